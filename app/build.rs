@@ -1,4 +1,4 @@
-//! Tells the program which commit it is built from, and where the window for browsers is.
+//! Tells the program which commit it is built from.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,6 @@ use std::process::Command;
 const DIGITS: usize = 12;
 
 fn main() {
-    window();
     fixed_address();
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=SYSTOLE_COMMIT");
@@ -21,20 +20,6 @@ fn main() {
         println!("cargo::rustc-env=SYSTOLE_VERSION={} ({commit})", env!("CARGO_PKG_VERSION"));
     } else {
         println!("cargo::rustc-env=SYSTOLE_VERSION={}", env!("CARGO_PKG_VERSION"));
-    }
-}
-
-/// The window in a browser is a part of `systole serve` if `scripts/web` has built it: in a release inside the program,
-/// which is then built again for each new window, otherwise read when it is asked for.
-fn window() {
-    const FOLDER: &str = "../target/web/embedded";
-    if std::env::var_os("CARGO_FEATURE_SERVE").is_none() {
-        return;
-    }
-    // Where it cannot be made, there is no window. The path of a folder that comes later would not be recognized.
-    let _ = std::fs::create_dir_all(FOLDER);
-    if std::env::var("PROFILE").is_ok_and(|profile| profile == "release") {
-        println!("cargo::rerun-if-changed={FOLDER}");
     }
 }
 

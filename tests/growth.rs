@@ -17,12 +17,12 @@ use std::path::{Path, PathBuf};
 
 use analysis::{ANALYSES, Options, Scope};
 use importers::{ImportOptions, InputSource, Progress};
+use render::pictures::{self, PicturePanel, PictureStyle};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
-use systole::export::{self, PicturePanel, PictureStyle};
-use systole::session::Session;
-use systole::view::state::ViewState;
-use systole::view::timeline::trace::OpenTrace;
+use session::Session;
+use view::state::ViewState;
+use view::timeline::trace::OpenTrace;
 
 #[global_allocator]
 static GLOBAL: heap::Counting = heap::Counting;
@@ -93,7 +93,7 @@ fn cost_of_document(document: String) -> usize {
     analyze(&session);
     let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
     let state = ViewState::new(&trace.model);
-    export::draw(PicturePanel::Timeline, &trace, &state, None, PictureStyle::default()).unwrap();
+    pictures::draw(PicturePanel::Timeline, &trace, &state, None, PictureStyle::default()).unwrap();
     heap.total()
 }
 

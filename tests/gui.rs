@@ -31,10 +31,10 @@ use egui::{Event, Key, Modifiers, Pos2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
 use sample_traces::text_trace;
-use systole::gui::{App, AppCommand, Settings};
-use systole::session::Session;
-use systole::view::state::{Panel, ViewCommand, ViewState};
-use systole::view::timeline::trace::{OpenTrace, TraceLoader};
+use session::Session;
+use view::state::{Panel, ViewCommand, ViewState};
+use view::timeline::trace::{OpenTrace, TraceLoader};
+use window::{App, AppCommand, Settings};
 
 const PICTURE: &str = "
     @column 1us
@@ -419,7 +419,7 @@ fn want(window: &mut Harness<'static, App>, command: impl Into<AppCommand>) {
 #[test]
 fn every_tab_opens_with_content() {
     let mut window = opened();
-    for tab in systole::view::state::tabs::TABS {
+    for tab in view::state::tabs::TABS {
         want(&mut window, ViewCommand::ShowTab(tab.id.to_owned()));
         assert_eq!(state(&window).tab, tab.id);
         assert!(window.query_by_label("Computing …").is_none(), "{} is still computing", tab.id);
@@ -481,7 +481,7 @@ fn commands_are_found_by_name() {
 #[test]
 fn filter_without_matches_says_so_and_hides_the_minimap() {
     let mut window = opened();
-    want(&mut window, ViewCommand::ShowLayer(systole::view::state::TimelineLayer::Minimap, false));
+    want(&mut window, ViewCommand::ShowLayer(view::state::TimelineLayer::Minimap, false));
     assert!(window.query_by_label("Filter tracks").is_none());
     press(&mut window, Modifiers::COMMAND, Key::P);
     window.get_by_label("Filter tracks");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use egui::accesskit::Role;
 use importers::ImportOptions;
-use systole::gui::file_loader;
+use window::file_loader;
 
 use super::mock_profiler::{MockProfiler, Reply, profile, response};
 use super::*;

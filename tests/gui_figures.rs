@@ -8,9 +8,9 @@ use std::process::{Command as Process, Stdio};
 use analysis::{Percent, Unit};
 use egui_kittest::kittest::NodeT as _;
 use serde_json::Value;
-use systole::gui::file_loader;
-use systole::number;
+use session::number;
 use trace_model::Picos;
+use window::file_loader;
 
 use super::*;
 

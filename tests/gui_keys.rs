@@ -1,12 +1,12 @@
 //! Key bindings and formats of times.
 
-use systole::gui::{Chord, Remap};
-use systole::view::palette::Preset;
-use systole::view::time_format::TimeFormat;
+use view::palette::Preset;
+use view::time_format::TimeFormat;
+use window::{Chord, Remap};
 
 use super::*;
 
-fn time(window: &Harness<'_, App>) -> systole::view::viewport::Viewport {
+fn time(window: &Harness<'_, App>) -> view::viewport::Viewport {
     state(window).place.time
 }
 
@@ -186,7 +186,7 @@ fn assigned_key_can_be_taken_over_and_restored() {
     settle(&mut window);
     window.get_by_label("Remove G: Notes");
     assert!(window.query_by_label("Remove G: Grid").is_none());
-    let grid = |window: &Harness<'_, App>| state(window).draws(systole::view::state::TimelineLayer::Grid);
+    let grid = |window: &Harness<'_, App>| state(window).draws(view::state::TimelineLayer::Grid);
     let before = grid(&window);
     key(&mut window, Modifiers::NONE, Key::G);
     assert!(state(&window).shows(Panel::Notes) && grid(&window) == before);
@@ -240,7 +240,7 @@ fn legend_follows_the_chosen_colours() {
     press(&mut window, Modifiers::NONE, Key::Enter);
     settle(&mut window);
     assert_eq!(colors(&window), Preset::Perfetto);
-    let fill = systole::view::palette::Palette::of(true, Preset::Perfetto).group(analysis::OpGroup::MatMul);
+    let fill = view::palette::Palette::of(true, Preset::Perfetto).group(analysis::OpGroup::MatMul);
     let drawn = window.output().shapes.iter().any(|shape| match &shape.shape {
         egui::Shape::Rect(rect) => rect.fill == egui::Color32::from_rgb(fill.0[0], fill.0[1], fill.0[2]),
         _ => false,

@@ -1,7 +1,7 @@
 //! Navigation in a trace: palette, keys, zooming into a box, the minimap, durations, counters.
 
 use egui::accesskit::Role;
-use systole::view::state::MouseMode;
+use view::state::MouseMode;
 
 use super::*;
 
@@ -69,7 +69,7 @@ fn palette_finds_steps_times_tracks_ops_and_reports() {
     let mut window = steps_open();
     choose(&mut window, "step 1", "Step 1");
     assert_eq!(state(&window).place.time.range(), trace_model::TimeRange::new(us(8), us(16)));
-    assert!(state(&window).scope != systole::view::state::ReportScope::Capture);
+    assert!(state(&window).scope != view::state::ReportScope::Capture);
     choose(&mut window, "12us", "Go to 12.00 µs");
     let middle = state(&window).place.time.time_at(0.5);
     assert!((middle - us(12)).ps().abs() < 2_000_000, "{middle:?}");

@@ -1,8 +1,8 @@
 //! Two profiles side by side.
 
-use systole::gui::ComparisonCommand;
-use systole::view::compare::{TraceSide, ViewLock};
-use systole::view::state::ColorBy;
+use view::compare::{TraceSide, ViewLock};
+use view::state::ColorBy;
+use window::ComparisonCommand;
 
 use super::*;
 
@@ -76,7 +76,7 @@ fn both_selected(window: &Harness<'_, App>) -> [Option<String>; 2] {
     })
 }
 
-fn views(window: &Harness<'_, App>) -> [systole::view::viewport::Viewport; 2] {
+fn views(window: &Harness<'_, App>) -> [view::viewport::Viewport; 2] {
     TraceSide::BOTH.map(|side| window.state().state_of(side).expect("two are open").place.time)
 }
 
@@ -119,7 +119,7 @@ fn two_runs_are_stacked_and_locked_by_steps() {
 
 #[test]
 fn tables_of_two_runs_name_the_sides_as_the_window_does() {
-    use systole::view::compare::TraceCorrespondence;
+    use view::compare::TraceCorrespondence;
     let trace = |path: &str| loader()(std::path::Path::new(path), &importers::Progress::new()).expect("it opens");
     let both = TraceCorrespondence::new(&trace("a"), &trace("b"), &importers::Progress::new()).expect("they compare");
     let mut said = Vec::new();
@@ -361,9 +361,7 @@ fn timelines_without_steps_are_unlocked_with_a_reason() {
         assert_eq!(lock(&window), ViewLock::Free);
         assert!(window.get_all_by_label_contains(who).count() >= 1);
         // There is no counterpart to align with.
-        for command in
-            [ViewCommand::Fit, ViewCommand::MarkAll, ViewCommand::Step(systole::view::state::Neighbour::Next)]
-        {
+        for command in [ViewCommand::Fit, ViewCommand::MarkAll, ViewCommand::Step(view::state::Neighbour::Next)] {
             want(&mut window, AppCommand::View(command));
         }
         for key in [Key::C, Key::X] {
@@ -401,7 +399,7 @@ fn go_to_op_shows_it_in_both_runs() {
     }
     // All of the same name, in both.
     let labels = window.state().trace_of(TraceSide::A).unwrap().labels_named("fusion.1").to_vec();
-    let highlighted = systole::view::state::HighlightedLabels::new("fusion.1", labels);
+    let highlighted = view::state::HighlightedLabels::new("fusion.1", labels);
     want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(highlighted))));
     let other = window.state().state_of(TraceSide::B).unwrap().highlighted.clone().unwrap();
     let named = window.state().trace_of(TraceSide::B).unwrap().labels_named("fusion.1");
@@ -413,7 +411,7 @@ fn highlights_carry_over_once_compared() {
     let mut window = compared("a", "b");
     let highlighted = |window: &Harness<'_, App>, side: TraceSide, name: &str| {
         let labels = window.state().trace_of(side).unwrap().labels_named(name).to_vec();
-        systole::view::state::HighlightedLabels::new(name, labels)
+        view::state::HighlightedLabels::new(name, labels)
     };
     let first = highlighted(&window, TraceSide::A, "fusion.1");
     want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(first))));
@@ -468,7 +466,7 @@ fn marks_apply_to_both_runs() {
 #[test]
 fn comparison_uses_the_common_time_format() {
     let mut window = compared("a", "b");
-    want(&mut window, AppCommand::Times(systole::view::time_format::TimeFormat::Nanoseconds));
+    want(&mut window, AppCommand::Times(view::time_format::TimeFormat::Nanoseconds));
     let slice = execution(&window, TraceSide::A, "fusion.2", 4);
     want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Select(slice)));
     let about = "2000.000 ns in A, 4000.000 ns in B: +2000.000 ns (+100.0 %)";

@@ -1,6 +1,6 @@
 //! Opening two profiles in one window, and saving them in sessions.
 
-use systole::gui::SessionStore;
+use view::sessions::SessionStore;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Panels beside the timeline: visible tables, links of rows to the timeline, and going back.
 
-use systole::export::{self, PictureFormat, PictureStyle};
+use render::pictures::{self, PictureFormat, PictureStyle};
 
 use egui_kittest::kittest::NodeT as _;
 
@@ -127,17 +127,17 @@ fn every_export_in_the_menu_works() {
     let trace = OpenTrace::new("a trace".into(), Session::from_model(text_trace(PICTURE), options));
     let state = ViewState::new(&trace.model);
     let panels = [
-        ("Timeline", export::PicturePanel::Timeline),
-        ("Roofline", export::PicturePanel::Roofline),
-        ("Steps", export::PicturePanel::Steps),
+        ("Timeline", pictures::PicturePanel::Timeline),
+        ("Roofline", pictures::PicturePanel::Roofline),
+        ("Steps", pictures::PicturePanel::Steps),
     ];
     for (title, panel) in panels {
         for (name, format, begin) in
             [("SVG", PictureFormat::Svg, &b"<svg"[..]), ("PNG", PictureFormat::Png, &b"\x89PNG\r\n\x1a\n"[..])]
         {
             window.get_by_label(&format!("{title} as {name}…"));
-            let drawing = export::draw(panel, &trace, &state, None, PictureStyle::default()).expect(title);
-            let bytes = export::encoded(&drawing, format, 1.0).expect(title);
+            let drawing = pictures::draw(panel, &trace, &state, None, PictureStyle::default()).expect(title);
+            let bytes = pictures::encoded(&drawing, format, 1.0).expect(title);
             assert!(bytes.windows(begin.len()).take(200).any(|part| part == begin), "{title} as {name}");
             assert!(bytes.len() > 2_000, "{title} as {name} is empty: {} bytes", bytes.len());
         }

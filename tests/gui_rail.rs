@@ -1,8 +1,8 @@
 //! The rail, the sizes of panels, narrow windows, and which tracks are shown.
 
 use egui::accesskit::Role;
-use systole::gui::PanelPart;
 use trace_model::TrackId;
+use window::PanelPart;
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use systole::view::compare::TraceSide;
+use view::compare::TraceSide;
 
 use super::*;
 

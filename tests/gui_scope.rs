@@ -5,8 +5,8 @@ use analysis::reports::summary::verdict::Verdict;
 use egui::{Key, Modifiers};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable as _;
-use systole::gui::App;
-use systole::view::state::{ReportScope, ViewCommand};
+use view::state::{ReportScope, ViewCommand};
+use window::App;
 
 use super::{on_canvas, opened, press, settle, state, want};
 

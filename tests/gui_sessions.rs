@@ -1,6 +1,6 @@
 //! Saving and restoring sessions.
 
-use systole::gui::SessionStore;
+use view::sessions::SessionStore;
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn window_in(folder: &std::path::Path, is_changed: bool) -> Harness<'static, App
 
 fn note(window: &mut Harness<'static, App>, text: &str) {
     let range = window.state().trace().expect("a trace is open").model.extent();
-    want(window, ViewCommand::AddNote(systole::view::state::Note { range, text: text.to_owned() }));
+    want(window, ViewCommand::AddNote(view::state::Note { range, text: text.to_owned() }));
 }
 
 fn notes(window: &Harness<'_, App>) -> Vec<String> {

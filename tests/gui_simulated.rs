@@ -1,8 +1,8 @@
 //! Times that were not measured are marked in the window wherever they are shown.
 
-use systole::gui::file_loader;
-use systole::view::state::tabs;
-use systole::view::state::{TimelineLayer, ViewCommand};
+use view::state::tabs;
+use view::state::{TimelineLayer, ViewCommand};
+use window::file_loader;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Views of data beside the timeline: programs, heat map, icicle, memory, source, what-if.
 
-use systole::gui::file_loader;
+use window::file_loader;
 
 use super::*;
 
@@ -129,7 +129,7 @@ fn heat_map_shows_a_straggler_and_click_leads_to_it() {
     let at = Pos2::new(map.left() + 80.0, map.top() + (map.height() - 16.0) * 5.5 / 8.0);
     click_at(&mut window, at);
     let state = state(&window);
-    assert!(matches!(state.scope, systole::view::state::ReportScope::Steps { .. }), "{:?}", state.scope);
+    assert!(matches!(state.scope, view::state::ReportScope::Steps { .. }), "{:?}", state.scope);
     assert!(state.place.mark.is_some());
     let trace = window.state().trace().expect("it is open");
     let groups = state.mark_tracks.iter().map(|&track| trace.model.track(track).group);

@@ -17,7 +17,7 @@ use analysis::{ANALYSES, Options, Scope};
 use cpu_time::ProcessTime;
 use importers::{ImportOptions, Progress};
 use sample_traces::big::{BigSpec, big_xspace};
-use systole::session::Session;
+use session::Session;
 
 #[global_allocator]
 static GLOBAL: heap::Counting = heap::Counting;

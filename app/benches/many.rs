@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use analysis::{ANALYSES, Options, Scope};
 use cpu_time::ProcessTime;
 use importers::{InputSource, Progress};
-use systole::export::{self, PicturePanel, PictureStyle};
-use systole::session::Session;
-use systole::view::state::ViewState;
-use systole::view::timeline::trace::OpenTrace;
+use render::pictures::{self, PicturePanel, PictureStyle};
+use session::Session;
+use view::state::ViewState;
+use view::timeline::trace::OpenTrace;
 
 /// So many of one thing, and so many times as many.
 const FEW: usize = 20_000;
@@ -30,7 +30,7 @@ fn cost(document: String) -> Option<f64> {
     }
     let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
     let state = ViewState::new(&trace.model);
-    export::draw(PicturePanel::Timeline, &trace, &state, None, PictureStyle::default()).ok()?;
+    pictures::draw(PicturePanel::Timeline, &trace, &state, None, PictureStyle::default()).ok()?;
     Some(started.elapsed().as_secs_f64())
 }
 

@@ -22,14 +22,14 @@ use egui::{Context, RawInput, Rect, pos2, vec2};
 use importers::{ImportOptions, Progress};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::write_xspace;
-use systole::gui::timeline::{Timeline, TimelineContext};
-use systole::gui::wanted_reports;
-use systole::session::Session;
-use systole::view::panels::area::{AreaGrouping, MarkedArea, summarise};
-use systole::view::search::{SearchFor, search};
-use systole::view::state::{ViewCommand, ViewState};
-use systole::view::timeline::trace::OpenTrace;
+use session::Session;
 use trace_model::{GroupKind, Op, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
+use view::panels::area::{AreaGrouping, MarkedArea, summarise};
+use view::search::{SearchFor, search};
+use view::state::{ViewCommand, ViewState};
+use view::timeline::trace::OpenTrace;
+use window::timeline::{Timeline, TimelineContext};
+use window::wanted_reports;
 
 const TRACKS: u32 = 200;
 const SLICES_PER_TRACK: u32 = 100_000;
@@ -278,7 +278,7 @@ fn scopes() -> io::Result<()> {
 }
 
 fn main() -> io::Result<()> {
-    systole::gui::keep_freed_memory();
+    window::keep_freed_memory();
     // Cargo adds options of its own.
     let parts: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let wants = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);

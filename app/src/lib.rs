@@ -1,32 +1,101 @@
-//! Systole: from a profile on disk to answers, on the command line or in a window.
-//!
-//! [`session`] holds an open trace and its reports; both front ends, [`cli`] and
-//! `gui`, work on it. [`render`] turns reports into text, JSON, CSV, Markdown and
-//! pages. Without the feature `gui` nothing here
-//! depends on egui.
+//! Systole: from a profile on disk to answers, on the command line or in a window. Here is what the program is made of;
+//! each part is a crate below this folder.
 
-#![allow(clippy::missing_errors_doc, reason = "public for the tests of the whole; the other crates are libraries")]
+mod command_line;
+mod open;
 
-pub mod anonymize;
-#[cfg(feature = "capture")]
-pub mod capture;
-#[cfg(not(target_arch = "wasm32"))]
-pub mod cli;
-pub mod convert;
-#[cfg(not(target_arch = "wasm32"))]
-mod date;
-pub mod events;
-pub mod export;
-pub mod files;
-mod fingerprint;
-#[cfg(feature = "gui")]
-pub mod gui;
-pub mod number;
-#[cfg(feature = "query")]
-pub mod query;
-pub mod render;
-pub mod session;
-mod stdin;
-pub mod tables;
-pub mod view;
-mod xml;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+use cli::commands::{
+    self, analyze, cache, chips, compare, completions, config, doctor, events, explain, formats, history, hlo, init,
+    kernels, man, metrics, render, schema, skill, summarize, watch, whatif,
+};
+use cli::common::failure::CommandOutcome;
+use cli::common::stderr::Stderr;
+
+use command_line::{Cli, CliCommand};
+
+/// Runs the program with these arguments, the first being its own name.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    ExitCode::from(run(args))
+}
+
+/// The same, with the exit code as a number.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    if args.len() == 1 && open::has_display() {
+        // Started from a desktop, where nobody can read the help.
+        args.push("open".into());
+    }
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version arrive here too, with code 0. A failure to print them is ignored.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    let stderr = Stderr::new(&cli.messages);
+    if let Some(jobs) = cli.messages.jobs
+        && let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(usize::from(jobs)).build_global()
+    {
+        stderr.warn(&format!("--jobs had no effect: {error}"));
+    }
+    let result = match cli.command {
+        CliCommand::Analyze(args) => analyze::run(&args, &stderr),
+        CliCommand::Init(args) => init::run(&args, &stderr),
+        CliCommand::Config(args) => config::run(&args, &stderr),
+        CliCommand::Metrics(args) => metrics::run(&args),
+        CliCommand::History(args) => history::run(&args, &stderr),
+        CliCommand::Schema(args) => schema::run(&args),
+        CliCommand::Compare(args) => compare::run(&args, &stderr),
+        CliCommand::Summarize(args) => summarize::run(&args, &stderr),
+        CliCommand::Doctor(args) => doctor::run(&args, &stderr),
+        CliCommand::Kernels(args) => kernels::run(&args, &stderr),
+        CliCommand::Watch(args) => watch::run(&args, &stderr),
+        CliCommand::Whatif(args) => whatif::run(&args, &stderr),
+        CliCommand::Events(args) => events::run(&args, &stderr),
+        CliCommand::Hlo(args) => hlo::run(&args, &stderr),
+        CliCommand::Explain(args) => explain::run(&args),
+        CliCommand::Runs(args) => commands::runs::run(&args, &stderr),
+        CliCommand::Cache(args) => cache::run(&args),
+        CliCommand::Formats(args) => formats::run(&args),
+        CliCommand::Chips(args) => chips::run(&args),
+        CliCommand::Render(args) => render::run(&args, &stderr),
+        #[cfg(feature = "export")]
+        CliCommand::Export(args) => commands::export::run(&args, &stderr),
+        #[cfg(feature = "query")]
+        CliCommand::Query(args) => commands::query::run(&args, &stderr),
+        #[cfg(feature = "capture")]
+        CliCommand::Capture(args) => commands::capture::run(&args, &stderr),
+        #[cfg(feature = "capture")]
+        CliCommand::Top(args) => commands::top::run(&args, &stderr),
+        CliCommand::Anonymize(args) => commands::anonymize::run(&args, &stderr),
+        CliCommand::Pack(args) => commands::pack::run(&args, env!("SYSTOLE_VERSION"), &stderr),
+        #[cfg(feature = "mcp")]
+        CliCommand::Mcp(args) => mcp::run(&args),
+        #[cfg(feature = "serve")]
+        CliCommand::Serve(args) => serve::run(&args, &stderr),
+        CliCommand::Skill(args) => skill::run(&args),
+        CliCommand::Open(args) => open::run(args, &stderr),
+        CliCommand::Completions(args) => completions::run(&args, Cli::command()),
+        CliCommand::Man(args) => man::run(&args, Cli::command()),
+    };
+    match result {
+        Ok(CommandOutcome::Done) => 0,
+        Ok(CommandOutcome::Inconclusive(why)) => {
+            stderr.error(&format!("inconclusive: {why}"));
+            11
+        }
+        Ok(CommandOutcome::Failed { why, code }) => {
+            stderr.error(&format!("failed: {why}"));
+            code
+        }
+        Err(failure) => {
+            stderr.error(&failure.to_string());
+            failure.exit_code()
+        }
+    }
+}

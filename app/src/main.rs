@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    systole::cli::main(std::env::args_os())
+    systole::main(std::env::args_os())
 }

@@ -1,9 +1,9 @@
 //! Failures as exceptions.
 
+use cli::embedded::CommandError;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use systole::cli::embedded::CommandError;
-use systole::query::QueryError;
+use query::QueryError;
 
 pyo3::create_exception!(
     systole._systole,

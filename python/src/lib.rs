@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 /// Runs the command line with these arguments, the first being the name of the program; returns the exit code.
 #[pyfunction]
 fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
-    py.detach(|| systole::cli::run(args))
+    py.detach(|| systole::run(args))
 }
 
 /// The module.

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use cli::embedded;
 use importers::{ListedFile, Progress};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use systole::cli::embedded;
-use systole::query::{Database, QueryAnswer, QueryLimits, SqlValue};
-use systole::tables::{Catalog, picked};
+use query::{Database, QueryAnswer, QueryLimits, SqlValue};
+use session::tables::{Catalog, picked};
 
 use crate::answer::Answer;
 use crate::error::{interruptible, of_command, of_query, of_usage};
@@ -20,7 +20,7 @@ use crate::table::Table;
 /// An open trace with a scope, the part that reports are about.
 #[pyclass(frozen, module = "systole._systole")]
 pub(crate) struct Session {
-    trace: systole::session::Session,
+    trace: ::session::Session,
     scope: analysis::Scope,
     catalog: Mutex<Option<Arc<Catalog>>>,
     /// The database of the last query.
@@ -72,7 +72,7 @@ pub(crate) fn compare_summaries(
 }
 
 impl Session {
-    fn new(trace: systole::session::Session, scope: analysis::Scope) -> Self {
+    fn new(trace: ::session::Session, scope: analysis::Scope) -> Self {
         Self { trace, scope, catalog: Mutex::default(), database: Mutex::default() }
     }
 

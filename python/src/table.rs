@@ -6,10 +6,10 @@ use std::sync::Arc;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PyString};
-use systole::render::CsvCells;
-use systole::tables::arrow::{BatchReader, Constant};
-use systole::tables::files::{self, TableFormat};
-use systole::tables::{ColumnKind, DataColumn, DataTable, Value, picked};
+use render::CsvCells;
+use session::tables::arrow::{BatchReader, Constant};
+use session::tables::files::{self, TableFormat};
+use session::tables::{ColumnKind, DataColumn, DataTable, Value, picked};
 
 use crate::error::{CommandFailed, interruptible, of_usage};
 

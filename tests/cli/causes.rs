@@ -22,7 +22,7 @@ use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 use sample_traces::{text_builder, text_trace};
 use serde_json::Value;
-use systole::session::Session;
+use session::Session;
 use trace_model::{GroupKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TrackKind};
 
 use crate::place::corpus;

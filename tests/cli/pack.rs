@@ -117,8 +117,8 @@ fn failed_pack_leaves_no_file() {
 #[cfg(feature = "gui")]
 #[test]
 fn the_view_that_was_saved_last_is_packed() {
-    use systole::gui::SessionStore;
-    use systole::view::state::{Note, ViewCommand, ViewState};
+    use view::sessions::SessionStore;
+    use view::state::{Note, ViewCommand, ViewState};
 
     let place = Place::empty();
     place.write("logs/plugins/profile/2026_01_31_12_00_00/worker0.xplane.pb", &sample());
@@ -145,7 +145,7 @@ fn the_view_that_was_saved_last_is_packed() {
         !String::from_utf8_lossy(&text).contains(place.dir.path().to_str().unwrap()),
         "where it lay concerns nobody"
     );
-    let saved = SessionStore::of_archive(&archive).unwrap().unwrap();
+    let saved = SessionStore::of_archive(&archive, &text).unwrap();
     assert_eq!((saved.name.as_str(), &saved.trace, saved.view.notes.len()), ("night", &archive, 1));
     let model =
         importers::import_path(&archive, &importers::ImportOptions::default(), &importers::Progress::new()).unwrap();

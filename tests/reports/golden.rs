@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use crate::{compact, json_schema};
 use analysis::{ANALYSES, Options, Scope};
 use importers::{ImportOptions, InputSource, Progress};
+use render::{Document, DocumentView};
 use sample_traces::memory::session_with_memory;
 use sample_traces::rare::{CounterSamples, MegascaleSample, PallasKernel, SparseOffload};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::xspace_bytes;
 use serde_json::{Value, json};
-use systole::render::{Document, DocumentView};
-use systole::session::Session;
+use session::Session;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -182,15 +182,14 @@ fn first_difference(file: &Path, now: &str) -> String {
 /// The documents of `analyze` and `compare` as the published schemas describe them, of every sample.
 #[test]
 fn documents_match_their_schema() {
-    let schema: Value = serde_json::from_str(&systole::render::json::schema().unwrap()).unwrap();
+    let schema: Value = serde_json::from_str(&render::json::schema().unwrap()).unwrap();
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
     for sample in samples() {
         let session = Session::open(&sample, &ImportOptions::default(), Options::default(), &Progress::new()).unwrap();
         for scope in [Scope::WholeTrace, Scope::Steps { first: 0, last: 1 }] {
             let document = Document::new(&session, scope, &ids, DocumentView::Tables);
             for top in [0, 1] {
-                let written: Value =
-                    serde_json::from_str(&systole::render::json::document(&document, top).unwrap()).unwrap();
+                let written: Value = serde_json::from_str(&render::json::document(&document, top).unwrap()).unwrap();
                 let errors = json_schema::errors(&schema, &written);
                 assert!(errors.is_empty(), "{}, {scope:?}: {:#?}", sample.display(), &errors[..errors.len().min(20)]);
                 assert_eq!(written["truncated"], written["truncated_lists"] != json!([]), "{}", sample.display());
@@ -238,7 +237,7 @@ fn numbers_have_units_in_their_names() {
         speedup_over_bf16 spills step steps tile to tokens total tracks uneven unknown_releases unmatched value wall_steps warmup_steps \
         work_z writes xla_calls z";
     let without: BTreeSet<&str> = WITHOUT.split_whitespace().chain(OF_ROW.iter().copied()).collect();
-    for text in [systole::render::json::schema().unwrap(), systole::render::comparison::schema().unwrap()] {
+    for text in [render::json::schema().unwrap(), render::comparison::schema().unwrap()] {
         let schema: Value = serde_json::from_str(&text).unwrap();
         let names = json_schema::number_names(&schema);
         assert!(names.len() > 100 || text.contains("comparison/"), "the schema is described: {names:?}");

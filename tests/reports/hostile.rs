@@ -29,7 +29,7 @@ use std::thread;
 
 use analysis::{ANALYSES, Options, Scope};
 use importers::{ImportError, ImportOptions, InputSource, Progress};
-use systole::session::Session;
+use session::Session;
 use trace_model::{TimeRange, Timestamp, TraceModel};
 
 use self::honest::Schema;

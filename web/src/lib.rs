@@ -7,7 +7,6 @@
 mod browser {
     use std::cell::RefCell;
 
-    use systole::gui;
     use wasm_bindgen::JsValue;
     use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -18,7 +17,7 @@ mod browser {
     /// Opens the window in a canvas, and in it the files at `paths`, at the place that a link names.
     #[wasm_bindgen]
     pub async fn start(canvas: web_sys::HtmlCanvasElement, paths: Vec<String>, place: String) -> Result<(), JsValue> {
-        gui::start_in_page(canvas, paths, place, || gui::pause(pause)).await
+        window::start_in_page(canvas, paths, place, || window::pause(pause)).await
     }
 
     #[wasm_bindgen]
@@ -31,13 +30,13 @@ mod browser {
     /// Runs a task of the window; the page may go on meanwhile if `can_pause`. Returns whether another one waits.
     #[wasm_bindgen(jspi)]
     pub fn run_task(can_pause: bool) -> bool {
-        gui::run_task(can_pause)
+        window::run_task(can_pause)
     }
 
     /// What the window shows, as JSON.
     #[wasm_bindgen]
     pub fn state() -> String {
-        gui::state()
+        window::state()
     }
 
     /// Memory of this instance in bytes.
@@ -56,9 +55,9 @@ mod browser {
     ) -> Result<js_sys::Uint8Array, JsValue> {
         TELL.set(Some(tell));
         let files = names.into_iter().zip(hosts).zip(contents);
-        let files =
-            files.map(|((name, host), bytes)| (name, Some(host).filter(|host| !host.is_empty()), gui::joined(&bytes)));
-        let snapshot = gui::import_in_worker(files.collect(), told);
+        let files = files
+            .map(|((name, host), bytes)| (name, Some(host).filter(|host| !host.is_empty()), window::joined(&bytes)));
+        let snapshot = window::import_in_worker(files.collect(), told);
         snapshot.map(|bytes| js_sys::Uint8Array::from(&bytes[..])).map_err(|error| JsValue::from(error))
     }
 

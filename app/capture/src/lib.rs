@@ -1,0 +1,30 @@
+//! Profiles of running programs: a client of the gRPC service `tensorflow.ProfilerService`, which
+//! `jax.profiler.start_server`, TensorFlow and PyTorch/XLA offer.
+//!
+//! ```text
+//! addresses ─▶ client (one per server, messages) ─▶ save (LOGDIR/plugins/profile/SESSION/HOST.xplane.pb)
+//!                 gather: all servers at once           contents: what is in it
+//! ```
+//!
+//! [`capture`] records for a fixed time, [`continuous`] takes snapshots of a session without end, [`monitor`](fn@monitor) asks for
+//! the state of the devices. All of them block; a caller hears of progress and may stop.
+
+#![allow(clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+
+mod address;
+mod client;
+mod contents;
+pub mod continuous;
+mod gather;
+mod messages;
+mod monitor;
+mod run;
+mod save;
+
+pub use address::Address;
+pub use client::ServerError;
+pub use contents::ProfileContents;
+pub use messages::OptionValue;
+pub use monitor::{DeviceState, MonitorOptions, Spread, monitor};
+pub use run::{Capture, CaptureOptions, CaptureStage, HostCapture, capture};
+pub use save::SavedProfile;

@@ -1,0 +1,117 @@
+//! `systole analyze`: what limits this program.
+
+use analysis::hints::{HintSeverity, Hints};
+use analysis::reports::steps::step_times::Steps;
+use analysis::{ANALYSES, Scope};
+use clap::{Args, ValueEnum};
+
+use crate::common::args::{ForceArgs, GateArgs, InputArgs, OutputArgs, ScopeArgs};
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::stderr::Stderr;
+use crate::common::{checks, gating, history_file, loading, output};
+use render::{Document, DocumentView};
+use session::Session;
+use session::files::OutputGuard;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct AnalyzeArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub force: ForceArgs,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    /// Only these analyses, all of their tables (a wrong name lists them all)
+    #[arg(long, value_name = "ID,…", value_delimiter = ',', help_heading = "Output")]
+    pub only: Vec<String>,
+    /// Exit with 10 if a hint is at least this severe
+    #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Gates")]
+    pub fail_on: Option<SeverityArg>,
+    #[command(flatten)]
+    pub gates: GateArgs,
+}
+
+/// A minimum severity of hints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SeverityArg {
+    /// Any hint.
+    Low,
+    /// From 2 % of the step.
+    Medium,
+    /// From 5 %.
+    High,
+    /// From 15 %.
+    Critical,
+}
+
+impl From<SeverityArg> for HintSeverity {
+    fn from(arg: SeverityArg) -> Self {
+        match arg {
+            SeverityArg::Low => Self::Low,
+            SeverityArg::Medium => Self::Medium,
+            SeverityArg::High => Self::High,
+            SeverityArg::Critical => Self::Critical,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    check_names(&args.only)?;
+    let guard = OutputGuard::new(args.input.files().into_iter().chain(args.gates.files()), args.force.force);
+    output::check(&args.output, &guard)?;
+    history_file::check(args.gates.judge.history.as_deref())?;
+    let mut input = args.input.clone();
+    // One file holds budgets and suppressions.
+    input.assume.config = input.assume.config.or_else(|| args.gates.judge.budget.clone());
+    let session = loading::open(&input, args.output.format, stderr)?;
+    checks::check_scope(&session, &args.input, &args.scope)?;
+    say_all_warmup(&session, stderr);
+    let wanted = |id: &str| args.only.is_empty() || args.only.iter().any(|only| only == id);
+    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).filter(|id| wanted(id)).collect();
+    let view = if args.only.is_empty() { DocumentView::Summary } else { DocumentView::Tables };
+    let mut document = Document::new(&session, args.scope.scope(), &ids, view);
+    document.gated = gating::judge(&session, document.scope, &args.gates, &input.assume, &args.output, stderr)?;
+    output::write(&document, &args.output, &guard, stderr)?;
+    if let Some(outcome) = gating::conclude(&document, &args.gates.judge, args.output.strict, stderr)? {
+        return Ok(outcome);
+    }
+    if let Some(why) = too_severe(&session, args).filter(|_| !args.gates.judge.exit_zero) {
+        return Ok(CommandOutcome::Failed { why, code: args.gates.judge.exit_code_on_fail });
+    }
+    Ok(match document.doubt() {
+        Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
+        _ => CommandOutcome::Done,
+    })
+}
+
+/// Warns if the requested warm-up leaves no step.
+fn say_all_warmup(session: &Session, stderr: &Stderr) {
+    let warmup = session.options().warmup_steps;
+    let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else { return };
+    if warmup > 0 && steps.is_all_warmup() {
+        let count = steps.steps.len();
+        stderr.warn(&format!(
+            "the run has {count} steps, and the first {warmup} are excluded as warm-up: reports cover all steps, and gates on steps are inconclusive"
+        ));
+    }
+}
+
+/// The hints that are at least as severe as `--fail-on`.
+fn too_severe(session: &Session, args: &AnalyzeArgs) -> Option<String> {
+    let least = HintSeverity::from(args.fail_on?);
+    let report = session.report::<Hints>(args.scope.scope()).ok()?;
+    let severe = report.hints.iter().filter(|hint| hint.severity >= least);
+    let named: Vec<_> = severe.map(|hint| format!("{} {} ({})", hint.id, hint.title, hint.severity.title())).collect();
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
+fn check_names(only: &[String]) -> Result<(), Failure> {
+    let unknown = only.iter().find(|only| ANALYSES.iter().all(|entry| entry.id != only.as_str()));
+    let Some(unknown) = unknown else { return Ok(()) };
+    let known: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
+    Err(Failure::Usage(format!("there is no analysis {unknown:?}; the analyses are {}", known.join(", "))))
+}

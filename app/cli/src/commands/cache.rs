@@ -1,0 +1,115 @@
+//! `systole cache`: copies of files from buckets and web servers.
+
+use clap::{Args, Subcommand};
+
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::values::OutputFormat;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct CacheArgs {
+    #[command(subcommand)]
+    pub action: CacheAction,
+}
+
+/// What to do with the copies.
+#[derive(Debug, Subcommand)]
+pub enum CacheAction {
+    /// List the copies, the last used first, with their sizes
+    List {
+        /// How to print them
+        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        format: OutputFormat,
+    },
+    /// Remove all copies
+    Clear,
+}
+
+/// Runs the command.
+#[cfg(not(feature = "remote"))]
+pub fn run(_args: &CacheArgs) -> Result<CommandOutcome, Failure> {
+    Err(Failure::Usage("this build cannot read buckets, so it has no cache; build with --features remote".to_owned()))
+}
+
+/// Runs the command.
+#[cfg(feature = "remote")]
+pub fn run(args: &CacheArgs) -> Result<CommandOutcome, Failure> {
+    let cache = importers::cache::Cache::of_process();
+    let cache =
+        cache.ok_or_else(|| Failure::Usage("there is no place for a cache: set SYSTOLE_CACHE_DIR".to_owned()))?;
+    match &args.action {
+        CacheAction::List { format } => list::print(&cache, *format)?,
+        CacheAction::Clear => {
+            let failed = |error| Failure::Write { error, path: cache.directory().to_owned() };
+            let (count, bytes) = cache.clear().map_err(failed)?;
+            list::say(&format!("removed {count} files, {}\n", list::size(bytes)))?;
+        }
+    }
+    Ok(CommandOutcome::Done)
+}
+
+#[cfg(feature = "remote")]
+mod list {
+    use std::time::SystemTime;
+
+    use analysis::{Table, Unit};
+    use importers::cache::{Cache, CachedObject};
+    use serde_json::{Value, json};
+
+    use crate::common::failure::Failure;
+    use crate::common::values::OutputFormat;
+    use crate::common::{output, terminal};
+    use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
+
+    /// Prints the copies.
+    pub(super) fn print(cache: &Cache, format: OutputFormat) -> Result<(), Failure> {
+        let objects = cache.objects();
+        let total: u64 = objects.iter().map(|object| object.bytes).sum();
+        let table = table_of(&objects);
+        let text = match format {
+            OutputFormat::Text => {
+                let layout = TextLayout { width: terminal::width(), top: 0, entries: 0, style: AnsiStyle::PLAIN };
+                let shown = if objects.is_empty() { String::new() } else { table::table(&table, &layout) };
+                let (total, limit) = (size(total), size(cache.limit()));
+                format!(
+                    "{shown}{} files, {total} of at most {limit}, in {}\n",
+                    objects.len(),
+                    cache.directory().display()
+                )
+            }
+            OutputFormat::Json => {
+                let each = |object: &CachedObject| json!({"url": object.url, "bytes": object.bytes});
+                let all: Vec<Value> = objects.iter().map(each).collect();
+                let directory = cache.directory().display().to_string();
+                let whole = json!({"schema": "systole.cache/1", "directory": directory, "bytes": total,
+                                   "limit_bytes": cache.limit(), "objects": all});
+                format!("{whole:#}\n")
+            }
+            OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report: "cache", table }], &[], 0),
+            OutputFormat::Csv => csv::csv(&table, 0, CsvCells::Exact),
+            OutputFormat::Md => markdown::markdown(&table, 0),
+        };
+        if format == OutputFormat::Text { output::print_text(&text) } else { output::print(&text) }
+    }
+
+    fn table_of(objects: &[CachedObject]) -> Table {
+        let age = |object: &CachedObject| SystemTime::now().duration_since(object.used).ok();
+        Table::of("cache", "Copies, the last used first", objects.iter())
+            .recorded("bytes", "Size", Unit::Bytes, |object| object.bytes as f64)
+            .recorded("unused_days", "Days unused", Unit::Count, move |object| {
+                age(object).map(|age| (age.as_secs() / 86_400) as f64)
+            })
+            .recorded("url", "Address", Unit::None, |object| object.url.clone())
+            .build()
+    }
+
+    /// Prints a line.
+    pub(super) fn say(text: &str) -> Result<(), Failure> {
+        output::print_text(text)
+    }
+
+    /// A size in words.
+    pub(super) fn size(bytes: u64) -> String {
+        analysis::number::value(bytes as f64, Unit::Bytes)
+    }
+}

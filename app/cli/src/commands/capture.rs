@@ -1,0 +1,368 @@
+//! `systole capture`: profiles of running programs, and what they say.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use analysis::reports::summary::doctor::{Doctor, DoctorReport};
+use analysis::{ANALYSES, Scope, Unit};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use crate::common::args::{AssumeArgs, CsvArgs, OutputArgs};
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::stderr::Stderr;
+use crate::common::values::OutputFormat;
+use crate::common::{loading, output, terminal};
+use capture::{
+    Address, Capture, CaptureOptions, CaptureStage, HostCapture, OptionValue, SavedProfile, capture, continuous,
+};
+use render::{AnsiStyle, Document, DocumentView, TextLayout, doctor_findings};
+use session::files::OutputGuard;
+use session::number::{counted, value};
+
+/// Exit code where some hosts sent no profile, or nothing was recorded.
+const INCOMPLETE: u8 = 12;
+/// Findings that say that a capture is empty or cut.
+const CUT: [&str; 3] = ["Q01", "Q02", "Q04"];
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct CaptureArgs {
+    /// Profiler servers of the running programs; several are captured at the same time, as one run
+    #[arg(value_name = "HOST:PORT,…", value_delimiter = ',', required = true)]
+    pub addresses: Vec<Address>,
+    /// Log directory; the profiles go to LOGDIR/plugins/profile/TIME/HOST.xplane.pb, TIME in UTC
+    #[arg(short, long, value_name = "LOGDIR", required_unless_present = "continuous")]
+    pub output: Option<PathBuf>,
+    /// Length of the recording in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    pub ms: u64,
+    /// Try again up to N times until a device was recorded on each host; the last attempt with a profile is kept
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub retry: u32,
+    /// Start after this many milliseconds, on all hosts at the same time by their own clocks
+    #[arg(long, hide_short_help = true, value_name = "MS", default_value_t = 0)]
+    pub delay: u64,
+    /// Host: 0 nothing, 1 annotations of users, 2 and the runtime, 3 and its details
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=3), help_heading = "What is recorded")]
+    pub host_level: u32,
+    /// Python calls: 0 no, 1 yes, which slows the program down
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "What is recorded")]
+    pub python_level: u32,
+    /// Devices: 0 no, 1 yes
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1), help_heading = "What is recorded")]
+    pub device_level: u32,
+    /// An option of the device's profiler, as in `ProfileOptions.advanced_configuration`; may be repeated
+    #[arg(long, hide_short_help = true, value_name = "KEY=VALUE", value_parser = option, help_heading = "What is recorded")]
+    pub option: Vec<(String, OptionValue)>,
+    /// Name of the run; otherwise the time in UTC, as `2026_01_31_12_00_00`
+    #[arg(long, hide_short_help = true, value_name = "NAME", value_parser = session_name)]
+    pub session: Option<String>,
+    /// Seconds that a server may take to prepare and send the profile; otherwise 300, and 10 for each second recorded
+    #[arg(long, hide_short_help = true, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: Option<u64>,
+    /// Record without end: start, keep what was recorded since (snapshot), stop; with jaxlib 0.10.2 and later
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["retry", "delay"])]
+    pub continuous: Option<ContinuousArg>,
+    /// Print the result as JSON, without reports
+    #[arg(long)]
+    pub json: bool,
+    /// Do not read the profiles: no findings, no verdict
+    #[arg(long, hide_short_help = true)]
+    pub no_report: bool,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
+}
+
+/// What to do with a session without end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ContinuousArg {
+    /// Start to record
+    Start,
+    /// Keep what was recorded since the start or the last snapshot
+    Snapshot,
+    /// Stop; what was not kept is lost
+    Stop,
+}
+
+/// `tpu_trace_mode=TRACE_ONLY_XLA`
+fn option(text: &str) -> Result<(String, OptionValue), String> {
+    let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or("write KEY=VALUE")?;
+    let value = match (value, value.parse()) {
+        ("true" | "false", _) => OptionValue::Bool(value == "true"),
+        (_, Ok(number)) => OptionValue::Int(number),
+        _ => OptionValue::Text(value.to_owned()),
+    };
+    Ok((key.to_owned(), value))
+}
+
+/// One folder, not a path.
+fn session_name(text: &str) -> Result<String, String> {
+    let is_name = !text.is_empty() && !text.starts_with('.') && !text.contains(['/', '\\', ':', '\0']);
+    if is_name { Ok(text.to_owned()) } else { Err("a name without slashes, colons and a leading dot".to_owned()) }
+}
+
+/// Runs the command.
+pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    let options = options_of(args)?;
+    let result = match args.continuous {
+        Some(ContinuousArg::Start) => return say_answers(&options, continuous::start(&options), "started", args.json),
+        Some(ContinuousArg::Stop) => return say_answers(&options, continuous::stop(&options), "stopped", args.json),
+        Some(ContinuousArg::Snapshot) => continuous::snapshot(&options),
+        None => {
+            let mut line = StageLine::new(stderr);
+            let result = capture(&options, |stage| line.show(stage));
+            line.clear();
+            result
+        }
+    };
+    let capture = result.map_err(|error| Failure::Internal(error.to_string()))?;
+    if capture.saved().next().is_none() {
+        if args.json {
+            output::print(&json_text(&capture)?)?;
+        }
+        return Err(Failure::Server(capture.reasons().join("\n")));
+    }
+    if args.json {
+        output::print(&json_text(&capture)?)?;
+    } else {
+        output::print_names(&in_words(&capture))?;
+        if !args.no_report {
+            report(&capture, &args.assume, stderr)?;
+        }
+    }
+    Ok(outcome(&capture, args.retry > 0))
+}
+
+/// What to capture.
+pub fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
+    let logdir = match (&args.output, args.continuous) {
+        (Some(logdir), _) if logdir.to_string_lossy().contains("://") => {
+            return Err(Failure::Usage(format!(
+                "-o: capture writes to a directory of this machine; copy it to {} afterwards",
+                logdir.display()
+            )));
+        }
+        (Some(logdir), _) => logdir.clone(),
+        (None, Some(ContinuousArg::Snapshot) | None) => {
+            return Err(Failure::Usage("a snapshot is kept in a log directory: add -o LOGDIR".to_owned()));
+        }
+        (None, Some(ContinuousArg::Start | ContinuousArg::Stop)) => PathBuf::new(),
+    };
+    let duration = Duration::from_millis(args.ms);
+    let options = CaptureOptions {
+        addresses: args.addresses.clone(),
+        duration,
+        delay: Duration::from_millis(args.delay),
+        host_level: args.host_level,
+        python_level: args.python_level,
+        device_level: args.device_level,
+        options: args.option.iter().cloned().collect(),
+        timeout: args.timeout.map_or(CaptureOptions::timeout_for(duration), Duration::from_secs),
+        logdir,
+        session: args.session.clone(),
+        attempts: args.retry.saturating_add(1),
+    };
+    if let Some(name) = options.same_name() {
+        return Err(Failure::Usage(format!("two addresses have the same file name {name}")));
+    }
+    if let Some(file) = options.existing() {
+        let path = file.display();
+        return Err(Failure::Usage(format!(
+            "--session: the run has this profile already, choose another name: {path}"
+        )));
+    }
+    Ok(options)
+}
+
+fn outcome(capture: &Capture, needs_devices: bool) -> CommandOutcome {
+    let of = capture.hosts.len();
+    let count = |is: fn(&SavedProfile) -> bool| capture.saved().filter(|saved| is(saved)).count();
+    let failed = |why| CommandOutcome::Failed { why, code: INCOMPLETE };
+    let saved = count(|_| true);
+    if saved < of {
+        return failed(format!(
+            "{} of {} sent no profile; the others are kept",
+            of - saved,
+            counted(of as u64, "host")
+        ));
+    }
+    if count(|saved| saved.contents.has_events) == 0 {
+        return failed(
+            "nothing was recorded: the program did nothing in this time, or --host-level is 0; capture longer (--ms), \
+             or while it works"
+                .to_owned(),
+        );
+    }
+    if needs_devices && count(|saved| !saved.contents.devices.is_empty()) < of {
+        return failed("no device was recorded on some hosts, in all attempts".to_owned());
+    }
+    CommandOutcome::Done
+}
+
+fn in_words(capture: &Capture) -> String {
+    let mut text = format!("Captured {}\n", capture.run.display());
+    for HostCapture { address, result } in &capture.hosts {
+        let line = match result {
+            Ok(saved) => profile_in_words(saved),
+            Err(why) => format!("failed: {why}"),
+        };
+        let _ = writeln!(text, "  {address}  {line}");
+    }
+    text
+}
+
+/// `2 devices, 1.2 MB, worker0 process 4321`
+fn profile_in_words(saved: &SavedProfile) -> String {
+    let contents = &saved.contents;
+    let devices = match contents.devices.len() {
+        0 if !contents.has_events => "nothing was recorded".to_owned(),
+        0 => "host only, no device".to_owned(),
+        count => counted(count as u64, "device"),
+    };
+    let mut parts = vec![devices, value(saved.bytes as f64, Unit::Bytes)];
+    let process = contents.process.map(|process| format!("process {process}"));
+    let whose: Vec<_> = contents.hostname.iter().cloned().chain(process).collect();
+    if !whose.is_empty() {
+        parts.push(whose.join(" "));
+    }
+    parts.extend(contents.errors.iter().map(|error| format!("the profiler says: {error}")));
+    parts.join(", ")
+}
+
+fn json_text(capture: &Capture) -> Result<String, Failure> {
+    let host = |HostCapture { address, result }: &HostCapture| -> Value {
+        match result {
+            Ok(saved) => json!({
+                "address": address.to_string(),
+                "file": saved.file.display().to_string(),
+                "bytes": saved.bytes,
+                "devices": saved.contents.devices,
+                "has_events": saved.contents.has_events,
+                "hostname": saved.contents.hostname,
+                "process": saved.contents.process,
+                "errors": saved.contents.errors,
+            }),
+            Err(why) => json!({ "address": address.to_string(), "error": why.to_string() }),
+        }
+    };
+    let run = capture.saved().next().map(|_| capture.run.display().to_string());
+    let hosts: Vec<Value> = capture.hosts.iter().map(host).collect();
+    let text = serde_json::to_string_pretty(&json!({ "schema": "systole.capture/1", "run": run, "hosts": hosts }));
+    text.map(|text| text + "\n").map_err(|error| Failure::Internal(error.to_string()))
+}
+
+/// Findings about the capture where it is empty or cut, then what limits the program.
+fn report(capture: &Capture, assume: &AssumeArgs, stderr: &Stderr) -> Result<(), Failure> {
+    let session = loading::open_path(&capture.run, None, assume, OutputFormat::Text, stderr)?;
+    let is_cut = |report: &DoctorReport| report.findings.iter().any(|finding| CUT.contains(&finding.id));
+    let doctor = session.report::<Doctor>(Scope::WholeTrace).ok();
+    let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
+    if let Some(doctor) = doctor.filter(|report| is_cut(report)) {
+        let layout = TextLayout { width: terminal::width(), top: 10, entries: 10, style };
+        output::print_text(&format!("\n{}", doctor_findings(&doctor, &layout)))?;
+    }
+    if capture.saved().all(|saved| !saved.contents.has_events) {
+        return Ok(());
+    }
+    output::print("\n")?;
+    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
+    let document = Document::new(&session, Scope::WholeTrace, &ids, DocumentView::Summary);
+    let output = OutputArgs {
+        format: OutputFormat::Text,
+        output: Vec::new(),
+        table: None,
+        top: None,
+        csv: CsvArgs::default(),
+        strict: false,
+    };
+    output::write(&document, &output, &OutputGuard::default(), stderr)
+}
+
+fn say_answers(
+    options: &CaptureOptions,
+    answers: std::io::Result<Vec<continuous::Answer>>,
+    done: &str,
+    json: bool,
+) -> Result<CommandOutcome, Failure> {
+    let answers = answers.map_err(|error| Failure::Internal(error.to_string()))?;
+    let of = options.addresses.len();
+    let why = |(address, result): &continuous::Answer| Some(format!("{address}: {}", result.as_ref().err()?));
+    let failed: Vec<String> = answers.iter().filter_map(why).collect();
+    for (address, result) in &answers {
+        if json {
+            let error = result.as_ref().err().map(ToString::to_string);
+            let line = json!({ "address": address.to_string(), done: error.is_none(), "error": error });
+            output::print(&format!("{line}\n"))?;
+        } else if result.is_ok() {
+            output::print_text(&format!("{address}  continuous profiling {done}\n"))?;
+        }
+    }
+    match failed.len() {
+        0 => Ok(CommandOutcome::Done),
+        count if count == of => Err(Failure::Server(failed.join("\n"))),
+        count => {
+            let why = format!("not {done} on {count} of {}\n{}", counted(of as u64, "host"), failed.join("\n"));
+            Ok(CommandOutcome::Failed { why, code: INCOMPLETE })
+        }
+    }
+}
+
+/// One line on a terminal that says how far a capture is.
+struct StageLine {
+    is_shown: bool,
+    last: String,
+}
+
+impl StageLine {
+    fn new(stderr: &Stderr) -> Self {
+        Self { is_shown: stderr.warns() && std::io::stderr().is_terminal(), last: String::new() }
+    }
+
+    /// Shows the stage; a capture always goes on.
+    fn show(&mut self, stage: CaptureStage) -> bool {
+        let text = stage.to_string();
+        if self.is_shown && text != self.last {
+            Self::write(&format!("\r\x1b[K{text}"));
+            self.last = text;
+        }
+        true
+    }
+
+    fn clear(&mut self) {
+        if !self.last.is_empty() {
+            Self::write("\r\x1b[K");
+        }
+    }
+
+    fn write(text: &str) {
+        let mut stderr = std::io::stderr().lock();
+        // A line that cannot be shown is no reason to stop.
+        let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_devices_keep_their_type() {
+        let of = |text: &str| option(text).map(|(_, value)| value);
+        assert_eq!(of("a=true"), Ok(OptionValue::Bool(true)));
+        assert_eq!(of("a=-3"), Ok(OptionValue::Int(-3)));
+        assert_eq!(of("a=TRACE_ONLY_XLA"), Ok(OptionValue::Text("TRACE_ONLY_XLA".to_owned())));
+        assert_eq!(of("a=b=c"), Ok(OptionValue::Text("b=c".to_owned())));
+        assert!(of("a").is_err() && of("=1").is_err());
+    }
+
+    #[test]
+    fn rejects_paths_as_run_names() {
+        for wrong in ["", "..", "a/b", "a\\b", "c:", ".hidden"] {
+            assert!(session_name(wrong).is_err(), "{wrong:?}");
+        }
+        assert!(session_name("2026_01_31_12_00_00").is_ok() && session_name("before the change").is_ok());
+    }
+}

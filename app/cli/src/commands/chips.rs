@@ -1,0 +1,121 @@
+//! `systole chips`: the assumed facts of each TPU generation, with their sources.
+
+use clap::Args;
+use std::fmt::Write as _;
+
+use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
+use analysis::{Table, Unit};
+use serde_json::json;
+
+use crate::common::chip_arg::ChipArg;
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::values::OutputFormat;
+use crate::common::{output, terminal};
+use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
+use session::number;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct ChipsArgs {
+    /// Everything about this one: a name, or a file as for `--device-spec`
+    pub chip: Option<ChipArg>,
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+}
+
+/// Runs the command.
+pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, Failure> {
+    let chips: Vec<&Chip> = match &args.chip {
+        Some(chip) => vec![chip.chip()],
+        None => chips().iter().collect(),
+    };
+    let text = match args.format {
+        OutputFormat::Json => format!(
+            "{:#}\n",
+            json!({
+                "schema": "systole.chips/1",
+                "sources": sources(),
+                "chips": chips.iter().map(|chip| json!({
+                    "id": chip.id, "aliases": chip.aliases, "facts": chip.facts,
+                })).collect::<Vec<_>>(),
+            })
+        ),
+        OutputFormat::Csv => csv::csv(&facts_table(&chips), 0, CsvCells::Exact),
+        OutputFormat::Ndjson => {
+            let facts = NamedTable { report: "chips", table: facts_table(&chips) };
+            ndjson::lines(&[&facts], &[], 0)
+        }
+        OutputFormat::Md => markdown::markdown(&overview(&chips), 0) + &markdown::markdown(&facts_table(&chips), 0),
+        OutputFormat::Text => text(&chips, args.chip.is_some()),
+    };
+    if args.format == OutputFormat::Text {
+        output::print_text(&text)?;
+    } else {
+        output::print(&text)?;
+    }
+    Ok(CommandOutcome::Done)
+}
+
+/// One row per chip, with the most important numbers.
+fn overview(chips: &[&Chip]) -> Table {
+    let links = |chip: &Chip| Some(chip.links?.peak_bytes * f64::from(chip.links?.per_chip));
+    Table::of("chips", "TPU generations, per chip", chips.iter().copied())
+        .recorded("chip", "Chip", Unit::None, |chip| &chip.id)
+        .recorded("bf16_flops", "bf16", Unit::FlopPerSecond, |chip| chip.bf16_flops)
+        .recorded("int8_ops", "int8", Unit::FlopPerSecond, |chip| chip.int8_ops)
+        .recorded("fp8_flops", "fp8", Unit::FlopPerSecond, |chip| chip.fp8_flops)
+        .recorded("hbm_bytes", "HBM", Unit::Bytes, |chip| chip.hbm_bytes)
+        .recorded("hbm_bandwidth", "HBM", Unit::BytesPerSecond, |chip| chip.hbm_bandwidth)
+        .recorded("ridge", "Ridge", Unit::FlopPerByte, Chip::ridge)
+        .recorded("ici_peak", "ICI one way", Unit::BytesPerSecond, links)
+        .build()
+}
+
+/// One row per fact, with exact numbers.
+fn facts_table(chips: &[&Chip]) -> Table {
+    let values = |fact: &ChipFact| fact.values.iter().map(f64::to_string).collect::<Vec<_>>().join(" x ");
+    let others = |fact: &ChipFact| {
+        fact.others.iter().map(|(source, value)| format!("{source} {value}")).collect::<Vec<_>>().join("; ")
+    };
+    let rows = chips.iter().flat_map(|&chip| chip.facts.iter().map(move |fact| (chip, fact)));
+    Table::of("chip_facts", "Every fact with its source", rows)
+        .recorded("chip", "chip", Unit::None, |(chip, _)| &chip.id)
+        .recorded("key", "key", Unit::None, |(_, fact)| fact.key)
+        .recorded("value", "value", Unit::None, |(_, fact)| values(fact))
+        .recorded("source", "source", Unit::None, |(_, fact)| &fact.source)
+        .recorded("others", "others", Unit::None, |(_, fact)| others(fact))
+        .recorded("ruling", "ruling", Unit::None, |(_, fact)| &fact.ruling)
+        .build()
+}
+
+fn text(chips: &[&Chip], in_full: bool) -> String {
+    if !in_full {
+        let layout = TextLayout { width: terminal::width(), top: 0, entries: 0, style: AnsiStyle::PLAIN };
+        let table = table::table(&overview(chips), &layout);
+        return table + "\n`systole chips CHIP` lists all facts of one chip with their sources.\n";
+    }
+    let mut text = String::new();
+    for chip in chips {
+        let names = if chip.aliases.is_empty() { String::new() } else { format!(", also {}", chip.aliases.join(", ")) };
+        let _ = writeln!(text, "{}{names}", chip.id);
+        for fact in &chip.facts {
+            let Some(quantity) = fact.quantity() else { continue };
+            let shown = |value: f64| number::value(value, quantity.unit);
+            let values = fact.values.iter().map(|&value| shown(value)).collect::<Vec<_>>().join(" × ");
+            let mut line = format!("  {:<40} {values:<14} {}", quantity.title, fact.source);
+            for (source, other) in &fact.others {
+                let _ = write!(line, "; {source}: {}", shown(*other));
+            }
+            let _ = writeln!(text, "{line}");
+            if let Some(ruling) = &fact.ruling {
+                let _ = writeln!(text, "  {:<40} {:<14} {ruling}", "", "");
+            }
+        }
+    }
+    text.push_str("\nSources\n");
+    for (name, meaning) in sources() {
+        let _ = writeln!(text, "  {name:<10} {meaning}");
+    }
+    text
+}

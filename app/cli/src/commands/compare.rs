@@ -1,0 +1,189 @@
+//! `systole compare`: compares two runs.
+
+use std::path::{Path, PathBuf};
+
+use analysis::compare::{CompareOptions, Comparison, TestOptions, compare};
+use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
+use clap::Args;
+
+use crate::common::args::{AssumeArgs, JudgeArgs, OutputArgs};
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::stderr::Stderr;
+use crate::common::summaries::RequestedInput;
+use crate::common::values::{FileFormat, StepsArg};
+use crate::common::{gating, history_file, output, settings, summaries};
+use render::comparison::{self, ComparedRuns};
+use render::{NamedTable, TextLayout, html, junit, sarif};
+use session::files::OutputGuard;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The run to compare with: a profile, a run or log directory, or a saved summary
+    #[arg(value_name = "BASE", required_unless_present = "base")]
+    pub first: Option<PathBuf>,
+    /// The run to judge
+    #[arg(value_name = "CAND", required_unless_present = "cand")]
+    pub second: Option<PathBuf>,
+    /// More runs to compare with; of a log directory all runs; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub base: Vec<PathBuf>,
+    /// More runs to judge, likewise
+    #[arg(long, value_name = "PATH")]
+    pub cand: Vec<PathBuf>,
+    /// Only steps A to B of every run, both included
+    #[arg(long, value_name = "A..B")]
+    pub steps: Option<StepsArg>,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub test: TestArgs,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+}
+
+/// Options of the significance test.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Significance")]
+pub struct TestArgs {
+    /// Significance level: the chance of calling noise a change
+    #[arg(long, value_name = "P", default_value_t = 0.05)]
+    pub alpha: f64,
+    /// Ignore changes below this percentage of the step
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
+    pub min_effect: f64,
+    /// Compare even if the runs are not comparable, and replace output files that Systole did not write
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl TestArgs {
+    /// The options of the comparison.
+    pub fn options(&self) -> Result<CompareOptions, Failure> {
+        if !(self.alpha > 0.0 && self.alpha < 1.0) {
+            return Err(Failure::Usage("--alpha: write a probability between 0 and 1: 0.05".to_owned()));
+        }
+        if !(self.min_effect.is_finite() && self.min_effect >= 0.0) {
+            return Err(Failure::Usage("--min-effect: write a part of the step in percent: 0.5".to_owned()));
+        }
+        let test = TestOptions { alpha: self.alpha, min_effect_percent: self.min_effect, ..TestOptions::default() };
+        Ok(CompareOptions { test, force: self.force, ..CompareOptions::default() })
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    let mut options = args.test.options()?;
+    let (base, cand) = sides(args)?;
+    let read = base.iter().chain(&cand).map(|wanted| wanted.0.to_owned());
+    let read = read.chain(args.assume.files()).chain(args.judge.files());
+    let guard = OutputGuard::new(read, args.test.force);
+    output::check(&args.output, &guard)?;
+    history_file::check(args.judge.history.as_deref())?;
+    // One file holds budgets and suppressions.
+    let mut assume = args.assume.clone();
+    assume.config = assume.config.or_else(|| args.judge.budget.clone());
+    if args.judge.budget.is_none() {
+        settings::say_ignored(args.assume.config.as_deref(), stderr);
+    }
+    let config = args.judge.budget.as_deref().map(settings::gates).transpose()?;
+    if let Some(config) = &config {
+        set_by(&mut options, config);
+    }
+    let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
+    let format = args.output.format;
+    let base = summaries::summaries(&base, &assume, args.steps, format, stderr)?;
+    let cand = summaries::summaries(&cand, &assume, args.steps, format, stderr)?;
+    if let Some(config) = &config {
+        config.check_names(&base, &cand).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    let comparison = compare(&base, &cand, &options);
+    let report = config.as_ref().map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
+    let compared = ComparedRuns { base: &base, cand: &cand, comparison: &comparison, gates: report.as_ref(), trace };
+    output::write(&compared, &args.output, &guard, stderr)?;
+    gating::step_summary(|| comparison::verdict(&compared))?;
+    for run in &cand {
+        gating::keep_history(&args.judge, run, report.as_ref().unwrap_or(&GatesReport::default()), stderr)?;
+    }
+    if let Some(outcome) =
+        report.as_ref().and_then(|report| gating::outcome(report, &args.judge, args.output.strict, stderr))
+    {
+        return Ok(outcome);
+    }
+    Ok(match (not_the_same(&comparison, config.as_ref()), doubt(&comparison)) {
+        (Some(why), _) if !args.judge.exit_zero => CommandOutcome::Inconclusive(why),
+        (_, Some(why)) if args.output.strict => CommandOutcome::Inconclusive(why),
+        _ => CommandOutcome::Done,
+    })
+}
+
+/// Why the comparison says nothing about the program, if it does not. `--force` compares all the same, and gates judge
+/// numbers per step, so that another number of steps or other shapes do not concern them.
+fn not_the_same(compared: &Comparison, config: Option<&GateConfig>) -> Option<String> {
+    let is_judged = match config {
+        Some(config) => compared.is_comparable || config.comparable.on_mismatch == OnMismatch::Ignore,
+        None => compared.is_comparable && compared.other_work().next().is_none(),
+    };
+    if is_judged || compared.options.force { None } else { compared.mismatch() }
+}
+
+/// Takes over the settings of a gate file that concern comparisons.
+fn set_by(options: &mut CompareOptions, config: &GateConfig) {
+    let CompareOptions { test, require, .. } = gates::compare_options(config);
+    (options.test.min_steps, options.require) = (test.min_steps, require);
+}
+
+impl output::Writable for ComparedRuns<'_> {
+    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, Failure> {
+        let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+        Ok(match format {
+            FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => comparison::text(self, layout),
+            FileFormat::Md => comparison::markdown(self, layout),
+            FileFormat::Junit => {
+                let none = GatesReport::default();
+                junit::junit(self.gates.unwrap_or(&none), self.cand, Some(self.comparison))
+            }
+            FileFormat::Sarif => sarif::of_comparison(self).map_err(internal)?,
+            FileFormat::Html => html::comparison::page(self),
+            FileFormat::Json => comparison::json(self, layout.entries).map_err(internal)?,
+        })
+    }
+
+    fn tables(&self) -> Vec<NamedTable> {
+        comparison::tables(self)
+    }
+
+    fn not_applicable(&self) -> Vec<(&str, String)> {
+        Vec::new()
+    }
+}
+
+/// Why the comparison is inconclusive, if it is.
+fn doubt(compared: &Comparison) -> Option<String> {
+    if !compared.is_comparable {
+        return Some(compared.statement.clone());
+    }
+    let (steps, needed) = (compared.base.steps.min(compared.cand.steps), compared.options.test.min_steps);
+    (steps < needed).then(|| format!("{steps} steady steps per side, but a conclusion needs {needed}"))
+}
+
+/// The runs of both sides, from `BASE CAND` and the options. A single positional path is the side that has no option.
+fn sides(args: &CompareArgs) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedInput<'_>>), Failure> {
+    let mut base: Vec<RequestedInput<'_>> = args.base.iter().map(|path| (path.as_path(), true)).collect();
+    let mut cand: Vec<RequestedInput<'_>> = args.cand.iter().map(|path| (path.as_path(), true)).collect();
+    match (&args.first, &args.second) {
+        (Some(first), Some(second)) => {
+            base.insert(0, (first, false));
+            cand.insert(0, (second, false));
+        }
+        (Some(only), None) if base.is_empty() => base.push((only, false)),
+        (Some(only), None) => cand.insert(0, (only, false)),
+        (None, _) => {}
+    }
+    if base.is_empty() || cand.is_empty() {
+        return Err(Failure::Usage("name one run per side: systole compare BASE CAND".to_owned()));
+    }
+    Ok((base, cand))
+}

@@ -1,0 +1,39 @@
+//! `systole doctor`: the data quality of a trace.
+
+use analysis::Scope;
+use clap::Args;
+
+use crate::common::args::{ForceArgs, InputArgs, OutputArgs};
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::stderr::Stderr;
+use crate::common::{checks, loading, output};
+use render::{Document, DocumentView};
+use session::files::OutputGuard;
+
+/// Id of the analysis.
+const DOCTOR: &str = "doctor";
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub force: ForceArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    let guard = OutputGuard::new(args.input.files(), args.force.force);
+    output::check(&args.output, &guard)?;
+    let session = loading::open(&args.input, args.output.format, stderr)?;
+    checks::check_devices(&session, &args.input.assume.device)?;
+    let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], DocumentView::Doctor);
+    output::write(&document, &args.output, &guard, stderr)?;
+    Ok(match document.doubt() {
+        Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
+        _ => CommandOutcome::Done,
+    })
+}

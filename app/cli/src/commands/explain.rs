@@ -1,0 +1,101 @@
+//! `systole explain`: what a hint means, and what to do about it.
+
+use clap::Args;
+use std::fmt::Write as _;
+
+use analysis::hints::{Rule, rule, rules};
+use analysis::{Table, Unit};
+use serde_json::json;
+
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::output;
+use crate::common::values::OutputFormat;
+use render::CsvCells;
+use render::csv;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Id of a hint, as in a report: K01; all are listed without it
+    pub hint: Option<String>,
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+}
+
+/// Runs the command.
+pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, Failure> {
+    let text = match &args.hint {
+        None => list(args.format),
+        Some(id) => match rule(id) {
+            Some(rule) if matches!(args.format, OutputFormat::Json | OutputFormat::Ndjson) => {
+                let thresholds: Vec<_> = rule
+                    .thresholds
+                    .iter()
+                    .map(|limit| json!({"id": limit.id, "value": limit.value, "unit": limit.unit, "why": limit.why}))
+                    .collect();
+                let page = json!({"schema": "systole.rule/1", "id": rule.id, "title": rule.title,
+                    "confidence": rule.confidence, "thresholds": thresholds, "page": rule.page});
+                if args.format == OutputFormat::Json { format!("{page:#}\n") } else { format!("{page}\n") }
+            }
+            Some(rule) => page(rule),
+            None => return Err(unknown(id)),
+        },
+    };
+    if args.format == OutputFormat::Text {
+        output::print_text(&text)?;
+    } else {
+        output::print(&text)?;
+    }
+    Ok(CommandOutcome::Done)
+}
+
+/// The page of a hint, with its thresholds.
+pub fn page(rule: &Rule) -> String {
+    let mut text = rule.page.to_owned();
+    if !rule.thresholds.is_empty() {
+        text.push_str("\n## Thresholds\n");
+    }
+    for limit in rule.thresholds {
+        let _ = writeln!(text, "- `{}` = {}: {}.", limit.id, limit.value, limit.why);
+    }
+    text
+}
+
+/// The error for a hint that does not exist.
+pub fn unknown(id: &str) -> Failure {
+    let known: Vec<_> = rules().iter().map(|rule| rule.id).collect();
+    Failure::Usage(format!("there is no hint {id:?}; the hints are {}", known.join(", ")))
+}
+
+/// All hints.
+pub fn list(format: OutputFormat) -> String {
+    let mut text = match format {
+        OutputFormat::Json => {
+            let list: Vec<_> = rules().iter().map(|rule| json!({"id": rule.id, "title": rule.title})).collect();
+            return format!("{:#}\n", json!({"schema": "systole.rules/1", "rules": list}));
+        }
+        OutputFormat::Ndjson => {
+            let lines = rules().iter().map(|rule| json!({"id": rule.id, "title": rule.title}).to_string() + "\n");
+            return lines.collect();
+        }
+        OutputFormat::Csv => {
+            let list = Table::of("rules", "", rules().iter().copied());
+            let list =
+                list.derived("id", "", Unit::None, |rule| rule.id).derived("title", "", Unit::None, |rule| rule.title);
+            return csv::csv(&list.build(), 0, CsvCells::Exact);
+        }
+        OutputFormat::Md => "| id | what |\n|---|---|\n".to_owned(),
+        OutputFormat::Text => String::new(),
+    };
+    for rule in rules() {
+        let _ = match format {
+            OutputFormat::Md => writeln!(text, "| {} | {} |", rule.id, rule.title),
+            _ => writeln!(text, "{}  {}", rule.id, rule.title),
+        };
+    }
+    if format == OutputFormat::Text {
+        text.push_str("\nSee systole explain ID for details.\n");
+    }
+    text
+}

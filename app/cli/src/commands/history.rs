@@ -1,0 +1,93 @@
+//! `systole history`: the recorded runs, one row each.
+
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::history_file::HistoryLine;
+use crate::common::stderr::Stderr;
+use crate::common::values::OutputFormat;
+use crate::common::{history_file, output, terminal};
+use analysis::compare::LOOP_COMPILATIONS;
+use analysis::{Table, Unit};
+use clap::Args;
+use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// The file that `--history` appends to
+    pub path: PathBuf,
+    /// Only the last N runs; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub last: usize,
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+}
+
+/// Runs the command.
+pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    let mut lines = history_file::read(&args.path, stderr)?;
+    if args.last > 0 && lines.len() > args.last {
+        lines.drain(..lines.len() - args.last);
+    }
+    let trend = trend(&lines);
+    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+    let text = match args.format {
+        OutputFormat::Text => {
+            let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
+            table::table(&trend, &TextLayout { width: terminal::width(), top: 0, entries: 0, style })
+        }
+        OutputFormat::Json => {
+            let runs: Vec<Value> = lines
+                .iter()
+                .map(|line| {
+                    json!({"run": line.run(), "commit": line.commit, "verdict": line.verdict(), "steps": line.steps,
+                       "metrics": line.metrics, "gates": line.gates})
+                })
+                .collect();
+            let whole = json!({"schema": "systole.trend/1", "runs": runs});
+            serde_json::to_string_pretty(&whole).map_err(internal)? + "\n"
+        }
+        OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report: "history", table: trend }], &[], 0),
+        OutputFormat::Csv => csv::csv(&trend, 0, CsvCells::Exact),
+        OutputFormat::Md => markdown::markdown(&trend, 0),
+    };
+    if args.format == OutputFormat::Text {
+        output::print_text(&text)?;
+    } else {
+        output::print(&text)?;
+    }
+    Ok(CommandOutcome::Done)
+}
+
+/// One row per run, the oldest first.
+fn trend(lines: &[HistoryLine]) -> Table {
+    let mut before = None;
+    let changes: Vec<Option<f64>> = lines
+        .iter()
+        .map(|line| {
+            let last = before.filter(|last| *last > 0.0);
+            let step = line.number("step.time_ps");
+            before = step.or(before);
+            Some(100.0 * (step? / last? - 1.0))
+        })
+        .collect();
+    let number = |id: &'static str| move |(line, _): (&HistoryLine, Option<f64>)| line.number(id);
+    let commit = |line: &HistoryLine| line.commit.iter().flat_map(|hash| hash.chars().take(10)).collect::<String>();
+    Table::of("trend", format!("The last {} runs", lines.len()), lines.iter().zip(changes))
+        .derived("verdict", "Gates", Unit::None, |(line, _)| line.verdict())
+        .derived("commit", "Commit", Unit::None, |(line, _)| commit(line))
+        .derived("steps", "Steps", Unit::Count, |(line, _)| line.steps as f64)
+        .derived("step_ps", "Step", Unit::Picoseconds, number("step.time_ps"))
+        .derived("change_percent", "Change", Unit::Percent, |(_, change)| change)
+        .derived("loop_step_ps", "Loop step", Unit::Picoseconds, number("loop.step_ps"))
+        .derived("loop_compilations", "Compiled", Unit::Count, number(LOOP_COMPILATIONS))
+        .derived("exposed_comm_percent", "Exposed", Unit::Percent, number("step.exposed_comm_percent"))
+        .derived("idle_percent", "Idle", Unit::Percent, number("step.idle_percent"))
+        .derived("mfu_percent", "MFU", Unit::Percent, number("mfu_steady_percent"))
+        .derived("memory_peak_bytes", "Memory", Unit::Bytes, number("memory.peak_bytes"))
+        .derived("run", "Run", Unit::None, |(line, _)| line.run())
+        .note("step times are medians; the change is of the step time, against the previous run")
+        .build()
+}

@@ -1,0 +1,310 @@
+//! `systole init`: writes a commented systole.toml from a good run.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use analysis::compare::{LOOP_COMPILATIONS, LOOP_STEP, Summary};
+use analysis::gates::{GateDefaults, METRICS, Regression, StepAggregate, preset};
+use analysis::reports::steps::step_parts::StepPart;
+use clap::Args;
+
+use crate::common::args::AssumeArgs;
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::stderr::Stderr;
+use crate::common::values::OutputFormat;
+use crate::common::{output, summaries};
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Runs whose numbers are good: profiles, or saved summaries
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Write it to this file instead of stdout; must not exist yet
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Exit with 11 if the runs are too short for a gate that the file should have
+    #[arg(long)]
+    pub strict: bool,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    if let Some(path) = &args.output {
+        output::check_place(path)?;
+        if path.exists() {
+            return Err(Failure::Usage(format!("{} exists already: name another file", path.display())));
+        }
+    }
+    let paths: Vec<(&Path, bool)> = args.paths.iter().map(|path| (path.as_path(), false)).collect();
+    let runs = summaries::summaries(&paths, &args.assume, None, OutputFormat::Json, stderr)?;
+    let WrittenConfig { text, unguarded } = config_of(&runs);
+    match &args.output {
+        Some(path) => output::write_to(path, &text)?,
+        None => output::print(&text)?,
+    }
+    if unguarded.is_empty() {
+        return Ok(CommandOutcome::Done);
+    }
+    let why = format!("not guarded: {}", unguarded.join("; "));
+    if args.strict {
+        return Ok(CommandOutcome::Inconclusive(why));
+    }
+    stderr.warn(&why);
+    Ok(CommandOutcome::Done)
+}
+
+/// A file of gates, and what it should judge and cannot, with reasons.
+struct WrittenConfig {
+    text: String,
+    unguarded: Vec<String>,
+}
+
+/// The share of slow steps.
+const SLOW: &str = "loop.slow_pct";
+/// Factor between a measured value and its budget.
+const ROOM: f64 = 1.1;
+
+fn config_of(runs: &[Summary]) -> WrittenConfig {
+    let min_steps = min_steps(runs);
+    let usual = GateDefaults::default().min_steps;
+    let why = match min_steps {
+        few if few < usual => format!("this short run has {few}: sums of so few steps, and no median, are judged"),
+        _ => "with fewer steady steps a gate is inconclusive".to_owned(),
+    };
+    let mut text = format!(
+        "# Limits of a run. Checked by: systole analyze RUN --budget systole.toml --baseline base.json\n\
+         # `systole metrics` lists the metrics, `systole config check` checks this file.\n\
+         # Units follow the name: _ms, _us, _pct, _gib …\n\
+         version = 1\n\n\
+         [defaults]\n\
+         level = \"error\"        # off, warn or error (fails the run)\n\
+         aggregate = \"median\"   # of the steps: median, mean, p90, p95, max\n\
+         min_steps = {min_steps}          # {why}\n\
+         # warmup_steps = 5     # leave out the first steps\n",
+    );
+    let mut left_out = Vec::new();
+    let these = if runs.len() == 1 { "this run has" } else { "the largest of these runs has" };
+    let _ = writeln!(text, "\n# Limits: what {these}, and ten percent more.");
+    budgets(&mut text, runs, &mut left_out);
+    text.push_str(
+        "\n# Against a baseline: more than this, and more than noise\n\
+         # (require_significance = false judges the number alone).\n",
+    );
+    for gate in preset(&runs.iter().collect::<Vec<_>>()) {
+        match too_few(runs, gate.aggregate, Some(&gate.metric)) {
+            Some(why) => left_out.push(format!("regression of {} {}: {why}", titled(&gate), gate.limit())),
+            None => regression(&mut text, &gate),
+        }
+    }
+    op_regressions(&mut text, runs);
+    if !left_out.is_empty() {
+        let these = if runs.len() == 1 { "this run" } else { "these runs" };
+        let _ = writeln!(text, "\n# Left out, because {these} cannot answer them:");
+        for what in &left_out {
+            let _ = writeln!(text, "# - {what}");
+        }
+    }
+    text.push_str(
+        "\n# Runs that differ in one of these are not compared; regressions are then inconclusive.\n\
+         [comparable]\nrequire = [\"device_type\", \"device_count\"]\non_mismatch = \"inconclusive\"   # or ignore\n\
+         \n# Hints that are known and accepted:\n\
+         # [[suppress]]\n# hint = \"K25\"\n# reason = \"offloading is on purpose\"\n# until = 2027-03-01\n",
+    );
+    WrittenConfig { text, unguarded: left_out }
+}
+
+fn titled(gate: &Regression) -> String {
+    format!("{} ({})", gate.metric, gate.aggregate.unwrap_or_default().title())
+}
+
+/// Fewest steps whose sum is judged: without the longest there are still two.
+const FEWEST: usize = 3;
+
+/// As many steps as gates need; of a short run those that it has.
+fn min_steps(runs: &[Summary]) -> usize {
+    let usual = GateDefaults::default().min_steps;
+    let least = runs.iter().map(|run| run.steps.counted).min().unwrap_or(usual);
+    if least < FEWEST { usual } else { least.min(usual) }
+}
+
+/// Whether the runs are too short for medians.
+fn are_short(runs: &[Summary]) -> bool {
+    min_steps(runs) < GateDefaults::default().min_steps
+}
+
+/// Why the runs have too few steps for a gate; `None` for metrics of the whole run.
+fn too_few(runs: &[Summary], aggregate: Option<StepAggregate>, metric: Option<&str>) -> Option<String> {
+    let run = runs.iter().min_by_key(|run| run.steps.counted)?;
+    let aggregate = aggregate.unwrap_or_default();
+    // A sum of few steps is known well; a median, a quantile or a share is not.
+    let is_share = metric == Some(SLOW);
+    let is_sum = aggregate == StepAggregate::Mean && !is_share;
+    let usual = GateDefaults::default().min_steps;
+    let needed = aggregate.steps_needed(if is_sum { min_steps(runs) } else { usual });
+    let steps = run.steps.counted;
+    let why = || {
+        run.steps.why_none.clone().unwrap_or_else(|| {
+            format!("{} has {steps} steady steps", if runs.len() == 1 { "this run" } else { "one of these runs" })
+        })
+    };
+    // A count of compilations is one number whatever the steps.
+    (aggregate != StepAggregate::Max && steps < needed)
+        .then(|| format!("the {} needs {needed} steady steps, {}", aggregate.title(), why()))
+}
+
+/// Budgets, from the run with the largest value.
+fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
+    let most = |of: &dyn Fn(&Summary) -> Option<f64>| runs.iter().filter_map(of).reduce(f64::max);
+    let mut of_steps = |text: &mut String, id: &str, metric: &str, aggregate: StepAggregate| {
+        let Some(ps) = most(&|run| aggregate.of(&run.series(id)?.values)) else { return };
+        match too_few(runs, Some(aggregate), Some(metric)) {
+            Some(why) => left_out.push(format!("budget of {metric} ({}): {why}", aggregate.title())),
+            None => budget(text, runs, metric, ps / 1e9, aggregate),
+        }
+    };
+    of_steps(text, "step.time_ps", "step.time_ms", StepAggregate::Median);
+    of_steps(text, "step.time_ps", "step.time_ms", StepAggregate::P90);
+    of_steps(text, LOOP_STEP, "loop.step_ms", StepAggregate::Mean);
+    let value = |id: &str| most(&|run| run.value(id)?.value);
+    if let Some(peak) = value("memory.peak_bytes") {
+        budget(text, runs, "memory.peak_gib", peak / 1_073_741_824.0, StepAggregate::Median);
+    }
+    if let Some(compilations) = value(LOOP_COMPILATIONS) {
+        let these = if runs.len() == 1 { "as many as in this run" } else { "as many as in the run with most of them" };
+        let _ = write!(
+            text,
+            "\n[[budget]]                # compilations after warm-up: {these}\n\
+             metric = \"compile.loop_count\"\nmax = {compilations:.0}\n"
+        );
+    }
+}
+
+fn budget(text: &mut String, runs: &[Summary], metric: &str, seen: f64, aggregate: StepAggregate) {
+    let these = if runs.len() == 1 { "in this run".to_owned() } else { format!("at most in {} runs", runs.len()) };
+    let (max, how) = (round_up(seen * ROOM), aggregate_line(aggregate));
+    let _ = write!(text, "\n[[budget]]                # {seen:.4} {these}\nmetric = \"{metric}\"\nmax = {max}\n{how}");
+}
+
+fn aggregate_line(aggregate: StepAggregate) -> String {
+    let is_default = aggregate == GateDefaults::default().aggregate;
+    if is_default { String::new() } else { format!("aggregate = \"{}\"\n", aggregate.title()) }
+}
+
+fn regression(text: &mut String, gate: &Regression) {
+    let meaning = METRICS.iter().find(|metric| metric.name == gate.metric).map_or("", |metric| metric.meaning);
+    let _ = write!(text, "\n# {meaning}\n[[regression]]\nmetric = \"{}\"\n", gate.metric);
+    text.push_str(&aggregate_line(gate.aggregate.unwrap_or_default()));
+    if let Some(limit) = gate.max_increase_pct {
+        let _ = writeln!(text, "max_increase_pct = {limit}");
+    }
+    if let Some(least) = gate.min_effect_ms {
+        let _ = writeln!(text, "min_effect_ms = {least}      # less never fails");
+    }
+    if let Some(limit) = gate.max_increase_abs {
+        let what = if gate.metric.ends_with("_pct") { "   # percentage points" } else { "" };
+        let _ = writeln!(text, "max_increase_abs = {limit}{what}");
+    }
+}
+
+/// Regressions of the ops with the most exposed communication, and of all ops where the steps are too few for medians.
+fn op_regressions(text: &mut String, runs: &[Summary]) {
+    let aggregate = if are_short(runs) { StepAggregate::Mean } else { StepAggregate::Median };
+    if too_few(runs, Some(aggregate), None).is_some() || runs.iter().any(|run| run.ops.is_empty()) {
+        return;
+    }
+    let mut gate = |what: &str, op: &str, metric: &str| {
+        let (how, level) = (aggregate_line(aggregate), if are_short(runs) { "error" } else { "warn" });
+        let _ = write!(
+            text,
+            "\n# {what}\n[[regression]]\nop = \"{op}\"\nmetric = \"{metric}\"\n{how}max_increase_pct = 10\n\
+             min_effect_ms = 0.2      # less never fails\nlevel = \"{level}\"\n"
+        );
+    };
+    if are_short(runs) {
+        gate("All ops of a step", "*", "op.time_ms_per_step");
+    }
+    // Compilers do not give names that have a special meaning in this file, such as `re:…`.
+    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    let exposed =
+        runs.iter().flat_map(|run| &run.ops).filter(|op| op.is_collective && op.part == StepPart::ExposedComm);
+    let names = exposed.map(|op| trace_model::without_number(&op.name));
+    if let Some(kind) = names.filter(|name| is_plain(name)).find(|name| !name.is_empty()) {
+        gate(
+            "Ops of a name, added up in each step; re:REGEX works, too",
+            &format!("{kind}*"),
+            "op.exposed_ms_per_step",
+        );
+    }
+}
+
+/// Rounds up to three significant digits.
+fn round_up(value: f64) -> f64 {
+    if value <= 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let unit = 10_f64.powi(value.log10().floor() as i32 - 2);
+    let rounded = (value / unit).ceil() * unit;
+    // Removes the rounding errors of the multiplication.
+    format!("{rounded:.9}").parse().unwrap_or(rounded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::common::settings;
+
+    /// A run of `steps` steps with one collective.
+    fn run(collective: &str, steps: usize) -> Summary {
+        let text = format!(
+            r#"{{"schema": "systole.summary/1", "facts": {{}}, "steps": {{"source": "modules", "counted": {steps}}},
+            "series": [{{"id": "step.time_ps", "title": "", "unit": "picoseconds", "values": {:?}}}],
+            "ops": [{{"name": {collective:?}, "part": "exposed_comm", "is_collective": true, "place": 0, "runs": 1,
+            "middle_ps": 5, "values": [5]}}]}}"#,
+            vec![1e9; steps]
+        );
+        Summary::from_json(&text).unwrap()
+    }
+
+    #[test]
+    fn written_config_of_every_run_can_be_read() {
+        for name in ["all-gather.7", "re:(", "re:^a", "a*b", "x\"\n[[budget]]\n", "\\", "", "ü"] {
+            for steps in [0, 1, 4, 6, 10] {
+                let WrittenConfig { text, unguarded } = config_of(&[run(name, steps)]);
+                assert_eq!(unguarded.is_empty(), steps >= 10, "{unguarded:?}");
+                let gates = settings::gates_of(&text).unwrap_or_else(|why| panic!("{name}: {why}\n{text}"));
+                let ops: Vec<_> = gates.regression.iter().filter_map(|gate| gate.op.as_deref()).collect();
+                let expected: &[&str] = match (name, steps) {
+                    ("all-gather.7", 4) => &["*", "all-gather*"],
+                    ("all-gather.7", 6..) => &["all-gather*"],
+                    (_, 4) => &["*"],
+                    _ => &[],
+                };
+                assert_eq!(ops, expected, "{text}");
+                let p90 = gates.budget.iter().any(|gate| gate.aggregate == Some(StepAggregate::P90));
+                assert_eq!(p90, steps >= 10, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn limits_come_from_the_largest_run() {
+        let mut slow = run("all-gather.7", 12);
+        slow.series[0].values = vec![4e9; 12];
+        let text = config_of(&[run("all-gather.7", 12), slow.clone()]).text;
+        let gates = settings::gates_of(&text).unwrap();
+        assert_eq!(gates.budget[0].max, Some(round_up(4.4)), "{text}");
+        assert_eq!(config_of(&[slow.clone(), run("all-gather.7", 12)]).text, text);
+        // Too few steps in one of the runs are enough to omit the gate.
+        let text = config_of(&[slow, run("all-gather.7", 3)]).text;
+        assert!(text.contains("one of these runs has 3 steady steps"), "{text}");
+    }
+
+    #[test]
+    fn limits_are_rounded_for_reading() {
+        for (value, expected) in [(337.104, 338.0), (0.012_31, 0.0124), (1234.5, 1240.0), (0.0, 0.0)] {
+            assert!((round_up(value) - expected).abs() < 1e-9, "{value}: {}", round_up(value));
+        }
+    }
+}

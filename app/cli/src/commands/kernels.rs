@@ -1,0 +1,40 @@
+//! `systole kernels`: custom kernels and what they do inside.
+
+use clap::Args;
+
+use crate::common::args::{ForceArgs, InputArgs, OutputArgs, ScopeArgs};
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::stderr::Stderr;
+use crate::common::{checks, loading, output};
+use render::{Document, DocumentView};
+use session::files::OutputGuard;
+
+/// Ids of the analyses: those of the tab *Kernels*.
+const KERNELS: [&str; 3] = ["kernels", "hardware_counters", "sparse_cores"];
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct KernelsArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    #[command(flatten)]
+    pub force: ForceArgs,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    let guard = OutputGuard::new(args.input.files(), args.force.force);
+    output::check(&args.output, &guard)?;
+    let session = loading::open(&args.input, args.output.format, stderr)?;
+    checks::check_scope(&session, &args.input, &args.scope)?;
+    let document = Document::new(&session, args.scope.scope(), &KERNELS, DocumentView::Tables);
+    output::write(&document, &args.output, &guard, stderr)?;
+    Ok(match document.doubt() {
+        Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
+        _ => CommandOutcome::Done,
+    })
+}

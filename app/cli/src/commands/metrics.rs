@@ -1,0 +1,112 @@
+//! `systole metrics`: every metric for gates.
+
+use std::fmt::Write as _;
+
+use analysis::gates::{GateMetric, METRICS, suffixes};
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::output;
+use crate::common::values::OutputFormat;
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct MetricsArgs {
+    /// What to print on stdout
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    pub format: OutputFormat,
+}
+
+/// Runs the command.
+pub fn run(args: &MetricsArgs) -> Result<CommandOutcome, Failure> {
+    output::print(&match args.format {
+        OutputFormat::Text => text(),
+        OutputFormat::Json => json()?,
+        OutputFormat::Ndjson => METRICS.iter().map(|one| metric(one).to_string() + "\n").collect(),
+        OutputFormat::Csv => comma_separated(),
+        OutputFormat::Md => markdown(),
+    })?;
+    Ok(CommandOutcome::Done)
+}
+
+fn text() -> String {
+    let width = METRICS.iter().map(|metric| metric.name.len()).max().unwrap_or(0);
+    let mut text = String::from("Metrics for budgets and regressions in systole.toml\n");
+    let mut per = None;
+    for metric in METRICS {
+        if per != Some(metric.per) {
+            per = Some(metric.per);
+            let _ = writeln!(text, "\nOne number for each {}", metric.per.title());
+        }
+        let _ = writeln!(text, "  {:<width$}  {}{}", metric.name, metric.meaning, also(metric));
+    }
+    text.push_str("\nOther units are selected by the suffix: ");
+    let endings = [("time", analysis::Unit::Picoseconds), ("bytes", analysis::Unit::Bytes)];
+    let endings = endings.map(|(of, unit)| format!("{of} {}", suffixes(unit).collect::<Vec<_>>().join(" ")));
+    let _ = writeln!(text, "{}; shares _pct _share.", endings.join("; "));
+    text
+}
+
+fn also(metric: &GateMetric) -> String {
+    if metric.aliases.is_empty() { String::new() } else { format!(" (also {})", metric.aliases.join(", ")) }
+}
+
+fn metric(metric: &GateMetric) -> Value {
+    json!({
+        "name": metric.name,
+        "summary_id": metric.id,
+        "unit": metric.unit,
+        "per": metric.per,
+        "aliases": metric.aliases,
+        "meaning": metric.meaning,
+    })
+}
+
+fn json() -> Result<String, Failure> {
+    let all = json!({ "schema": "systole.metrics/1", "metrics": METRICS.iter().map(metric).collect::<Vec<_>>() });
+    let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::Internal(error.to_string()))?;
+    Ok(text + "\n")
+}
+
+fn comma_separated() -> String {
+    let mut text = String::from("name,summary_id,per,meaning\n");
+    for metric in METRICS {
+        let _ = writeln!(text, "{},{},{},\"{}\"", metric.name, metric.id, metric.per.title(), metric.meaning);
+    }
+    text
+}
+
+/// The table in docs/compare.md.
+fn markdown() -> String {
+    let mut text = String::from("| metric | one per | meaning |\n|---|---|---|\n");
+    for metric in METRICS {
+        let also = if metric.aliases.is_empty() {
+            String::new()
+        } else {
+            format!(" (also `{}`)", metric.aliases.join("`, `"))
+        };
+        let _ = writeln!(text, "| `{}` | {} | {}{also} |", metric.name, metric.per.title(), metric.meaning);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If this test fails, copy the output of `systole metrics --format md` to the docs.
+    #[test]
+    fn docs_list_the_same_metrics() {
+        let docs = include_str!("../../../../docs/compare.md").replace("\r\n", "\n");
+        assert!(docs.contains(&markdown()), "docs/compare.md: put in the output of `systole metrics --format md`");
+    }
+
+    #[test]
+    fn text_and_json_list_every_metric() {
+        let (text, json) = (text(), json().unwrap());
+        for metric in METRICS {
+            let meaning = serde_json::to_string(metric.meaning).unwrap();
+            assert!(text.contains(metric.name) && json.contains(&meaning), "{}", metric.name);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The commands: one file each, with its arguments and its implementation.
+
+pub mod analyze;
+pub mod anonymize;
+pub mod cache;
+#[cfg(feature = "capture")]
+pub mod capture;
+pub mod chips;
+pub mod compare;
+pub mod completions;
+pub mod config;
+pub mod doctor;
+pub mod events;
+pub mod explain;
+#[cfg(feature = "columnar")]
+pub mod export;
+pub mod formats;
+pub mod history;
+pub mod hlo;
+pub mod init;
+pub mod kernels;
+pub mod man;
+pub mod metrics;
+pub mod pack;
+#[cfg(feature = "query")]
+pub mod query;
+pub mod render;
+pub mod runs;
+pub mod schema;
+pub mod skill;
+pub mod summarize;
+#[cfg(feature = "capture")]
+pub mod top;
+pub mod watch;
+pub mod whatif;

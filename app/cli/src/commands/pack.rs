@@ -1,0 +1,164 @@
+//! `systole pack`: a run as one file that can be sent and opened.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use analysis::compare::to_json;
+use analysis::{ANALYSES, Scope, Unit};
+use clap::Args;
+use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
+use serde_json::json;
+
+use crate::common::args::{CsvArgs, ForceArgs, GateArgs, InputArgs, JudgeArgs, OutputArgs};
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::output::Writable as _;
+use crate::common::stderr::Stderr;
+use crate::common::values::{FileFormat, OutputFile, OutputFormat};
+use crate::common::{gating, loading, output};
+use render::{AnsiStyle, Document, DocumentView, InputFile, TextLayout};
+use session::Session;
+use session::files::{OutputGuard, write_with};
+use session::number::{counted, value};
+use view::sessions::SessionStore;
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct PackArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// The archive: a ZIP file, by convention with the ending .systole.zip
+    #[arg(short, long, value_name = "FILE.systole.zip")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub force: ForceArgs,
+    /// Session of the window to pack, by its name; by default the one of this run that was saved last
+    #[arg(long, value_name = "NAME", conflicts_with = "no_session")]
+    pub session: Option<String>,
+    /// Leave out sessions, with their notes
+    #[arg(long)]
+    pub no_session: bool,
+}
+
+/// Runs the command; `version` is that of the program.
+pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    output::check_file(&args.output, &OutputGuard::new(args.input.files(), args.force.force))?;
+    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
+    let files = profiles(&session)?;
+    let (summary, page) = reports(args, &session, stderr)?;
+    let view = view_of(args, &session, stderr)?;
+    let facts = facts(version, &session, &files, view.is_some())?;
+    let mut texts = vec![("summary.json", summary), ("report.html", page), (PACK_FACTS, facts)];
+    texts.extend(view.map(|view| (PACKED_SESSION, view)));
+    let written = write_with(&args.output, |file| {
+        let mut archive = ArchiveWriter::new(BufWriter::new(file));
+        // The reports come first: they are found at once in a list of files.
+        for (name, text) in &texts {
+            archive.add(name, text.as_bytes())?;
+        }
+        for (name, path) in &files {
+            let mut add = || File::open(path).and_then(|file| archive.add(&format!("{PACKED_PROFILES}/{name}"), file));
+            add().map_err(|error| io::Error::new(error.kind(), format!("{error}: {}", path.display())))?;
+        }
+        archive.finish().map(drop)
+    });
+    written.map_err(|error| Failure::Write { error, path: args.output.clone() })?;
+    let bytes = std::fs::metadata(&args.output).map_or(0, |about| about.len());
+    let profiles = counted(files.len() as u64, "profile");
+    stderr.detail(&format!("wrote {}: {profiles}, {}", args.output.display(), value(bytes as f64, Unit::Bytes)));
+    Ok(CommandOutcome::Done)
+}
+
+/// The view of the run in the window, with notes, if it was saved.
+fn view_of(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<Option<String>, Failure> {
+    let store = SessionStore::of_user();
+    let saved = match &args.session {
+        Some(name) => Some(store.load(name).map_err(Failure::Usage)?),
+        None if args.no_session => None,
+        None => {
+            let sources = session.model().sources().iter().filter_map(|source| source.path.clone());
+            store.of_trace(&sources.chain([args.input.path.clone()]).collect::<Vec<_>>())
+        }
+    };
+    let Some(saved) = saved else { return Ok(None) };
+    if !saved.view.may_be_of(session.model()) {
+        let what = "was saved for another version of the profile: only its notes and its search come back";
+        stderr.warn(&format!("session “{}” {what}", saved.name));
+    }
+    let notes = counted(saved.view.notes.len() as u64, "note");
+    stderr.warn(&format!("session “{}” with {notes} is packed, too; --no-session leaves it out", saved.name));
+    let text = saved.for_archive().map_err(Failure::Internal)?;
+    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// The files that were read, by their names in the archive.
+fn profiles(session: &Session) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let (mut files, mut names) = (Vec::new(), BTreeSet::new());
+    for source in session.model().sources() {
+        // What is in a bucket was copied to this machine.
+        let Some(path) = source.copy.as_ref().or(source.path.as_ref()) else {
+            return Err(Failure::Usage(format!(
+                "only files can be packed, and {} is none on this machine",
+                source.name
+            )));
+        };
+        let name = source.name.replace(['/', '\\', ':'], "_");
+        if !names.insert(name.clone()) {
+            return Err(Failure::Usage(format!("two files of this run are called {name}; pack one folder of them")));
+        }
+        files.push((name, path.clone()));
+    }
+    Ok(files)
+}
+
+/// The summary and the page of the run.
+fn reports(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<(String, String), Failure> {
+    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
+    let mut document = Document::new(session, Scope::WholeTrace, &ids, DocumentView::Summary);
+    let judge = JudgeArgs { budget: None, history: None, exit_code_on_fail: 0, exit_zero: true };
+    let gates = GateArgs { baseline: Vec::new(), judge };
+    let page = OutputFile { format: FileFormat::Html, path: args.output.clone() };
+    let output = OutputArgs {
+        format: OutputFormat::Text,
+        output: vec![page],
+        table: None,
+        top: None,
+        csv: CsvArgs::default(),
+        strict: false,
+    };
+    document.gated = gating::judge(session, document.scope, &gates, &args.input.assume, &output, stderr)?;
+    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+    let mut run = document.gated.as_ref().map(|gated| gated.run.clone());
+    for input in run.iter_mut().flat_map(|run| &mut run.inputs) {
+        // Where it lay on this machine concerns nobody else.
+        input.path = None;
+    }
+    let summary = to_json(run.as_slice()).map_err(internal)?;
+    let layout = TextLayout { width: 100, top: 10, entries: 10_000, style: AnsiStyle::PLAIN };
+    Ok((summary, document.rendered(FileFormat::Html, &layout)?))
+}
+
+/// What the archive holds, for programs.
+fn facts(version: &str, session: &Session, files: &[(String, PathBuf)], has_view: bool) -> Result<String, Failure> {
+    let input = |(file, (name, _)): (InputFile, &(String, PathBuf))| {
+        json!({
+            "file": Path::new(PACKED_PROFILES).join(name).display().to_string().replace('\\', "/"),
+            "format": file.format,
+            "host": file.host,
+            "bytes": file.bytes,
+            "sha256": file.sha256,
+        })
+    };
+    let profiles: Vec<_> = InputFile::all(session).into_iter().zip(files).map(input).collect();
+    let facts = json!({
+        "schema": "systole.pack/1",
+        "systole": version,
+        "profiles": profiles,
+        "summary": "summary.json",
+        "report": "report.html",
+        "session": has_view.then_some(PACKED_SESSION),
+    });
+    let text = serde_json::to_string_pretty(&facts).map_err(|error| Failure::Internal(error.to_string()))?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,206 @@
+//! `systole query`: SQL over the tables of a trace.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use analysis::{printable, shortened};
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value as Json, json};
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::common::args::{InputArgs, ScopeArgs};
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::stderr::Stderr;
+use crate::common::values::OutputFormat;
+use crate::common::{checks, loading, output, terminal};
+use query::{Database, FUNCTIONS, PRESETS, QueryAnswer, QueryError, QueryLimits, QueryPreset, SqlFunction, SqlValue};
+use session::tables::{ColumnKind, DataTable};
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Query")]
+pub struct QueryArgs {
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// SQL in quotes, or the name of a ready-made query (`--list` shows them)
+    #[arg(required_unless_present = "list")]
+    pub sql: Option<String>,
+    /// List tables with their columns, functions and ready-made queries
+    #[arg(long, conflicts_with = "sql")]
+    pub list: bool,
+    /// How to print the answer
+    #[arg(long, value_enum, default_value_t = QueryFormat::Text)]
+    pub format: QueryFormat,
+    /// Most rows of the answer; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub limit: usize,
+    /// Stop after this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<Duration>,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+}
+
+/// Formats of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum QueryFormat {
+    /// Aligned columns.
+    Text,
+    /// One object: names of columns, rows, and whether some were left out.
+    Json,
+    /// One object a row.
+    Ndjson,
+    /// Comma-separated values.
+    Csv,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse::<f64>().ok().filter(|number| *number > 0.0);
+    let duration = number.and_then(|number| Duration::try_from_secs_f64(number).ok());
+    duration.ok_or_else(|| "write a number of seconds above 0".to_owned())
+}
+
+/// Runs the command.
+pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    let session = loading::open(&args.input, OutputFormat::Text, stderr)?;
+    checks::check_scope(&session, &args.input, &args.scope)?;
+    let mut database = Database::new(&session, args.scope.scope()).map_err(|error| refused(&error))?;
+    let Some(sql) = args.sql.as_deref().filter(|_| !args.list) else {
+        let tables = database.tables().map_err(|error| refused(&error))?;
+        let text = if args.format == QueryFormat::Text { listed(tables) } else { listed_as_json(tables) };
+        output::print(&text)?;
+        return Ok(CommandOutcome::Done);
+    };
+    let limits = QueryLimits { rows: args.limit, time: args.timeout, ..QueryLimits::default() };
+    let answer = database.ask(sql, &limits).map_err(|error| refused(&error))?;
+    let text = match args.format {
+        QueryFormat::Text => aligned(&answer, terminal::width()),
+        QueryFormat::Json => as_json(&answer, session.model().badge().as_deref()),
+        QueryFormat::Ndjson => lines(&answer),
+        QueryFormat::Csv => csv(&answer),
+    };
+    match args.format {
+        QueryFormat::Text => output::print_text(&text)?,
+        _ => output::print(&text)?,
+    }
+    if let Some(badge) = session.model().badge() {
+        stderr.warn(&format!("times are not measured: {badge}"));
+    }
+    if answer.is_truncated {
+        stderr.warn(&format!("only the first {} rows; --limit 0 shows all", answer.rows.len()));
+    }
+    Ok(CommandOutcome::Done)
+}
+
+fn refused(error: &QueryError) -> Failure {
+    Failure::Usage(error.to_string())
+}
+
+/// Columns that line up, numbers at the right; texts are shortened to the width of the terminal.
+fn aligned(answer: &QueryAnswer, width: usize) -> String {
+    /// Space between columns, and least width of a shortened text.
+    const GAP: usize = 2;
+    const LEAST: usize = 12;
+    let cells: Vec<Vec<String>> = answer.rows.iter().map(|row| row.iter().map(shown).collect()).collect();
+    let is_text = |at: usize| answer.rows.iter().any(|row| matches!(row.get(at), Some(SqlValue::Text(_))));
+    let texts: Vec<bool> = (0..answer.columns.len()).map(is_text).collect();
+    let widest = |(at, name): (usize, &String)| cells.iter().map(|row| row[at].width()).fold(name.width(), usize::max);
+    let mut widths: Vec<usize> = answer.columns.iter().enumerate().map(widest).collect();
+    while widths.iter().sum::<usize>() + GAP * widths.len() > width + GAP {
+        let candidates = widths.iter_mut().zip(&texts).filter(|(width, is_text)| **is_text && **width > LEAST);
+        let Some((widest, _)) = candidates.max_by_key(|(width, _)| **width) else { break };
+        *widest -= 1;
+    }
+    let line = |cells: &[String]| {
+        let padded = cells.iter().zip(&widths).zip(&texts).map(|((cell, &width), &is_text)| {
+            let cell = shortened(cell, width);
+            let space = " ".repeat(width.saturating_sub(cell.width()));
+            if is_text { format!("{cell}{space}") } else { format!("{space}{cell}") }
+        });
+        let line = padded.collect::<Vec<_>>().join(&" ".repeat(GAP));
+        format!("{}\n", line.trim_end())
+    };
+    let rows: String = cells.iter().map(|row| line(row)).collect();
+    format!("{}{rows}", line(&answer.columns))
+}
+
+fn shown(value: &SqlValue) -> String {
+    match value {
+        SqlValue::Null => "–".to_owned(),
+        SqlValue::Integer(number) => number.to_string(),
+        SqlValue::Real(number) => number.to_string(),
+        SqlValue::Text(text) => printable(text),
+        SqlValue::Blob(bytes) => format!("<{} bytes>", bytes.len()),
+    }
+}
+
+fn json_of(value: &SqlValue) -> Json {
+    match value {
+        SqlValue::Null => Json::Null,
+        SqlValue::Integer(number) => json!(number),
+        SqlValue::Real(number) => json!(number),
+        SqlValue::Text(text) => json!(text),
+        SqlValue::Blob(bytes) => json!(bytes),
+    }
+}
+
+fn as_json(answer: &QueryAnswer, badge: Option<&str>) -> String {
+    let rows: Vec<Vec<Json>> = answer.rows.iter().map(|row| row.iter().map(json_of).collect()).collect();
+    format!("{}\n", json!({"badge": badge, "columns": answer.columns, "rows": rows, "truncated": answer.is_truncated}))
+}
+
+fn lines(answer: &QueryAnswer) -> String {
+    let object = |row: &Vec<SqlValue>| {
+        let fields = answer.columns.iter().cloned().zip(row.iter().map(json_of));
+        Json::Object(fields.collect::<Map<_, _>>())
+    };
+    answer.rows.iter().flat_map(|row| [object(row).to_string(), "\n".to_owned()]).collect()
+}
+
+fn csv(answer: &QueryAnswer) -> String {
+    let text = |value: &SqlValue| if *value == SqlValue::Null { String::new() } else { shown(value) };
+    render::csv::records(&answer.columns, answer.rows.iter().map(|row| row.iter().map(text)))
+}
+
+fn listed(tables: &[Arc<DataTable>]) -> String {
+    let table = |table: &Arc<DataTable>| {
+        let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
+        format!("  {} ({} rows): {}\n      {}", table.name, table.len, table.about, columns.join(", "))
+    };
+    let function = |function: &SqlFunction| format!("  {:<24}{}", function.call, function.about);
+    let preset = |preset: &QueryPreset| format!("  {:<16}{}", preset.name, preset.about);
+    let mut lines = vec!["Tables".to_owned()];
+    lines.extend(tables.iter().map(table));
+    lines.push("\nFunctions in addition to SQLite's".to_owned());
+    lines.extend(FUNCTIONS.iter().map(function));
+    lines.push("\nReady-made queries".to_owned());
+    lines.extend(PRESETS.iter().map(preset));
+    lines.push(
+        "\nExample\n  systole query PATH \"SELECT name, us(sum(self_ps)) FROM slices GROUP BY name\"\n".to_owned(),
+    );
+    lines.join("\n")
+}
+
+fn listed_as_json(tables: &[Arc<DataTable>]) -> String {
+    let kind = |kind| match kind {
+        ColumnKind::Int => "integer",
+        ColumnKind::Float => "number",
+        ColumnKind::Text | ColumnKind::Choice => "text",
+    };
+    let tables = tables.iter().map(|table| {
+        let columns = table.columns.iter().map(|column| {
+            json!({
+                "name": column.name, "type": kind(column.kind()), "about": column.about, "unit": column.unit_name(),
+                "provenance": column.provenance.map(analysis::Provenance::title),
+            })
+        });
+        json!({"name": table.name, "about": table.about, "rows": table.len, "columns": columns.collect::<Vec<_>>()})
+    });
+    let functions = FUNCTIONS.iter().map(|function| json!({"call": function.call, "about": function.about}));
+    let queries = PRESETS.iter().map(|one| json!({"name": one.name, "about": one.about, "sql": one.sql}));
+    let all = json!({
+        "tables": tables.collect::<Vec<_>>(),
+        "functions": functions.collect::<Vec<_>>(),
+        "queries": queries.collect::<Vec<_>>(),
+    });
+    format!("{all:#}\n")
+}

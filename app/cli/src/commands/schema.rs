@@ -1,0 +1,63 @@
+//! `systole schema`: JSON Schemas of the published formats.
+
+use std::borrow::Cow;
+
+use clap::{Args, ValueEnum};
+use serde_json::Value;
+
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::output;
+use render::{comparison, json};
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// Format to describe
+    #[arg(value_enum)]
+    pub what: SchemaArg,
+}
+
+/// Published formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaArg {
+    /// `systole summarize`: a baseline.
+    Summary,
+    /// `systole summarize` of several runs.
+    Runs,
+    /// `systole compare --format json`.
+    Comparison,
+    /// `systole analyze --format json`.
+    Report,
+    /// A line of `--history`.
+    History,
+    /// The file of budgets, systole.toml, as JSON.
+    Budget,
+}
+
+impl SchemaArg {
+    /// The JSON Schema.
+    fn text(self) -> serde_json::Result<Cow<'static, str>> {
+        Ok(match self {
+            Self::Summary => include_str!("../../schemas/summary.schema.json").into(),
+            Self::Runs => include_str!("../../schemas/runs.schema.json").into(),
+            Self::Comparison => comparison::schema()?.into(),
+            Self::Report => json::schema()?.into(),
+            Self::History => history()?.into(),
+            Self::Budget => include_str!("../../schemas/budget.schema.json").into(),
+        })
+    }
+}
+
+/// The schema of a line of the history, which contains a summary.
+fn history() -> serde_json::Result<String> {
+    let mut schema: Value = serde_json::from_str(include_str!("../../schemas/history.schema.json"))?;
+    schema["properties"]["summary"] = serde_json::from_str(include_str!("../../schemas/summary.schema.json"))?;
+    serde_json::to_string_pretty(&schema).map(|text| text + "\n")
+}
+
+/// Runs the command.
+pub fn run(args: &SchemaArgs) -> Result<CommandOutcome, Failure> {
+    let text = args.what.text().map_err(|error| Failure::Internal(error.to_string()))?;
+    output::print(&text)?;
+    Ok(CommandOutcome::Done)
+}

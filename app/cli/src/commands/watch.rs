@@ -1,0 +1,365 @@
+//! `systole watch`: analyzes each new run of a log directory, compares it with the last good ones, keeps the history.
+//!
+//! A run is judged when it is complete: its files did not change between two looks, none is empty, and none ends inside
+//! an event (unless it stays so for [`PATIENCE`] looks).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use analysis::Scope;
+use analysis::compare::Summary;
+use analysis::gates::{self, GateConfig, GatesReport};
+use analysis::reports::summary::verdict::Verdict;
+use clap::{Args, ValueEnum};
+use importers::{ImportError, ImportOptions, ListedFile, ListedRun, Progress, is_remote};
+use serde_json::json;
+use trace_model::{IssueKind, Picos};
+
+use crate::common::args::{AssumeArgs, JudgeArgs};
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::history_file::{self, HistoryLine};
+use crate::common::stderr::Stderr;
+use crate::common::values::{OutputFormat, seconds};
+use crate::common::{gating, loading, output, settings, summaries};
+use session::losses_in_words;
+
+/// Name of the history in the log directory.
+const HISTORY: &str = "systole.history.jsonl";
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct WatchArgs {
+    /// The log directory: on this machine, or in a bucket (gs://, s3://, az://) with --history
+    #[arg(value_name = "LOGDIR")]
+    pub path: PathBuf,
+    /// Stop after the runs that are there
+    #[arg(long)]
+    pub once: bool,
+    /// Stop at the first run that fails a gate, with the exit code of --exit-code-on-fail
+    #[arg(long)]
+    pub exit_on_regression: bool,
+    /// Seconds between two looks at the directory
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub interval: Duration,
+    /// A run is complete if its files have not changed for so many seconds
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    pub settle: Duration,
+    /// How to print a run, one line each
+    #[arg(long, value_enum, default_value_t = LineFormat::Text)]
+    pub format: LineFormat,
+    #[command(flatten)]
+    pub judge: JudgeArgs,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
+}
+
+/// Formats of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LineFormat {
+    /// For people.
+    Text,
+    /// An object of JSON.
+    Json,
+}
+
+/// How many times --settle a file may end inside an event before it is read as it is.
+const PATIENCE: u32 = 12;
+
+/// A run as it was when it was looked at.
+struct SeenRun {
+    files: Vec<ListedFile>,
+    since: Instant,
+    is_finished: bool,
+    /// Whether it was said that it is waited for.
+    is_told: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    let config = args.judge.budget.as_deref().map(settings::gates).transpose()?.unwrap_or_default();
+    let history = match &args.judge.history {
+        Some(history) => history.clone(),
+        None if is_remote(&args.path) => {
+            let why = "a line cannot be appended to a file in a bucket: name one on this machine with --history FILE";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        None => args.path.join(HISTORY),
+    };
+    let mut watch = Watch { args, config, history, seen: BTreeMap::new(), failed: 0 };
+    if !is_remote(&args.path) {
+        // A missing directory is not the fault of the history.
+        watch.runs()?;
+    }
+    history_file::check(Some(&watch.history))?;
+    loop {
+        let found = watch.look(stderr)?;
+        if watch.failed > 0 && args.exit_on_regression {
+            break;
+        }
+        if args.once && found == 0 {
+            break;
+        }
+        thread::sleep(if found > 0 { args.settle } else { args.interval });
+    }
+    let why = format!("{} of the runs failed their gates", watch.failed);
+    Ok(if watch.failed > 0 && !args.judge.exit_zero && (args.once || args.exit_on_regression) {
+        CommandOutcome::Failed { why, code: args.judge.exit_code_on_fail }
+    } else {
+        CommandOutcome::Done
+    })
+}
+
+struct Watch<'a> {
+    args: &'a WatchArgs,
+    config: GateConfig,
+    history: PathBuf,
+    /// Runs that were looked at, by name.
+    seen: BTreeMap<String, SeenRun>,
+    failed: usize,
+}
+
+impl Watch<'_> {
+    /// Analyzes what is complete; answers how many runs are not finished yet.
+    fn look(&mut self, stderr: &Stderr) -> Result<usize, Failure> {
+        let known = self.known(stderr)?;
+        let mut growing = 0;
+        for run in self.runs()? {
+            let is_known = !run.files.is_empty() && run.files.iter().all(|file| known.contains(&real(&file.path)));
+            let before = self.seen.get(&run.name).filter(|seen| seen.files == run.files);
+            let is_empty = run.files.is_empty() && run.empty_files.is_empty();
+            if is_known || is_empty || before.is_some_and(|seen| seen.is_finished) {
+                continue;
+            }
+            let since = before.map_or_else(Instant::now, |seen| seen.since);
+            let is_told = before.is_some_and(|seen| seen.is_told);
+            let patience = self.args.settle * PATIENCE;
+            let was_seen = before.is_some();
+            let is_settled = was_seen && run.empty_files.is_empty() || self.args.settle.is_zero();
+            // What stays incomplete is read as it is: its writer has gone.
+            let waits = since.elapsed() < patience && unchanged_for(&run.files).is_none_or(|time| time < patience);
+            let is_finished = (is_settled || !waits) && self.judge(&run.name, waits, stderr)?;
+            growing += usize::from(!is_finished);
+            // At the first look, nobody knows whether it grows.
+            let tells = was_seen && !is_finished && !is_told;
+            if tells {
+                let most = patience.saturating_sub(since.elapsed()).as_secs();
+                stderr.warn(&format!("{} is not complete: it is read in {most} s, if it stays so", run.name));
+            }
+            let is_told = is_told || tells;
+            self.seen.insert(run.name, SeenRun { files: run.files, since, is_finished, is_told });
+            if self.failed > 0 && self.args.exit_on_regression {
+                return Ok(0);
+            }
+        }
+        Ok(growing)
+    }
+
+    /// Files of the runs in the history.
+    fn known(&self, stderr: &Stderr) -> Result<BTreeSet<PathBuf>, Failure> {
+        if !self.history.exists() {
+            return Ok(BTreeSet::new());
+        }
+        let lines = history_file::read(&self.history, stderr)?.into_iter();
+        let inputs = lines.flat_map(|line| line.inputs).filter_map(|input| input.path);
+        Ok(inputs.map(|path| real(Path::new(&path))).collect())
+    }
+
+    /// The runs that are there, the oldest first, from one look at the directory.
+    fn runs(&self) -> Result<Vec<ListedRun>, Failure> {
+        let refused = |error| Failure::import(error, &self.args.path);
+        match importers::list_runs(&self.args.path, &Progress::new()) {
+            Ok(mut runs) => {
+                runs.reverse();
+                return Ok(runs);
+            }
+            Err(ImportError::NothingFound { .. }) => {}
+            Err(error) => return Err(refused(error)),
+        }
+        match importers::locate(&self.args.path, &ImportOptions::default(), &Progress::new()) {
+            // A directory that is still empty is what a watch can begin with.
+            Err(ImportError::NothingFound { .. }) => Ok(Vec::new()),
+            Err(error) => Err(refused(error)),
+            Ok(_) => {
+                let why = "this is no log directory: watch the directory that holds plugins/profile, or runs";
+                Err(Failure::Usage(format!("{why}: {}", self.args.path.display())))
+            }
+        }
+    }
+
+    /// Analyzes a run, compares it, prints its line and appends it to the history. Answers false, and does nothing, if a
+    /// file ends inside an event and may still be written.
+    fn judge(&mut self, name: &str, waits: bool, stderr: &Stderr) -> Result<bool, Failure> {
+        let run = Some(name.to_owned());
+        let session = match loading::open_path(&self.args.path, run, &self.args.assume, OutputFormat::Text, stderr) {
+            Ok(session) if waits && session.model().import_log().count(IssueKind::TruncatedFile) > 0 => {
+                return Ok(false);
+            }
+            Ok(session) => session,
+            Err(error) => {
+                self.print(&RunLine { error: Some(error.to_string()), ..RunLine::of(name) })?;
+                return Ok(true);
+            }
+        };
+        let summary = summaries::summary_of(&session, Scope::WholeTrace)?;
+        let base = self.baseline(stderr)?;
+        let (report, comparison) = if base.is_empty() && self.args.judge.budget.is_none() {
+            (GatesReport::default(), None)
+        } else {
+            gates::against(&summary, &base, &self.config)
+        };
+        let judge = JudgeArgs {
+            history: Some(self.history.clone()),
+            budget: None,
+            exit_code_on_fail: self.args.judge.exit_code_on_fail,
+            exit_zero: self.args.judge.exit_zero,
+        };
+        gating::keep_history(&judge, &summary, &report, stderr)?;
+        let line: HistoryLine = serde_json::from_str(&history_file::line(&summary, &report)?)
+            .map_err(|error| Failure::Internal(error.to_string()))?;
+        let failed: Vec<String> = report.failed().map(|gate| gate.message.clone()).collect();
+        self.failed += usize::from(!failed.is_empty());
+        self.print(&RunLine {
+            status: line.verdict(),
+            step_ps: line.number("step.time_ps"),
+            steps: line.steps,
+            verdict: session.report::<Verdict>(Scope::WholeTrace).ok().map(|verdict| verdict.statement.clone()),
+            change: comparison.map(|comparison| comparison.statement),
+            lost: losses_in_words(session.model()),
+            failed,
+            ..RunLine::of(name)
+        })?;
+        Ok(true)
+    }
+
+    /// The last good runs of the history.
+    fn baseline(&self, stderr: &Stderr) -> Result<Vec<Summary>, Failure> {
+        let has_good = self.history.exists()
+            && history_file::read(&self.history, stderr)?.iter().any(HistoryLine::can_be_compared);
+        if has_good { history_file::baseline(&self.history, stderr) } else { Ok(Vec::new()) }
+    }
+
+    fn print(&self, line: &RunLine<'_>) -> Result<(), Failure> {
+        match self.args.format {
+            LineFormat::Text => output::print_names(&line.text()),
+            LineFormat::Json => output::print(&line.json()),
+        }
+    }
+}
+
+/// How long the files of a run have not been written, if that is known.
+fn unchanged_for(files: &[ListedFile]) -> Option<Duration> {
+    files.iter().filter_map(|file| file.modified).max()?.elapsed().ok()
+}
+
+/// The absolute path without links, to compare paths.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_gone| path.to_owned())
+}
+
+/// What is said of a run.
+struct RunLine<'a> {
+    run: &'a str,
+    status: &'static str,
+    step_ps: Option<f64>,
+    steps: usize,
+    verdict: Option<String>,
+    change: Option<String>,
+    /// What is missing of a damaged run.
+    lost: Option<String>,
+    failed: Vec<String>,
+    error: Option<String>,
+}
+
+impl<'a> RunLine<'a> {
+    fn of(run: &'a str) -> Self {
+        Self {
+            run,
+            status: "unreadable",
+            step_ps: None,
+            steps: 0,
+            verdict: None,
+            change: None,
+            lost: None,
+            failed: Vec::new(),
+            error: None,
+        }
+    }
+
+    fn text(&self) -> String {
+        if let Some(error) = &self.error {
+            return format!("{}  {}  {error}\n", self.run, self.status).replace('\n', " ").trim_end().to_owned() + "\n";
+        }
+        let step =
+            self.step_ps.map_or_else(|| "no steps".to_owned(), |ps| format!("step {}", Picos::from_ps(ps as i64)));
+        let why = if self.failed.is_empty() { self.change.iter().cloned().collect() } else { self.failed.join("; ") };
+        let why: String = if why.is_empty() { self.verdict.clone().unwrap_or_default() } else { why };
+        let lost = self.lost.as_ref().map_or_else(String::new, |lost| format!("damaged: {lost}  "));
+        format!("{}  {}  {step}  {lost}{}\n", self.run, self.status, why.replace('\n', " "))
+    }
+
+    fn json(&self) -> String {
+        let line = json!({
+            "run": self.run, "status": self.status, "step_ps": self.step_ps, "steps": self.steps,
+            "verdict": self.verdict, "change": self.change, "lost": self.lost, "failed": self.failed, "error": self.error,
+        });
+        format!("{line}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use clap::Parser;
+    use sample_traces::fleet::FleetSpec;
+    use sample_traces::write::xspace_bytes;
+
+    use super::*;
+    use crate::common::args::MessageArgs;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        args: WatchArgs,
+    }
+
+    /// The file is cut, then grows, then is complete; nothing is waited for in this test.
+    #[test]
+    fn runs_that_are_half_written_are_not_judged() {
+        let dir = tempfile::tempdir().unwrap();
+        let run = dir.path().join("plugins/profile/2026_01_01_10_00_00");
+        fs::create_dir_all(&run).unwrap();
+        let file = run.join("host.xplane.pb");
+        let bytes = xspace_bytes(&FleetSpec { devices: 2, steps: 4, calls: true, ..FleetSpec::default() }.session());
+        let history = dir.path().join(HISTORY);
+        let line = ["watch".as_ref(), dir.path().as_os_str(), "--once".as_ref(), "--settle".as_ref(), "600".as_ref()];
+        let args = Program::parse_from(line).args;
+        let mut watch = Watch {
+            args: &args,
+            config: GateConfig::default(),
+            history: history.clone(),
+            seen: BTreeMap::new(),
+            failed: 0,
+        };
+        let stderr = Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None });
+        let mut look = || watch.look(&stderr).unwrap();
+        // The writer of a file that is old has gone: it is not waited for.
+        fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+        let old = std::time::SystemTime::now() - Duration::from_mins(130);
+        fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+        assert_eq!((look(), fs::read_to_string(&history).unwrap().lines().count()), (0, 1));
+        fs::remove_file(&history).unwrap();
+        fs::write(&file, "").unwrap();
+        assert_eq!((look(), look()), (1, 1), "an empty file is not read");
+        for part in [bytes.len() / 3, bytes.len() / 2] {
+            fs::write(&file, &bytes[..part]).unwrap();
+            assert_eq!((look(), look(), history.exists()), (1, 1, false), "{part} bytes");
+        }
+        fs::write(&file, &bytes).unwrap();
+        assert_eq!((look(), history.exists()), (1, false), "it has just changed");
+        assert_eq!((look(), look()), (0, 0));
+        assert_eq!(fs::read_to_string(&history).unwrap().lines().count(), 1);
+    }
+}

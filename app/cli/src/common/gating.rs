@@ -1,0 +1,142 @@
+//! Gates of `systole analyze` and `systole compare`: evaluation, messages, CI output.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use analysis::Scope;
+use analysis::compare::Summary;
+use analysis::gates::{self, GateConfig, GatesReport};
+
+use crate::common::args::{AssumeArgs, GateArgs, JudgeArgs, OutputArgs};
+use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::stderr::Stderr;
+use crate::common::values::{FileFormat, OutputFormat};
+use crate::common::{history_file, settings, summaries};
+use render::markdown::MOST_BYTES;
+use render::{Document, GatedDocument, verdict_md};
+use session::Session;
+
+/// Evaluates the gates; `None` if none were requested.
+pub fn judge(
+    session: &Session,
+    scope: Scope,
+    args: &GateArgs,
+    assume: &AssumeArgs,
+    output: &OutputArgs,
+    stderr: &Stderr,
+) -> Result<Option<GatedDocument>, Failure> {
+    let is_used = args.judge.budget.is_some() || (args.are_set() && assume.config.is_some());
+    if !is_used {
+        settings::say_ignored(assume.config.as_deref(), stderr);
+    }
+    let about_runs = |format: FileFormat| matches!(format, FileFormat::Junit | FileFormat::Sarif | FileFormat::Html);
+    let is_wanted = output.output.iter().any(|file| about_runs(file.format));
+    if !args.are_set() && args.judge.history.is_none() && !is_wanted {
+        return Ok(None);
+    }
+    let config = match args.judge.budget.as_deref().or(assume.config.as_deref()) {
+        Some(path) => settings::gates(path)?,
+        None => GateConfig::default(),
+    };
+    let run = summaries::summary_of(session, scope)?;
+    let paths: Vec<(&Path, bool)> = args.baseline.iter().map(|path| (path.as_path(), true)).collect();
+    let baseline = summaries::summaries(&paths, assume, None, OutputFormat::Json, stderr)?;
+    config.check_names(&baseline, std::slice::from_ref(&run)).map_err(|error| Failure::Usage(error.to_string()))?;
+    let (report, comparison) = if args.are_set() {
+        gates::against(&run, &baseline, &config)
+    } else {
+        gates::against(&run, &[], &GateConfig::default())
+    };
+    Ok(Some(GatedDocument { are_set: args.are_set(), report, run, comparison }))
+}
+
+/// Reports to CI, appends the history, and determines the outcome of `analyze`.
+pub fn conclude(
+    document: &Document,
+    args: &JudgeArgs,
+    strict: bool,
+    stderr: &Stderr,
+) -> Result<Option<CommandOutcome>, Failure> {
+    let Some(gated) = &document.gated else { return Ok(None) };
+    keep_history(args, &gated.run, &gated.report, stderr)?;
+    if !gated.are_set {
+        return Ok(None);
+    }
+    step_summary(|| verdict_md::of_document(document, gated, MOST_BYTES))?;
+    Ok(outcome(&gated.report, args, strict, stderr))
+}
+
+/// Appends a line to the history, if one is requested.
+pub fn keep_history(args: &JudgeArgs, run: &Summary, report: &GatesReport, stderr: &Stderr) -> Result<(), Failure> {
+    let Some(path) = &args.history else { return Ok(()) };
+    history_file::append(path, &history_file::line(run, report)?, stderr)
+}
+
+/// The outcome of a command with these gates; also prints messages and CI annotations.
+pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, stderr: &Stderr) -> Option<CommandOutcome> {
+    tell(report, stderr);
+    let failed: Vec<&str> = report.failed().map(|gate| gate.message.as_str()).collect();
+    if !failed.is_empty() && !args.exit_zero {
+        return Some(CommandOutcome::Failed { why: failed.join("; "), code: args.exit_code_on_fail });
+    }
+    let mut unclear: Vec<&str> = report.inconclusive().map(|gate| gate.message.as_str()).collect();
+    // A reason shared by several inconclusive gates is printed once.
+    unclear.dedup();
+    if !unclear.is_empty() {
+        if strict && !args.exit_zero {
+            return Some(CommandOutcome::Inconclusive(unclear.join("; ")));
+        }
+        stderr.warn(&format!("inconclusive: {}", unclear.join("; ")));
+    }
+    None
+}
+
+/// Prints warnings on stderr, as annotations on GitHub.
+fn tell(report: &GatesReport, stderr: &Stderr) {
+    let annotate = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
+    for gate in report.warned() {
+        stderr.warn(&gate.message);
+    }
+    if annotate {
+        let failed = report.failed().map(|gate| ("error", "", gate));
+        let warned = report.warned().map(|gate| ("warning", "", gate));
+        let unclear = report.inconclusive().map(|gate| ("warning", "inconclusive: ", gate));
+        for (kind, what, gate) in failed.chain(warned).chain(unclear) {
+            Stderr::command(&format!("::{kind} title={}::{what}{}", property(&gate.name()), data(&gate.message)));
+        }
+    }
+}
+
+/// Escapes the text of a workflow command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Escapes a property of a workflow command.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Appends the verdict to the step summary of GitHub, if there is one.
+pub fn step_summary(verdict: impl FnOnce() -> String) -> Result<(), Failure> {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()).map(PathBuf::from) else {
+        return Ok(());
+    };
+    append(&path, &verdict()).map_err(|error| Failure::Write { error, path })
+}
+
+fn append(path: &Path, text: &str) -> std::io::Result<()> {
+    OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workflow_commands_stay_one_line() {
+        assert_eq!(data("50 %\nmore"), "50 %25%0Amore");
+        assert_eq!(property("a: b, c"), "a%3A b%2C c");
+    }
+}

@@ -1,0 +1,167 @@
+//! Help texts below the options.
+
+/// Below `-h`.
+pub const MORE: &str = "More options and examples: --help";
+
+/// Of the program.
+pub const SYSTOLE: &str = "\
+Examples:
+  systole analyze runs/                       the newest run of a log directory: what limits it, what to do
+  systole analyze t.xplane.pb --only hints    every hint in full
+  systole compare base/ cand/                 what changed, and whether it is more than noise
+  systole open t.xplane.pb                    the timeline
+
+Exit codes:
+  0    done
+  1    internal error
+  2    wrong usage
+  3    path missing or unreadable; no display for a window; no profiler server answers
+  4    input damaged or of unknown format
+  10   a gate failed, or a hint is as severe as --fail-on
+  11   inconclusive: with --strict; from compare also without it, if the runs did not do the same work
+  12   capture: some hosts sent no profile, or nothing was recorded; what was received is kept
+  130  interrupted";
+
+/// Of `systole analyze`.
+pub const ANALYZE: &str = "\
+Examples:
+  systole analyze runs/ --steps 3..7
+  systole analyze t.xplane.pb --only ops --top 0
+  systole analyze t.xplane.pb --only ops --table ops --format csv > ops.csv
+  systole analyze t.xplane.pb --format json | jq .reports.steps
+  gunzip -c t.trace.json.gz | systole analyze - -o json=- --top 20
+  systole analyze t.xplane.pb -o html=report.html -o csv=tables/
+  systole analyze new/ --budget systole.toml --baseline base.json -o junit=gates.xml";
+
+/// Of `systole compare`.
+pub const COMPARE: &str = "\
+Examples:
+  systole compare base.xplane.pb cand.xplane.pb
+  systole compare --base a1 --base a2 --cand b1 --cand b2      several runs of each side
+  systole compare base.json cand.xplane.pb --budget systole.toml -o md=comparison.md
+
+Exit code 11: the runs did not do the same work (other chips, models or numbers of steps), so that their difference says
+nothing about the program; with --budget only if they cannot be compared at all. --force or --exit-zero: 0.";
+
+/// Of `systole summarize`.
+pub const SUMMARIZE: &str = "\
+Example:
+  systole summarize good.xplane.pb -o base.json";
+
+/// Of `systole doctor`.
+pub const DOCTOR: &str = "\
+Example:
+  systole doctor t.xplane.pb";
+
+/// Of `systole watch`.
+pub const WATCH: &str = "\
+Examples:
+  systole watch runs/                                          one line for each run as it appears
+  systole watch runs/ --once --exit-on-regression              in cron or CI
+  systole watch runs/ --budget systole.toml --format json | jq -c 'select(.status == \"FAIL\")'";
+
+/// Of `systole whatif`.
+pub const WHATIF: &str = "\
+Examples:
+  systole whatif t.xplane.pb --ici 2x
+  systole whatif t.xplane.pb --hide-collectives --op 'fusion.*' 0.5x";
+
+/// Of `systole capture`.
+pub const CAPTURE: &str = "\
+The program must have called jax.profiler.start_server(9012), or what its framework has for it.
+
+Examples:
+  systole capture localhost:9012 -o logs/                      2 seconds, then the verdict
+  systole capture w0:9012,w1:9012 --ms 5000 -o logs/           two hosts, one run
+  systole capture localhost:9012 --retry 10 -o logs/           until a device was recorded
+  systole capture localhost:9012 --option tpu_trace_mode=TRACE_ONLY_XLA -o logs/
+  systole capture localhost:9012 --continuous start            then: --continuous snapshot -o logs/, --continuous stop";
+
+/// Of `systole top`.
+pub const TOP: &str = "\
+Examples:
+  systole top localhost:9012
+  systole top w0:9012,w1:9012 --level 2 --ms 5000
+  systole top localhost:9012 --json --count 10 | jq .mxu_percent";
+
+/// Of `systole anonymize`.
+pub const ANONYMIZE: &str = "\
+Examples:
+  systole anonymize t.xplane.pb -o shared.xplane.pb --list kept.txt
+  systole anonymize runs/ -o shared/ --replace mymodel,myproject
+  systole pack shared/ -o shared.systole.zip";
+
+/// Of `systole pack`.
+pub const PACK: &str = "\
+Examples:
+  systole pack runs/ -o run.systole.zip                        the newest run
+  systole open run.systole.zip                                 like analyze, doctor and all others";
+
+/// Of `systole export`.
+#[cfg(feature = "columnar")]
+pub const EXPORT: &str = "\
+Examples:
+  systole export t.xplane.pb -o tables/                       Parquet: slices, tracks, counters, flows, steps, ops …
+  systole export runs/ --to csv --tables ops,steps -o tables/
+  duckdb -c \"SELECT name, sum(self_ps) FROM 'tables/slices.parquet' GROUP BY name\"";
+
+/// Of `systole query`.
+#[cfg(feature = "query")]
+pub const QUERY: &str = "\
+Times are picoseconds. --steps and --range choose what the tables of reports are about; slices have columns for both.
+
+Examples:
+  systole query t.xplane.pb --list                                      tables, columns, functions, ready-made queries
+  systole query t.xplane.pb top-ops                                     a ready-made query
+  systole query t.xplane.pb \"SELECT name, ms(sum(self_ps)) AS ms FROM slices GROUP BY name ORDER BY ms DESC LIMIT 9\"
+  systole query t.xplane.pb \"SELECT * FROM hints\" --format json";
+
+/// Of `systole events`.
+pub const EVENTS: &str = "\
+A PATTERN is a name, has * for any letters, or is re: and a regular expression.
+
+Examples:
+  systole events t.xplane.pb --kind ops --group-by name                    ops by total time
+  systole events t.xplane.pb --kind ops --group-by category,step
+  systole events t.xplane.pb --name '*all-reduce*' --sort duration --limit 5
+  systole events t.xplane.pb --kind host_thread --least 1ms --range 0..2s --format ndjson
+  systole events t.xplane.pb --name 're:^fusion' --device 0 --columns start,dur,name,args --format csv";
+
+/// Of `systole hlo`.
+pub const HLO: &str = "\
+Examples:
+  systole hlo t.xplane.pb                                      the programs of the capture
+  systole hlo t.xplane.pb --op fusion.3 --radius 2             operands, users and body, with times
+  systole hlo t.xplane.pb --op fusion.3 --graph svg > op.svg
+  systole hlo t.xplane.pb --text --program jit_step | less
+  systole hlo t.xplane.pb --find 'opcode:dot shape:bf16[ train.py'
+  systole hlo base.xplane.pb --diff cand.xplane.pb";
+
+/// Of `systole kernels`.
+pub const KERNELS: &str = "\
+Examples:
+  systole kernels t.xplane.pb --top 0                          all rows
+  systole kernels t.xplane.pb --table kernels --format csv > kernels.csv";
+
+/// Of `systole mcp`.
+pub const MCP: &str = "\
+Examples:
+  claude mcp add systole -- systole mcp --root ~/profiles
+  npx @modelcontextprotocol/inspector --cli systole mcp --root runs/ --method tools/list";
+
+/// Of `systole serve`.
+pub const SERVE: &str = "\
+Without --host only this machine is served. A TPU VM has no browser: forward the port from where you sit.
+
+Examples:
+  systole serve runs/                                          then open http://127.0.0.1:6007/
+  ssh -L 6007:localhost:6007 tpu-vm systole serve logs/        a machine without a display
+  systole serve gs://bucket/logs --port 0                      any free port
+  systole serve runs/ --host 0.0.0.0                           others too, with the token that it prints
+  curl -s http://127.0.0.1:6007/api/v1/runs | jq '.runs[].name'";
+
+/// Of `systole render`.
+pub const RENDER: &str = "\
+Examples:
+  systole render t.xplane.pb --steps 3 -o step3.png --scale 2
+  systole render t.xplane.pb --panel roofline > roofline.svg";

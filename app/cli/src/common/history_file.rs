@@ -1,0 +1,314 @@
+//! The file of `--history`: one line of JSON per run, with its numbers, its verdict, and what later comparisons need.
+
+use crate::common::failure::Failure;
+use crate::common::output;
+use crate::common::stderr::Stderr;
+use analysis::compare::{Summary, SummaryInput};
+use analysis::gates::{GateLevel, GatesReport, Status};
+use analysis::math::stats::median;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use session::files::read_small;
+use session::number::counted;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Fields may be added to this version, but never changed or removed.
+const SCHEMA: &str = "systole.history/1";
+/// Number of runs in a baseline.
+pub const BASELINE_RUNS: usize = 5;
+/// How much of a run is stored: its largest ops, the steps per op, and the length of series.
+const OPS: usize = 20;
+const OP_STEPS: usize = 12;
+const SERIES: usize = 200;
+/// Largest history that is read.
+const MAX_FILE: u64 = 256 << 20;
+/// How much of a file tells what it is.
+const HEAD: u64 = 4096;
+
+/// A run, as a line of the file; the fields are in the order of the line.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct HistoryLine {
+    pub schema: String,
+    pub tool: String,
+    pub commit: Option<String>,
+    #[serde(default)]
+    pub inputs: Vec<SummaryInput>,
+    pub steps: usize,
+    #[serde(default)]
+    pub metrics: Map<String, Value>,
+    #[serde(default)]
+    pub gates: Vec<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Value>,
+}
+
+/// The line of a run. It contains no timestamps, so the same run gives the same bytes; the commit is taken from CI.
+pub fn line(run: &Summary, report: &GatesReport) -> Result<String, Failure> {
+    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+    let mut metrics = Map::new();
+    for series in run.series.iter().chain(&run.loop_series) {
+        metrics.insert(series.id.clone(), json!(median(&series.values)));
+    }
+    for value in &run.values {
+        metrics.insert(value.id.clone(), json!(value.value));
+    }
+    let gates = report.gates.iter().map(|gate| {
+        json!({"name": gate.name(), "level": gate.level, "status": gate.status, "actual": gate.actual, "base": gate.base})
+    });
+    let line = HistoryLine {
+        schema: SCHEMA.to_owned(),
+        tool: run.tool.clone(),
+        commit: std::env::var("GITHUB_SHA").ok(),
+        inputs: run.inputs.clone(),
+        steps: run.steps.counted,
+        metrics,
+        gates: gates.collect(),
+        summary: Some(
+            serde_json::to_value(run.clone().shortened(OPS, OP_STEPS).with_series(SERIES)).map_err(internal)?,
+        ),
+    };
+    Ok(serde_json::to_string(&line).map_err(internal)? + "\n")
+}
+
+/// Whether a file that begins like this is a history.
+pub fn is_meant(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    text.trim_start().starts_with('{') && text.contains("\"systole.history/")
+}
+
+/// Rejects a file to which no line can be appended before the work starts: anything but a history.
+pub fn check(path: Option<&Path>) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    output::check_place(path)?;
+    if !path.exists() {
+        return Ok(());
+    }
+    let failed = |error| Failure::Write { error, path: path.to_owned() };
+    if !path.is_file() {
+        return Err(failed(io::Error::new(ErrorKind::InvalidInput, "this is no regular file")));
+    }
+    File::open(path).and_then(|mut file| check_head(&mut file)).map_err(failed)
+}
+
+fn check_head(file: &mut File) -> io::Result<()> {
+    let mut head = Vec::new();
+    file.take(HEAD).read_to_end(&mut head)?;
+    // What is left of the first line after a crash is a history, too.
+    let is_begun = line_start().starts_with(&*String::from_utf8_lossy(&head));
+    if is_begun || is_meant(&head) {
+        return Ok(());
+    }
+    let why = "this is no history: name a new file, an empty one, or one that --history has written";
+    Err(io::Error::new(ErrorKind::InvalidInput, why))
+}
+
+/// How each line begins.
+fn line_start() -> String {
+    format!("{{\"schema\":\"{SCHEMA}\"")
+}
+
+/// Appends a line as a whole or not at all, whoever else appends at the same time. What a crash left of the last line is
+/// moved to another file.
+pub fn append(path: &Path, line: &str, stderr: &Stderr) -> Result<(), Failure> {
+    check(Some(path))?;
+    let failed = |error| Failure::Write { error, path: path.to_owned() };
+    let mut file = File::options().read(true).append(true).create(true).open(path).map_err(failed)?;
+    locked(file.lock()).map_err(failed)?;
+    // Somebody may have written since the first look.
+    check_head(&mut file).map_err(failed)?;
+    let (before, rest) = whole_lines(&mut file).map_err(failed)?;
+    let mut line = line.as_bytes().to_vec();
+    if serde_json::from_slice::<HistoryLine>(&rest).is_ok() {
+        // Complete, but an editor has removed its end.
+        line.insert(0, b'\n');
+    } else if !rest.is_empty() {
+        let aside = set_aside(path, &rest).map_err(failed)?;
+        file.set_len(before).map_err(failed)?;
+        let bytes = counted(rest.len() as u64, "byte");
+        stderr.warn(&format!(
+            "{} ended inside a line, as a full disk or a crash leaves it: its {bytes} are in {} now",
+            path.display(),
+            aside.display()
+        ));
+    }
+    let length = file.metadata().map_err(failed)?.len();
+    let written = file.write_all(&line).and_then(|()| file.sync_data());
+    written.map_err(|error| match file.set_len(length) {
+        Ok(()) => failed(error),
+        Err(also) => failed(io::Error::new(error.kind(), format!("{error}; and part of a line remains: {also}"))),
+    })
+}
+
+/// Not every file system has locks.
+fn locked(result: io::Result<()>) -> io::Result<()> {
+    result.or_else(|error| if error.kind() == ErrorKind::Unsupported { Ok(()) } else { Err(error) })
+}
+
+/// Where the last whole line ends, and what follows it.
+fn whole_lines(file: &mut File) -> io::Result<(u64, Vec<u8>)> {
+    let mut rest = Vec::new();
+    let mut start = file.seek(SeekFrom::End(0))?;
+    while start > 0 {
+        let from = start.saturating_sub(HEAD);
+        file.seek(SeekFrom::Start(from))?;
+        let mut part = vec![0; (start - from) as usize];
+        file.read_exact(&mut part)?;
+        if let Some(end) = part.iter().rposition(|&byte| byte == b'\n') {
+            rest.splice(..0, part.drain(end + 1..));
+            return Ok((from + end as u64 + 1, rest));
+        }
+        rest.splice(..0, part);
+        start = from;
+    }
+    Ok((0, rest))
+}
+
+/// Keeps what is no line.
+fn set_aside(path: &Path, rest: &[u8]) -> io::Result<PathBuf> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".damaged");
+    let aside = path.with_file_name(name);
+    let mut file = File::options().append(true).create(true).open(&aside)?;
+    file.write_all(rest).and_then(|()| file.write_all(b"\n"))?;
+    Ok(aside)
+}
+
+/// The runs of a history, the oldest first. Lines that are damaged are counted in a warning.
+pub fn read(path: &Path, stderr: &Stderr) -> Result<Vec<HistoryLine>, Failure> {
+    let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
+    let unread = |error: io::Error| match error.kind() {
+        ErrorKind::InvalidData => wrong(format!("{error}: keep only the last lines of this history")),
+        _ => Failure::import(error.into(), path),
+    };
+    // Nobody shall write meanwhile.
+    let _lock = File::open(path).and_then(|file| locked(file.lock_shared()).map(|()| file)).map_err(unread)?;
+    let text = read_small(path, MAX_FILE).map_err(unread)?;
+    let (mut runs, mut damaged) = (Vec::new(), Vec::new());
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str::<HistoryLine>(line) {
+            Ok(line) if line.schema == SCHEMA => runs.push(line),
+            Ok(line) => {
+                let why = format!("line {}: this is {:?}, and this program reads {SCHEMA:?}", at + 1, line.schema);
+                return Err(wrong(why));
+            }
+            Err(error) => damaged.push(format!("line {} is not a history entry: {error}", at + 1)),
+        }
+    }
+    match damaged.first() {
+        Some(first) if runs.is_empty() => return Err(wrong(first.clone())),
+        Some(first) => {
+            let (count, path) = (counted(damaged.len() as u64, "damaged line"), path.display());
+            stderr.warn(&format!("{path}: {count} left out: {first}"));
+        }
+        None => {}
+    }
+    Ok(runs)
+}
+
+impl HistoryLine {
+    fn has(&self, status: Status, level: Option<GateLevel>) -> bool {
+        let is = |gate: &Value, field: &str, wanted: &Value| gate.get(field) == Some(wanted);
+        let (status, level) = (json!(status), level.map(|level| json!(level)));
+        self.gates
+            .iter()
+            .any(|gate| is(gate, "status", &status) && level.as_ref().is_none_or(|level| is(gate, "level", level)))
+    }
+
+    /// Whether later runs can be compared with it.
+    pub fn can_be_compared(&self) -> bool {
+        !self.failed() && self.summary.is_some()
+    }
+
+    fn failed(&self) -> bool {
+        self.has(Status::Fail, Some(GateLevel::Error))
+    }
+
+    /// The combined verdict of its gates.
+    pub fn verdict(&self) -> &'static str {
+        if self.gates.is_empty() {
+            "not judged"
+        } else if self.failed() {
+            "FAIL"
+        } else if self.has(Status::Fail, None) {
+            "warned"
+        } else if self.has(Status::Inconclusive, None) {
+            "inconclusive"
+        } else {
+            "pass"
+        }
+    }
+
+    /// A metric by its id.
+    pub fn number(&self, id: &str) -> Option<f64> {
+        self.metrics.get(id)?.as_f64()
+    }
+
+    /// Name of the run.
+    pub fn run(&self) -> String {
+        Summary { inputs: self.inputs.clone(), ..Summary::default() }.title()
+    }
+}
+
+/// The last runs that did not fail, as a baseline; the newest last.
+pub fn baseline(path: &Path, stderr: &Stderr) -> Result<Vec<Summary>, Failure> {
+    let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
+    let mut runs = Vec::new();
+    for line in read(path, stderr)?.into_iter().rev().filter(|line| !line.failed()) {
+        let Some(summary) = line.summary else { continue };
+        let mut run = Summary::from_json(&summary.to_string()).map_err(|error| wrong(error.to_string()))?;
+        run.saved_in = Some(path.display().to_string());
+        runs.push(run);
+        if runs.len() == BASELINE_RUNS {
+            break;
+        }
+    }
+    runs.reverse();
+    if runs.is_empty() {
+        return Err(wrong("no run of this history passed and contains what a comparison needs".to_owned()));
+    }
+    Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embedded::silent;
+
+    fn entry(run: usize) -> String {
+        format!("{}, \"tool\": \"{}\", \"commit\": null, \"steps\": {run}}}\n", line_start(), "x".repeat(5000))
+    }
+
+    #[test]
+    fn fifty_writers_leave_fifty_lines() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("h.jsonl");
+        std::fs::write(&path, entry(0).trim_end()).unwrap();
+        std::thread::scope(|scope| {
+            for run in 1..=50 {
+                let path = &path;
+                scope.spawn(move || append(path, &entry(run), &silent()).unwrap());
+            }
+        });
+        let mut runs: Vec<usize> = read(&path, &silent()).unwrap().iter().map(|line| line.steps).collect();
+        runs.sort_unstable();
+        assert_eq!(runs, (0..=50).collect::<Vec<_>>(), "a line without its end is complete");
+    }
+
+    #[test]
+    fn damaged_end_is_set_aside_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("h.jsonl");
+        for (before, expected) in [(String::new(), 1), (entry(1), 2), (entry(1) + &entry(2), 3)] {
+            for cut in [1, 3, 20, 40, 5000] {
+                std::fs::write(&path, format!("{before}{}", &entry(7)[..cut])).unwrap();
+                append(&path, &entry(3), &silent()).unwrap();
+                assert_eq!(std::fs::read_to_string(&path).unwrap(), before.clone() + &entry(3), "{cut}");
+                assert_eq!(read(&path, &silent()).unwrap().len(), expected);
+            }
+        }
+        let aside = std::fs::read_to_string(dir.path().join("h.jsonl.damaged")).unwrap();
+        assert_eq!(aside.lines().count(), 15);
+    }
+}

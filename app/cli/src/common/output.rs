@@ -1,0 +1,247 @@
+//! Writes documents to stdout and to files.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use importers::is_remote;
+
+use crate::common::args::OutputArgs;
+use crate::common::failure::Failure;
+use crate::common::stderr::{Stderr, harmless, without_orders};
+use crate::common::terminal;
+use crate::common::values::{FileFormat, STANDARD};
+use render::{self, AnsiStyle, Document, NamedTable, TextLayout, csv, ndjson};
+use session::files::{OutputGuard, directory_of, is_same, make_directory, write_file};
+
+/// Rejects impossible outputs before the work starts, and those that would destroy something.
+pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), Failure> {
+    if output.output.iter().filter(|file| file.is_stdout()).count() > 1 {
+        return Err(Failure::Usage("-o: only one format can go to standard output".to_owned()));
+    }
+    let names_table = |format| matches!(format, FileFormat::Csv | FileFormat::Ndjson);
+    let formats = output.output.iter().map(|file| file.format).chain([output.format.into()]);
+    if output.table.is_some() && !formats.clone().any(names_table) {
+        return Err(Failure::Usage("--table is for --format csv or ndjson, and for -o csv=PATH".to_owned()));
+    }
+    let files: Vec<_> = output.output.iter().filter(|file| !file.is_stdout()).collect();
+    for (at, file) in files.iter().enumerate() {
+        if let Some(twice) = files[..at].iter().find(|other| is_same(&other.path, &file.path)) {
+            let (one, other) = (twice.path.display(), file.path.display());
+            return Err(Failure::Usage(format!("-o: {one} and {other} are one file: name another one")));
+        }
+        match file.format {
+            FileFormat::Csv if file.path.is_dir() => {}
+            FileFormat::Csv if is_directory(&file.path) => check_place(&without_slash(&file.path))?,
+            // Whose a table is, its headings tell when it is written.
+            FileFormat::Csv => {
+                check_place(&file.path)?;
+                guard.check_input(&file.path).map_err(Failure::Usage)?;
+            }
+            _ => check_file(&file.path, guard)?,
+        }
+    }
+    Ok(())
+}
+
+/// Rejects a file that cannot or must not be written; `-` is accepted.
+pub fn check_file(path: &Path, guard: &OutputGuard) -> Result<(), Failure> {
+    check_place(path)?;
+    if path.as_os_str() == STANDARD { Ok(()) } else { guard.check(path).map_err(Failure::Usage) }
+}
+
+/// Rejects a file that cannot be written; `-` is accepted.
+pub fn check_place(path: &Path) -> Result<(), Failure> {
+    let refused = |kind, why| Err(Failure::Write { error: io::Error::new(kind, why), path: path.to_owned() });
+    // A bucket answers when it is written to.
+    if path.as_os_str() == STANDARD || is_remote(path) {
+        return Ok(());
+    }
+    if !directory_of(path).is_dir() {
+        return refused(io::ErrorKind::NotFound, "the directory does not exist");
+    }
+    if path.is_dir() {
+        return refused(io::ErrorKind::IsADirectory, "this is a directory");
+    }
+    Ok(())
+}
+
+/// Whether a path means a directory: it is one, or ends with a separator.
+fn is_directory(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR])
+}
+
+fn without_slash(path: &Path) -> std::path::PathBuf {
+    if is_remote(path) {
+        return path.to_owned();
+    }
+    path.components().collect()
+}
+
+/// Content that can be written in every format.
+pub trait Writable {
+    /// Renders it in a format other than CSV and NDJSON.
+    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, Failure>;
+    /// All tables, each with the id of its report.
+    fn tables(&self) -> Vec<NamedTable>;
+    /// Reports without an answer, with the reasons.
+    fn not_applicable(&self) -> Vec<(&str, String)>;
+}
+
+/// Writes the files before stdout, so that a closed pipe does not prevent them.
+pub fn write(
+    document: &impl Writable,
+    output: &OutputArgs,
+    guard: &OutputGuard,
+    stderr: &Stderr,
+) -> Result<(), Failure> {
+    for file in output.output.iter().filter(|file| !file.is_stdout()) {
+        let layout = layout_of(output, terminal::DEFAULT_WIDTH, AnsiStyle::PLAIN);
+        let path = &file.path;
+        if file.format == FileFormat::Csv && is_directory(path) {
+            write_tables(document, output, path, guard)?;
+        } else if file.format == FileFormat::Csv {
+            write_table(
+                csv::one(&document.tables(), output.table.as_deref()).map_err(Failure::Usage)?,
+                output,
+                path,
+                guard,
+            )?;
+        } else {
+            write_to(path, &text_of(document, file.format, output, &layout)?)?;
+        }
+        stderr.detail(&format!("wrote {}", path.display()));
+    }
+    let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
+    let layout = layout_of(output, terminal::width(), style);
+    let format = output.output.iter().find(|file| file.is_stdout()).map_or(output.format.into(), |file| file.format);
+    let text = text_of(document, format, output, &layout)?;
+    if format == FileFormat::Text { print_text(&text) } else { print(&text) }
+}
+
+/// Prepares text for the terminal.
+fn shown(text: &str) -> String {
+    let text = without_orders(text);
+    if terminal::has_unicode() { text } else { terminal::ascii(&text) }
+}
+
+/// Prints text composed by a command, which may contain colours.
+pub fn print_text(text: &str) -> Result<(), Failure> {
+    send(&shown(text))
+}
+
+/// Prints lines without colours that contain names from files as they are.
+pub fn print_names(text: &str) -> Result<(), Failure> {
+    send(&shown(&harmless(text)))
+}
+
+/// The layout: text shows the first rows, other formats have high limits.
+fn layout_of(output: &OutputArgs, width: usize, style: AnsiStyle) -> TextLayout {
+    const ROWS: usize = 10;
+    const ENTRIES: usize = 10_000;
+    TextLayout { width, top: output.top.unwrap_or(ROWS), entries: output.top.unwrap_or(ENTRIES), style }
+}
+
+fn text_of(
+    document: &impl Writable,
+    format: FileFormat,
+    output: &OutputArgs,
+    layout: &TextLayout,
+) -> Result<String, Failure> {
+    let rows = output.top.unwrap_or(0);
+    let wanted = output.table.as_deref();
+    match format {
+        FileFormat::Csv => {
+            let tables = document.tables();
+            Ok(csv::csv(&csv::one(&tables, wanted).map_err(Failure::Usage)?.table, rows, output.csv.cells()))
+        }
+        FileFormat::Ndjson => {
+            let tables = document.tables();
+            let chosen = csv::chosen(&tables, wanted).map_err(Failure::Usage)?;
+            Ok(ndjson::lines(&chosen, &document.not_applicable(), rows))
+        }
+        format => document.rendered(format, layout),
+    }
+}
+
+/// Writes every table as a separate file.
+fn write_tables(
+    document: &impl Writable,
+    output: &OutputArgs,
+    directory: &Path,
+    guard: &OutputGuard,
+) -> Result<(), Failure> {
+    let failed = |error| Failure::Write { error, path: directory.to_owned() };
+    if !directory.is_dir() {
+        make_directory(&without_slash(directory)).map_err(failed)?;
+    }
+    let tables = document.tables();
+    for one in csv::chosen(&tables, output.table.as_deref()).map_err(Failure::Usage)? {
+        write_table(one, output, &directory.join(format!("{}.csv", one.name())), guard)?;
+    }
+    Ok(())
+}
+
+/// Writes a table, not over one with other columns.
+fn write_table(one: &NamedTable, output: &OutputArgs, path: &Path, guard: &OutputGuard) -> Result<(), Failure> {
+    let headings: Vec<&str> = one.table.columns.iter().map(|column| column.id).collect();
+    guard.check_table(path, &headings).map_err(Failure::Usage)?;
+    write_to(path, &csv::csv(&one.table, output.top.unwrap_or(0), output.csv.cells()))
+}
+
+/// Writes a file; prints it where the path is `-`.
+pub fn write_to(path: &Path, text: &str) -> Result<(), Failure> {
+    if path.as_os_str() == STANDARD {
+        return print(text);
+    }
+    write_file(path, text).map_err(|error| Failure::Write { error, path: path.to_owned() })
+}
+
+impl Writable for Document {
+    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, Failure> {
+        let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+        let gated = |name| self.gated.as_ref().ok_or_else(|| only_judged(name));
+        Ok(match format {
+            FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => render::text::document(self, layout),
+            FileFormat::Json => render::json::document(self, layout.entries).map_err(internal)?,
+            FileFormat::Md => render::md::document(self, layout),
+            FileFormat::Junit => {
+                let gated = gated("junit")?;
+                let runs = std::slice::from_ref(&gated.run);
+                render::junit::junit(&gated.report, runs, gated.comparison.as_ref())
+            }
+            FileFormat::Sarif => {
+                gated("sarif")?;
+                render::sarif::of(self).map_err(internal)?
+            }
+            FileFormat::Html => render::html::page(self, gated("html")?),
+        })
+    }
+
+    fn tables(&self) -> Vec<NamedTable> {
+        csv::tables(self)
+    }
+
+    fn not_applicable(&self) -> Vec<(&str, String)> {
+        let sections = self.sections().iter();
+        sections.filter_map(|section| Some((section.id, section.result.as_ref().err()?.to_string()))).collect()
+    }
+}
+
+/// The error for a format that only some commands support.
+fn only_judged(format: &str) -> Failure {
+    Failure::Usage(format!("{format} is written by systole analyze and systole compare"))
+}
+
+/// Prints data: exact for programs, and where it does not command the terminal if that is what reads it.
+pub fn print(text: &str) -> Result<(), Failure> {
+    if io::stdout().is_terminal() { send(&harmless(text)) } else { send(text) }
+}
+
+/// A reader that closes the pipe (`| head`) is not an error.
+fn send(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Stdout(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,110 @@
+//! Messages on stderr.
+
+use std::io::IsTerminal as _;
+
+use analysis::{is_printable, printable, turns_text};
+
+use crate::common::args::MessageArgs;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// Writes messages to stderr.
+#[derive(Clone)]
+pub struct Stderr {
+    level: Verbosity,
+    /// Whether to use colour on stderr.
+    color: bool,
+    /// Whether to use colour on stdout.
+    color_out: bool,
+}
+
+impl Stderr {
+    /// Configured by the arguments.
+    pub fn new(args: &MessageArgs) -> Self {
+        let wanted = !args.no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let wanted = wanted && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let level = match (args.quiet, args.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        Self {
+            level,
+            color: wanted && std::io::stderr().is_terminal(),
+            color_out: wanted && std::io::stdout().is_terminal(),
+        }
+    }
+
+    /// Whether to use colour on stdout.
+    pub fn colors_stdout(&self) -> bool {
+        self.color_out
+    }
+
+    /// Whether warnings are printed.
+    pub fn warns(&self) -> bool {
+        self.level > Verbosity::Quiet
+    }
+
+    /// Prints a detail, only with `-v`.
+    pub fn detail(&self, text: &str) {
+        if self.level == Verbosity::Verbose {
+            self.say("", "2", text);
+        }
+    }
+
+    /// Prints a warning.
+    pub fn warn(&self, text: &str) {
+        if self.warns() {
+            self.say("warning: ", "33", text);
+        }
+    }
+
+    /// Prints a line for CI, regardless of the verbosity.
+    #[expect(clippy::print_stderr, reason = "the one place that writes messages")]
+    pub fn command(line: &str) {
+        eprintln!("{}", printable(line));
+    }
+
+    /// Prints an error.
+    pub fn error(&self, text: &str) {
+        self.say("error: ", "31", text);
+    }
+
+    #[expect(clippy::print_stderr, reason = "the one place that writes messages")]
+    fn say(&self, kind: &str, color: &str, text: &str) {
+        let text = harmless(text);
+        if self.color { eprintln!("\x1b[{color}m{kind}\x1b[0m{text}") } else { eprintln!("{kind}{text}") }
+    }
+}
+
+/// Makes text from files safe to print: it must neither control the terminal, nor turn its lines, nor give commands to a
+/// CI runner. GitHub's runner takes `::command` at the start of a line, also after spaces, and `##[command]` anywhere.
+pub fn harmless(text: &str) -> String {
+    without_orders(&text.replace(|c| !is_printable(c) && c != '\n', " "))
+}
+
+/// Only the latter two, for text that contains colours.
+pub fn without_orders(text: &str) -> String {
+    let text = text.replace(turns_text, " ").replace("##[", "# #[");
+    let line = |line: &str| if line.trim_start().starts_with("::") { format!("· {line}") } else { line.to_owned() };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{harmless, without_orders};
+
+    #[test]
+    fn names_cannot_inject_terminal_or_workflow_commands() {
+        assert_eq!(harmless("a\n  ::error::b\x1b[2J"), "a\n·   ::error::b [2J");
+        assert_eq!(without_orders("\x1b[1mTop ops\n  ::add-mask::x"), "\x1b[1mTop ops\n·   ::add-mask::x");
+        assert_eq!(harmless("a\u{202e}b\n\u{2066}c"), "a b\n c");
+        assert_eq!(without_orders("\x1b[1ma\u{202e}b"), "\x1b[1ma b");
+        assert_eq!(harmless("tpu::System ##[error]x"), "tpu::System # #[error]x");
+    }
+}

@@ -1,0 +1,8 @@
+//! The command line: data on stdout, messages on stderr, exit codes that scripts can rely on.
+
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+
+pub mod commands;
+pub mod common;
+pub mod embedded;
+pub mod traces;

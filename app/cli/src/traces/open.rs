@@ -1,0 +1,137 @@
+//! Open traces, shared between calls.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use importers::{ImportOptions, ListedFile, Progress};
+
+use super::roots::Roots;
+use crate::common::failure::Failure;
+use crate::embedded::{self, CommandError};
+use session::{RequestSession, Session};
+
+/// The last traces that were asked about.
+#[derive(Debug)]
+pub struct OpenTraces {
+    most: usize,
+    /// Memory of their models.
+    most_bytes: usize,
+    /// The one asked about last comes last.
+    open: Mutex<Vec<OpenTrace>>,
+    /// Held while a trace is read, so that two calls do not read the same.
+    reading: Mutex<BTreeMap<TraceKey, Arc<Mutex<()>>>>,
+}
+
+/// Path and words of a trace.
+type TraceKey = (PathBuf, Vec<OsString>);
+
+/// A trace that is asked for.
+#[derive(Clone, Debug)]
+pub struct AskedTrace {
+    /// A file, run, log directory or pattern.
+    pub path: PathBuf,
+    /// The run of a log directory; the newest if `None`.
+    pub run: Option<String>,
+    /// Words of `systole analyze`, `--run` among them.
+    pub words: Vec<OsString>,
+    /// Size and time of the last change of a run in a bucket, as its listing says; its files are not looked at.
+    pub listed: Option<(Option<u64>, Option<SystemTime>)>,
+}
+
+#[derive(Debug)]
+struct OpenTrace {
+    key: TraceKey,
+    files: Vec<ListedFile>,
+    session: Session,
+    bytes: usize,
+}
+
+impl OpenTraces {
+    /// Keeps so many traces of so many bytes together, at least one.
+    pub fn new(most: usize, most_bytes: usize) -> Self {
+        Self { most: most.max(1), most_bytes, open: Mutex::default(), reading: Mutex::default() }
+    }
+
+    /// An open trace, or the files of its path read anew: the first time, and after they have changed.
+    pub fn get(&self, roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<RequestSession, CommandError> {
+        let files = files(roots, asked, progress)?;
+        let key = (asked.path.clone(), asked.words.clone());
+        if let Some(found) = self.found(&key, &files) {
+            return Ok(found);
+        }
+        let mut all = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, one| Arc::strong_count(one) > 1);
+        let one = Arc::clone(all.entry(key.clone()).or_default());
+        drop(all);
+        let reading = one.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = self.found(&key, &files) {
+            return Ok(found);
+        }
+        let mut session = embedded::open_within(&asked.path, &key.1, roots.local(), progress)?;
+        // An importer can find more files beside those that were named.
+        let sources = session.model().sources().iter().filter_map(|source| source.path.as_deref());
+        if let Some(outside) = sources.into_iter().find(|file| !roots.contain(file)) {
+            return Err(outside_of(roots, outside));
+        }
+        let request = session.for_request();
+        self.keep(OpenTrace { key, files, bytes: bytes_of(&session), session });
+        drop(reading);
+        Ok(request)
+    }
+
+    fn found(&self, key: &TraceKey, files: &[ListedFile]) -> Option<RequestSession> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = open.iter().position(|trace| trace.key == *key && trace.files == files)?;
+        let mut trace = open.remove(at);
+        let request = trace.session.for_request();
+        open.push(trace);
+        Some(request)
+    }
+
+    fn keep(&self, trace: OpenTrace) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|other| other.key != trace.key);
+        open.push(trace);
+        while open.len() > 1
+            && (open.len() > self.most || open.iter().map(|trace| trace.bytes).sum::<usize>() > self.most_bytes)
+        {
+            open.remove(0);
+        }
+    }
+}
+
+/// Memory of a model.
+fn bytes_of(session: &Session) -> usize {
+    let memory = session.model().memory_use();
+    memory.slice_bytes + memory.arg_bytes + memory.string_bytes + memory.counter_bytes
+}
+
+/// The state of the files that a path names; an error if one of them must not be read.
+fn files(roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<Vec<ListedFile>, CommandError> {
+    let path = &asked.path;
+    if let Some((bytes, modified)) = asked.listed {
+        return Ok(vec![ListedFile { path: path.clone(), bytes, modified }]);
+    }
+    let options = ImportOptions { run: asked.run.clone(), ..ImportOptions::default() };
+    let located = importers::locate(path, &options, progress).map_err(|error| Failure::import(error, path))?;
+    let files = located.hosts.into_iter().flat_map(|host| host.files);
+    let state = |path: PathBuf| {
+        if !roots.contain(&path) {
+            return Err(outside_of(roots, &path));
+        }
+        Ok(ListedFile::now(&path))
+    };
+    files.map(state).collect()
+}
+
+fn outside_of(roots: &Roots, path: &Path) -> CommandError {
+    let error = roots.path(&path.to_string_lossy()).err();
+    let message = error.map_or_else(
+        || format!("this file is a link that leads outside: {}", path.display()),
+        |failure| failure.to_string(),
+    );
+    CommandError { message, code: 3 }
+}

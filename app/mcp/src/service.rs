@@ -1,0 +1,172 @@
+//! The service: which tools there are, and how a call runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use importers::Progress;
+use rmcp::ErrorData;
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+
+#[cfg(feature = "png")]
+use super::base64::base64;
+use super::tools::{CAPTURE, Call, TOOLS, ToolEntry, ToolOutput, schema_of_answers};
+use cli::embedded::CommandError;
+use cli::traces::{OpenTraces, Roots};
+
+/// How often a running call is looked after.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What agents read first.
+const INSTRUCTIONS: &str = "Systole finds what limits a TPU program from its profile. Start with `verdict` and a path: it \
+    names the limit, the figures behind it and the hints worth most. `explain` says how to check a hint and what to do. \
+    Look closer with `ops`, `steps`, `report`, `events`, `hlo` and `query`; `doctor` says what the capture lacks; \
+    `compare` tells a change from noise; `what_if` predicts a fix. A missing value is null and means not recorded, never \
+    0. Answers are cut at `max_bytes`: `truncated`, `total` and `cursor` say what is left.";
+
+/// The tools over the traces below some directories. Clones share the open traces, so that each connection of a server
+/// can have its own.
+#[derive(Clone, Debug)]
+pub struct SystoleService {
+    roots: Arc<Roots>,
+    traces: Arc<OpenTraces>,
+    /// Whether running programs may be captured.
+    captures: bool,
+}
+
+impl SystoleService {
+    /// A service that reads below these directories and keeps these traces open.
+    pub fn new(roots: Arc<Roots>, traces: Arc<OpenTraces>) -> Self {
+        Self { roots, traces, captures: false }
+    }
+
+    /// The same with the tool that captures running programs, if they may be.
+    pub(super) fn with_capture(self, captures: bool) -> Self {
+        Self { captures, ..self }
+    }
+
+    /// The tools that this server offers.
+    fn tools(&self) -> impl Iterator<Item = &'static ToolEntry> {
+        TOOLS.iter().chain(CAPTURE.iter().filter(|_| self.captures))
+    }
+}
+
+impl ServerHandler for SystoleService {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("systole", env!("CARGO_PKG_VERSION")).with_title("Systole"))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools().map(described).collect()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools().find(|tool| tool.name == name).map(described)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = self.tools().find(|tool| tool.name == request.name) else {
+            let known: Vec<&str> = self.tools().map(|tool| tool.name).collect();
+            let why = format!("there is no tool {:?}; the tools are {}", request.name, known.join(", "));
+            return Err(ErrorData::invalid_params(why, None));
+        };
+        let call = Call {
+            roots: Arc::clone(&self.roots),
+            traces: Arc::clone(&self.traces),
+            progress: Arc::new(Progress::new()),
+            is_cancelled: Arc::new(AtomicBool::new(false)),
+        };
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        Ok(watched(tool, call, arguments, &context).await?.into())
+    }
+}
+
+fn described(tool: &ToolEntry) -> Tool {
+    let about = ToolAnnotations::default().read_only(tool.is_read_only).open_world(!tool.is_read_only);
+    let tool_of = Tool::new(tool.name, tool.about, (tool.input)()).with_annotations(about);
+    if tool.is_picture { tool_of } else { tool_of.with_raw_output_schema(schema_of_answers()) }
+}
+
+/// Stops a call that nobody waits for any more.
+struct StopOnDrop(Arc<Progress>, Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+        self.1.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs a call on a thread of its own; tells its progress, and stops it when the client does not want it any more.
+async fn watched(
+    tool: &'static ToolEntry,
+    call: Call,
+    arguments: Value,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResult, ErrorData> {
+    let progress = Arc::clone(&call.progress);
+    let stop = StopOnDrop(Arc::clone(&call.progress), Arc::clone(&call.is_cancelled));
+    let mut running = tokio::task::spawn_blocking(move || (tool.run)(&call, arguments));
+    let token = context.meta.get_progress_token();
+    let mut told = 0;
+    loop {
+        match tokio::time::timeout(LOOK_EVERY, &mut running).await {
+            Ok(Ok(result)) => return Ok(sent(result)),
+            Ok(Err(error)) => {
+                return Ok(CallToolResult::error(vec![ContentBlock::text(format!("internal error: {error}"))]));
+            }
+            Err(_is_running) if context.ct.is_cancelled() => {
+                drop(stop);
+                return Err(ErrorData::internal_error("the call was cancelled", None));
+            }
+            Err(_is_running) => {
+                let (done, total) = progress.bytes();
+                if let Some(token) = token.clone().filter(|_| done > told) {
+                    told = done;
+                    let mut param = ProgressNotificationParam::new(token, done as f64);
+                    param.total = (total > 0).then_some(total as f64);
+                    param.message = Some("bytes read".to_owned());
+                    // A client that does not listen is no reason to stop.
+                    let _ = context.peer.notify_progress(param).await;
+                }
+            }
+        }
+    }
+}
+
+/// A message whose lines are no longer than those of an answer: it may repeat what was asked.
+fn bounded(message: &str) -> String {
+    const LINE: usize = 600;
+    let lines = message.lines().take(10).map(|line| analysis::shortened(line, LINE));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn sent(result: Result<ToolOutput, CommandError>) -> CallToolResult {
+    match result {
+        Ok(ToolOutput::Answer(answer)) => match serde_json::to_value(&answer) {
+            Ok(value) => CallToolResult::structured(value),
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(format!("internal error: {error}"))]),
+        },
+        #[cfg(feature = "png")]
+        Ok(ToolOutput::Picture { png, about }) => {
+            CallToolResult::success(vec![ContentBlock::image(base64(&png), "image/png"), ContentBlock::text(about)])
+        }
+        Err(error) => CallToolResult::error(vec![ContentBlock::text(bounded(&error.message))]),
+    }
+}

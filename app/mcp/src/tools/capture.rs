@@ -1,0 +1,98 @@
+//! `capture`: records a running program. Offered only where the server was started for it, because it asks other
+//! machines and writes files.
+
+use std::ffi::OsString;
+
+use analysis::Scope;
+use analysis::Tabular as _;
+use analysis::reports::summary::doctor::{Doctor, DoctorReport};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
+use crate::answer::{AnswerContent, AnswerTable};
+use capture::{HostCapture, capture};
+use cli::commands::capture::{CaptureArgs, options_of};
+use cli::common::failure::Failure;
+use cli::embedded::{self, CommandError};
+use session::number::counted;
+
+pub(super) struct CaptureTool;
+
+/// Length of a recording unless a call asks for another, and at most; profiles of minutes cannot be opened.
+const USUAL_MS: u64 = 2_000;
+const MOST_MS: u64 = 60_000;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct CaptureInput {
+    /// Profiler servers as host:port; several are captured at the same time, as one run.
+    addresses: Vec<String>,
+    /// Log directory to write to: below a directory that may be read.
+    output: String,
+    /// Length of the recording in milliseconds; 2000 by default, at most 60000.
+    ms: Option<u64>,
+    #[serde(flatten)]
+    bound: BoundInput,
+}
+
+impl McpTool for CaptureTool {
+    type Input = CaptureInput;
+    const NAME: &'static str = "capture";
+    const ABOUT: &'static str = "Records a running program through its profiler server (jax.profiler.start_server), writes \
+        the profiles of all hosts as one run, and says where they are and what doctor finds about them. It slows the \
+        program down while it records.";
+    const IS_READ_ONLY: bool = false;
+
+    fn run(call: &Call, input: CaptureInput) -> Result<ToolOutput, CommandError> {
+        input.bound.check()?;
+        let ms = input.ms.unwrap_or(USUAL_MS);
+        if input.addresses.is_empty() || !(1..=MOST_MS).contains(&ms) {
+            let why = format!("capture: name at least one address, and a length from 1 to {MOST_MS} ms");
+            return Err(Failure::Usage(why).into());
+        }
+        let logdir = call.roots.path(&input.output)?;
+        // A link below it must not lead outside either.
+        call.roots.path(&format!("{}/plugins/profile", input.output))?;
+        let mut output = OsString::from("--output=");
+        output.push(&logdir);
+        let mut words = vec![output, format!("--ms={ms}").into(), "--".into()];
+        words.extend(input.addresses.iter().map(OsString::from));
+        let options = options_of(&embedded::parsed::<CaptureArgs>(&words)?)?;
+        let found = capture(&options, |_| call.goes_on()).map_err(|error| Failure::Internal(error.to_string()))?;
+        if found.saved().next().is_none() {
+            return Err(Failure::Server(found.reasons().join("\n")).into());
+        }
+        let run = call.roots.shown(&found.run.to_string_lossy());
+        let trace = TraceInput::named(found.run.to_string_lossy().into_owned());
+        // A profile that cannot be read is kept, too: what is wrong with it is an answer.
+        let session = call.session(&trace);
+        let doctor = session.as_ref().ok().and_then(|session| session.report::<Doctor>(Scope::WholeTrace).ok());
+        let hosts = found.hosts.iter().map(|HostCapture { address, result }| {
+            let [file, bytes, devices, error] = match result {
+                Ok(saved) => [
+                    call.roots.shown(&saved.file.to_string_lossy()),
+                    saved.bytes.to_string(),
+                    saved.contents.devices.join(" "),
+                    saved.contents.errors.join("; "),
+                ],
+                Err(why) => [String::new(), String::new(), String::new(), why.to_string()],
+            };
+            [address.to_string(), file, bytes, devices, error]
+        });
+        let mut content = AnswerContent::default();
+        let findings = match (&doctor, &session) {
+            (Some(report), _) => counted(report.findings.len() as u64, "finding"),
+            (None, Err(error)) => format!("it cannot be read: {}", error.message),
+            (None, Ok(_)) => "no findings".to_owned(),
+        };
+        content.statement = Some(format!(
+            "captured {run}: {} of {}; {findings}",
+            found.saved().count(),
+            counted(found.hosts.len() as u64, "host")
+        ));
+        content = content.with(AnswerTable::of_texts("hosts", ["address", "file", "bytes", "devices", "error"], hosts));
+        let tables =
+            doctor.iter().flat_map(|report: &std::sync::Arc<DoctorReport>| report.tables().into_iter().take(1));
+        input.bound.answer(None, content.with_tables(tables))
+    }
+}

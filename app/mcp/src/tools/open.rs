@@ -1,0 +1,64 @@
+//! `open`: what a capture holds.
+
+use analysis::reports::steps::step_times::Steps;
+use analysis::{ANALYSES, Scope};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
+use crate::answer::{AnswerContent, AnswerTable};
+use cli::embedded::CommandError;
+use session::devices_in_words;
+use session::number::counted;
+
+pub(super) struct Open;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct OpenInput {
+    #[serde(flatten)]
+    trace: TraceInput,
+    #[serde(flatten)]
+    bound: BoundInput,
+}
+
+impl McpTool for Open {
+    type Input = OpenInput;
+    const NAME: &'static str = "open";
+    const ABOUT: &'static str = "Opens a profile and says what it holds: files, devices, steps, what was lost, which \
+        reports there are. Not needed before other tools: they open the path themselves and share open traces.";
+
+    fn run(call: &Call, input: OpenInput) -> Result<ToolOutput, CommandError> {
+        let session = call.session(&input.trace)?;
+        let model = session.model();
+        let steps = session.report::<Steps>(Scope::WholeTrace).map_or(0, |steps| steps.steps.len());
+        let devices = devices_in_words(model).unwrap_or_else(|| "no TPU devices".to_owned());
+        let statement = format!(
+            "{devices}, {} on {}, {} captured, {}, {} lost on import",
+            counted(model.slice_count() as u64, "slice"),
+            counted(model.tracks().len() as u64, "track"),
+            model.extent().dur(),
+            counted(steps as u64, "step"),
+            counted(model.import_log().lost(), "event"),
+        );
+        let files = model
+            .sources()
+            .iter()
+            .map(|source| [json!(source.name), json!(source.format), json!(source.packed_bytes), json!(source.host)]);
+        let log = model.import_log().counts().iter();
+        let issues =
+            log.map(|issue| [json!(issue.kind.explain()), json!(issue.count), json!(issue.examples.join("; "))]);
+        let reports = ANALYSES.iter().map(|entry| [entry.id.to_owned(), entry.title.to_owned()]);
+        let content = AnswerContent { statement: Some(statement), ..AnswerContent::default() }
+            .with(
+                AnswerTable::of_values("files", ["name", "format", "bytes", "host"], files)
+                    .in_unit("bytes", "bytes", "recorded"),
+            )
+            .with(
+                AnswerTable::of_values("import", ["what", "count", "examples"], issues)
+                    .in_unit("count", "count", "recorded"),
+            )
+            .with(AnswerTable::of_texts("reports", ["id", "title"], reports));
+        input.bound.answer(Some((&input.trace, &session)), content)
+    }
+}

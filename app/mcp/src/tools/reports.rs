@@ -1,0 +1,196 @@
+//! Tools that show reports: `verdict`, `hints`, `explain`, `report`, `ops`, `steps`, `doctor`.
+
+use analysis::hints::rule;
+use analysis::{ANALYSES, Metric, Scope, Table};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::call::{BoundInput, Call, McpTool, PartInput, ToolOutput, TraceInput};
+use crate::answer::{AnswerContent, AnswerTable};
+use cli::commands::explain;
+use cli::common::failure::Failure;
+use cli::common::values::OutputFormat;
+use cli::embedded::CommandError;
+use render::{Document, DocumentView};
+use session::RequestSession;
+use view::overview::{KeyFigure, Overview};
+
+/// A question about a part of a trace.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct PartOfTrace {
+    #[serde(flatten)]
+    trace: TraceInput,
+    #[serde(flatten)]
+    part: PartInput,
+    #[serde(flatten)]
+    bound: BoundInput,
+}
+
+impl PartOfTrace {
+    fn open(&self, call: &Call) -> Result<(RequestSession, Scope), CommandError> {
+        self.bound.check()?;
+        let session = call.session(&self.trace)?;
+        let scope = self.part.scope(&session)?;
+        Ok((session, scope))
+    }
+
+    /// The tables of a report that `is_wanted`.
+    fn report(&self, call: &Call, id: &str, is_wanted: impl Fn(&Table) -> bool) -> Result<ToolOutput, CommandError> {
+        let (session, scope) = self.open(call)?;
+        let report = session.report_by_id(id, scope);
+        let report = report.map_err(|error| CommandError { message: format!("{id}: {error}"), code: 11 })?;
+        let tables = report.tables().into_iter().filter(is_wanted);
+        self.bound.answer(Some((&self.trace, &session)), AnswerContent::default().with_tables(tables))
+    }
+}
+
+pub(super) struct VerdictTool;
+
+impl McpTool for VerdictTool {
+    type Input = PartOfTrace;
+    const NAME: &'static str = "verdict";
+    const ABOUT: &'static str = "What limits this program: one sentence, the figures behind it with denominator and \
+        provenance, the hints worth most, and what makes the capture doubtful. Ask this first.";
+
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, CommandError> {
+        let (session, scope) = input.open(call)?;
+        let ids: Vec<&str> = ANALYSES.iter().map(|entry| entry.id).collect();
+        let document = Document::new(&session, scope, &ids, DocumentView::Summary);
+        let overview = Overview::of(&document, scope == Scope::WholeTrace);
+        let figures = overview.times.into_iter().chain(overview.utilization).chain(overview.other_targets);
+        let metric = |figure: KeyFigure| Metric {
+            id: "",
+            title: figure.title,
+            value: figure.value,
+            is_lower_bound: figure.is_lower_bound,
+            unit: figure.unit,
+            of: figure.of,
+            provenance: figure.provenance,
+            note: figure.note,
+        };
+        let statement = match (&overview.verdict, session.report_by_id("verdict", scope)) {
+            (Some(verdict), _) => verdict.statement.clone(),
+            (None, Err(why)) => format!("no verdict: {why}"),
+            (None, Ok(_)) => "no verdict".to_owned(),
+        };
+        let health = overview.health.iter().map(|finding| {
+            [finding.id.to_owned(), finding.message.clone(), finding.evidence.clone(), finding.cure.to_owned()]
+        });
+        let hints = overview.hints.iter().flat_map(|hints| analysis::Tabular::tables(hints).into_iter().take(1));
+        let content = AnswerContent { statement: Some(statement), ..AnswerContent::default() }
+            .with(AnswerTable::of_figures("figures", figures.map(metric)))
+            .with_tables(hints)
+            .with(AnswerTable::of_texts("capture", ["id", "finding", "evidence", "cure"], health));
+        input.bound.answer(Some((&input.trace, &session)), content)
+    }
+}
+
+pub(super) struct HintsTool;
+
+impl McpTool for HintsTool {
+    type Input = PartOfTrace;
+    const NAME: &'static str = "hints";
+    const ABOUT: &'static str = "What to do about this program, most worthwhile first: each hint with its saving, its \
+        evidence and its ops, and the rules that could not tell.";
+
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, CommandError> {
+        input.report(call, "hints", |_| true)
+    }
+}
+
+pub(super) struct StepsTool;
+
+impl McpTool for StepsTool {
+    type Input = PartOfTrace;
+    const NAME: &'static str = "steps";
+    const ABOUT: &'static str = "Step times: their statistics and each step, with what is partial or warm-up.";
+
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, CommandError> {
+        input.report(call, "steps", |_| true)
+    }
+}
+
+pub(super) struct DoctorTool;
+
+impl McpTool for DoctorTool {
+    type Input = PartOfTrace;
+    const NAME: &'static str = "doctor";
+    const ABOUT: &'static str = "How far the capture can be trusted: what is missing, lost, repaired or assumed.";
+
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, CommandError> {
+        input.report(call, "doctor", |_| true)
+    }
+}
+
+pub(super) struct OpsTool;
+
+impl McpTool for OpsTool {
+    type Input = PartOfTrace;
+    const NAME: &'static str = "ops";
+    const ABOUT: &'static str = "Ops by self time: category, executions, share of the time, rates and what they are \
+        measured against; also by kind of work and by source line.";
+
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, CommandError> {
+        input.report(call, "ops", |_| true)
+    }
+}
+
+pub(super) struct ReportTool;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct ReportInput {
+    /// Id of a report: `collectives`, `memory`, `compile`, `kernels`, `input` …; a wrong one lists them all.
+    report: String,
+    /// Only this table of it.
+    table: Option<String>,
+    #[serde(flatten)]
+    of: PartOfTrace,
+}
+
+impl McpTool for ReportTool {
+    type Input = ReportInput;
+    const NAME: &'static str = "report";
+    const ABOUT: &'static str = "Any report, all its tables or one of them. `open` lists the reports.";
+
+    fn run(call: &Call, input: ReportInput) -> Result<ToolOutput, CommandError> {
+        let known: Vec<&str> = ANALYSES.iter().map(|entry| entry.id).collect();
+        if !known.contains(&&*input.report) {
+            let why = format!("there is no report {:?}; there are {}", input.report, known.join(", "));
+            return Err(Failure::Usage(why).into());
+        }
+        if let Some(table) = &input.table {
+            let (session, scope) = input.of.open(call)?;
+            let tables = session.report_by_id(&input.report, scope).map(|report| report.tables()).unwrap_or_default();
+            if !tables.is_empty() && tables.iter().all(|one| one.id != *table) {
+                let there: Vec<&str> = tables.iter().map(|table| table.id).collect();
+                let why = format!("there is no table {table:?}; there are {}", there.join(", "));
+                return Err(Failure::Usage(why).into());
+            }
+        }
+        input.of.report(call, &input.report, |table| input.table.as_ref().is_none_or(|wanted| table.id == *wanted))
+    }
+}
+
+pub(super) struct ExplainTool;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct ExplainInput {
+    /// Id of a hint: "K01"; all are listed without it.
+    hint: Option<String>,
+    #[serde(flatten)]
+    bound: BoundInput,
+}
+
+impl McpTool for ExplainTool {
+    type Input = ExplainInput;
+    const NAME: &'static str = "explain";
+    const ABOUT: &'static str = "What a hint means, how to check it, what to do, and its thresholds.";
+
+    fn run(_: &Call, input: ExplainInput) -> Result<ToolOutput, CommandError> {
+        let text = match &input.hint {
+            Some(id) => explain::page(rule(id).ok_or_else(|| explain::unknown(id))?),
+            None => explain::list(OutputFormat::Text),
+        };
+        input.bound.answer(None, AnswerContent::default().with_text(&text))
+    }
+}

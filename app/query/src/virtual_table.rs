@@ -1,0 +1,353 @@
+//! Tables of a trace as virtual tables of SQLite: it fetches rows and values on demand, without a copy.
+//!
+//! SQLite calls back through C structures that begin with its own fields. The two `unsafe impl` below promise exactly
+//! that layout (`repr(C)`, SQLite's part first); everything else is safe code.
+//!
+//! What is pushed down: comparisons of integer columns with numbers, equality of [choices](ColumnKind::Choice), and the
+//! order by choices, with which SQLite groups without sorting. SQLite tests every row again, so a filter may let too
+//! many rows through, never too few.
+
+#![allow(unsafe_code)]
+
+use std::borrow::Cow;
+use std::ffi::{CStr, CString, c_int};
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::slice::ParallelSliceMut as _;
+use rusqlite::types::ValueRef;
+use rusqlite::vtab::{
+    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor, sqlite3_vtab,
+    sqlite3_vtab_cursor,
+};
+use rusqlite::{Connection, Error, Result};
+
+use session::tables::{ColumnKind, DataTable, RowFilter, Value, cut};
+
+/// Registers a table in SQLite under its name.
+pub(super) fn register(connection: &Connection, table: &Arc<DataTable>) -> Result<()> {
+    const MODULE: Module<'_, TraceTable> = Module::eponymous_only_module();
+    connection.create_module(table.name.as_str(), &MODULE, Some(Arc::clone(table)))
+}
+
+#[repr(C)]
+struct TraceTable {
+    base: sqlite3_vtab,
+    table: Arc<DataTable>,
+}
+
+/// The `CREATE TABLE` statement of a table.
+fn definition(table: &DataTable) -> String {
+    let kind = |kind| match kind {
+        ColumnKind::Int => "INTEGER",
+        ColumnKind::Float => "REAL",
+        ColumnKind::Text | ColumnKind::Choice => "TEXT",
+    };
+    let columns = table.columns.iter().map(|column| format!("\"{}\" {}", column.name, kind(column.kind())));
+    format!("CREATE TABLE x({})", columns.collect::<Vec<_>>().join(", "))
+}
+
+// SAFETY: `repr(C)`, and the first field is `sqlite3_vtab`.
+unsafe impl<'vtab> VTab<'vtab> for TraceTable {
+    type Aux = Arc<DataTable>;
+    type Cursor = TraceCursor;
+
+    fn connect(
+        db: &mut VTabConnection,
+        aux: Option<&Self::Aux>,
+        _module: &[u8],
+        _database: &[u8],
+        _table: &[u8],
+        _args: &[&[u8]],
+    ) -> Result<(Cow<'static, CStr>, Self)> {
+        let table = aux.ok_or_else(|| Error::ModuleError("a table without data".to_owned()))?;
+        db.config(VTabConfig::Innocuous)?;
+        let definition = CString::new(definition(table)).map_err(|error| Error::ModuleError(error.to_string()))?;
+        Ok((Cow::Owned(definition), Self { base: sqlite3_vtab::default(), table: Arc::clone(table) }))
+    }
+
+    fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
+        let plan = ScanPlan::of(&self.table, info);
+        let mut places = 0;
+        for constraint in &plan.constraints {
+            places += 1;
+            info.constraint_usage(constraint.number).set_argv_index(places);
+        }
+        let rows = plan.rows(self.table.len);
+        info.set_estimated_rows(i64::try_from(rows).unwrap_or(i64::MAX));
+        // Skipping rows without an index costs a tenth of returning them to SQLite.
+        let walked = if plan.is_key(&self.table) { 1 } else { self.table.len.max(1) };
+        info.set_estimated_cost(walked as f64 * 0.1 + rows as f64);
+        info.set_order_by_consumed(!plan.order.is_empty());
+        info.set_idx_str(&plan.encoded());
+        Ok(true)
+    }
+
+    fn open(&'vtab mut self) -> Result<Self::Cursor> {
+        Ok(TraceCursor {
+            base: sqlite3_vtab_cursor::default(),
+            table: Arc::clone(&self.table),
+            rows: RemainingRows::Ranges(Vec::new()),
+            checks: Vec::new(),
+            row: None,
+        })
+    }
+}
+
+/// A comparison that the cursor evaluates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Equal,
+    Above,
+    AtLeast,
+    Below,
+    AtMost,
+}
+
+const COMPARISONS: [(Comparison, &str); 5] = [
+    (Comparison::Equal, "="),
+    (Comparison::Above, ">"),
+    (Comparison::AtLeast, "ge"),
+    (Comparison::Below, "<"),
+    (Comparison::AtMost, "le"),
+];
+
+/// One comparison of a plan.
+#[derive(Clone, Copy, Debug)]
+struct Constraint {
+    /// Its index among the constraints that SQLite offers.
+    number: usize,
+    column: usize,
+    comparison: Comparison,
+}
+
+/// How a query reads a table: chosen in `best_index`, passed to `filter` as text.
+#[derive(Debug, Default)]
+struct ScanPlan {
+    constraints: Vec<Constraint>,
+    /// Columns by which rows are sorted, and whether in descending order.
+    order: Vec<(usize, bool)>,
+}
+
+impl ScanPlan {
+    fn of(table: &DataTable, info: &IndexInfo) -> Self {
+        let mut plan = Self::default();
+        for (number, constraint) in info.constraints().enumerate() {
+            let Ok(column) = usize::try_from(constraint.column()) else { continue };
+            let Some(kind) = table.columns.get(column).map(session::tables::DataColumn::kind) else { continue };
+            let comparison = match constraint.operator() {
+                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ => Comparison::Equal,
+                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_GT => Comparison::Above,
+                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_GE => Comparison::AtLeast,
+                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_LT => Comparison::Below,
+                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_LE => Comparison::AtMost,
+                _ => continue,
+            };
+            let is_equal = comparison == Comparison::Equal;
+            let is_exact = || info.collation(number).is_ok_and(|collation| collation == "BINARY");
+            let fits = kind == ColumnKind::Int || (kind == ColumnKind::Choice && is_equal && is_exact());
+            if constraint.is_usable() && fits {
+                plan.constraints.push(Constraint { number, column, comparison });
+            }
+        }
+        let order =
+            info.order_bys().map(|order| Some((usize::try_from(order.column()).ok()?, order.is_order_by_desc())));
+        plan.order =
+            order.collect::<Option<Vec<_>>>().filter(|order| key_space(table, order).is_some()).unwrap_or_default();
+        plan
+    }
+
+    /// Whether at most one row can match.
+    fn is_key(&self, table: &DataTable) -> bool {
+        table.has_index() && self.constraints.iter().any(|one| one.column == 0 && one.comparison == Comparison::Equal)
+    }
+
+    /// An estimate of the number of rows that match, of `all`.
+    fn rows(&self, all: usize) -> usize {
+        let left = self.constraints.iter().fold(all as f64, |left, one| match one.comparison {
+            Comparison::Equal if one.column == 0 => 1.0,
+            Comparison::Equal => left / 50.0,
+            _ => left / 3.0,
+        });
+        (left as usize).max(1)
+    }
+
+    fn encoded(&self) -> String {
+        let sign = |wanted| COMPARISONS.iter().find(|(one, _)| *one == wanted).map_or("", |(_, sign)| sign);
+        let constraints = self.constraints.iter().map(|one| format!("{}{}", sign(one.comparison), one.column));
+        let order = self.order.iter().map(|(column, down)| format!("{}{column}", if *down { '-' } else { '+' }));
+        constraints.chain(order).collect::<Vec<_>>().join(" ")
+    }
+
+    fn decoded(text: &str) -> Self {
+        let mut plan = Self::default();
+        for word in text.split_whitespace() {
+            if let Some(column) = word.strip_prefix(['+', '-']).and_then(|column| column.parse().ok()) {
+                plan.order.push((column, word.starts_with('-')));
+                continue;
+            }
+            let found = COMPARISONS.iter().find_map(|(comparison, sign)| Some((*comparison, word.strip_prefix(sign)?)));
+            if let Some((comparison, column)) = found.and_then(|(one, column)| Some((one, column.parse().ok()?))) {
+                plan.constraints.push(Constraint { number: plan.constraints.len(), column, comparison });
+            }
+        }
+        plan
+    }
+}
+
+/// How many different keys rows have in an order by choices; `None` if it is no such order, or there are too many.
+fn key_space(table: &DataTable, order: &[(usize, bool)]) -> Option<u64> {
+    let fits = u32::try_from(table.len).is_ok() && !order.is_empty();
+    let size = |column: usize| Some(table.columns.get(column)?.choices()?.len() as u64 + 1);
+    let space = order.iter().try_fold(1_u64, |space, (column, _)| space.checked_mul(size(*column)?));
+    space.filter(|&space| fits && u32::try_from(space).is_ok())
+}
+
+/// A condition on a row.
+enum RowCheck {
+    Limits(RowFilter),
+    Choice { column: usize, code: Option<u32> },
+}
+
+impl RowCheck {
+    fn of(table: &DataTable, constraint: Constraint, value: ValueRef<'_>) -> Option<Self> {
+        let Constraint { column, comparison, .. } = constraint;
+        match (table.columns.get(column)?.kind(), value) {
+            (ColumnKind::Int, ValueRef::Integer(value)) => {
+                let (least, most) = match comparison {
+                    Comparison::Equal => (value, value),
+                    Comparison::Above => (value.saturating_add(1), i64::MAX),
+                    Comparison::AtLeast => (value, i64::MAX),
+                    Comparison::Below => (i64::MIN, value.saturating_sub(1)),
+                    Comparison::AtMost => (i64::MIN, value),
+                };
+                Some(Self::Limits(RowFilter { column, least, most }))
+            }
+            (ColumnKind::Choice, ValueRef::Text(text)) => {
+                let choices = table.columns.get(column)?.choices()?;
+                let code = std::str::from_utf8(text).ok().and_then(|text| choices.code(text));
+                Some(Self::Choice { column, code })
+            }
+            _ => None,
+        }
+    }
+
+    fn passes(&self, table: &DataTable, row: usize) -> bool {
+        match self {
+            Self::Limits(RowFilter { column, least, most }) => {
+                let value = table.columns.get(*column).map(|column| column.value(row));
+                matches!(value, Some(Value::Int(value)) if (*least..=*most).contains(&value))
+            }
+            Self::Choice { column, code } => {
+                code.is_some() && table.columns.get(*column).is_some_and(|column| column.code(row) == *code)
+            }
+        }
+    }
+}
+
+/// Rows still to come, the next one last.
+enum RemainingRows {
+    Ranges(Vec<Range<usize>>),
+    Sorted(Vec<u32>),
+}
+
+impl RemainingRows {
+    fn next(&mut self) -> Option<usize> {
+        match self {
+            Self::Sorted(rows) => rows.pop().map(|row| row as usize),
+            Self::Ranges(ranges) => loop {
+                let range = ranges.last_mut()?;
+                match range.next() {
+                    Some(row) => return Some(row),
+                    None => ranges.pop(),
+                };
+            },
+        }
+    }
+}
+
+#[repr(C)]
+struct TraceCursor {
+    base: sqlite3_vtab_cursor,
+    table: Arc<DataTable>,
+    rows: RemainingRows,
+    checks: Vec<RowCheck>,
+    row: Option<usize>,
+}
+
+impl TraceCursor {
+    fn passes(&self, row: usize) -> bool {
+        self.checks.iter().all(|check| check.passes(&self.table, row))
+    }
+
+    fn advance(&mut self) {
+        self.row = loop {
+            match self.rows.next() {
+                Some(row) if !self.passes(row) => {}
+                row => break row,
+            }
+        };
+    }
+
+    /// Rows sorted by choices, the first one last. Missing values come first, as in SQLite.
+    fn sorted(&self, ranges: Vec<Range<usize>>, order: &[(usize, bool)]) -> Vec<u32> {
+        let columns = order.iter().filter_map(|(column, down)| Some((self.table.columns.get(*column)?, *down)));
+        let columns: Vec<_> = columns.filter_map(|(column, down)| Some((column, column.choices()?, down))).collect();
+        let key = |row: usize| {
+            columns.iter().fold(0_u64, |key, (column, choices, down)| {
+                let size = choices.len() as u64 + 1;
+                let rank = column.code(row).and_then(|code| choices.rank(code)).map_or(0, |rank| u64::from(rank) + 1);
+                key * size + if *down { size - 1 - rank } else { rank }
+            })
+        };
+        let wanted = ranges.into_iter().flatten().filter(|&row| self.passes(row));
+        let mut keys: Vec<u64> = wanted.map(|row| key(row) << 32 | row as u64).collect();
+        keys.par_sort_unstable_by(|a, b| b.cmp(a));
+        keys.into_iter().map(|key| key as u32).collect()
+    }
+}
+
+// SAFETY: `repr(C)`, and the first field is `sqlite3_vtab_cursor`.
+unsafe impl VTabCursor for TraceCursor {
+    fn filter(&mut self, _number: c_int, plan: Option<&str>, args: &Filters<'_>) -> Result<()> {
+        let plan = ScanPlan::decoded(plan.unwrap_or_default());
+        let checks = plan.constraints.iter().zip(args.iter());
+        self.checks = checks.filter_map(|(constraint, value)| RowCheck::of(&self.table, *constraint, value)).collect();
+        let limits = self
+            .checks
+            .iter()
+            .filter_map(|check| if let RowCheck::Limits(limits) = check { Some(*limits) } else { None });
+        let mut ranges = self.table.find(&limits.collect::<Vec<_>>());
+        self.rows = if plan.order.is_empty() {
+            ranges.reverse();
+            RemainingRows::Ranges(ranges)
+        } else {
+            RemainingRows::Sorted(self.sorted(ranges, &plan.order))
+        };
+        self.advance();
+        Ok(())
+    }
+
+    fn next(&mut self) -> Result<()> {
+        self.advance();
+        Ok(())
+    }
+
+    fn eof(&self) -> bool {
+        self.row.is_none()
+    }
+
+    fn column(&self, context: &mut Context, column: c_int) -> Result<()> {
+        let column = usize::try_from(column).ok().and_then(|column| self.table.columns.get(column));
+        match self.row.zip(column).map(|(row, column)| column.value(row)) {
+            Some(Value::Int(number)) => context.set_result(number),
+            Some(Value::Float(number)) => context.set_result(number),
+            Some(Value::Text(text)) => context.set_result(&*cut(&text)),
+            Some(Value::Missing) | None => context.set_result(rusqlite::types::Null),
+        }
+    }
+
+    fn rowid(&self) -> Result<i64> {
+        Ok(self.row.map_or(-1, |row| row as i64))
+    }
+}

@@ -1,0 +1,153 @@
+//! A comparison of two runs, in every format.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use analysis::Tabular as _;
+use analysis::compare::{Comparison, Summary, Weight};
+use analysis::engine::json_text::{JsonText, TruncatedList};
+use analysis::gates::GatesReport;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::json::{FOLLOWING, ToolVersion, end, generator, parted};
+use crate::table::table;
+use crate::verdict_md::VerdictParts;
+use crate::{NamedTable, TextLayout, gates, markdown, verdict_md};
+use view::words::capitalised;
+
+/// Fields may be added to this version, but never changed or removed.
+pub const SCHEMA: &str = "systole.comparison/2";
+
+/// Everything to show about a comparison.
+#[derive(Clone, Copy)]
+pub struct ComparedRuns<'a> {
+    /// Runs of the base.
+    pub base: &'a [Summary],
+    /// Runs of the candidate.
+    pub cand: &'a [Summary],
+    /// The comparison.
+    pub comparison: &'a Comparison,
+    /// The gates, if any.
+    pub gates: Option<&'a GatesReport>,
+    /// The candidate as named by the user.
+    pub trace: &'a Path,
+}
+
+/// As text for a terminal.
+pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
+    let comparison = compared.comparison;
+    let mut text = String::new();
+    if let Some(gates) = compared.gates {
+        text.push_str(&gates::lines(gates, None, layout));
+        text.push('\n');
+    }
+    text.push_str(&layout.lines(0, &capitalised(&comparison.statement), |line| layout.style.bold(line)));
+    text.push('\n');
+    text.push_str(&differences(comparison, layout));
+    // The first table is that of the differences.
+    for one in comparison.tables().iter().skip(1) {
+        text.push('\n');
+        text.push_str(&table(one, layout));
+    }
+    text
+}
+
+/// Differences as sentences; in a table they would be truncated.
+fn differences(comparison: &Comparison, layout: &TextLayout) -> String {
+    let mut text = format!("{}\n", layout.style.bold("Differences between the runs"));
+    for (name, side) in [("base", &comparison.base), ("cand", &comparison.cand)] {
+        let steps = if side.steps == 1 { "step" } else { "steps" };
+        let line = format!("{name}: {}, {} steady {steps}", side.runs.join(", "), side.steps);
+        text.push_str(&layout.lines(2, &line, str::to_owned));
+    }
+    for found in &comparison.differences {
+        let weight = match found.weight {
+            Weight::Bars | Weight::OtherWork => layout.style.bad(found.weight.title()),
+            Weight::Care => layout.style.warn(found.weight.title()),
+            Weight::Note => layout.style.dim(found.weight.title()),
+        };
+        let _ = writeln!(text, "  {}: {weight}", found.title);
+        let sides = format!("{} ↔ {}", found.base, found.cand);
+        text.push_str(&layout.lines(4, &sides, str::to_owned));
+        text.push_str(&layout.lines(4, found.why, |line| layout.style.dim(line)));
+    }
+    if comparison.differences.is_empty() {
+        text.push_str("  none: devices, programs, shapes, steps and formats agree\n");
+    }
+    text
+}
+
+/// As Markdown for pull requests.
+pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
+    let mut text = "# Comparison\n\n".to_owned();
+    if let Some(gates) = compared.gates {
+        verdict_md::gates_table(&mut text, gates);
+    }
+    let _ = writeln!(text, "**{}**", markdown::escaped(&capitalised(&compared.comparison.statement)));
+    let tables = compared.comparison.tables();
+    let parts = tables.iter().map(|table| (table.title.clone(), markdown::markdown(table, layout.top)));
+    markdown::within(&mut text, parts, markdown::MOST_BYTES);
+    text
+}
+
+/// As Markdown for the step summary of CI, shortened to its size limit.
+pub fn verdict(compared: &ComparedRuns<'_>) -> String {
+    let Some(run) = compared.cand.first() else { return String::new() };
+    let (gates, comparison) = (compared.gates, Some(compared.comparison));
+    verdict_md::verdict(&VerdictParts { run, gates, comparison, hints: None }, markdown::MOST_BYTES)
+}
+
+/// All tables, for CSV.
+pub fn tables(compared: &ComparedRuns<'_>) -> Vec<NamedTable> {
+    let compare = compared.comparison.tables().into_iter().map(|table| NamedTable { report: "compare", table });
+    let gates = compared.gates.iter().flat_map(|gates| gates.tables());
+    compare.chain(gates.map(|table| NamedTable { report: "gates", table })).collect()
+}
+
+/// A comparison of two runs. The name of a number ends with its unit, or a field `unit` stands beside it; numbers
+/// without a unit are counts and ratios.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ComparisonDocument")]
+struct WrittenComparison<'a> {
+    /// Name and number of this format.
+    schema: &'static str,
+    /// The program that wrote it.
+    tool: ToolVersion,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
+    /// The result of the gates, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gates: Option<&'a GatesReport>,
+    /// Whether lists were truncated; `--top` sets their maximum length.
+    truncated: bool,
+    /// The truncated lists with their original lengths.
+    truncated_lists: Vec<TruncatedList>,
+}
+
+/// As JSON; lists have at most `top` entries, or all if it is 0.
+pub fn json(compared: &ComparedRuns<'_>, top: usize) -> serde_json::Result<String> {
+    let &ComparedRuns { comparison, gates, .. } = compared;
+    let truncated_lists = Vec::new();
+    let written = WrittenComparison {
+        schema: SCHEMA,
+        tool: ToolVersion::THIS,
+        comparison,
+        gates,
+        truncated: false,
+        truncated_lists,
+    };
+    let mut out = JsonText::after(String::new(), top);
+    out.value(&written, &[])?;
+    let (text, cuts) = out.finish();
+    let (before, after) = parted(&text, "truncated", FOLLOWING);
+    end(before.to_owned(), &cuts, after)
+}
+
+/// The JSON Schema of [`json`], generated from the types.
+pub fn schema() -> serde_json::Result<String> {
+    let mut whole = generator().into_root_schema_for::<WrittenComparison<'_>>().to_value();
+    whole["$id"] = "urn:systole:comparison/2".into();
+    whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
+    Ok(serde_json::to_string_pretty(&whole)? + "\n")
+}

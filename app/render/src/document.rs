@@ -1,0 +1,172 @@
+//! Everything about one run, before it is rendered in a format.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use analysis::compare::{Comparison, Summary};
+use analysis::gates::GatesReport;
+use analysis::reports::summary::doctor::Doctor;
+use analysis::{ANALYSES, Analysis, AnalysisEntry, AnalysisError, Report, Scope};
+
+use session::Session;
+use view::overview::ReportSource;
+
+/// What the text format shows; other formats contain everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentView {
+    /// One screen.
+    Summary,
+    /// Every table of every section.
+    Tables,
+    /// Data quality, import log, memory.
+    Doctor,
+}
+
+/// The reports about one trace in one scope.
+pub struct Document {
+    /// The trace.
+    pub session: Session,
+    /// The scope of the reports.
+    pub scope: Scope,
+    /// What the text format shows.
+    pub view: DocumentView,
+    /// The gates, if requested.
+    pub gated: Option<GatedDocument>,
+    entries: Vec<&'static AnalysisEntry>,
+    sections: OnceLock<Vec<ReportSection>>,
+}
+
+/// The gates of a run.
+pub struct GatedDocument {
+    /// Whether gates are set; false if only a format requires this section.
+    pub are_set: bool,
+    /// The result of the gates.
+    pub report: GatesReport,
+    /// The judged run.
+    pub run: Summary,
+    /// The comparison with the baseline.
+    pub comparison: Option<Comparison>,
+}
+
+/// A report, or the reason why there is none.
+pub struct ReportSection {
+    /// Id of the analysis.
+    pub id: &'static str,
+    /// Display name.
+    pub title: &'static str,
+    /// The report.
+    pub result: Result<Arc<dyn Report>, AnalysisError>,
+}
+
+/// One file that was read.
+#[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
+pub struct InputFile {
+    /// Name without directories.
+    pub name: String,
+    /// Path as it was opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The detected format.
+    pub format: &'static str,
+    /// The host that wrote it, if known.
+    pub host: Option<String>,
+    /// Size on disk.
+    pub bytes: u64,
+    /// Hash of the file; `None` if it cannot be read any more.
+    pub sha256: Option<String>,
+    /// Facts that this format does not record.
+    pub cannot_know: Vec<&'static str>,
+}
+
+impl Document {
+    /// A document of the reports `ids`.
+    pub fn new(session: &Session, scope: Scope, ids: &[&str], view: DocumentView) -> Self {
+        let entries = ANALYSES.iter().filter(|entry| ids.contains(&entry.id)).collect();
+        Self { session: session.clone(), scope, view, gated: None, entries, sections: OnceLock::new() }
+    }
+
+    /// A document of one report that is not in the list of analyses.
+    pub fn of(session: &Session, scope: Scope, section: ReportSection) -> Self {
+        let sections = OnceLock::from(vec![section]);
+        Self { session: session.clone(), scope, view: DocumentView::Tables, gated: None, entries: Vec::new(), sections }
+    }
+
+    /// The reports; computed on first use, because a screen needs only some of them.
+    pub fn sections(&self) -> &[ReportSection] {
+        self.sections.get_or_init(|| {
+            let results = self.session.context(self.scope).reports_of(&self.entries);
+            let section =
+                |(entry, result): (&&AnalysisEntry, _)| ReportSection { id: entry.id, title: entry.title, result };
+            self.entries.iter().zip(results).map(section).collect()
+        })
+    }
+
+    /// Why conclusions from this trace are doubtful, if they are.
+    pub fn doubt(&self) -> Option<String> {
+        let lost = self.session.model().import_log().lost();
+        if lost > 0 {
+            return Some(format!("{lost} events or files were lost on import"));
+        }
+        // The summary uses all reports; other views select reports by name.
+        let asked = if self.view == DocumentView::Summary { &[] } else { self.sections() };
+        asked.iter().find_map(|section| section.result.as_ref().err().map(|why| format!("{}: {why}", section.id)))
+    }
+
+    /// Name of a file in the header: with its path if the user named a directory or pattern, because that does not show
+    /// which run was read.
+    pub fn name_of(&self, source: &trace_model::Source) -> String {
+        let named = |path: &Path| self.session.path().is_none_or(|asked| asked == path);
+        match &source.path {
+            Some(path) if !named(path) => path.display().to_string(),
+            _ => source.name.clone(),
+        }
+    }
+
+    /// The files read, with fingerprints.
+    pub fn inputs(&self) -> Vec<InputFile> {
+        InputFile::all(&self.session)
+    }
+}
+
+impl InputFile {
+    /// The files of a trace, with fingerprints.
+    pub fn all(session: &Session) -> Vec<Self> {
+        let sources = session.model().sources().iter();
+        sources
+            .map(|source| Self {
+                name: source.name.clone(),
+                path: source.path.as_ref().map(|path| path.display().to_string()),
+                format: source.format,
+                host: source.host.clone(),
+                bytes: source.packed_bytes,
+                sha256: session.sha256_of(source),
+                cannot_know: source.cannot_know.clone(),
+            })
+            .collect()
+    }
+}
+
+/// A scope as text.
+pub fn scope_in_words(scope: Scope) -> String {
+    match scope {
+        Scope::WholeTrace => "whole trace".to_owned(),
+        Scope::Range(range) => {
+            let at = |time: trace_model::Timestamp, open: &str| match time.ps() {
+                i64::MIN | i64::MAX => open.to_owned(),
+                _ => time.since_origin().to_string(),
+            };
+            format!("{} to {}", at(range.start, "the beginning"), at(range.end, "the end"))
+        }
+        Scope::Steps { first, last: u32::MAX } => format!("steps from {first}"),
+        Scope::Steps { first, last } if first == last => format!("step {first}"),
+        Scope::Steps { first, last } => format!("steps {first} to {last}"),
+    }
+}
+
+impl ReportSource for Document {
+    fn with<A: Analysis, T>(&self, make: impl FnOnce(&A::Report) -> T) -> Option<T> {
+        // The data quality always refers to the whole capture.
+        let scope = if A::ID == Doctor::ID { Scope::WholeTrace } else { self.scope };
+        self.session.report::<A>(scope).ok().map(|report| make(&report))
+    }
+}

@@ -1,0 +1,141 @@
+//! The screen of `doctor`: findings, import log, clocks, memory, and facts that the format does not record.
+
+use std::fmt::Write as _;
+
+use analysis::reports::summary::doctor::{CaptureFact, CaptureFinding, Doctor, DoctorReport};
+use analysis::{Unit, is_printable};
+use trace_model::Severity;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::layout::padded;
+use crate::table::{shortened, table};
+use crate::{AnsiStyle, Document, TextLayout};
+use session::number;
+
+/// Column where sentences begin.
+const INDENT: usize = 10;
+/// Column where names of facts begin.
+const FACT: usize = 4;
+/// Width of the name of a fact.
+const NAME: usize = 40;
+
+/// The screen, without the header.
+pub fn screen(document: &Document, layout: &TextLayout) -> String {
+    let mut parts = Vec::new();
+    match document.session.report::<Doctor>(document.scope) {
+        Ok(report) => {
+            parts.push(findings(&report, layout));
+            parts.push(import_log(document, layout));
+            parts.extend(clocks(&report, layout));
+            parts.extend(facts(&report, layout));
+        }
+        Err(why) => parts.push(format!("{why}\n")),
+    }
+    parts.push(memory(document, layout));
+    parts.extend(unknown(document, layout));
+    parts.join("\n")
+}
+
+/// What limits a capture, with causes and cures.
+pub fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
+    let mut text = format!("{}\n", layout.style.bold("Findings"));
+    if report.findings.is_empty() {
+        text.push_str("  nothing limits this capture\n");
+    }
+    for CaptureFinding { id, severity, message, evidence, cure, .. } in &report.findings {
+        text.push_str(&layout.beside(&word(*severity, layout.style), INDENT, &format!("{message} ({id})")));
+        for (what, sentence) in [("seen: ", evidence.as_str()), ("fix: ", cure)] {
+            text.push_str(&layout.lines(INDENT, &format!("{what}{sentence}"), |line| layout.style.dim(line)));
+        }
+    }
+    text
+}
+
+/// As wide as the indent.
+fn word(severity: Severity, style: AnsiStyle) -> String {
+    let word = match severity {
+        Severity::Loss => style.bad("loss    "),
+        Severity::Warning => style.warn("warning "),
+        Severity::Info => style.dim("info    "),
+    };
+    format!("  {word}")
+}
+
+fn import_log(document: &Document, layout: &TextLayout) -> String {
+    let mut text = format!("{}\n", layout.style.bold("Import log"));
+    let counts = document.session.model().import_log().counts();
+    if counts.is_empty() {
+        text.push_str("  nothing lost, nothing repaired\n");
+    }
+    for issue in counts {
+        let count = number::value(issue.count as f64, Unit::Count);
+        let sentence = format!("{} ({count}×, {})", issue.kind.explain(), issue.kind.id());
+        text.push_str(&layout.beside(&word(issue.kind.severity(), layout.style), INDENT, &sentence));
+        for example in &issue.examples {
+            let line = shortened(example, layout.width.saturating_sub(INDENT));
+            let _ = writeln!(text, "{}{}", " ".repeat(INDENT), layout.style.dim(&line));
+        }
+    }
+    text
+}
+
+/// The table of clocks; nothing without devices.
+fn clocks(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
+    let found = analysis::Tabular::tables(report).into_iter().find(|table| table.id == "clocks")?;
+    (!found.rows.is_empty()).then(|| table(&found, layout))
+}
+
+/// Recorded facts of files and devices; nothing if there are none.
+fn facts(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
+    let mut text = format!("{}\n", layout.style.bold("Facts"));
+    for same in report.facts.chunk_by(|one, other| one.of_whom() == other.of_whom()) {
+        let of = same.first().map(CaptureFact::of_whom).unwrap_or_default();
+        let _ = writeln!(text, "  {}", shortened(&of, layout.width.saturating_sub(2)));
+        let name = |fact: &CaptureFact| shortened(&fact.name, NAME.min(layout.width / 2 - FACT));
+        let width = same.iter().map(|fact| name(fact).width()).max().unwrap_or(0);
+        let indent = FACT + width + 2;
+        for fact in same {
+            let value = if fact.value.chars().all(|c| c.is_whitespace() || !is_printable(c)) {
+                number::MISSING
+            } else {
+                &fact.value
+            };
+            let name = layout.style.dim(&padded(&name(fact), width));
+            text.push_str(&layout.beside(&format!("{}{name}  ", " ".repeat(FACT)), indent, value));
+        }
+    }
+    if let Some(line) = report.facts_note() {
+        text.push_str(&layout.lines(2, &line, |line| layout.style.dim(line)));
+    }
+    (!report.facts.is_empty()).then_some(text)
+}
+
+fn memory(document: &Document, layout: &TextLayout) -> String {
+    let memory = document.session.model().memory_use();
+    let bytes = |bytes: usize| number::value(bytes as f64, Unit::Bytes);
+    let per_slice = memory.bytes_per_slice().map_or(number::MISSING.to_owned(), |bytes| format!("{bytes:.1} B"));
+    let text = format!(
+        "slices {} ({per_slice} each, arguments excluded) · argument handles {} · texts {} · counters {}",
+        bytes(memory.slice_bytes),
+        bytes(memory.arg_bytes),
+        bytes(memory.string_bytes),
+        bytes(memory.counter_bytes)
+    );
+    paragraph("Memory of the model", &text, layout)
+}
+
+/// Facts that the formats of the files do not record.
+fn unknown(document: &Document, layout: &TextLayout) -> Vec<String> {
+    let mut formats: Vec<(&str, String)> = Vec::new();
+    for source in document.session.model().sources() {
+        let entry = (source.format, source.cannot_know.join("; "));
+        if !source.cannot_know.is_empty() && !formats.contains(&entry) {
+            formats.push(entry);
+        }
+    }
+    formats.iter().map(|(format, what)| paragraph(&format!("{format} does not record"), what, layout)).collect()
+}
+
+fn paragraph(heading: &str, text: &str, layout: &TextLayout) -> String {
+    format!("{}\n{}", layout.style.bold(heading), layout.lines(2, text, str::to_owned))
+}

@@ -1,0 +1,204 @@
+//! Hints as cards: the finding, the saving, the remedy.
+
+use analysis::hints::{Confidence, Hint, HintSeverity, HintsReport, SavingBy};
+use analysis::{Percent, counted};
+use trace_model::Picos;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::TextLayout;
+use crate::table::shortened;
+use view::words::sentence;
+
+/// Columns before the lines of a card.
+const INDENT: usize = 5;
+/// Minimum saving of a card on the first screen, as a percentage of the step.
+const LEAST_PERCENT: f64 = 0.5;
+/// Heading of the cards.
+const TITLE: &str = "What to do";
+/// Number of ops named on a card.
+const OPS_SHOWN: usize = 3;
+
+/// At most `most` hints for a first screen, and how many more there are. Leaves out findings about data quality, which
+/// such a screen shows elsewhere, and hints with tiny savings that only answer the verdict.
+pub fn first(report: &HintsReport, most: usize) -> (Vec<&Hint>, usize) {
+    let hints = report.hints.iter().filter(|hint| hint.severity != HintSeverity::Health);
+    let is_worth_a_card = |hint: &&Hint| hint.saving_percent.is_none_or(|percent| percent >= LEAST_PERCENT);
+    let all = hints.clone().count();
+    let shown: Vec<&Hint> = hints.filter(is_worth_a_card).take(most).collect();
+    let more = all - shown.len();
+    (shown, more)
+}
+
+/// The denominator of savings: a step, or the window without steps.
+fn unit(report: &HintsReport) -> &'static str {
+    if report.of == "whole window" { "the window" } else { "a step" }
+}
+
+/// The saving of a hint; `time` formats times.
+pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) -> String {
+    if hint.severity == HintSeverity::Health {
+        return "about the capture".to_owned();
+    }
+    let written = |ps: i64| time(Picos::from_ps(ps));
+    match (hint.saving_ps, hint.saving_percent) {
+        (Some(ps), Some(percent)) => {
+            format!("saves at most {} of {} ({:.1})", written(ps), unit(report), Percent(percent))
+        }
+        (Some(ps), None) => format!("saves at most {}", written(ps)),
+        (None, _) => match hint.once_ps {
+            Some(once) => format!("saves {} once, nothing per warm step", written(once)),
+            None => "saving unknown".to_owned(),
+        },
+    }
+}
+
+/// The confidence of a hint, unless it is high.
+pub fn doubt(hint: &Hint) -> Option<&'static str> {
+    match hint.confidence {
+        Confidence::Low => Some("low confidence"),
+        Confidence::Medium => Some("medium confidence"),
+        Confidence::High => None,
+    }
+}
+
+/// The first cards in two lines each, the very first with its evidence and remedy; nothing without hints.
+pub fn short(report: &HintsReport, cards: usize, layout: &TextLayout) -> String {
+    let (shown, more) = first(report, cards);
+    if shown.is_empty() {
+        return String::new();
+    }
+    let more = if more > 0 { format!(", {more} more: --only hints") } else { String::new() };
+    let note = format!("savings cannot be added up; explanation: systole explain ID{more}");
+    let mut text = format!("{}  {}\n", layout.style.bold(TITLE), layout.style.dim(&note));
+    if TITLE.len() + 2 + note.width() > layout.width {
+        text = format!("{}\n", layout.style.bold(TITLE));
+        lines(&mut text, "", &note, layout);
+    }
+    let mut before: Vec<&str> = Vec::new();
+    for (place, &hint) in shown.iter().enumerate() {
+        let shared: Vec<&str> = hint.overlaps_with.iter().copied().filter(|id| before.contains(id)).collect();
+        head(&mut text, hint, report, Some(&shared), layout);
+        if place == 0 {
+            let room = layout.width.saturating_sub(INDENT);
+            lines(&mut text, "", &shortened(&sentence(&hint.statement), room), layout);
+            lines(&mut text, "", &hint.action, layout);
+        }
+        also(&mut text, hint, false, layout);
+        before.push(hint.id);
+    }
+    text
+}
+
+/// Other rules about the same time, in full or by name.
+fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &TextLayout) {
+    for other in &hint.also {
+        lines(text, "also  ", &format!("{} {}: the same time", other.id, other.title), layout);
+        if in_full {
+            lines(text, "seen  ", &sentence(&other.statement), layout);
+            lines(text, "do    ", &other.action, layout);
+        }
+    }
+}
+
+/// Every card in full, and why other rules gave no hint.
+pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
+    let mut text = format!("{}\n", layout.style.bold(TITLE));
+    if report.hints.is_empty() {
+        let looked = counted(report.quiet.len(), "rule");
+        lines(&mut text, "", &format!("Nothing found by the {looked} that could be applied."), layout);
+    }
+    for hint in &report.hints {
+        head(&mut text, hint, report, None, layout);
+        lines(&mut text, "seen  ", &sentence(&hint.statement), layout);
+        lines(&mut text, "do    ", &hint.action, layout);
+        let ops: Vec<String> = hint
+            .ops
+            .iter()
+            .take(OPS_SHOWN)
+            .map(|op| match &op.source {
+                Some(source) => format!("{} ({}) at {source}", op.name, Picos::from_ps(op.self_time_ps)),
+                None => format!("{} ({})", op.name, Picos::from_ps(op.self_time_ps)),
+            })
+            .collect();
+        if !ops.is_empty() {
+            let more = hint.ops.len().saturating_sub(OPS_SHOWN);
+            let more = if more > 0 { format!(", {more} more") } else { String::new() };
+            lines(&mut text, "ops   ", &format!("{}{more}", ops.join(", ")), layout);
+        }
+        also(&mut text, hint, true, layout);
+        if !hint.overlaps_with.is_empty() {
+            let with = format!("shares its time with {}", hint.overlaps_with.join(", "));
+            lines(&mut text, "note  ", &with, layout);
+        }
+    }
+    text.push_str(&footer(report, layout));
+    text
+}
+
+/// `1  K25  The core waits for copies          saves ≤ 760.3 ms of a step (96.9 %) · critical`
+/// `shared`: on the first screen, hints above that are in part about the same time.
+fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&str]>, layout: &TextLayout) {
+    let worth = worth(hint, report, |time| time.to_string());
+    if hint.severity == HintSeverity::Health {
+        title(text, hint, layout);
+        lines(text, "", &worth, layout);
+        return;
+    }
+    let mut facts = vec![worth, hint.severity.title().to_owned()];
+    facts.extend(doubt(hint).map(str::to_owned));
+    if hint.saving_by == SavingBy::Formula && shared.is_none() {
+        facts.push("by formula".to_owned());
+    }
+    if let Some(shared) = shared.filter(|shared| !shared.is_empty()) {
+        facts.push(format!("overlaps {}", shared.join(", ")));
+    }
+    title(text, hint, layout);
+    lines(text, "", &facts.join(" · "), layout);
+}
+
+/// `K25  The core waits for copies`
+fn title(text: &mut String, hint: &Hint, layout: &TextLayout) {
+    let lines = layout.lines(INDENT, hint.title, |line| layout.style.bold(line));
+    let id = layout.style.bold(&format!("{:<INDENT$}", hint.id));
+    text.extend(lines.get(INDENT..).map(|lines| id + lines));
+}
+
+fn lines(text: &mut String, label: &str, body: &str, layout: &TextLayout) {
+    let head = format!("{}{}", " ".repeat(INDENT), layout.style.dim(label));
+    text.push_str(&layout.beside(&head, INDENT + label.len(), body));
+}
+
+fn footer(report: &HintsReport, layout: &TextLayout) -> String {
+    let mut text = String::new();
+    if let (Some(ps), Some(percent), true) =
+        (report.combined_saving_ps, report.combined_saving_percent, report.hints.len() > 1)
+    {
+        let rest = match report.not_combined.as_slice() {
+            [] => String::new(),
+            ids => format!(", {} not counted", ids.join(", ")),
+        };
+        let all = format!(
+            "All together save at most {} ({:.1}){rest}: from one replay with all changes, not a sum.",
+            Picos::from_ps(ps),
+            Percent(percent)
+        );
+        lines(&mut text, "", &all, layout);
+    }
+    for open in &report.unanswered {
+        lines(&mut text, "", &format!("No hint about this: {} ({}).", open.statement, open.reason), layout);
+    }
+    if !report.suppressed.is_empty() {
+        let named: Vec<_> = report.suppressed.iter().map(|hint| format!("{} ({})", hint.id, hint.reason)).collect();
+        lines(&mut text, "", &format!("Suppressed: {}.", named.join(", ")), layout);
+    }
+    if !report.cannot_tell.is_empty() {
+        let ids: Vec<_> = report.cannot_tell.iter().map(|rule| rule.id).collect();
+        let why = format!(
+            "{} could not be applied to this capture: {}. The reasons are in --format json.",
+            counted(ids.len(), "rule"),
+            ids.join(", ")
+        );
+        lines(&mut text, "", &why, layout);
+    }
+    text
+}

@@ -1,0 +1,428 @@
+//! HTML page about two runs: what changed, whether it is more than noise, and where the time went. No scripts, no
+//! network access.
+
+use analysis::compare::{
+    Attribution, ChangeVerdict, Comparison, ComparisonSide, MetricChange, OpChange, ShiftEstimate, Summary, Weight,
+    matched_classes, signed,
+};
+use analysis::{Percent, Tabular as _, Unit};
+use maud::{Markup, PreEscaped, html};
+
+use super::parts::{failures, gates_section, html_table, marked, section, source_cell, whole};
+use super::pictures;
+use crate::comparison::ComparedRuns;
+use session::number;
+use view::words::capitalised;
+
+/// Maximum number of rows of the attribution and of the ops.
+const ROWS: usize = 25;
+
+/// The page.
+pub fn page(compared: &ComparedRuns<'_>) -> String {
+    let comparison = compared.comparison;
+    let [base, cand] = [&comparison.base, &comparison.cand].map(|side| side.runs.join(", "));
+    // The error of a model refers to the class of steps with the most time.
+    let others = comparison.classes.iter().filter(|_| comparison.prediction.is_none());
+    let classes = std::iter::once(comparison).chain(others).zip(matched_classes(compared.base, compared.cand));
+    let body = html! {
+        header {
+            p.dim {
+                "base " (base) (facts(&comparison.base, compared.base))
+                br;
+                "cand " (cand) (facts(&comparison.cand, compared.cand))
+            }
+            @if let Some(gates) = compared.gates { (failures(gates)) }
+            @for (side, runs) in [("base ", compared.base), ("cand ", compared.cand)] {
+                (marked(side, runs.iter().find_map(|run| run.facts.badge())))
+            }
+            h1 { (capitalised(&comparison.statement)) }
+        }
+        @if let Some(gates) = compared.gates { (gates_section(gates)) }
+        (section("Differences between the runs", &differences(comparison)))
+        @if comparison.is_comparable {
+            @for (at, (one, sides)) in classes.enumerate() {
+                @if at > 0 { (section(&format!("Steps of {}", one.class_title()), &html! { p { (capitalised(&one.statement)) } })) }
+                (class(one, &sides.base, &sides.cand))
+            }
+            (section("Whole runs", &values(comparison)))
+        }
+        (section("Data quality", &health(compared)))
+    };
+    whole(&format!("{base} → {cand}"), "compare", &body)
+}
+
+fn facts(side: &ComparisonSide, runs: &[Summary]) -> String {
+    let device = runs.first().map(|run| (run.facts.devices, run.facts.device_type.clone()));
+    let devices = match device {
+        Some((devices, kind)) if devices > 0 => {
+            format!(" · {devices} × {}", kind.unwrap_or_else(|| "device".to_owned()))
+        }
+        _ => String::new(),
+    };
+    let steps = if side.steps == 1 { "1 steady step".to_owned() } else { format!("{} steady steps", side.steps) };
+    format!("{devices} · {steps}")
+}
+
+fn differences(comparison: &Comparison) -> Markup {
+    let class = |weight| match weight {
+        Weight::Bars | Weight::OtherWork => "fail",
+        Weight::Care => "warn",
+        Weight::Note => "dim",
+    };
+    html! {
+        @for found in &comparison.differences {
+            details {
+                summary {
+                    (found.title) " " b class=(class(found.weight)) { (found.weight.title()) } " "
+                    span.dim { (found.base) " ↔ " (found.cand) }
+                }
+                p { (capitalised(found.why)) }
+            }
+        }
+        @if comparison.differences.is_empty() { p { "None: devices, programs, shapes, steps and formats agree." } }
+    }
+}
+
+/// The section about the steps of one class.
+fn class(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> Markup {
+    if let Some(prediction) = &comparison.prediction {
+        // Compared with a prediction, the difference is an error of the model; nothing became slower.
+        return html! {
+            @for table in prediction.tables() { (section(&table.title, &html_table(&table))) }
+            (notes(comparison))
+        };
+    }
+    let steps = html! {
+        @if !comparison.steps.is_empty() { (pictures::both(base, cand)) (numbers(comparison)) }
+    };
+    html! {
+        (section("Steps", &steps))
+        @if let Some(attribution) = &comparison.attribution {
+            (section("Where the time changed", &waterfall(attribution)))
+        }
+        (section("Ops", &ops(&comparison.ops)))
+    }
+}
+
+fn values(comparison: &Comparison) -> Markup {
+    let tables: Vec<_> = comparison.tables().into_iter().filter(|table| table.id.starts_with("run_")).collect();
+    html! {
+        @if !tables.is_empty() {
+            details {
+                summary { "One value per run: their variation is unknown" }
+                @for table in tables { h3 { (table.title) } (html_table(&table)) }
+            }
+        }
+    }
+}
+
+fn notes(comparison: &Comparison) -> Markup {
+    html! { @for note in &comparison.notes { p.dim { (capitalised(note)) } } }
+}
+
+/// Step time, its parts and shares, with confidence intervals.
+pub fn numbers(comparison: &Comparison) -> Markup {
+    html! {
+        div.scroll {
+            table {
+                tr {
+                    th { "What" }
+                    th.n.wide { "Base" }
+                    th.n { "Cand" }
+                    th.n { "Change" }
+                    th.n.wide { "with 95 %, from … to" }
+                    th.n.wide { "Of base" }
+                    th { "Verdict" }
+                }
+                @for row in &comparison.steps {
+                    @let (unit, change) = (row.unit, &row.change);
+                    tr {
+                        td { (row.title) }
+                        td.n.wide { (estimate(change.base, unit)) }
+                        td.n { (estimate(change.cand, unit)) }
+                        td.n { (change.change.map_or(number::MISSING.to_owned(), |change| more(change, unit))) }
+                        td.n.dim.wide { @if let Some((low, high)) = change.range { (more(low, unit)) " … " (more(high, unit)) } }
+                        td.n.wide { (percent(change)) }
+                        td.v { (verdict(&row.verdict())) }
+                    }
+                }
+            }
+        }
+        (notes(comparison))
+        p.dim {
+            "Medians over steady steps on the slowest device; ± is half the 95 % confidence interval of the median. ~ is no \
+             more than noise (rank sum test at " (100.0 * comparison.options.test.alpha) " %, and more than equal steps differ by)."
+        }
+    }
+}
+
+/// A number with sign and unit; percentages of the step change in percentage points.
+fn more(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Picoseconds => signed(value),
+        Unit::Percent => format!("{} pp", two_digits(value)),
+        _ => format!("{}{}", if value > 0.0 { "+" } else { "" }, number::value(value, unit)),
+    }
+}
+
+fn estimate(estimate: Option<ShiftEstimate>, unit: Unit) -> Markup {
+    let Some(ShiftEstimate { median, low, high, .. }) = estimate else { return html! { (number::MISSING) } };
+    let spread = low.zip(high).filter(|_| median > 0.0).map(|(low, high)| Percent(50.0 * (high - low) / median));
+    html! {
+        (number::value(median, unit))
+        @if let Some(spread) = spread { " " span.dim.wide { "±" (format_args!("{spread:.2}")) } }
+    }
+}
+
+fn percent(change: &MetricChange) -> String {
+    change.change_percent.map_or(number::MISSING.to_owned(), |percent| format!("{} %", two_digits(percent)))
+}
+
+/// `+1.23`; a value that rounds to zero has no sign.
+fn two_digits(value: f64) -> String {
+    if value == 0.0 {
+        "0".to_owned()
+    } else if value.abs() < 0.005 {
+        "0.00".to_owned()
+    } else {
+        format!("{value:+.2}")
+    }
+}
+
+/// The verdict with a symbol, because colour alone is not accessible.
+fn verdict(word: &str) -> Markup {
+    html! {
+        @match word {
+            "slower" | "worse" => b.fail { "▲ " (word) },
+            "faster" | "better" => b.pass { "▼ " (word) },
+            _ => (word),
+        }
+    }
+}
+
+/// The change by kind of op as a waterfall: each bar begins where the one above it ends; the last one ends at the total
+/// change.
+pub fn waterfall(attribution: &Attribution) -> Markup {
+    let changed: Vec<_> = attribution.families.iter().filter(|family| family.change_ps.abs() >= 1.0).collect();
+    let shown = &changed[..changed.len().min(ROWS)];
+    let mut rows: Vec<(String, &str, f64, &str)> = shown
+        .iter()
+        .map(|family| {
+            let count = family.base_ops.max(family.cand_ops);
+            let count = if count > 1 { format!(" ×{count}") } else { String::new() };
+            let what = match (family.finding, family.base_ops, family.cand_ops) {
+                (None, ..) => "",
+                (_, 0, _) => "new",
+                (_, _, 0) => "gone",
+                (Some(ChangeVerdict::Changed), ..) if family.change_ps > 0.0 => "slower",
+                (Some(ChangeVerdict::Changed), ..) => "faster",
+                (Some(ChangeVerdict::Noise), ..) => "~",
+                (Some(_), ..) => "?",
+            };
+            (format!("{}{count}", family.name), family.part.title(), family.change_ps, what)
+        })
+        .collect();
+    let rest = attribution.change_ps - shown.iter().map(|family| family.change_ps).sum::<f64>();
+    if rest.abs() >= 1.0 {
+        rows.push(("all else".to_owned(), "", rest, ""));
+    }
+    if rows.is_empty() {
+        return html! { p { "Nothing changed." } };
+    }
+    let ends: Vec<f64> = rows
+        .iter()
+        .scan(0.0, |sum, row| {
+            *sum += row.2;
+            Some(*sum)
+        })
+        .collect();
+    let begins = std::iter::once(0.0).chain(ends.iter().copied());
+    let (low, high) = ends.iter().fold((0.0_f64, 0.0_f64), |(low, high), &end| (low.min(end), high.max(end)));
+    let place = |value: f64| if high > low { 100.0 * (value - low) / (high - low) } else { 0.0 };
+    let bar = |from: f64, to: f64| {
+        let (left, right) = (place(from.min(to)), place(from.max(to)));
+        let place = format!("left:{left:.2}%;width:{:.2}%", (right - left).max(0.3));
+        html! { span class={ "bar " (if to > from { "up" } else { "down" }) } style=(place) {} }
+    };
+    html! {
+        div.scroll {
+            table.fall {
+                tr { th { "Ops" } th.n { "Change" } th.wide { "Verdict" } th { "Adding up" } }
+                @for ((begin, end), (name, part, change, what)) in begins.zip(&ends).zip(&rows) {
+                    tr {
+                        td { (name) " " span.dim { (part) } }
+                        td.n { (signed(*change)) }
+                        td.v.wide { (what) }
+                        td.track { (bar(begin, *end)) }
+                    }
+                }
+                tr {
+                    td { b { "interquartile mean step" } }
+                    td.n { b { (signed(attribution.change_ps)) } }
+                    td.wide {}
+                    td.track { (bar(0.0, attribution.change_ps)) }
+                }
+            }
+        }
+        @if changed.len() > ROWS { p.dim { (changed.len() - ROWS) " more kinds of ops are in “all else”." } }
+    }
+}
+
+fn ops(ops: &[OpChange]) -> Markup {
+    if ops.is_empty() {
+        return PreEscaped::default();
+    }
+    let changed = ops.iter().filter(|op| op.change.is_real()).count();
+    html! {
+        div.scroll {
+            table {
+                tr {
+                    th { "Op" }
+                    th.n.wide { "Base" }
+                    th.n.wide { "Cand" }
+                    th.n { "Change" }
+                    th.n { "Of base" }
+                    th { "Verdict" }
+                    th.n.wide { "p" }
+                    th.wide { "Matched" }
+                    th.wide { "Source" }
+                }
+                @for op in ops.iter().take(ROWS) { (op_row(op)) }
+            }
+        }
+        p.dim {
+            (changed) " of " (ops.len()) " ops changed by more than noise"
+            @if ops.len() > ROWS { "; the " (ROWS) " with the largest change of the mean step are shown" }
+            ". Median times per step; of a collective only the exposed time counts. p is after Holm's correction over \
+             all ops; the percentage is the confidence that the two ops are the same."
+        }
+    }
+}
+
+fn op_row(op: &OpChange) -> Markup {
+    let time = |estimate: Option<ShiftEstimate>, name: &Option<String>| {
+        let estimate = estimate.filter(|_| name.is_some());
+        estimate.map_or(number::MISSING.to_owned(), |estimate| number::value(estimate.median, Unit::Picoseconds))
+    };
+    let tells = matches!(op.change.finding, ChangeVerdict::Changed | ChangeVerdict::Noise) && op.how.is_some();
+    html! {
+        tr {
+            td { (op.name()) }
+            td.n.wide { (time(op.change.base, &op.base_name)) }
+            td.n.wide { (time(op.change.cand, &op.cand_name)) }
+            td.n { (op.change.change.map_or(number::MISSING.to_owned(), signed)) }
+            td.n { @if op.how.is_some() { (percent(&op.change)) } @else { (number::MISSING) } }
+            td.v { (verdict(&op.verdict())) }
+            td.n.wide { @if let Some(p) = op.change.p.filter(|_| tells) { (shown_p(p)) } }
+            td.v.wide {
+                @if let (Some(how), Some(confidence)) = (op.how, op.confidence) {
+                    (how.title()) " " span.dim { (format_args!("{:.0}", Percent(100.0 * confidence))) }
+                } @else {
+                    (number::MISSING)
+                }
+            }
+            (source_cell(op.source.as_deref()))
+        }
+    }
+}
+
+/// A p-value; very small ones are shown as a bound.
+fn shown_p(p: f64) -> String {
+    if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
+}
+
+fn health(compared: &ComparedRuns<'_>) -> Markup {
+    html! {
+        @for (side, runs) in [("base", compared.base), ("cand", compared.cand)] {
+            @for fact in runs.iter().flat_map(|run| &run.facts.health) {
+                p { (side) ": " (fact.message) " " span.dim { "(" (fact.id) ")" } }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use analysis::compare::{CompareOptions, compare};
+
+    use super::*;
+
+    const HOSTILE: &str = "</style><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&lt;";
+
+    /// A run of ten steps whose every text is hostile.
+    fn run(ms: f64, names: &[&str]) -> Summary {
+        let steps: Vec<f64> = (0..10).map(|i| ms * 1e9 * (1.0 + 0.001 * f64::from(i))).collect();
+        let op = |(place, name): (usize, &&str)| {
+            format!(
+                r#"{{"program": 0, "name": {name:?}, "category": {HOSTILE:?}, "part": "vector", "is_collective": false,
+                "shape": {HOSTILE:?}, "source": {HOSTILE:?}, "framework": {HOSTILE:?}, "place": {place}, "runs": 1,
+                "middle_ps": {}, "values": {steps:?}}}"#,
+                ms * 1e9 / names.len() as f64
+            )
+        };
+        let ops: Vec<String> = names.iter().enumerate().map(op).collect();
+        let text = format!(
+            r#"{{"schema": "systole.summary/1", "inputs": [{{"name": {HOSTILE:?}}}],
+            "facts": {{"device_type": {HOSTILE:?}, "devices": 1, "programs": [{{"name": {HOSTILE:?}, "id": {:?}}}],
+            "health": [{{"id": {HOSTILE:?}, "severity": "warning", "message": {HOSTILE:?}}}]}},
+            "steps": {{"source": "modules", "class": {HOSTILE:?}, "counted": 10, "middle_ps": {}}},
+            "series": [{{"id": "step.time_ps", "title": {HOSTILE:?}, "unit": "picoseconds", "better": "lower",
+            "values": {steps:?}}}], "values": [{{"id": {HOSTILE:?}, "title": {HOSTILE:?}, "unit": "count", "value": {ms},
+            "of": {HOSTILE:?}, "provenance": "measured"}}], "ops": [{}]}}"#,
+            format!("{HOSTILE}{ms}"),
+            ms * 1e9,
+            ops.join(",")
+        );
+        Summary::from_json(&text).unwrap()
+    }
+
+    fn page_of(base: &[Summary], cand: &[Summary]) -> String {
+        let comparison = compare(base, cand, &CompareOptions::default());
+        page(&ComparedRuns { base, cand, comparison: &comparison, gates: None, trace: Path::new("t") })
+    }
+
+    #[test]
+    fn names_are_escaped() {
+        let (base, cand) = (run(100.0, &["a.1", HOSTILE]), run(120.0, &["a.1", HOSTILE, "<b>"]));
+        let page = page_of(&[base], &[cand]);
+        assert!(page.contains("&lt;script&gt;"), "{page}");
+        for wrong in ["<script", "<img", "onerror=alert(2)>&lt;\"", "</style><scr", "<b>\u{20}"] {
+            assert!(!page.contains(wrong), "{wrong} in {page}");
+        }
+        for wrong in ["http://", "https://", "src=", "@import", "url("] {
+            // A cell shows the last part of a path only.
+            let shown = page.replace(&html! { (HOSTILE) }.into_string(), "").replace("&lt;img src=x", "");
+            assert!(!shown.contains(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bars_sum_to_the_change() {
+        let (base, cand) = (run(100.0, &["a.1", "b.1"]), run(120.0, &["a.1", "b.1"]));
+        let page = page_of(&[base], &[cand]);
+        // Each bar begins where the one before it ends, and the last spans all of them.
+        let bars: Vec<(f64, f64)> = page
+            .split("<span class=\"bar ")
+            .skip(1)
+            .map(|bar| {
+                let number =
+                    |name: &str| bar.split_once(name).unwrap().1.split('%').next().unwrap().parse::<f64>().unwrap();
+                (number("left:"), number("width:"))
+            })
+            .collect();
+        let (whole, parts) = bars.split_last().unwrap();
+        assert!(parts.len() >= 2, "{bars:?}");
+        assert!(parts.windows(2).all(|two| (two[0].0 + two[0].1 - two[1].0).abs() < 0.02), "{bars:?}");
+        assert!((parts.iter().map(|bar| bar.1).sum::<f64>() - whole.1).abs() < 0.05, "{bars:?}");
+    }
+
+    #[test]
+    fn incomparable_runs_show_the_reason() {
+        let mut other = run(100.0, &["a.1"]);
+        other.facts.devices = 4;
+        let page = page_of(&[run(100.0, &["a.1"])], &[other]);
+        assert!(page.contains("Not the same work") && !page.contains("class=\"fall\">"), "{page}");
+    }
+}

@@ -1,0 +1,249 @@
+//! HTML page about one run: no scripts, no network access, light and dark, readable on a phone. All text from the trace
+//! is escaped.
+
+pub mod comparison;
+mod parts;
+mod pictures;
+mod roofline;
+mod style;
+
+use std::collections::BTreeMap;
+
+use analysis::compare::Summary;
+use analysis::reports::summary::targets::TargetColor;
+use analysis::{Percent, Scope, Unit};
+use maud::{Markup, PreEscaped, html};
+use trace_model::{Caveat, Picos, without_number};
+
+use self::parts::{ROWS, failures, gates_section, marked, section, source_cell, whole};
+use crate::hints::worth;
+use crate::{Document, GatedDocument};
+use session::number;
+use view::overview::{KeyFigure, Overview};
+use view::words::capitalised;
+
+/// Hints of the page.
+const HINTS: usize = 8;
+
+/// The page.
+pub fn page(document: &Document, gated: &GatedDocument) -> String {
+    let model = document.session.model();
+    let names: Vec<String> = model.sources().iter().map(|source| document.name_of(source)).collect();
+    let name = match &names[..] {
+        [] => "a run".to_owned(),
+        [only] => only.clone(),
+        [first, ..] => format!("{first} and {} more", names.len() - 1),
+    };
+    let overview = Overview::of(document, document.scope == Scope::WholeTrace);
+    let are_lengths_known = !model.has_caveat(Caveat::PlaceholderTimes);
+    let body = html! {
+        header {
+            p.dim { (name) " · " (number::counted(model.slice_count() as u64, "slice")) " · " (facts(&gated.run)) }
+            @if gated.are_set { (failures(&gated.report)) }
+            (marked("", model.badge()))
+            @if let Some(verdict) = &overview.verdict { h1 { (capitalised(&verdict.statement)) } }
+        }
+        @if gated.are_set { (gates_section(&gated.report)) }
+        (beside_baseline(gated))
+        @if are_lengths_known {
+            (section("Chip utilization", &figures(model.badge().as_deref(), &overview)))
+            (section("Step time breakdown", &pictures::breakdown(&gated.run)))
+            (section("Steps", &pictures::steps(&gated.run)))
+            (section("What to do", &hints(&overview)))
+            (section("Top ops of a step", &top_ops(&gated.run)))
+        }
+        (section("Timeline", &pictures::timeline(document)))
+        (section("Roofline", &roofline::roofline(document)))
+        (section("Data quality", &health(&overview)))
+    };
+    whole(&name, "analyze", &body)
+}
+
+fn facts(run: &Summary) -> String {
+    let device = run.facts.device_type.clone().unwrap_or_else(|| "device".to_owned());
+    let steps = run.steps.counted;
+    let steps = if steps == 1 { "1 steady step".to_owned() } else { format!("{steps} steady steps") };
+    match run.facts.devices {
+        0 => steps,
+        devices => format!("{devices} × {device} · {steps}"),
+    }
+}
+
+fn beside_baseline(gated: &GatedDocument) -> Markup {
+    let Some(found) = &gated.comparison else { return PreEscaped::default() };
+    let body = html! {
+        p { (capitalised(&found.statement)) }
+        p.dim { "Baseline: " (found.base.runs.join(", ")) }
+        p.dim { "Run: " (found.cand.runs.join(", ")) }
+        @if found.is_comparable {
+            h3 { "Step time" }
+            (comparison::numbers(found))
+            @if let Some(attribution) = &found.attribution {
+                h3 { "Where the time changed" }
+                (comparison::waterfall(attribution))
+            }
+        }
+    };
+    section("Compared with the baseline", &body)
+}
+
+/// Headline numbers with their rating as a word, because some readers do not see colours.
+fn figures(badge: Option<&str>, overview: &Overview) -> Markup {
+    let light = |light: TargetColor| match light {
+        TargetColor::Green => ("pass", "✓ "),
+        TargetColor::Amber => ("warn", "! "),
+        TargetColor::Red => ("fail", "✗ "),
+        TargetColor::NotJudged | TargetColor::Unknown => ("dim", ""),
+    };
+    let is_shown = |figure: &&KeyFigure| figure.value.is_some() || figure.target.is_some();
+    let shown: Vec<&KeyFigure> = overview.figures().filter(is_shown).collect();
+    html! {
+        @if !shown.is_empty() {
+            div.scroll {
+                table {
+                    tr { th { "Figure" } th.n { "Is" } th.n { "Should be" } th { "Met" } th.wide { "Of what" } }
+                    @for figure in shown {
+                        tr {
+                            td { (figure.title) @if let Some(note) = &figure.note { span.dim { "; " (note) } } }
+                            td.n {
+                                (figure.text(number::value).unwrap_or_else(|| number::MISSING.to_owned()))
+                                @if let Some(percent) = figure.value.filter(|_| figure.unit == Unit::Percent) { (share(percent)) }
+                            }
+                            @if let Some(target) = &figure.target {
+                                td.n { (target.goal()) }
+                                @let (class, sign) = light(target.light);
+                                td.v { b class=(class) { (sign) (target.light.title()) } }
+                            } @else {
+                                td.n {}
+                                td.v {}
+                            }
+                            td.dim.wide { @if !figure.of.is_empty() { "of " (figure.of) ", " } (figure.provenance.title_in(badge)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A line below a number; its length is the number's share of the width of the cell.
+fn share(percent: f64) -> Markup {
+    html! { span.share style=(format_args!("width:{:.1}%", percent.clamp(0.0, 100.0))) {} }
+}
+
+fn hints(overview: &Overview) -> Markup {
+    let Some(report) = &overview.hints else { return PreEscaped::default() };
+    html! {
+        @for hint in report.hints.iter().take(HINTS) {
+            details {
+                summary {
+                    b { (hint.id) } " " (hint.title) " "
+                    span.dim { (worth(hint, report, |time| time.to_string())) " · " (hint.severity.title()) }
+                }
+                p { (hint.statement) }
+                p { (hint.action) }
+                @for other in &hint.also {
+                    p { b { (other.id) } " " (other.title) ", the same time: " (other.statement) }
+                    p { (other.action) }
+                }
+            }
+        }
+        @if report.hints.len() > HINTS { p.dim { "… " (report.hints.len() - HINTS) " more" } }
+    }
+}
+
+/// Ops that differ only in their number.
+struct OpFamily<'a> {
+    name: &'a str,
+    category: &'a str,
+    ops: usize,
+    /// Of a step, in picoseconds.
+    step_time: f64,
+    source: Option<&'a str>,
+}
+
+/// Top ops; ops that differ only in their number share a row.
+fn top_ops(run: &Summary) -> Markup {
+    let mut families: BTreeMap<(&str, &str), OpFamily<'_>> = BTreeMap::new();
+    for op in &run.ops {
+        let (name, category, source) = (without_number(&op.name), op.category.as_str(), op.source.as_deref());
+        let new = OpFamily { name, category, ops: 0, step_time: 0.0, source };
+        let family = families.entry((name, category)).or_insert(new);
+        family.ops += 1;
+        family.step_time += op.middle_ps;
+    }
+    let mut families: Vec<OpFamily<'_>> = families.into_values().collect();
+    families.sort_by(|a, b| b.step_time.total_cmp(&a.step_time).then(a.name.cmp(b.name)));
+    let whole = run.steps.middle_ps.max(1.0);
+    html! {
+        @if !families.is_empty() {
+            div.scroll {
+                table {
+                    tr { th { "Op" } th.wide { "Category" } th.n { "Ops" } th.n { "Time" } th.n { "Of step" } th.wide { "Source" } }
+                    @for OpFamily { name, category, ops, step_time, source } in families.iter().take(ROWS) {
+                        tr {
+                            td { (name) @if name != category { span.dim.narrow { ", " (category) } } }
+                            td.wide { (category) }
+                            td.n { (ops) }
+                            td.n { (Picos::from_ps(step_time.round() as i64)) }
+                            td.n { (Percent(100.0 * step_time / whole)) (share(100.0 * step_time / whole)) }
+                            (source_cell(*source))
+                        }
+                    }
+                }
+            }
+            p.dim { "Time in the interquartile mean step, on the slowest device." }
+        }
+    }
+}
+
+fn health(overview: &Overview) -> Markup {
+    html! { @for finding in &overview.health { p { (finding.message) " " span.dim { "(" (finding.id) ")" } } } }
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::compare::{StepFacts, StepSeries};
+    use analysis::gates::GatesReport;
+    use analysis::{Options, Scope};
+    use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+
+    use super::*;
+    use crate::DocumentView;
+    use session::Session;
+
+    const HOSTILE: &str = "</style><script>alert(1)</script>\"'><img src=x onerror=alert(2)>&lt;";
+
+    #[test]
+    fn names_are_escaped() {
+        let mut builder = TraceBuilder::new();
+        let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, HOSTILE);
+        let ops = builder.track(core, TrackKind::Ops, 0, HOSTILE);
+        let label = builder.label(HOSTILE, None);
+        let range = TimeRange::new(Timestamp::from_ps(0), Timestamp::from_ps(1_000_000));
+        builder.add_slice(ops, SliceSpec::new(range, label));
+        let session = Session::from_model(builder.finish(), Options::default());
+        let document = Document::new(&session, Scope::WholeTrace, &[], DocumentView::Summary);
+        let mut run = Summary::of(&session.context(Scope::WholeTrace)).unwrap();
+        run.facts.device_type = Some(HOSTILE.to_owned());
+        run.steps = StepFacts { class: HOSTILE.to_owned(), ..run.steps };
+        run.series.push(StepSeries {
+            id: "step.matmul_ps".to_owned(),
+            title: HOSTILE.to_owned(),
+            unit: Unit::Picoseconds,
+            better: analysis::compare::Better::Lower,
+            values: vec![5.0],
+        });
+        let report = GatesReport { statement: HOSTILE.to_owned(), gates: Vec::new() };
+        let gated = GatedDocument { are_set: true, report, run, comparison: None };
+        let page = page(&document, &gated);
+        assert!(page.contains("&lt;script&gt;"), "{page}");
+        for wrong in ["<script", "<img", "onerror=alert(2)>&lt;\"", "</style><scr"] {
+            assert!(!page.contains(wrong), "{wrong} in {page}");
+        }
+        // Nothing is loaded from anywhere.
+        for wrong in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!page.replace(&html! { (HOSTILE) }.into_string(), "").contains(wrong), "{wrong}");
+        }
+    }
+}

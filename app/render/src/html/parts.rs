@@ -1,0 +1,106 @@
+//! Parts shared by the page of one run and the page of two runs.
+
+use analysis::gates::{GateLevel, GatesReport, Status};
+use analysis::{Cell, Table, Unit};
+use maud::{Markup, PreEscaped, html};
+
+use super::style;
+use session::number;
+use view::words::capitalised;
+
+/// Maximum number of rows of a table.
+pub const ROWS: usize = 15;
+/// A page with its title, and the `command` that has every number.
+pub fn whole(title: &str, command: &str, body: &Markup) -> String {
+    let page = html! {
+        (PreEscaped("<!doctype html>\n"))
+        html lang="en" {
+            head { (style::head()) title { (title) " · Systole" } }
+            body {
+                main {
+                    (body)
+                    footer.dim { "Systole " (env!("CARGO_PKG_VERSION")) ". Every number: systole " (command) " --format json." }
+                }
+            }
+        }
+    };
+    // Names can hold letters that turn the text or command whatever prints the page.
+    page.into_string().replace(|letter| letter != '\n' && !analysis::is_printable(letter), " ")
+}
+
+/// A note if the times of a side were not measured.
+pub fn marked(side: &str, badge: Option<String>) -> Markup {
+    html! { @if let Some(badge) = badge { p { (side) b.warn { (badge) } ": no time here was measured" } } }
+}
+
+/// A section; nothing if it is empty.
+pub fn section(title: &str, body: &Markup) -> Markup {
+    html! { @if !body.0.is_empty() { "\n" section { h2 { (title) } (body) } } }
+}
+
+/// Failed gates, at the top of the page.
+pub fn failures(report: &GatesReport) -> Markup {
+    let failed: Vec<_> = report.failed().collect();
+    let title = if let [only] = failed[..] { only.name() } else { format!("{} gates", failed.len()) };
+    html! {
+        @if !failed.is_empty() { h1.fail { "✗ Failed: " (title) } }
+        // A message begins with the id of a metric.
+        @for gate in failed { p.fail { (gate.message) } }
+    }
+}
+
+pub fn gates_section(report: &GatesReport) -> Markup {
+    let word = |status, level| match (status, level) {
+        (Status::Pass, _) => ("pass", "✓ pass"),
+        (Status::Fail, GateLevel::Error) => ("fail", "✗ fail"),
+        (Status::Fail, _) => ("warn", "! warning"),
+        (Status::Inconclusive, _) => ("warn", "? inconclusive"),
+    };
+    let cell = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
+    let rows = report.gates.iter().map(|gate| (gate, word(gate.status, gate.level)));
+    let body = html! {
+        div.scroll {
+            table {
+                tr { th { "Gate" } th.n.wide { "Actual" } th.n.wide { "Baseline" } th { "What" } }
+                @for (gate, (class, word)) in rows {
+                    tr {
+                        td { b class=(class) { (word) } " " (gate.name()) }
+                        td.n.wide { (cell(gate.actual)) }
+                        td.n.wide { (cell(gate.base)) }
+                        td { (gate.message) }
+                    }
+                }
+            }
+        }
+    };
+    section(&capitalised(&report.statement), &body)
+}
+
+/// A table with formatted numbers; a wide one scrolls.
+pub fn html_table(table: &Table) -> Markup {
+    let is_number = |row: &Vec<Cell>, at| matches!(row.get(at), Some(Cell::Int(_) | Cell::Float(_)));
+    let are_numbers = |at, unit| unit != Unit::None || table.rows.iter().any(|row| is_number(row, at));
+    let columns = table.columns.iter().enumerate();
+    let classes: Vec<_> = columns.map(|(at, column)| are_numbers(at, column.unit).then_some("n")).collect();
+    html! {
+        div.scroll {
+            table {
+                tr { @for (column, class) in table.columns.iter().zip(&classes) { th class=[class] { (column.title) } } }
+                @for row in table.rows.iter().take(ROWS) {
+                    tr {
+                        @for ((cell, column), class) in row.iter().zip(&table.columns).zip(&classes) {
+                            td class=[class] { (number::in_column(cell, column)) }
+                        }
+                    }
+                }
+            }
+        }
+        @if table.rows.len() > ROWS { p.dim { "… " (table.rows.len() - ROWS) " more rows" } }
+    }
+}
+
+/// File and line; the tooltip has the whole path.
+pub fn source_cell(source: Option<&str>) -> Markup {
+    let source = source.unwrap_or_default();
+    html! { td.dim.wide title=(source) { (source.rsplit(['/', '\\']).next().unwrap_or_default()) } }
+}

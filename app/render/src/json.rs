@@ -1,0 +1,237 @@
+//! Documents as JSON: complete, exact and deterministic.
+
+use std::collections::BTreeMap;
+
+use analysis::compare::Comparison;
+use analysis::engine::json_text::{JsonText, TruncatedList};
+use analysis::gates::GatesReport;
+use analysis::{ANALYSES, Options, Scope};
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::{JsonSchema, json_schema};
+use serde::Serialize;
+use serde_json::{Value, json};
+use trace_model::{ImportLog, MemoryUse};
+
+use crate::{Document, InputFile};
+
+/// Fields may be added to this version, but never changed or removed.
+pub const SCHEMA: &str = "systole.report/2";
+
+/// The result of `systole analyze`. The name of a number ends with its unit (`_ps`, `_bytes`, `_percent`, `_per_second`
+/// …), or a field `unit` stands beside it; numbers without a unit are counts, ordinals and ratios. null means "not
+/// recorded in this capture".
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Report")]
+struct WrittenReport<'a> {
+    /// Name and number of this format.
+    schema: &'static str,
+    /// The program that wrote it.
+    tool: ToolVersion,
+    /// The files that were read.
+    input: Vec<InputFile>,
+    /// The scope of the reports.
+    scope: Scope,
+    /// The assumptions.
+    options: &'a Options,
+    /// The size of the trace.
+    trace: TraceSize,
+    /// What was lost or repaired on import.
+    import: ImportFacts<'a>,
+    /// The reports by the id of their analysis.
+    reports: serde_json::Map<String, Value>,
+    /// The result of the gates, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gates: Option<&'a GatesReport>,
+    /// The comparison with the baseline, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Comparison>")]
+    comparison: Option<()>,
+    /// Whether lists were truncated; `--top` sets their maximum length.
+    truncated: bool,
+    /// The truncated lists with their original lengths.
+    truncated_lists: Vec<TruncatedList>,
+}
+
+/// The program that wrote a document.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ToolVersion {
+    /// Name of the program.
+    name: &'static str,
+    /// Its version.
+    version: &'static str,
+}
+
+impl ToolVersion {
+    /// This program.
+    pub(super) const THIS: Self = Self { name: "systole", version: env!("CARGO_PKG_VERSION") };
+}
+
+/// The size of a trace.
+#[derive(Serialize, JsonSchema)]
+struct TraceSize {
+    /// What produced its times, if they were not measured: `SIMULATED by ASTRA-sim`.
+    badge: Option<String>,
+    /// Slices of all tracks.
+    slices: u64,
+    /// Tracks.
+    tracks: usize,
+    /// From the first event to the end of the last.
+    duration_ps: i64,
+    /// Memory use of the model.
+    memory: MemoryUse,
+}
+
+/// What was lost or repaired on import.
+#[derive(Serialize, JsonSchema)]
+struct ImportFacts<'a> {
+    /// Events or files that were lost.
+    lost: u64,
+    /// By kind, with examples.
+    issues: &'a ImportLog,
+}
+
+/// The JSON of a document; lists have at most `top` entries, or all if it is 0.
+pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
+    let model = document.session.model();
+    let gated = document.gated.as_ref().filter(|gated| gated.are_set);
+    let comparison = gated.and_then(|gated| gated.comparison.as_ref());
+    let written = WrittenReport {
+        schema: SCHEMA,
+        tool: ToolVersion::THIS,
+        input: inputs(document),
+        scope: document.scope,
+        options: document.session.options(),
+        trace: TraceSize {
+            badge: model.badge(),
+            slices: model.slice_count() as u64,
+            tracks: model.tracks().len(),
+            duration_ps: model.extent().dur().ps(),
+            memory: model.memory_use(),
+        },
+        import: ImportFacts { lost: model.import_log().lost(), issues: model.import_log() },
+        reports: serde_json::Map::new(),
+        gates: gated.map(|gated| &gated.report),
+        comparison: comparison.map(|_| ()),
+        truncated: false,
+        truncated_lists: Vec::new(),
+    };
+    // Large parts are written directly to the output.
+    let around = serde_json::to_string_pretty(&written)?;
+    let (before, after) = parted(&around, "reports", "{}");
+    let mut out = JsonText::after(before.to_owned(), top);
+    sections(document, &mut out)?;
+    let (before, after) = match comparison {
+        Some(comparison) => {
+            let (before, after) = parted(after, "comparison", "null");
+            out.raw(before);
+            out.value(comparison, &["comparison"])?;
+            parted(after, "truncated", FOLLOWING)
+        }
+        None => parted(after, "truncated", FOLLOWING),
+    };
+    out.raw(before);
+    let (text, mut cuts) = out.finish();
+    // In the order in which reports are shown, the comparison last.
+    let place = |cut: &TruncatedList| {
+        let is_of = |section: &super::ReportSection| cut.path.starts_with(&format!("/reports/{}/", section.id));
+        document.sections().iter().position(is_of).unwrap_or(usize::MAX)
+    };
+    cuts.sort_by_key(place);
+    end(text, &cuts, after)
+}
+
+/// The files of a document. Their fingerprints are computed beside its reports, which are needed next.
+fn inputs(document: &Document) -> Vec<InputFile> {
+    std::thread::scope(|scope| {
+        let name = "fingerprints".to_owned();
+        let inputs = std::thread::Builder::new().name(name).spawn_scoped(scope, || document.inputs());
+        document.sections();
+        inputs.ok().and_then(|inputs| inputs.join().ok()).unwrap_or_else(|| document.inputs())
+    })
+}
+
+/// The placeholder after the name of the field `truncated`, written before it is known whether lists were truncated.
+pub(super) const FOLLOWING: &str = "false,\n  \"truncated_lists\": []";
+
+/// The text before and after the value of a top-level field: nested names are indented further, and a string contains
+/// no line break.
+pub(super) fn parted<'a>(text: &'a str, name: &str, value: &str) -> (&'a str, &'a str) {
+    let before = format!("\n  \"{name}\": ");
+    text.split_once(&format!("{before}{value}"))
+        .map_or((text, ""), |(start, rest)| (text.get(..start.len() + before.len()).unwrap_or(text), rest))
+}
+
+/// Fills in which lists were truncated and ends the document.
+pub(super) fn end(mut text: String, cuts: &[TruncatedList], after: &str) -> serde_json::Result<String> {
+    text.push_str(if cuts.is_empty() { "false" } else { "true" });
+    text.push_str(",\n  \"truncated_lists\": ");
+    let mut out = JsonText::after(text, 0);
+    out.value(cuts, &["truncated_lists"])?;
+    out.raw(after);
+    out.raw("\n");
+    Ok(out.finish().0)
+}
+
+/// The reports by the id of their analysis, each with its title.
+fn sections(document: &Document, out: &mut JsonText) -> serde_json::Result<()> {
+    let sections: BTreeMap<_, _> = document.sections().iter().map(|section| (section.id, section)).collect();
+    out.raw("{");
+    for (index, (id, section)) in sections.iter().enumerate() {
+        out.raw(if index > 0 { ",\n    " } else { "\n    " });
+        out.raw(&format!("{}: {{\n      \"title\": {},\n      ", json!(id), json!(section.title)));
+        match &section.result {
+            Ok(report) => {
+                out.raw("\"report\": ");
+                report.write_json(out, &["reports", id, "report"])?;
+            }
+            Err(why) => out.raw(&format!("\"not_applicable\": {}", json!(why.to_string()))),
+        }
+        out.raw("\n    }");
+    }
+    out.raw(if sections.is_empty() { "}" } else { "\n  }" });
+    Ok(())
+}
+
+/// The JSON Schema of [`document`], generated from the types.
+pub fn schema() -> serde_json::Result<String> {
+    let mut generator = generator();
+    let sections: serde_json::Map<String, Value> = ANALYSES
+        .iter()
+        .map(|entry| {
+            let report = (entry.schema)(&mut generator);
+            let section = json_schema!({
+                "anyOf": [
+                    {
+                        "type": "object",
+                        "properties": { "title": { "const": entry.title }, "report": report },
+                        "required": ["title", "report"],
+                    },
+                    {
+                        "type": "object",
+                        "properties": {
+                            "title": { "const": entry.title },
+                            "not_applicable": { "description": "Why there is no report.", "type": "string" },
+                        },
+                        "required": ["title", "not_applicable"],
+                    },
+                ],
+            });
+            (entry.id.to_owned(), section.to_value())
+        })
+        .collect();
+    let mut whole = generator.into_root_schema_for::<WrittenReport<'_>>().to_value();
+    whole["$id"] = "urn:systole:report/2".into();
+    whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
+    // `whatif` writes the same document with a report of its own.
+    whole["properties"]["reports"] = serde_json::json!({
+        "description": "The reports by the id of their analysis.",
+        "type": "object",
+        "properties": sections,
+    });
+    Ok(serde_json::to_string_pretty(&whole)? + "\n")
+}
+
+/// A generator of schemas for serialization, not deserialization.
+pub(super) fn generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().for_serialize().into_generator()
+}

@@ -1,0 +1,34 @@
+//! Reports as text, JSON, CSV and Markdown. Everything here works on
+//! [`analysis::Report`] and [`analysis::Table`]; only the summary screen and
+//! the health screen know particular analyses.
+
+#![allow(clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+
+pub mod comparison;
+pub mod csv;
+mod document;
+pub mod dot;
+mod gates;
+mod health;
+pub mod hints;
+pub mod html;
+pub mod json;
+pub mod junit;
+mod layout;
+pub mod markdown;
+pub mod md;
+pub mod ndjson;
+pub mod pictures;
+pub mod sarif;
+mod style;
+mod summary;
+pub mod table;
+pub mod text;
+pub mod verdict_md;
+
+pub use csv::NamedTable;
+pub use document::{Document, DocumentView, GatedDocument, InputFile, ReportSection};
+pub use health::findings as doctor_findings;
+pub use layout::TextLayout;
+pub use session::tables::CsvCells;
+pub use style::AnsiStyle;

@@ -1,0 +1,76 @@
+//! The most expensive ops; ops that differ only in their number share a row.
+
+use analysis::hardware::limits::BoundBy;
+use analysis::hardware::peaks::Peaks;
+use analysis::reports::ops::op_stats::Ops;
+use analysis::{Cell, Table, Unit};
+use trace_model::Picos;
+
+use crate::table::table;
+use crate::{Document, TextLayout};
+use session::number;
+use view::panels::op_families::{OpFamily, families};
+
+/// Number of rows.
+const ROWS: usize = 8;
+
+/// The top of the op table, with the columns that help to decide what to do.
+pub fn top(document: &Document, layout: &TextLayout) -> String {
+    let Ok(report) = document.session.report::<Ops>(document.scope) else { return String::new() };
+    let families = families(&report.rows);
+    let top = if layout.top == 0 { ROWS } else { layout.top.min(ROWS) };
+    let (shown, rest) = families.split_at(families.len().min(top));
+    let note = (!rest.is_empty()).then(|| {
+        let count: usize = rest.iter().map(|family| family.rows.len()).sum();
+        let time = rest.iter().map(|family| family.self_time_ps).sum::<Picos>();
+        let others = if count == 1 { "1 more op takes".to_owned() } else { format!("{count} more ops take") };
+        format!("{others} {time}; each op by itself: --only ops")
+    });
+    let title = match report.cores.len() {
+        1 => "Top ops by self time".to_owned(),
+        n => format!("Top ops by self time, {n} devices together"),
+    };
+    let share = |time: i64| (report.total_time_ps > 0).then(|| 100.0 * time as f64 / report.total_time_ps as f64);
+    let file = |source: &str| source.rsplit('/').next().unwrap_or(source).to_owned();
+    let said = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let top_ops = Table::of("top_ops", title, shown)
+        .derived("name", "Op", Unit::None, OpFamily::title)
+        .derived("category", "Category", Unit::None, |family| Cell::said(&family.rows[0].category))
+        .derived("ops", "Ops", Unit::Count, |family| family.rows.len())
+        .derived("runs", "Runs", Unit::Count, OpFamily::occurrences)
+        .derived("self_time_ps", "Self time", Unit::Picoseconds, |family| family.self_time_ps)
+        .derived("share", "of device", Unit::Percent, |family| share(family.self_time_ps))
+        .derived("limit", "Limit reached", Unit::None, |family| limit(family, &report.peaks))
+        .derived("source", "Source", Unit::None, |family| said(family.rows[0].source.as_deref().map(file)))
+        .notes(note)
+        .build();
+    table(&without_empty_columns(top_ops), &TextLayout { top: 0, ..*layout })
+}
+
+/// `38.61 % Compute`: the least time that the limits of the device allow as a share of the time taken, and the limit of
+/// the longest op. Only if it is known for all ops. A rate above the peak is reported as such.
+fn limit(family: &OpFamily<'_>, peaks: &Peaks) -> Option<String> {
+    peaks.flops.or(peaks.hbm)?;
+    let percent = |value| number::value(value, Unit::Percent);
+    if family.rows.iter().any(|row| row.rates.beyond_peak.is_some()) {
+        return Some("impossible".to_owned());
+    }
+    if family.rows[0].rates.bound_by == Some(BoundBy::LinksOrWaiting) {
+        return Some("links/wait".to_owned());
+    }
+    let limit = family.rows[0].rates.bound_by?;
+    Some(format!("{} {}", percent(family.efficiency_percent()?), limit.title()))
+}
+
+/// Removes columns without content.
+fn without_empty_columns(mut table: Table) -> Table {
+    let used: Vec<bool> =
+        (0..table.columns.len()).map(|at| table.rows.iter().any(|row| row[at] != Cell::Missing)).collect();
+    let mut keep = used.iter();
+    table.columns.retain(|_| *keep.next().unwrap_or(&true));
+    for row in &mut table.rows {
+        let mut keep = used.iter();
+        row.retain(|_| *keep.next().unwrap_or(&true));
+    }
+    table
+}

@@ -1,0 +1,81 @@
+//! Documents as text for a terminal.
+
+use std::fmt::Write as _;
+
+use crate::document::scope_in_words;
+use crate::table::{shortened, table};
+use crate::{Document, DocumentView, TextLayout, gates, health, hints, summary};
+use analysis::hints::HintsReport;
+use session::devices_in_words;
+use session::number;
+use unicode_width::UnicodeWidthStr as _;
+
+/// The text of a document.
+pub fn document(document: &Document, layout: &TextLayout) -> String {
+    let mut text = header(document, layout);
+    if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
+        text.push_str(&gates::lines(&gated.report, gated.comparison.as_ref(), layout));
+        text.push('\n');
+    }
+    match document.view {
+        DocumentView::Summary => text.push_str(&summary::screen(document, layout)),
+        DocumentView::Tables => text.push_str(&sections(document, layout)),
+        DocumentView::Doctor => {
+            text.push_str(&health::screen(document, layout));
+        }
+    }
+    text
+}
+
+fn header(document: &Document, layout: &TextLayout) -> String {
+    const SHOWN: usize = 4;
+    const LEAST_NAME: usize = 10;
+    let model = document.session.model();
+    let bytes = |bytes: u64| number::value(bytes as f64, analysis::Unit::Bytes);
+    let mut text = String::new();
+    for source in model.sources().iter().take(SHOWN) {
+        let facts = format!(" · {} · {}", source.format, bytes(source.packed_bytes));
+        let name = shortened(&document.name_of(source), layout.width.saturating_sub(facts.width()).max(LEAST_NAME));
+        let _ = writeln!(text, "{}{facts}", layout.style.bold(&name));
+    }
+    if model.sources().len() > SHOWN {
+        let rest: u64 = model.sources()[SHOWN..].iter().map(|source| source.packed_bytes).sum();
+        let _ = writeln!(text, "… {} more files · {}", model.sources().len() - SHOWN, bytes(rest));
+    }
+    if let Some(badge) = model.badge() {
+        text.push_str(&layout.lines(0, &format!("{badge}: no time here was measured"), |line| layout.style.bold(line)));
+    }
+    let slices = number::counted(model.slice_count() as u64, "slice");
+    let mut facts = vec![format!("{} captured", model.extent().dur()), slices];
+    facts.extend(devices_in_words(model));
+    facts.push(scope_in_words(document.scope));
+    text.push_str(&layout.lines(0, &facts.join(" · "), str::to_owned));
+    text.push('\n');
+    text
+}
+
+fn sections(document: &Document, layout: &TextLayout) -> String {
+    let mut text = String::new();
+    for section in document.sections() {
+        match &section.result {
+            Ok(report) if report.as_any().is::<HintsReport>() => {
+                if let Some(report) = report.as_any().downcast_ref() {
+                    text.push_str(&hints::full(report, layout));
+                    text.push('\n');
+                }
+            }
+            Ok(report) => {
+                for one in report.tables() {
+                    text.push_str(&table(&one, layout));
+                    text.push('\n');
+                }
+            }
+            Err(why) => {
+                let _ = writeln!(text, "{}", layout.style.bold(section.title));
+                text.push_str(&layout.lines(2, &format!("not applicable: {why}"), str::to_owned));
+                text.push('\n');
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,73 @@
+//! A trace as this program has read it, for a window that then needs not read the files.
+
+use std::io::{self, Write as _};
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse as _, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures_util::stream::{Stream, unfold};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::files::BYTES;
+use crate::assets::accepts;
+use crate::error::ApiError;
+use crate::input::{InPath, Params};
+use crate::state::Shared;
+
+/// How it is sent.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ModelParams {
+    /// Whether to send it gzipped to clients that take this. On the same machine it is faster without.
+    #[serde(default = "yes")]
+    packed: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The parts of a model; its room is free when the last one is taken, or the client has gone.
+fn sent(bytes: Bytes, room: OwnedSemaphorePermit) -> impl Stream<Item = io::Result<Bytes>> {
+    const PART: usize = 1 << 20;
+    unfold((bytes, room), |(mut rest, room)| async {
+        let part = rest.split_to(rest.len().min(PART));
+        (!part.is_empty()).then_some((Ok(part), (rest, room)))
+    })
+}
+
+pub(super) async fn snapshot(
+    State(state): State<Shared>,
+    InPath(id): InPath<String>,
+    Params(params): Params<ModelParams>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let is_packed = params.packed && accepts(&headers, "gzip");
+    let session = state.session(id).await?;
+    let memory = session.model().memory_use();
+    let room = state.room(memory.slice_bytes + memory.arg_bytes + memory.string_bytes + memory.counter_bytes).await?;
+    let bytes = state.heavy(move |_| {
+        let bytes = session.model().to_snapshot();
+        if !is_packed {
+            return Ok(bytes);
+        }
+        // The fastest level: the next ones take twice as long for a tenth of the size.
+        let mut gzip = GzEncoder::new(Vec::with_capacity(bytes.len() / 2), Compression::fast());
+        let packed = gzip.write_all(&bytes).and_then(|()| gzip.finish());
+        packed.map_err(|error| ApiError::internal(error.to_string()))
+    });
+    let bytes = bytes.await?;
+    let mut out = HeaderMap::new();
+    out.insert(header::CONTENT_TYPE, HeaderValue::from_static(BYTES));
+    out.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    out.insert(header::CONTENT_LENGTH, bytes.len().into());
+    if is_packed {
+        out.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    Ok((out, Body::from_stream(sent(bytes.into(), room))).into_response())
+}

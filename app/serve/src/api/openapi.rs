@@ -1,0 +1,311 @@
+//! The description of the interface (`OpenAPI` 3.1), with the schemas of the types that are read and written.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use axum::response::Response;
+use schemars::JsonSchema;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use super::{compare, files, model, reports, runs, tables};
+use crate::error::{Problem, json as json_answer};
+use render;
+
+/// Where schemas are in the document.
+const SCHEMAS: &str = "/components/schemas";
+
+/// What an address answers.
+enum Answer {
+    /// JSON with this schema.
+    Json(Value),
+    /// Anything.
+    Other(&'static str),
+}
+
+/// A method of an address.
+struct Operation {
+    path: &'static str,
+    method: &'static str,
+    id: &'static str,
+    about: &'static str,
+    /// Schema of the parameters behind the question mark.
+    params: Option<Value>,
+    /// Schema of the body.
+    body: Option<Value>,
+    answer: Answer,
+}
+
+struct Writer {
+    generator: SchemaGenerator,
+    schemas: Map<String, Value>,
+    operations: Vec<Operation>,
+}
+
+impl Writer {
+    fn of<T: JsonSchema>(&mut self) -> Value {
+        self.generator.subschema_for::<T>().to_value()
+    }
+
+    /// The schema of a parameter struct, without a reference.
+    fn params<T: JsonSchema>(&mut self) -> Value {
+        T::json_schema(&mut self.generator).to_value()
+    }
+
+    /// A schema with definitions of its own, which move to those of the document.
+    fn whole(&mut self, name: &str, text: &str) -> Value {
+        let mut schema: Value = serde_json::from_str(text).unwrap_or_default();
+        let definitions = schema.as_object_mut().and_then(|whole| {
+            whole.remove("$schema");
+            whole.remove("$id");
+            whole.remove("$defs")
+        });
+        moved(&mut schema, name);
+        if let Some(Value::Object(definitions)) = definitions {
+            for (id, mut definition) in definitions {
+                moved(&mut definition, name);
+                self.schemas.insert(format!("{name}.{id}"), definition);
+            }
+        }
+        self.schemas.insert(name.to_owned(), schema);
+        json!({ "$ref": format!("#{SCHEMAS}/{name}") })
+    }
+
+    fn get(
+        &mut self,
+        path: &'static str,
+        id: &'static str,
+        about: &'static str,
+        params: Option<Value>,
+        answer: Answer,
+    ) {
+        self.operations.push(Operation { path, method: "get", id, about, params, body: None, answer });
+    }
+
+    fn add_all(&mut self) {
+        let answer = Answer::Json(self.of::<runs::Health>());
+        self.get("/health", "health", "That the server is there.", None, answer);
+        self.get("/openapi.json", "openapi", "This document.", None, Answer::Json(json!({"type": "object"})));
+        let (params, answer) = (self.params::<runs::PageParams>(), Answer::Json(self.of::<runs::RunPage>()));
+        self.get("/runs", "runs", "The runs, of each place the newest first.", Some(params), answer);
+        let answer = Answer::Json(self.of::<runs::RunFacts>());
+        self.get("/runs/{id}", "run", "A run and its files.", None, answer);
+        let report = render::json::schema().unwrap_or_default();
+        let report = self.whole("Report", &report);
+        let params = self.params::<reports::ReportParams>();
+        let about = "All reports: what systole analyze --format json writes.";
+        self.get("/runs/{id}/reports", "reports", about, Some(params.clone()), Answer::Json(report.clone()));
+        self.get("/runs/{id}/reports/{name}", "report", "One report.", Some(params), Answer::Json(report));
+        let params = self.params::<reports::PartParams>();
+        let about = "All reports as a page without scripts and network access.";
+        self.get("/runs/{id}/html", "page", about, Some(params.clone()), Answer::Other("text/html"));
+        let answer = Answer::Json(self.of::<tables::TableList>());
+        self.get("/runs/{id}/tables", "tables", "The tables, with their columns.", Some(params), answer);
+        let (params, answer) = (self.params::<tables::RowParams>(), Answer::Json(self.of::<tables::TableRows>()));
+        self.get("/runs/{id}/tables/{name}", "rows", "Rows of a table.", Some(params), answer);
+        let answer = Answer::Json(self.of::<files::FileList>());
+        self.get("/runs/{id}/files", "files", "The files of a run.", None, answer);
+        let about = "The bytes of a file, whole or in part (Range).";
+        let params = self.params::<files::FileParams>();
+        self.get("/runs/{id}/files/{n}", "file", about, Some(params), Answer::Other(files::BYTES));
+        let about = "The trace as this version of the program has read it.";
+        let params = self.params::<model::ModelParams>();
+        self.get("/runs/{id}/model", "model", about, Some(params), Answer::Other(files::BYTES));
+        let comparison = render::comparison::schema().unwrap_or_default();
+        let (params, comparison) = (self.params::<compare::CompareParams>(), self.whole("Comparison", &comparison));
+        let about = "What changed between two runs: what systole compare --format json writes.";
+        self.get("/compare", "compare", about, Some(params), Answer::Json(comparison));
+        #[cfg(feature = "query")]
+        self.add_query();
+    }
+
+    #[cfg(feature = "query")]
+    fn add_query(&mut self) {
+        use super::query::{QueryParams, QueryRows};
+        const PATH: &str = "/runs/{id}/query";
+        let (params, body) = (self.params::<QueryParams>(), self.of::<QueryParams>());
+        let (rows, same) = (self.of::<QueryRows>(), self.of::<QueryRows>());
+        self.get(PATH, "query", "SQL over the tables; nothing can be written.", Some(params), Answer::Json(rows));
+        self.operations.push(Operation {
+            path: PATH,
+            method: "post",
+            id: "long_query",
+            about: "The same for a query that is too long for an address.",
+            params: None,
+            body: Some(body),
+            answer: Answer::Json(same),
+        });
+    }
+
+    fn document(mut self) -> Value {
+        self.add_all();
+        let problem = self.of::<Problem>();
+        let operations = std::mem::take(&mut self.operations);
+        let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
+        for one in operations {
+            let path = format!("/api/v1{}", one.path);
+            paths.entry(path).or_default().insert(one.method.to_owned(), described(one, &problem));
+        }
+        self.schemas.extend(self.generator.take_definitions(true));
+        json!({
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Systole",
+                "version": env!("CARGO_PKG_VERSION"),
+                "description": "Runs, reports, tables and files of profiles. Times are picoseconds; null is a missing value.",
+            },
+            "paths": paths,
+            "components": {
+                "schemas": self.schemas,
+                "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+            },
+            "security": [{}, { "token": [] }],
+        })
+    }
+}
+
+/// References to definitions, in a document where these have the prefix `name`.
+fn moved(value: &mut Value, name: &str) {
+    match value {
+        Value::Object(object) => {
+            if let Some(Value::String(to)) = object.get_mut("$ref")
+                && let Some(id) = to.strip_prefix("#/$defs/")
+            {
+                *to = format!("#{SCHEMAS}/{name}.{id}");
+            }
+            object.values_mut().for_each(|value| moved(value, name));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| moved(value, name)),
+        _ => {}
+    }
+}
+
+fn described(operation: Operation, problem: &Value) -> Value {
+    let in_path = operation.path.split('{').skip(1).filter_map(|part| part.split_once('}'));
+    let mut parameters: Vec<Value> = in_path.map(|(name, _)| path_parameter(name)).collect();
+    let params = operation.params.unwrap_or_default();
+    let required = params["required"].as_array().cloned().unwrap_or_default();
+    let properties = params["properties"].as_object().cloned().unwrap_or_default();
+    for (name, mut schema) in properties {
+        let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+        // What is missing in an address is left out, not null.
+        if let Some(kinds) = schema["type"].as_array_mut() {
+            kinds.retain(|kind| kind != "null");
+            if let [one] = &kinds[..] {
+                schema["type"] = one.clone();
+            }
+        }
+        if let Some(schema) = schema.as_object_mut() {
+            schema
+                .remove("default")
+                .filter(|value| !value.is_null())
+                .map(|value| schema.insert("default".to_owned(), value));
+        }
+        let is_required = required.contains(&json!(name));
+        parameters.push(json!({
+            "name": name, "in": "query", "required": is_required, "description": about, "schema": schema,
+        }));
+    }
+    let content = match operation.answer {
+        Answer::Json(schema) => json!({ "application/json": { "schema": schema } }),
+        Answer::Other(kind) => json!({ kind: {} }),
+    };
+    let failed =
+        |about: &str| json!({ "description": about, "content": { "application/json": { "schema": problem } } });
+    let mut responses = json!({
+        "200": { "description": "The answer.", "content": content },
+        "400": failed("The request is wrong."),
+        "401": failed("The token is missing or wrong."),
+        "403": failed("The request comes from another site, or a file leads outside."),
+        "404": failed("There is no such thing."),
+        "422": failed("The run cannot be read, or has no answer."),
+        "503": failed("Too much is asked at once, or it takes too long."),
+    });
+    if operation.id == "file" {
+        responses["206"] = json!({ "description": "A part of the file.", "content": { files::BYTES: {} } });
+        responses["304"] = json!({ "description": "The client has it." });
+        responses["416"] = failed("The file has no such part.");
+    }
+    let mut described = json!({
+        "operationId": operation.id, "summary": operation.about, "parameters": parameters, "responses": responses,
+    });
+    if let Some(schema) = operation.body {
+        described["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+        described["responses"]["413"] = failed("The body is too large.");
+        described["responses"]["415"] = failed("The body is not JSON.");
+    }
+    described
+}
+
+fn path_parameter(name: &str) -> Value {
+    let (schema, about) = match name {
+        "n" => (json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }), "Number of the file."),
+        "id" => (json!({ "type": "string", "minLength": 1 }), "Id of the run, as /runs lists it."),
+        _ => (json!({ "type": "string", "minLength": 1 }), "Name of the report or table."),
+    };
+    json!({ "name": name, "in": "path", "required": true, "description": about, "schema": schema })
+}
+
+fn text() -> String {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = SCHEMAS.into();
+        settings.meta_schema = None;
+    });
+    let writer = Writer { generator: settings.into_generator(), schemas: Map::new(), operations: Vec::new() };
+    format!("{:#}\n", without_formats(writer.document()))
+}
+
+/// Without the widths of numbers, which JSON Schema does not know.
+fn without_formats(mut value: Value) -> Value {
+    fn remove(value: &mut Value) {
+        match value {
+            Value::Object(object) => {
+                if object.get("format").is_some_and(Value::is_string) {
+                    object.remove("format");
+                }
+                object.values_mut().for_each(remove);
+            }
+            Value::Array(values) => values.iter_mut().for_each(remove),
+            _ => {}
+        }
+    }
+    remove(&mut value);
+    value
+}
+
+/// `/api/v1/openapi.json`
+#[allow(clippy::unused_async, reason = "routes are asynchronous")]
+pub(super) async fn document() -> Response {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    json_answer(TEXT.get_or_init(text).clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        fn references(value: &Value, out: &mut Vec<String>) {
+            match value {
+                Value::Object(object) => {
+                    out.extend(object.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                    object.values().for_each(|value| references(value, out));
+                }
+                Value::Array(values) => values.iter().for_each(|value| references(value, out)),
+                _ => {}
+            }
+        }
+        let document: Value = serde_json::from_str(&text()).unwrap();
+        let mut found = Vec::new();
+        references(&document, &mut found);
+        assert!(found.len() > 50, "{}", found.len());
+        for one in found {
+            let place = one.strip_prefix('#').unwrap();
+            assert!(document.pointer(place).is_some(), "{one}");
+        }
+        assert!(
+            document["paths"]["/api/v1/runs/{id}/tables/{name}"]["get"]["parameters"].as_array().unwrap().len() >= 6
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! SQL, as `systole query` answers it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::error::ApiError;
+use crate::input::{InPath, JsonBody, Params};
+use crate::state::{AskedPart, Shared};
+use query::{Database, QueryLimits, SqlValue};
+
+const MOST_ROWS: usize = 100_000;
+const MOST_SECONDS: u32 = 300;
+/// Most bytes of all texts of an answer.
+const MOST_BYTES: usize = 64_000_000;
+/// Memory of a query.
+const MOST_MEMORY: usize = 512 << 20;
+
+/// A query.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct QueryParams {
+    /// SQL of SQLite, or the name of a ready-made query. Times are picoseconds: us(x), ms(x), seconds(x).
+    sql: String,
+    /// Most rows.
+    #[schemars(range(min = 1, max = 100_000))]
+    #[serde(default = "rows")]
+    limit: usize,
+    /// Stop after so many seconds.
+    #[schemars(range(min = 1, max = 300))]
+    #[serde(default = "seconds")]
+    seconds: u32,
+    /// Tables of reports: only these steps, both included: `3..7`.
+    steps: Option<String>,
+    /// Tables of reports: only this part of the timeline; slices are cut at its ends: `1.5ms..2ms`.
+    range: Option<String>,
+}
+
+fn rows() -> usize {
+    1000
+}
+
+fn seconds() -> u32 {
+    30
+}
+
+/// The rows that a query finds.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct QueryRows {
+    /// Names of the columns.
+    columns: Vec<String>,
+    /// The rows, each as long as `columns`.
+    rows: Vec<Vec<Value>>,
+    /// Whether there are more rows than `limit`.
+    truncated: bool,
+}
+
+fn value(value: SqlValue) -> Value {
+    match value {
+        SqlValue::Null => Value::Null,
+        SqlValue::Integer(number) => json!(number),
+        SqlValue::Real(number) => json!(number),
+        SqlValue::Text(text) => Value::String(text),
+        SqlValue::Blob(bytes) => json!(format!("<{} bytes>", bytes.len())),
+    }
+}
+
+async fn answer(state: Shared, id: String, params: QueryParams) -> Result<Json<QueryRows>, ApiError> {
+    if !(1..=MOST_ROWS).contains(&params.limit) {
+        return Err(ApiError::wrong(format!("limit: write a number from 1 to {MOST_ROWS}")));
+    }
+    if !(1..=MOST_SECONDS).contains(&params.seconds) {
+        return Err(ApiError::wrong(format!("seconds: write a number from 1 to {MOST_SECONDS}")));
+    }
+    let part = AskedPart { steps: params.steps, range: params.range };
+    // A query ends by its own clock, and answers before a single step of SQLite that takes longer.
+    let most = Duration::from_secs(u64::from(params.seconds) + 2);
+    let found = state.queried(most, id, part, move |session, scope, cancel| {
+        let wrong = |error: query::QueryError| ApiError::wrong(error.to_string());
+        let time = Some(Duration::from_secs(params.seconds.into()));
+        let limits = QueryLimits {
+            rows: params.limit,
+            bytes: Some(MOST_BYTES),
+            memory: MOST_MEMORY,
+            time,
+            cancel: Arc::clone(&cancel.flag),
+        };
+        let found = Database::new(session, scope).and_then(|mut database| database.ask(&params.sql, &limits));
+        let found = found.map_err(wrong)?;
+        let rows = found.rows.into_iter().map(|row| row.into_iter().map(value).collect()).collect();
+        Ok(QueryRows { columns: found.columns, rows, truncated: found.is_truncated })
+    });
+    Ok(Json(found.await?))
+}
+
+pub(super) async fn by_address(
+    State(state): State<Shared>,
+    InPath(id): InPath<String>,
+    Params(params): Params<QueryParams>,
+) -> Result<Json<QueryRows>, ApiError> {
+    answer(state, id, params).await
+}
+
+pub(super) async fn by_body(
+    State(state): State<Shared>,
+    InPath(id): InPath<String>,
+    JsonBody(params): JsonBody<QueryParams>,
+) -> Result<Json<QueryRows>, ApiError> {
+    answer(state, id, params).await
+}

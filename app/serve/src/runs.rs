@@ -1,0 +1,312 @@
+//! The runs of the served places. A client names a run by an id that is found in this list, never by a path.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use importers::{ImportError, ImportOptions, ListedRun, Progress};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::error::ApiError;
+use cli::common::failure::Failure;
+use cli::traces::{AskedTrace, Roots};
+
+/// How long a list is good: of this machine, and of buckets, where listing takes time and money.
+const LOCAL_AGE: Duration = Duration::from_secs(2);
+const REMOTE_AGE: Duration = Duration::from_secs(30);
+/// A list that took long is good for so many times as long.
+const PAUSE: u32 = 10;
+
+/// A run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct RunEntry {
+    /// Its id in addresses: the same as long as the server is started with the same places.
+    pub(super) id: String,
+    /// Its name, which `--run` takes.
+    pub(super) name: String,
+    /// The place that it was found in.
+    pub(super) place: String,
+    /// Names of its hosts; empty if its files do not name them.
+    pub(super) hosts: Vec<String>,
+    /// Size of the files that are read; null if it is not known.
+    pub(super) bytes: Option<u64>,
+    /// When a file was last written, in seconds since 1970; null if it is not known.
+    pub(super) modified_s: Option<u64>,
+    /// Other folders of the same capture, which are read with it.
+    pub(super) joined_runs: Vec<String>,
+    /// Files without content.
+    pub(super) empty_files: Vec<String>,
+    /// Whether it is in a bucket.
+    pub(super) is_remote: bool,
+}
+
+/// A place that cannot be read.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct PlaceError {
+    /// The place.
+    pub(super) place: String,
+    /// Why.
+    pub(super) message: String,
+}
+
+/// A file of a run.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct FileEntry {
+    /// Its number in addresses.
+    pub(super) n: usize,
+    /// Its name, without directories.
+    pub(super) name: String,
+    /// The host that wrote it, if its name says so.
+    pub(super) host: Option<String>,
+    /// Size in bytes; null if it is not known.
+    pub(super) bytes: Option<u64>,
+    /// Whether it is the one that is read of its host; others have the same events in other formats.
+    pub(super) is_read: bool,
+}
+
+/// A run with where it is.
+#[derive(Clone, Debug)]
+pub(super) struct ServedRun {
+    pub(super) entry: RunEntry,
+    path: PathBuf,
+    /// Name of the run in a log directory.
+    run: Option<String>,
+    listed: Option<(Option<u64>, Option<SystemTime>)>,
+}
+
+/// All runs, in the order of the places, the newest of each first.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub(super) runs: Vec<ServedRun>,
+    pub(super) errors: Vec<PlaceError>,
+}
+
+/// A list of all runs, and how long it took.
+#[derive(Debug)]
+struct LastListing {
+    at: Instant,
+    took: Duration,
+    listing: Arc<Listing>,
+}
+
+/// The places, and their runs as they were a moment ago.
+#[derive(Debug)]
+pub(super) struct RunList {
+    places: Vec<PathBuf>,
+    pub(super) roots: Arc<Roots>,
+    last: Mutex<Option<LastListing>>,
+    /// Held while somebody looks for new runs.
+    looking: Mutex<()>,
+}
+
+impl RunList {
+    /// The runs of these places.
+    pub(super) fn new(places: Vec<PathBuf>) -> Result<Self, Failure> {
+        let roots = Roots::of_any(&places, "systole serve DIR")?;
+        Ok(Self { places, roots: Arc::new(roots), last: Mutex::default(), looking: Mutex::default() })
+    }
+
+    /// The last list, if it is so new, or any.
+    fn last(&self, is_good: impl FnOnce(&LastListing) -> bool) -> Option<Arc<Listing>> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().filter(|last| is_good(last)).map(|last| Arc::clone(&last.listing))
+    }
+
+    /// The runs. Looks for new ones unless it has done so a moment ago; meanwhile the others get the last list.
+    pub(super) fn list(&self, progress: &Progress) -> Arc<Listing> {
+        let is_remote = self.places.iter().any(|place| importers::is_remote(place));
+        let age = if is_remote { REMOTE_AGE } else { LOCAL_AGE };
+        let is_new = |last: &LastListing| last.at.elapsed() < age.max(last.took * PAUSE);
+        let looking = self.looking.try_lock();
+        let is_seen = looking.is_err();
+        if let Some(listing) = self.last(|last| is_seen || is_new(last)) {
+            return listing;
+        }
+        let _looking = looking.or_else(|_seen| self.looking.lock()).unwrap_or_else(PoisonError::into_inner);
+        if let Some(listing) = self.last(is_new) {
+            return listing;
+        }
+        let started = Instant::now();
+        let mut listing = Listing::default();
+        for (number, place) in self.places.iter().enumerate() {
+            match runs_of(number, place, progress) {
+                Ok(runs) => listing.runs.extend(runs),
+                Err(error) => {
+                    listing.errors.push(PlaceError { place: shown(place), message: error.to_string() });
+                }
+            }
+        }
+        let listing = Arc::new(listing);
+        let (at, took) = (Instant::now(), started.elapsed());
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(LastListing { at, took, listing: Arc::clone(&listing) });
+        listing
+    }
+
+    /// The run with this id.
+    pub(super) fn run(&self, id: &str, progress: &Progress) -> Result<ServedRun, ApiError> {
+        let find = |listing: &Listing| listing.runs.iter().find(|run| run.entry.id == id).cloned();
+        find(&self.list(progress))
+            .ok_or_else(|| ApiError::missing("there is no run with this id; /api/v1/runs lists them"))
+    }
+
+    /// The files of a run, each with its path; an error if one of them is a link that leads outside.
+    pub(super) fn files(&self, run: &ServedRun, progress: &Progress) -> Result<Vec<(FileEntry, PathBuf)>, ApiError> {
+        let options = ImportOptions { run: run.run.clone(), ..ImportOptions::default() };
+        let located = importers::locate(&run.path, &options, progress);
+        let located = located.map_err(|error| Failure::import(error, &run.path))?;
+        let mut files = Vec::new();
+        for host in located.hosts {
+            for (rank, path) in host.files.into_iter().enumerate() {
+                if !self.roots.contain(&path) {
+                    let name = name_of(&path);
+                    return Err(ApiError::forbidden(format!("a file of the run is a link that leads outside: {name}")));
+                }
+                let about = std::fs::metadata(&path).ok();
+                let entry = FileEntry {
+                    n: files.len(),
+                    name: name_of(&path),
+                    host: host.host.clone(),
+                    bytes: about.map(|about| about.len()),
+                    is_read: rank == 0,
+                };
+                files.push((entry, path));
+            }
+        }
+        Ok(files)
+    }
+}
+
+impl ServedRun {
+    /// How to open it.
+    pub(super) fn asked(&self) -> AskedTrace {
+        let words = self.run.iter().map(|run| format!("--run={run}").into()).collect();
+        AskedTrace { path: self.path.clone(), run: self.run.clone(), words, listed: self.listed }
+    }
+}
+
+fn runs_of(number: usize, place: &Path, progress: &Progress) -> Result<Vec<ServedRun>, ImportError> {
+    let is_remote = importers::is_remote(place);
+    let served = |listed: ListedRun, run: Option<String>| {
+        let modified = listed.modified;
+        ServedRun {
+            entry: RunEntry {
+                id: id_of(number, &listed.name),
+                name: listed.name,
+                place: shown(place),
+                hosts: listed.hosts,
+                bytes: listed.bytes,
+                modified_s: modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).map(|since| since.as_secs()),
+                joined_runs: listed.joined,
+                empty_files: listed.empty_files,
+                is_remote,
+            },
+            path: place.to_owned(),
+            run,
+            listed: is_remote.then_some((listed.bytes, modified)),
+        }
+    };
+    match importers::list_runs(place, progress) {
+        Ok(runs) => {
+            Ok(runs.into_iter().map(|run| (run.name.clone(), run)).map(|(name, run)| served(run, Some(name))).collect())
+        }
+        Err(ImportError::NothingFound { what }) => {
+            // A file, a run copied elsewhere, or the output of a simulator.
+            let located = match importers::locate(place, &ImportOptions::default(), progress) {
+                Ok(located) => located,
+                // Still empty: runs may come.
+                Err(ImportError::NothingFound { .. }) if place.is_dir() => {
+                    return Err(ImportError::NothingFound { what });
+                }
+                Err(error) => return Err(error),
+            };
+            let hosts = located.hosts.iter().filter_map(|host| host.host.clone()).collect();
+            let files: Vec<PathBuf> =
+                located.hosts.into_iter().filter_map(|host| host.files.into_iter().next()).collect();
+            let about: Vec<_> = files.iter().map(|path| std::fs::metadata(path).ok()).collect();
+            let bytes = about.iter().map(|about| about.as_ref().map(std::fs::Metadata::len)).sum();
+            let modified = about.iter().flatten().filter_map(|about| about.modified().ok()).max();
+            let name =
+                name_of(&importers::shown_path(&place.canonicalize().unwrap_or_else(|_remote| place.to_owned())));
+            let (joined, empty_files, files) = (Vec::new(), Vec::new(), Vec::new());
+            let listed = ListedRun { name, joined, hosts, bytes, empty_files, modified, files };
+            Ok(vec![served(listed, None)])
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A stable id: the same for the same place and name.
+fn id_of(number: usize, name: &str) -> String {
+    /// Bytes of the hash: a chance of 1 in 10^10 that two of 10,000 runs share one.
+    const BYTES: usize = 8;
+    let hash = Sha256::digest(format!("{number}\0{name}"));
+    hash.iter().take(BYTES).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn shown(place: &Path) -> String {
+    importers::shown_path(place).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn listed(place: &Path) -> (RunList, Arc<Listing>) {
+        let list = RunList::new(vec![place.to_owned()]).unwrap();
+        let listing = list.list(&Progress::new());
+        (list, listing)
+    }
+
+    #[test]
+    fn ids_are_stable_and_different() {
+        assert_eq!(id_of(0, "a"), id_of(0, "a"));
+        let ids = [id_of(0, "a"), id_of(0, "b"), id_of(1, "a"), id_of(10, "a")];
+        assert!(ids.iter().enumerate().all(|(at, id)| id.len() == 16 && !ids[..at].contains(id)), "{ids:?}");
+    }
+
+    #[test]
+    fn runs_files_and_empty_places_are_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (_, empty) = listed(dir.path());
+        assert!(empty.runs.is_empty() && empty.errors.len() == 1, "{empty:?}");
+        let run = dir.path().join("plugins/profile/one");
+        fs::create_dir_all(&run).unwrap();
+        fs::write(run.join("h.xplane.pb"), "abc").unwrap();
+        fs::write(run.join("h.trace.json.gz"), "abcd").unwrap();
+        let (list, found) = listed(dir.path());
+        let [one] = &found.runs[..] else { panic!("{found:?}") };
+        assert_eq!((&one.entry.name[..], one.entry.bytes), ("one", Some(3)));
+        let files = list.files(one, &Progress::new()).unwrap();
+        let files: Vec<_> = files.iter().map(|(file, _)| (file.n, &file.name[..], file.is_read)).collect();
+        assert_eq!(files, [(0, "h.xplane.pb", true), (1, "h.trace.json.gz", false)]);
+        let (_, file) = listed(&run.join("h.xplane.pb"));
+        assert_eq!((file.runs.len(), &file.runs[0].entry.name[..]), (1, "h.xplane.pb"));
+        assert!(list.run("no-such", &Progress::new()).is_err());
+        assert!(list.run(&one.entry.id, &Progress::new()).is_ok());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_that_leads_outside_is_refused() {
+        let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::write(outside.path().join("secret"), "secret").unwrap();
+        let run = dir.path().join("plugins/profile/one");
+        fs::create_dir_all(&run).unwrap();
+        std::os::unix::fs::symlink(outside.path().join("secret"), run.join("h.xplane.pb")).unwrap();
+        let (list, found) = listed(dir.path());
+        assert!(list.files(&found.runs[0], &Progress::new()).is_err());
+    }
+}

@@ -1,0 +1,192 @@
+//! What all requests share.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use analysis::Scope;
+use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+use trace_model::Source;
+
+use super::error::ApiError;
+use super::runs::{FileEntry, Listing, RunList, ServedRun};
+use super::work::{Cancel, Work};
+use cli::embedded;
+use cli::traces::OpenTraces;
+use session::{RequestSession, Session};
+
+/// How long it may take to list runs, to read one, and to analyze it.
+const LIST: Duration = Duration::from_mins(1);
+const READ: Duration = Duration::from_mins(15);
+const ANALYZE: Duration = Duration::from_mins(10);
+
+/// Memory of the models that are kept.
+const MOST_BYTES: usize = 4 << 30;
+/// Megabytes of models that are being sent to clients.
+const MOST_SENT: usize = 2 << 10;
+/// How long one waits for others to be sent.
+const SENDING: Duration = Duration::from_secs(30);
+
+/// Which part of a trace.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AskedPart {
+    /// `A..B`
+    pub(super) steps: Option<String>,
+    /// `FROM..TO`
+    pub(super) range: Option<String>,
+}
+
+/// The runs, the traces that are open, and the work that is done.
+#[derive(Debug)]
+pub(super) struct ServeState {
+    pub(super) runs: RunList,
+    pub(super) traces: Arc<OpenTraces>,
+    /// Imports, analyses, queries.
+    heavy: Work,
+    /// Queries: one that does not end at once must not keep reports waiting.
+    #[cfg(feature = "query")]
+    queries: Work,
+    /// Megabytes of models that are being sent, of those who read slowly, too.
+    sending: Arc<Semaphore>,
+    /// Listing, which must not wait behind an import.
+    light: Work,
+    /// Runs that are being read: those who want the same one wait without a thread.
+    reading: Mutex<BTreeMap<String, Arc<AsyncMutex<()>>>>,
+}
+
+/// The state of all routes.
+pub(super) type Shared = Arc<ServeState>;
+
+impl ServeState {
+    /// Nothing is open yet.
+    pub(super) fn new(runs: RunList, keep: usize) -> Self {
+        Self {
+            runs,
+            traces: Arc::new(OpenTraces::new(keep, MOST_BYTES)),
+            heavy: Work::new(2),
+            #[cfg(feature = "query")]
+            queries: Work::new(2),
+            sending: Arc::new(Semaphore::new(MOST_SENT)),
+            light: Work::new(8),
+            reading: Mutex::default(),
+        }
+    }
+
+    /// The runs.
+    pub(super) async fn list(self: &Arc<Self>) -> Result<Arc<Listing>, ApiError> {
+        self.light(|state, cancel| Ok(state.runs.list(&cancel.progress))).await
+    }
+
+    /// Quick work with files.
+    pub(super) async fn light<T: Send + 'static>(
+        self: &Arc<Self>,
+        job: impl FnOnce(&Self, &Cancel) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let state = Arc::clone(self);
+        self.light.run(LIST, move |cancel| job(&state, cancel)).await
+    }
+
+    /// The run with this id.
+    pub(super) async fn run(self: &Arc<Self>, id: String) -> Result<ServedRun, ApiError> {
+        self.light(move |state, cancel| state.runs.run(&id, &cancel.progress)).await
+    }
+
+    /// The trace of a run, read if it is not open.
+    pub(super) async fn session(self: &Arc<Self>, id: String) -> Result<RequestSession, ApiError> {
+        let run = self.run(id).await?;
+        let one = {
+            let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            reading.retain(|_, one| Arc::strong_count(one) > 1);
+            Arc::clone(reading.entry(run.entry.id.clone()).or_default())
+        };
+        let _only = one.lock().await;
+        let state = Arc::clone(self);
+        let read = move |cancel: &Cancel| Ok(state.traces.get(&state.runs.roots, &run.asked(), &cancel.progress)?);
+        self.heavy.run(READ, read).await
+    }
+
+    /// The files of a run, each with its path. Those of a bucket are copied to this machine first, by reading the run.
+    pub(super) async fn files(self: &Arc<Self>, run: ServedRun) -> Result<Vec<(FileEntry, PathBuf)>, ApiError> {
+        if !run.entry.is_remote {
+            return self.light(move |state, cancel| state.runs.files(&run, &cancel.progress)).await;
+        }
+        let session = self.session(run.entry.id).await?;
+        let copies = session.model().sources().iter().filter_map(|source| Some((source, source.copy.clone()?)));
+        let entry = |(n, (source, copy)): (usize, (&Source, PathBuf))| {
+            let (name, host) = (source.name.clone(), source.host.clone());
+            (FileEntry { n, name, host, bytes: Some(source.packed_bytes), is_read: true }, copy)
+        };
+        Ok(copies.enumerate().map(entry).collect())
+    }
+
+    /// An answer about a part of a run.
+    pub(super) async fn about<T: Send + 'static>(
+        self: &Arc<Self>,
+        id: String,
+        part: AskedPart,
+        job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        self.about_in(&self.heavy, ANALYZE, id, part, job).await
+    }
+
+    /// An answer about a part of a run that takes this long at most, and no place of reports.
+    #[cfg(feature = "query")]
+    pub(super) async fn queried<T: Send + 'static>(
+        self: &Arc<Self>,
+        limit: Duration,
+        id: String,
+        part: AskedPart,
+        job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        self.about_in(&self.queries, limit, id, part, job).await
+    }
+
+    async fn about_in<T: Send + 'static>(
+        self: &Arc<Self>,
+        place: &Work,
+        limit: Duration,
+        id: String,
+        part: AskedPart,
+        job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let session = self.session(id).await?;
+        let shared = Session::clone(&session);
+        let work = move |cancel: &Cancel| {
+            let scope = part.scope(&shared)?;
+            job(&shared, scope, cancel)
+        };
+        // If the client goes away, this ends here and drops `session`.
+        let answer = place.run(limit, work).await;
+        drop(session);
+        answer
+    }
+
+    /// Room for a model of so many bytes, as long as it is being sent.
+    pub(super) async fn room(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ApiError> {
+        let megabytes = (bytes >> 20).clamp(1, MOST_SENT) as u32;
+        let room = timeout(SENDING, Arc::clone(&self.sending).acquire_many_owned(megabytes)).await;
+        room.ok().and_then(Result::ok).ok_or_else(ApiError::busy)
+    }
+
+    /// Work on what is open.
+    pub(super) async fn heavy<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Cancel) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        self.heavy.run(ANALYZE, job).await
+    }
+}
+
+impl AskedPart {
+    /// The part of a trace; an error if the trace does not have it.
+    pub(super) fn scope(&self, session: &Session) -> Result<Scope, ApiError> {
+        if self.steps.is_some() && self.range.is_some() {
+            return Err(ApiError::wrong("steps and range: write one of them"));
+        }
+        let word = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("--{name}={value}").into());
+        let words: Vec<_> = [word("steps", &self.steps), word("range", &self.range)].into_iter().flatten().collect();
+        Ok(embedded::scope(session, &words)?)
+    }
+}

@@ -1,0 +1,226 @@
+//! A list of events.
+
+use std::str::FromStr;
+
+use analysis::{Cell, CellKind, Column, Provenance, Table, Tabular};
+use serde::Serialize;
+
+use super::EventPage;
+use super::filter::{EventFilter, EventTables};
+use crate::tables::{ColumnKind, DataColumn, Value};
+
+/// By what a list is ordered; ties are in order of the tracks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventOrder {
+    /// The earliest first.
+    Start,
+    /// The longest first.
+    Duration,
+    /// The one with the most self time first.
+    SelfTime,
+    /// By name.
+    Name,
+}
+
+/// A column of the list: a column of the table of slices, with its heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedColumn {
+    /// Its name, as in the table of slices.
+    pub id: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+}
+
+impl ListedColumn {
+    /// All that can be listed.
+    pub const ALL: [Self; 19] = [
+        Self::new("start_ps", "Start"),
+        Self::new("dur_ps", "Duration"),
+        Self::new("self_ps", "Self"),
+        Self::new("name", "Name"),
+        Self::new("category", "Category"),
+        Self::new("step", "Step"),
+        Self::new("device", "Device"),
+        Self::new("track", "Track"),
+        Self::new("host", "Host"),
+        Self::new("program", "Program"),
+        Self::new("track_kind", "Kind"),
+        Self::new("depth", "Depth"),
+        Self::new("slice_id", "Slice"),
+        Self::new("parent_id", "Parent"),
+        Self::new("device_start_ps", "Device start"),
+        Self::new("timeline_dur_ps", "On the timeline"),
+        Self::new("flops", "FLOPs"),
+        Self::new("bytes_accessed", "Bytes"),
+        Self::new("args", "Arguments"),
+    ];
+    /// How many of them are listed unless others are named.
+    const USUAL: usize = 8;
+
+    const fn new(id: &'static str, title: &'static str) -> Self {
+        Self { id, title }
+    }
+
+    /// What is listed unless others are named.
+    pub fn usual() -> Vec<Self> {
+        Self::ALL[..Self::USUAL].to_vec()
+    }
+
+    /// The column with this name, with or without the unit at its end.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|column| column.id == name || column.id.strip_suffix("_ps") == Some(name))
+    }
+}
+
+/// A part of the events that match.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct EventList {
+    /// How many events match.
+    pub total: usize,
+    /// How many of them were left out before the first row.
+    pub offset: usize,
+    /// Whether events are missing after the last row.
+    pub truncated: bool,
+    /// Where the next part begins.
+    pub next_offset: Option<usize>,
+    /// The events.
+    pub events: Table,
+}
+
+impl Tabular for EventList {
+    fn tables(&self) -> Vec<Table> {
+        vec![self.events.clone()]
+    }
+}
+
+/// The events that match, in order. `goes_on` is asked from time to time; if it answers false, the list ends early and
+/// must not be used.
+pub fn list(
+    tables: &EventTables,
+    filter: &EventFilter,
+    columns: &[ListedColumn],
+    order: (EventOrder, bool),
+    page: EventPage,
+    goes_on: &dyn Fn() -> bool,
+) -> EventList {
+    let mut first = FirstRows { reach: page.reach(), rows: Vec::new() };
+    let mut total = 0_usize;
+    let key = sort_key(tables, order);
+    tables.each(filter, |row| {
+        total += 1;
+        first.add((key(row), row as u32));
+        !total.is_multiple_of(1 << 16) || goes_on()
+    });
+    let rows: Vec<usize> = first.sorted().into_iter().skip(page.offset).map(|(_, row)| row as usize).collect();
+    let found: Vec<(ListedColumn, &DataColumn)> =
+        columns.iter().filter_map(|column| Some((*column, tables.slices.column(column.id)?))).collect();
+    let cells = |&row: &usize| found.iter().map(|(_, column)| cell(column, row)).collect();
+    let next_offset = page.next(rows.len(), total);
+    let mut events = Table {
+        id: "events",
+        title: matching(total),
+        columns: found.iter().map(|(listed, column)| heading(listed.id, listed.title, column)).collect(),
+        rows: rows.iter().map(cells).collect(),
+        notes: vec!["start and duration are those of the timeline, self time is by the most precise clock".to_owned()],
+    };
+    events.notes.extend(tables.unmatched(filter).filter(|_| total == 0));
+    EventList { total, offset: page.offset, truncated: next_offset.is_some(), next_offset, events }
+}
+
+/// How many events match, as a sentence.
+pub(super) fn matching(count: usize) -> String {
+    match count {
+        1 => "1 event matches".to_owned(),
+        _ => format!("{} events match", analysis::number::count(count as f64)),
+    }
+}
+
+/// What rows are sorted by, ascending.
+fn sort_key(tables: &EventTables, (order, is_reversed): (EventOrder, bool)) -> impl Fn(usize) -> i64 {
+    let name = match order {
+        EventOrder::Start => "start_ps",
+        EventOrder::Duration => "dur_ps",
+        EventOrder::SelfTime => "self_ps",
+        EventOrder::Name => "name",
+    };
+    let column = tables.slices.column(name);
+    let is_downwards = matches!(order, EventOrder::Duration | EventOrder::SelfTime) != is_reversed;
+    move |row| {
+        let key = column.map_or(0, |column| match column.value(row) {
+            Value::Int(number) => number,
+            _ => column.code(row).and_then(|code| column.choices()?.rank(code)).map_or(-1, i64::from),
+        });
+        if is_downwards { key.saturating_neg() } else { key }
+    }
+}
+
+/// The heading of a column of slices.
+pub(super) fn heading(id: &'static str, title: &'static str, column: &DataColumn) -> Column {
+    let kind = match column.kind() {
+        ColumnKind::Int => CellKind::Int,
+        ColumnKind::Float => CellKind::Float,
+        ColumnKind::Text | ColumnKind::Choice => CellKind::Text,
+    };
+    Column { id, title, unit: column.unit, provenance: column.provenance.unwrap_or(Provenance::Profile), kind }
+}
+
+pub(super) fn cell(column: &DataColumn, row: usize) -> Cell {
+    match column.value(row) {
+        Value::Missing => Cell::Missing,
+        Value::Int(number) => Cell::Int(number),
+        Value::Float(number) => Cell::Float(number),
+        Value::Text(text) => Cell::text(text),
+    }
+}
+
+/// The first of many rows in order, without keeping the others.
+struct FirstRows {
+    /// How many are wanted; all if `None`.
+    reach: Option<usize>,
+    rows: Vec<(i64, u32)>,
+}
+
+impl FirstRows {
+    fn add(&mut self, row: (i64, u32)) {
+        /// Rows to collect at least before the last ones are dropped.
+        const SLACK: usize = 4096;
+        self.rows.push(row);
+        if let Some(reach) = self.reach
+            && self.rows.len() > reach.saturating_mul(2).saturating_add(SLACK)
+        {
+            self.rows.select_nth_unstable(reach);
+            self.rows.truncate(reach);
+        }
+    }
+
+    fn sorted(mut self) -> Vec<(i64, u32)> {
+        self.rows.sort_unstable();
+        self.rows.truncate(self.reach.unwrap_or(usize::MAX));
+        self.rows
+    }
+}
+
+impl FromStr for ListedColumn {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = || Self::ALL.map(|column| column.id).join(", ");
+        Self::named(text).ok_or_else(|| format!("write one of {}", known()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_rows_are_those_of_a_full_sort() {
+        let rows = (0..20_000_u32).map(|row| (i64::from(row.wrapping_mul(2_654_435_761) % 977), row));
+        let mut expected: Vec<_> = rows.clone().collect();
+        expected.sort_unstable();
+        for reach in [Some(1), Some(37), Some(5000), Some(30_000), None] {
+            let mut first = FirstRows { reach, rows: Vec::new() };
+            rows.clone().for_each(|row| first.add(row));
+            assert_eq!(first.sorted(), expected[..reach.unwrap_or(20_000).min(20_000)], "{reach:?}");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Times of events, in groups.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::str::FromStr;
+
+use analysis::math::quantile::of_sorted;
+use analysis::math::stats::Stats;
+use analysis::{Cell, CellKind, Column, Provenance, Table, Tabular, Unit};
+use serde::Serialize;
+
+use super::EventPage;
+use super::filter::{EventFilter, EventTables};
+use super::list::{heading, matching};
+use crate::tables::{DataColumn, Value};
+
+/// By what events are grouped: a column of the table of slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GroupKey {
+    /// Its name, as in the table of slices.
+    pub id: &'static str,
+    /// What it is called in a question.
+    pub word: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+}
+
+impl GroupKey {
+    /// Most keys at once.
+    pub const MOST: usize = 4;
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::new("name", "name", "Name"),
+        Self::new("category", "category", "Category"),
+        Self::new("track", "track", "Track"),
+        Self::new("track_kind", "kind", "Kind"),
+        Self::new("device", "device", "Device"),
+        Self::new("host", "host", "Host"),
+        Self::new("step", "step", "Step"),
+        Self::new("program", "program", "Program"),
+        Self::new("depth", "depth", "Depth"),
+    ];
+
+    const fn new(id: &'static str, word: &'static str, title: &'static str) -> Self {
+        Self { id, word, title }
+    }
+
+    /// The key with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|key| key.word == name || key.id == name)
+    }
+}
+
+/// By what groups are ordered, the greatest first; ties by the names of the groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TotalOrder {
+    /// By total time.
+    Total,
+    /// By self time.
+    SelfTime,
+    /// By number of events.
+    Count,
+    /// By mean length.
+    Mean,
+    /// By the longest event.
+    Max,
+    /// By the names of the groups, ascending.
+    Name,
+}
+
+/// Times of the events that match, in groups.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct EventTotals {
+    /// How many events match.
+    pub events: usize,
+    /// How many groups they make.
+    pub total: usize,
+    /// How many of the groups were left out before the first row.
+    pub offset: usize,
+    /// Whether groups are missing after the last row.
+    pub truncated: bool,
+    /// Where the next part begins.
+    pub next_offset: Option<usize>,
+    /// A row for each group.
+    pub groups: Table,
+}
+
+impl Tabular for EventTotals {
+    fn tables(&self) -> Vec<Table> {
+        vec![self.groups.clone()]
+    }
+}
+
+/// The values of a group's keys: codes of texts, or numbers; [`MISSING`] for none.
+type Keys = [i64; GroupKey::MOST];
+const MISSING: i64 = i64::MIN;
+
+/// Sums are wider than the times of which they are made: events on many threads add up to more than an `i64` holds.
+#[derive(Default)]
+struct GroupTimes {
+    self_sum: i128,
+    durations: Vec<i64>,
+}
+
+/// A group, with what its row shows.
+struct EventGroup {
+    names: Vec<Cell>,
+    self_sum: i128,
+    total_sum: i128,
+    min_ps: i64,
+    max_ps: i64,
+    stats: Stats,
+    p50: Option<f64>,
+    p90: Option<f64>,
+    p95: Option<f64>,
+    p99: Option<f64>,
+}
+
+/// The times of the events that match, in groups. `goes_on` is asked from time to time; if it answers false, the answer
+/// is not complete and must not be used.
+pub fn totals(
+    tables: &EventTables,
+    filter: &EventFilter,
+    by: &[GroupKey],
+    order: TotalOrder,
+    page: EventPage,
+    goes_on: &dyn Fn() -> bool,
+) -> EventTotals {
+    let columns: Vec<(GroupKey, &DataColumn)> =
+        by.iter().take(GroupKey::MOST).filter_map(|key| Some((*key, tables.slices.column(key.id)?))).collect();
+    let (dur, own) = (tables.slices.column("dur_ps"), tables.slices.column("self_ps"));
+    let int = |column: Option<&DataColumn>, row| match column.map(|column| column.value(row)) {
+        Some(Value::Int(number)) => number,
+        _ => 0,
+    };
+    let mut times: HashMap<Keys, GroupTimes> = HashMap::new();
+    let mut events = 0_usize;
+    tables.each(filter, |row| {
+        let mut keys = [MISSING; GroupKey::MOST];
+        for (key, (_, column)) in keys.iter_mut().zip(&columns) {
+            *key = key_of(column, row);
+        }
+        let group = times.entry(keys).or_default();
+        group.self_sum += i128::from(int(own, row));
+        group.durations.push(int(dur, row));
+        events += 1;
+        !events.is_multiple_of(1 << 16) || goes_on()
+    });
+    let self_of_all: i128 = times.values().map(|group| group.self_sum).sum();
+    let mut groups: Vec<EventGroup> =
+        times.into_iter().filter_map(|(keys, times)| group(&columns, keys, &times)).collect();
+    groups.sort_by(|a, b| in_order(order, a, b));
+    let total = groups.len();
+    let is_beyond = groups.iter().any(|group| exact(group.total_sum).is_none() || exact(group.self_sum).is_none());
+    let limit = if page.limit == 0 { usize::MAX } else { page.limit };
+    let rows: Vec<Vec<Cell>> =
+        groups.into_iter().skip(page.offset).take(limit).map(|group| row(group, self_of_all)).collect();
+    let next_offset = page.next(rows.len(), total);
+    let mut notes = vec![
+        "durations are those of the timeline and count nested events again; self time counts no time twice, and is \
+         by the most precise clock"
+            .to_owned(),
+        "the share is of the self time of all events that match; p90 needs 10 events, p95 20, p99 100".to_owned(),
+    ];
+    notes.extend(tables.unmatched(filter).filter(|_| events == 0));
+    if is_beyond {
+        notes.push("a sum above 2^63 ps (106 days) is missing".to_owned());
+    }
+    let count = |number: usize| analysis::number::count(number as f64);
+    let keys = columns.iter().map(|(key, column)| heading(key.id, key.title, column));
+    let groups = Table {
+        id: "event_totals",
+        title: format!("{}, in {} groups", matching(events), count(total)),
+        columns: keys.chain(FIGURES.map(figure)).collect(),
+        notes,
+        rows,
+    };
+    EventTotals { events, total, offset: page.offset, truncated: next_offset.is_some(), next_offset, groups }
+}
+
+fn key_of(column: &DataColumn, row: usize) -> i64 {
+    match column.code(row) {
+        Some(code) => i64::from(code),
+        None => match column.value(row) {
+            Value::Int(number) => number,
+            _ => MISSING,
+        },
+    }
+}
+
+fn group(columns: &[(GroupKey, &DataColumn)], keys: Keys, times: &GroupTimes) -> Option<EventGroup> {
+    let name = |((_, column), key): (&(GroupKey, &DataColumn), i64)| match column.choices() {
+        _ if key == MISSING => Cell::Missing,
+        Some(choices) => u32::try_from(key).ok().and_then(|code| choices.text(code)).map_or(Cell::Missing, Cell::text),
+        None => Cell::Int(key),
+    };
+    let names = columns.iter().zip(keys).map(name).collect();
+    let (min_ps, max_ps) = (*times.durations.iter().min()?, *times.durations.iter().max()?);
+    let mut sorted: Vec<f64> = times.durations.iter().map(|&duration| duration as f64).collect();
+    sorted.sort_by(f64::total_cmp);
+    let at_least = |count: usize, at: f64| of_sorted(&sorted, at).filter(|_| sorted.len() >= count);
+    Some(EventGroup {
+        names,
+        self_sum: times.self_sum,
+        total_sum: times.durations.iter().map(|&duration| i128::from(duration)).sum(),
+        min_ps,
+        max_ps,
+        stats: Stats::of(&sorted)?,
+        p50: at_least(1, 0.5),
+        p90: at_least(10, 0.9),
+        p95: at_least(20, 0.95),
+        p99: at_least(100, 0.99),
+    })
+}
+
+/// A sum as a cell holds it; `None` if it does not.
+fn exact(sum_ps: i128) -> Option<i64> {
+    i64::try_from(sum_ps).ok()
+}
+
+fn in_order(order: TotalOrder, a: &EventGroup, b: &EventGroup) -> Ordering {
+    let first = match order {
+        TotalOrder::Total => b.total_sum.cmp(&a.total_sum),
+        TotalOrder::SelfTime => b.self_sum.cmp(&a.self_sum),
+        TotalOrder::Count => b.stats.count.cmp(&a.stats.count),
+        TotalOrder::Mean => b.stats.mean.total_cmp(&a.stats.mean),
+        TotalOrder::Max => b.max_ps.cmp(&a.max_ps),
+        TotalOrder::Name => Ordering::Equal,
+    };
+    first.then_with(|| by_names(&a.names, &b.names))
+}
+
+fn by_names(a: &[Cell], b: &[Cell]) -> Ordering {
+    let one = |(a, b): (&Cell, &Cell)| match (a, b) {
+        (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
+        (Cell::Int(a), Cell::Int(b)) => a.cmp(b),
+        (Cell::Missing, Cell::Missing) => Ordering::Equal,
+        (Cell::Missing, _) => Ordering::Greater,
+        _ => Ordering::Less,
+    };
+    a.iter().zip(b).map(one).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
+
+/// The figures of a group: id, heading, unit, provenance.
+const FIGURES: [(&str, &str, Unit, Provenance); 12] = [
+    ("count", "Events", Unit::Count, Provenance::Measured),
+    ("total_ps", "Total", Unit::Picoseconds, Provenance::Measured),
+    ("self_ps", "Self", Unit::Picoseconds, Provenance::Measured),
+    ("self_of_matching_percent", "Share", Unit::Percent, Provenance::Measured),
+    ("mean_ps", "Mean", Unit::Picoseconds, Provenance::Measured),
+    ("min_ps", "Min", Unit::Picoseconds, Provenance::Measured),
+    ("p50_ps", "p50", Unit::Picoseconds, Provenance::Measured),
+    ("p90_ps", "p90", Unit::Picoseconds, Provenance::Measured),
+    ("p95_ps", "p95", Unit::Picoseconds, Provenance::Measured),
+    ("p99_ps", "p99", Unit::Picoseconds, Provenance::Measured),
+    ("max_ps", "Max", Unit::Picoseconds, Provenance::Measured),
+    ("stddev_ps", "Std. dev.", Unit::Picoseconds, Provenance::Measured),
+];
+
+fn figure((id, title, unit, provenance): (&'static str, &'static str, Unit, Provenance)) -> Column {
+    let kind = if matches!(id, "count" | "total_ps" | "self_ps" | "min_ps" | "max_ps") {
+        CellKind::Int
+    } else {
+        CellKind::Float
+    };
+    Column { id, title, unit, provenance, kind }
+}
+
+fn row(group: EventGroup, self_of_all: i128) -> Vec<Cell> {
+    let share: Option<f64> = (self_of_all > 0).then(|| 100.0 * group.self_sum as f64 / self_of_all as f64);
+    let figures = [
+        Cell::count(group.stats.count as u64),
+        exact(group.total_sum).into(),
+        exact(group.self_sum).into(),
+        maybe(share),
+        Cell::Float(group.stats.mean),
+        Cell::Int(group.min_ps),
+        maybe(group.p50),
+        maybe(group.p90),
+        maybe(group.p95),
+        maybe(group.p99),
+        Cell::Int(group.max_ps),
+        maybe(group.stats.stddev),
+    ];
+    group.names.into_iter().chain(figures).collect()
+}
+
+fn maybe(number: Option<f64>) -> Cell {
+    number.map_or(Cell::Missing, Cell::Float)
+}
+
+impl FromStr for GroupKey {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = || Self::ALL.map(|key| key.word).join(", ");
+        Self::named(text).ok_or_else(|| format!("write one of {}", known()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::Options;
+    use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+
+    use super::*;
+    use crate::Session;
+
+    /// An event of six days on each of some threads: no capture is longer.
+    fn totals_of(threads: i64) -> EventTotals {
+        const DAYS: i64 = 6 * 86_400 * trace_model::time::PS_PER_S;
+        let mut builder = TraceBuilder::new();
+        let host = builder.group(None, GroupKind::HostProcess, "host");
+        let label = builder.label("long", None);
+        for thread in 0..threads {
+            let track = builder.track(host, TrackKind::HostThread, thread, "thread");
+            let range = TimeRange::at(Timestamp::from_ps(0), Picos::from_ps(DAYS));
+            builder.add_slice(track, SliceSpec::new(range, label));
+        }
+        let session = Session::from_model(builder.finish(), Options::default());
+        let page = EventPage { offset: 0, limit: 0 };
+        let by = [GroupKey::named("name").unwrap()];
+        totals(&EventTables::new(&session), &EventFilter::default(), &by, TotalOrder::Total, page, &|| true)
+    }
+
+    #[test]
+    fn sums_beyond_the_range_are_missing_and_not_wrong() {
+        let cell = |totals: &EventTotals, id: &str| {
+            let at = totals.groups.columns.iter().position(|column| column.id == id).unwrap();
+            totals.groups.rows[0][at].clone()
+        };
+        let one = totals_of(1);
+        assert_eq!(cell(&one, "total_ps"), cell(&one, "max_ps"));
+        assert!(one.groups.notes.iter().all(|note| !note.contains("106 days")));
+        let many = totals_of(18);
+        assert_eq!((cell(&many, "total_ps"), cell(&many, "self_ps")), (Cell::Missing, Cell::Missing));
+        assert_eq!((cell(&many, "count"), cell(&many, "max_ps")), (Cell::Int(18), cell(&one, "max_ps")));
+        assert_eq!(cell(&many, "self_of_matching_percent"), Cell::Float(100.0));
+        assert!(many.groups.notes.iter().any(|note| note.contains("106 days")), "{:?}", many.groups.notes);
+    }
+}

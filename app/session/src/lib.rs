@@ -1,0 +1,20 @@
+//! An open trace and what is read from it: its reports, its tables, its events, and the files that are written of them.
+//! All front ends work on it; nothing here knows how anything is shown.
+
+#![allow(clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+
+pub mod anonymize;
+pub mod convert;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod date;
+pub mod events;
+pub mod files;
+pub mod fingerprint;
+pub mod number;
+mod open;
+pub mod stdin;
+pub mod tables;
+pub mod user_files;
+pub mod xml;
+
+pub use open::{RequestSession, Session, devices_in_words, losses_in_words};

@@ -1,0 +1,96 @@
+//! The tables of a session.
+
+use std::sync::Arc;
+
+use analysis::Scope;
+
+use super::data::DataTable;
+use super::tracks::TrackNames;
+use super::{instructions, reports, slices, timeline, tracks};
+use crate::Session;
+
+/// The tables of a session: those of the timeline at once, those of reports on demand, because they are computed.
+#[derive(Clone)]
+pub struct Catalog {
+    session: Session,
+    scope: Scope,
+    timeline: Vec<Arc<DataTable>>,
+}
+
+impl Catalog {
+    /// The tables of `session`. The scope, and which devices were chosen, hold for reports and slices; the other tables
+    /// of the timeline are always whole.
+    pub fn new(session: &Session, scope: Scope) -> Self {
+        Self::with(session, scope, slices::in_scope)
+    }
+
+    /// The tables of `session`, with the slices of all devices, whatever was chosen.
+    pub fn whole(session: &Session) -> Self {
+        Self::with(session, Scope::WholeTrace, |_, _, slices| slices)
+    }
+
+    fn with(
+        session: &Session,
+        scope: Scope,
+        part: impl FnOnce(&Session, Scope, Arc<DataTable>) -> Arc<DataTable>,
+    ) -> Self {
+        let (model, names) = (session.model(), Arc::new(TrackNames::new(session.model())));
+        let timeline = vec![
+            part(session, scope, Arc::new(slices::table(session, &names))),
+            Arc::new(tracks::table(&names)),
+            Arc::new(timeline::counters(&names)),
+            Arc::new(timeline::flows(model)),
+            Arc::new(instructions::table(session)),
+            Arc::new(timeline::sources(model)),
+        ];
+        Self { session: session.clone(), scope, timeline }
+    }
+
+    /// Slices, tracks, counters, flows, instructions and files.
+    pub fn timeline(&self) -> &[Arc<DataTable>] {
+        &self.timeline
+    }
+
+    /// The tables of all reports that the trace has; computes the reports.
+    pub fn reports(&self) -> Vec<Arc<DataTable>> {
+        reports::tables(&self.session, self.scope).into_iter().map(Arc::new).collect()
+    }
+
+    /// One table by its name; computes the report that has it, others only if the name does not tell which.
+    pub fn table(&self, name: &str) -> Option<Arc<DataTable>> {
+        let of_timeline = self.timeline.iter().find(|table| table.name == name).cloned();
+        of_timeline.or_else(|| reports::table(&self.session, self.scope, name).map(Arc::new))
+    }
+
+    /// All of both.
+    pub fn all(&self) -> Vec<Arc<DataTable>> {
+        self.timeline.iter().cloned().chain(self.reports()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::samples;
+    use super::*;
+
+    #[test]
+    fn table_and_column_names_are_unique() {
+        for (file, session) in samples::sessions() {
+            let tables = Catalog::new(&session, Scope::WholeTrace).all();
+            let names: BTreeSet<&str> = tables.iter().map(|table| &*table.name).collect();
+            assert_eq!(names.len(), tables.len(), "{file}: {names:?}");
+            let catalog = Catalog::new(&session, Scope::WholeTrace);
+            for table in &tables {
+                let found = catalog.table(&table.name).expect("every table is found by its name");
+                assert_eq!((&found.name, &found.about, found.len), (&table.name, &table.about, table.len), "{file}");
+            }
+            assert!(catalog.table("no-such-table").is_none());
+            for table in &tables {
+                let columns: BTreeSet<&str> = table.columns.iter().map(|column| &*column.name).collect();
+                assert_eq!(columns.len(), table.columns.len(), "{}: {columns:?}", table.name);
+            }
+        }
+    }
+}

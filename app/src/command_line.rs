@@ -1,0 +1,164 @@
+//! The definition of the command line: the program and its commands.
+
+use clap::{Parser, Subcommand};
+
+use crate::open::OpenArgs;
+use cli::commands::analyze::AnalyzeArgs;
+use cli::commands::anonymize::AnonymizeArgs;
+use cli::commands::cache::CacheArgs;
+#[cfg(feature = "capture")]
+use cli::commands::capture::CaptureArgs;
+use cli::commands::chips::ChipsArgs;
+use cli::commands::compare::CompareArgs;
+use cli::commands::completions::CompletionsArgs;
+use cli::commands::config::ConfigArgs;
+use cli::commands::doctor::DoctorArgs;
+use cli::commands::events::EventsArgs;
+use cli::commands::explain::ExplainArgs;
+#[cfg(feature = "export")]
+use cli::commands::export::ExportArgs;
+use cli::commands::formats::FormatsArgs;
+use cli::commands::history::HistoryArgs;
+use cli::commands::hlo::HloArgs;
+use cli::commands::init::InitArgs;
+use cli::commands::kernels::KernelsArgs;
+use cli::commands::man::ManArgs;
+use cli::commands::metrics::MetricsArgs;
+use cli::commands::pack::PackArgs;
+#[cfg(feature = "query")]
+use cli::commands::query::QueryArgs;
+use cli::commands::render::RenderArgs;
+use cli::commands::runs::RunsArgs;
+use cli::commands::schema::SchemaArgs;
+use cli::commands::skill::SkillArgs;
+use cli::commands::summarize::SummarizeArgs;
+#[cfg(feature = "capture")]
+use cli::commands::top::TopArgs;
+use cli::commands::watch::WatchArgs;
+use cli::commands::whatif::WhatifArgs;
+use cli::common::args::MessageArgs;
+use cli::common::help;
+#[cfg(feature = "mcp")]
+use mcp::McpArgs;
+#[cfg(feature = "serve")]
+use serve::ServeArgs;
+
+/// Profiler-trace analyzer and visualizer for TPUs.
+#[derive(Debug, Parser)]
+#[command(
+    name = "systole",
+    version = env!("SYSTOLE_VERSION"),
+    max_term_width = 100,
+    after_help = "More, with examples: systole --help, systole COMMAND --help",
+    after_long_help = help::SYSTOLE
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub messages: MessageArgs,
+    #[command(subcommand)]
+    pub command: CliCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CliCommand {
+    /// What limits this program: verdict, steps, utilization, top ops, communication, compilation
+    #[command(after_help = help::MORE, after_long_help = help::ANALYZE)]
+    Analyze(AnalyzeArgs),
+    /// What changed between two runs, whether it is more than noise, and where the time went
+    #[command(after_help = help::MORE, after_long_help = help::COMPARE)]
+    Compare(CompareArgs),
+    /// Write a commented systole.toml whose limits are those of a good run
+    Init(InitArgs),
+    /// Check a configuration file (systole.toml)
+    Config(ConfigArgs),
+    /// The metrics that gates can ask for, with unit and meaning
+    Metrics(MetricsArgs),
+    /// The runs recorded with `--history`, one row each
+    History(HistoryArgs),
+    /// JSON Schemas of what other programs read and write
+    Schema(SchemaArgs),
+    /// Save what a comparison needs of a run: small JSON to commit as a baseline
+    #[command(after_help = help::MORE, after_long_help = help::SUMMARIZE)]
+    Summarize(SummarizeArgs),
+    /// Data quality of a trace: what is missing, what was repaired, where memory goes
+    #[command(after_help = help::MORE, after_long_help = help::DOCTOR)]
+    Doctor(DoctorArgs),
+    /// Analyze each new run of a log directory, compare it with the last good ones, keep the history
+    #[command(after_help = help::MORE, after_long_help = help::WATCH)]
+    Watch(WatchArgs),
+    /// How long the run would take with faster links, hidden copies or cheaper ops
+    #[command(after_help = help::MORE, after_long_help = help::WHATIF)]
+    Whatif(WhatifArgs),
+    /// Events by name, category, track, time, step or length: a list, or their times in groups
+    #[command(after_help = help::MORE, after_long_help = help::EVENTS)]
+    Events(EventsArgs),
+    /// Programs of the compiler: their text, what is around an instruction, a search, a diff
+    #[command(after_help = help::MORE, after_long_help = help::HLO)]
+    Hlo(HloArgs),
+    /// Custom kernels: time, declared costs, stages, units, hardware counters
+    #[command(after_help = help::MORE, after_long_help = help::KERNELS)]
+    Kernels(KernelsArgs),
+    /// What a hint means, how to check it and what to do
+    Explain(ExplainArgs),
+    /// The runs of a log directory or bucket, the newest first: hosts, size, devices, steps, verdict
+    Runs(RunsArgs),
+    /// Copies of files from buckets and web servers: list them, remove them
+    Cache(CacheArgs),
+    /// The formats that can be read
+    Formats(FormatsArgs),
+    /// Assumed facts of each TPU generation, with their sources
+    Chips(ChipsArgs),
+    /// A picture of the timeline, the roofline or the steps as SVG, without a window
+    #[command(after_help = help::MORE, after_long_help = help::RENDER)]
+    Render(RenderArgs),
+    /// Write slices, ops, steps, counters and other tables as Parquet, Arrow or CSV
+    #[cfg(feature = "export")]
+    #[command(after_help = help::MORE, after_long_help = help::EXPORT)]
+    Export(ExportArgs),
+    /// Ask the trace in SQL: slices, ops, steps, counters and every table of the reports
+    #[cfg(feature = "query")]
+    #[command(after_help = help::MORE, after_long_help = help::QUERY)]
+    Query(QueryArgs),
+    /// Record profiles of running programs through their profiler servers, then the verdict
+    #[cfg(feature = "capture")]
+    #[command(after_help = help::MORE, after_long_help = help::CAPTURE)]
+    Capture(CaptureArgs),
+    /// Live utilization of the devices of running programs, from their profiler servers
+    #[cfg(feature = "capture")]
+    #[command(after_help = help::MORE, after_long_help = help::TOP)]
+    Top(TopArgs),
+    /// A profile without names of people, machines and files; all numbers stay
+    #[command(after_help = help::MORE, after_long_help = help::ANONYMIZE)]
+    Anonymize(AnonymizeArgs),
+    /// One file to share: the profiles of a run, its summary and its report
+    #[command(after_help = help::MORE, after_long_help = help::PACK)]
+    Pack(PackArgs),
+    /// Serve the reports as tools for agents (Model Context Protocol) on standard input and output
+    #[cfg(feature = "mcp")]
+    #[command(after_help = help::MORE, after_long_help = help::MCP)]
+    Mcp(McpArgs),
+    /// The runs of log directories in a browser, with an interface for programs (HTTP)
+    #[cfg(feature = "serve")]
+    #[command(after_help = help::MORE, after_long_help = help::SERVE)]
+    Serve(ServeArgs),
+    /// Write instructions for coding agents: how to find what limits a program
+    Skill(SkillArgs),
+    /// Show the timeline in a window
+    Open(OpenArgs),
+    /// Completions of commands and options for a shell
+    Completions(CompletionsArgs),
+    /// The manual page of the program or of one command
+    Man(ManArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,109 @@
+//! `systole open`: the desktop app.
+
+use std::path::PathBuf;
+#[cfg(feature = "gui")]
+use std::sync::Arc;
+
+use clap::Args;
+
+use cli::common::args::AssumeArgs;
+use cli::common::failure::{CommandOutcome, Failure};
+#[cfg(feature = "gui")]
+use cli::common::loading;
+use cli::common::stderr::Stderr;
+use view::panels::source::SourcePrefix;
+
+/// Whether a window can be opened: this build has one, and the system has a display.
+pub fn has_display() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let needs_display = cfg!(all(unix, not(target_os = "macos")));
+    cfg!(feature = "gui")
+        && (!needs_display || ["WAYLAND_DISPLAY", "WAYLAND_SOCKET", "DISPLAY"].into_iter().any(is_set))
+}
+
+/// Arguments of the command.
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// A profile, a session by its name, a run or log directory, or a pattern in quotes
+    pub path: Option<PathBuf>,
+    /// A second profile, shown below the first and compared with it
+    #[arg(value_name = "OTHER")]
+    pub second: Option<PathBuf>,
+    /// Run of a log directory; the newest by default
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
+    /// Where source files are: a beginning of their recorded paths and what replaces it; can be repeated
+    #[arg(long = "src-prefix", value_name = "OLD=NEW")]
+    pub src_prefix: Vec<SourcePrefix>,
+    #[command(flatten)]
+    pub assume: AssumeArgs,
+    #[cfg(feature = "gui")]
+    #[command(flatten)]
+    pub screenshot: window::ScreenshotArgs,
+    /// Print how long the start took and quit
+    #[cfg(feature = "gui")]
+    #[arg(long, hide = true)]
+    pub start_times: bool,
+}
+
+/// Runs the command.
+#[cfg(feature = "gui")]
+pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+    if !has_display() {
+        return Err(Failure::Display("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
+    }
+    let import = args.assume.import(args.run);
+    let (assume, stderr) = (args.assume, stderr.clone());
+    // Read again with every trace that is opened, as the command line does.
+    let options = move || {
+        loading::assumptions(&assume, &stderr).map_err(|failure| {
+            stderr.error(&failure.to_string());
+            failure.to_string()
+        })
+    };
+    let launch = window::WindowOptions {
+        path: args.path,
+        second: args.second,
+        import,
+        options: Arc::new(options),
+        source_prefixes: args.src_prefix,
+        screenshot: args.screenshot.into(),
+        start_times: args.start_times,
+    };
+    window::launch(launch).map_err(|error| match error.downcast::<window::NoWindow>() {
+        Ok(window::NoWindow(why)) => Failure::Display(why),
+        Err(error) => Failure::Internal(format!("{error:#}")),
+    })?;
+    Ok(CommandOutcome::Done)
+}
+
+/// Runs the command.
+#[cfg(not(feature = "gui"))]
+pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<CommandOutcome, Failure> {
+    drop(args);
+    Err(Failure::Usage("this build has no window; build with the feature \"gui\", or use analyze".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use crate::command_line::{Cli, CliCommand};
+
+    #[test]
+    fn window_takes_the_same_assumptions_as_reports() {
+        let words =
+            ["--topology", "2x2", "--warmup", "3", "--device", "1", "--device-spec", "v6e", "--config", "x.toml"];
+        let of = |command: &str| {
+            let args = ["systole", command, "trace"].into_iter().chain(words);
+            match Cli::try_parse_from(args).unwrap().command {
+                CliCommand::Analyze(args) => args.input.assume,
+                CliCommand::Open(args) => args.assume,
+                other => panic!("{other:?}"),
+            }
+        };
+        let (report, window) = (of("analyze"), of("open"));
+        assert_eq!(format!("{:?}", window.options()), format!("{:?}", report.options()));
+        assert_eq!((window.warmup, window.config), (3, report.config));
+    }
+}

@@ -1,0 +1,28 @@
+//! The view of a trace and what to draw of it: state, layout, colours. Independent of widgets and screens, so that
+//! exported pictures match the window, and the behaviour can be tested without either.
+//!
+//! The modules build on each other from the bottom of this list to its top, never the other way:
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`compare`] | two traces: which times, tracks and ops correspond, how their views follow each other |
+//! | [`panels`] | what lists and plots beside the timeline show |
+//! | [`search`] | finding slices |
+//! | [`timeline`] | an open trace, its list of tracks, and the layout of what is drawn |
+//! | [`state`] | what the user looks at, and its history |
+//! | [`palette`], [`time_format`], [`viewport`], [`in_time`] | colours, times for people, the visible part of the time axis, sorting by time |
+
+#![allow(clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+
+pub mod compare;
+pub mod in_time;
+pub mod overview;
+pub mod palette;
+pub mod panels;
+pub mod search;
+pub mod sessions;
+pub mod state;
+pub mod time_format;
+pub mod timeline;
+pub mod viewport;
+pub mod words;

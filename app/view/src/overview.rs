@@ -1,0 +1,251 @@
+//! The content of every first screen (terminal, page of a run, window), computed once from the reports. Each screen
+//! selects what it has room for, formats the numbers and lays them out.
+
+use std::collections::BTreeMap;
+
+use analysis::facts::steps::StepsReport;
+use analysis::hints::{Hints, HintsReport};
+use analysis::reports::communication::overlap::{Overlap, OverlapReport};
+use analysis::reports::ops::op_stats::{CoreOps, Ops, OpsReport};
+use analysis::reports::steps::balance::{Balance, DeviceLoad};
+use analysis::reports::steps::step_times::Steps;
+use analysis::reports::summary::doctor::{CaptureFinding, Doctor};
+use analysis::reports::summary::targets::{Target, Targets, TargetsReport};
+use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
+use analysis::reports::summary::verdict::{Verdict, VerdictReport};
+use analysis::{Analysis, Metric, OpGroup, Percent, Provenance, Unit, counted};
+use trace_model::{Picos, Severity};
+
+/// Utilization, in this order, in words that fit a terminal.
+const UTILIZATION: [(&str, &str); 7] = [
+    ("mfu_steady_percent", "MFU, steady steps"),
+    ("mfu_window_percent", "MFU, first op to last"),
+    ("mxu_util_on_mxu_ops_percent", "FLOPs in matrix ops"),
+    ("mxu_hw_percent", "MXU by hardware counter"),
+    ("hbm_util_steady_percent", "HBM, steady steps"),
+    ("hbm_util_window_percent", "HBM, first op to last"),
+    ("device_idle_percent", "Idle, first op to last"),
+];
+/// Metrics that few captures have; shown only if known.
+const OPTIONAL: [&str; 3] = ["mfu_steady_percent", "mxu_hw_percent", "hbm_util_steady_percent"];
+/// Metrics that only some screens have room for, by their own titles.
+const MORE: [&str; 2] = ["wait_percent", "window_of_capture_percent"];
+/// The metric that has the value of a target, and the target.
+const JUDGED: (&str, &str) = ("mxu_util_on_mxu_ops_percent", "mxu");
+/// Suffix of titles that name the window of a device.
+const OF_WINDOW: &str = ", first op to last";
+
+/// The first screen. Parts without a report are empty.
+pub struct Overview {
+    /// The sentence to read first.
+    pub verdict: Option<VerdictReport>,
+    /// Median step and exposed communication.
+    pub times: Vec<KeyFigure>,
+    /// Utilization. Unknown metrics are included with the reason, except those that few captures have.
+    pub utilization: Vec<KeyFigure>,
+    /// Metrics for screens with more room.
+    pub more: Vec<KeyFigure>,
+    /// Targets that no utilization metric above covers.
+    pub other_targets: Vec<KeyFigure>,
+    /// All targets.
+    pub targets: Option<TargetsReport>,
+    /// What the devices spend their time on.
+    pub device_time: Option<DeviceTime>,
+    /// The hints.
+    pub hints: Option<HintsReport>,
+    /// What limits how far the capture can be trusted, the worst first.
+    pub health: Vec<CaptureFinding>,
+}
+
+/// A headline number.
+pub struct KeyFigure {
+    /// Display name.
+    pub title: &'static str,
+    /// The number; `None` where it is not known.
+    pub value: Option<f64>,
+    /// The least value possible, where it is known as a range.
+    pub low: Option<f64>,
+    /// Whether it is a lower bound; the note gives the reason.
+    pub is_lower_bound: bool,
+    /// Unit of the value.
+    pub unit: Unit,
+    /// Its denominator, or the span that it covers.
+    pub of: String,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// Why it is missing, or a remark.
+    pub note: Option<String>,
+    /// Its target.
+    pub target: Option<Target>,
+}
+
+/// What devices spend their time on.
+pub struct DeviceTime {
+    /// A bar for each device.
+    pub devices: Vec<DeviceBar>,
+    /// Time of each kind of work on all devices together, the longest first.
+    pub parts: Vec<(OpGroup, i64)>,
+    /// Length of the windows of all devices.
+    pub total_ps: i64,
+}
+
+/// What one device spends its time on.
+pub struct DeviceBar {
+    /// Name of the device.
+    pub name: String,
+    /// Its ordinal.
+    pub ordinal: u32,
+    /// Length of its window: from its first op to the end of its last.
+    pub window_ps: i64,
+    /// Time in ops that neither communicate nor wait.
+    pub work_ps: i64,
+    /// Time of each kind of work and of idling, in the order of [`OpGroup::ALL`].
+    pub parts: Vec<(OpGroup, i64)>,
+    /// A remark about an unusual device.
+    pub remark: Option<&'static str>,
+}
+
+/// Reports by their types.
+pub trait ReportSource {
+    /// Applies a function to a report, if the report is ready.
+    fn with<A: Analysis, T>(&self, make: impl FnOnce(&A::Report) -> T) -> Option<T>;
+}
+
+impl Overview {
+    /// From the reports that are ready. `is_whole`: they cover the whole trace.
+    pub fn of(reports: &impl ReportSource, is_whole: bool) -> Self {
+        let targets = reports.with::<Targets, _>(Clone::clone);
+        let judged = targets.as_ref().map_or(&[][..], |report| &report.targets);
+        let (utilization, more) =
+            reports.with::<Utilization, _>(|report| utilization(report, judged, is_whole)).unwrap_or_default();
+        let is_shown = |target| utilization.iter().any(|figure: &KeyFigure| figure.target.as_ref() == Some(target));
+        let times = [reports.with::<Steps, _>(step), reports.with::<Overlap, _>(exposed)];
+        let balance = reports.with::<Balance, _>(|report| report.devices.clone()).unwrap_or_default();
+        let findings = reports.with::<Doctor, _>(|report| report.findings.clone()).unwrap_or_default();
+        Self {
+            verdict: reports.with::<Verdict, _>(Clone::clone),
+            times: times.into_iter().flatten().flatten().collect(),
+            other_targets: judged.iter().filter(|&target| !is_shown(target)).map(KeyFigure::of_target).collect(),
+            utilization,
+            more,
+            targets,
+            device_time: reports.with::<Ops, _>(|report| DeviceTime::of(report, &balance)).flatten(),
+            hints: reports.with::<Hints, _>(Clone::clone),
+            health: findings.into_iter().filter(|finding| finding.severity > Severity::Info).collect(),
+        }
+    }
+
+    /// All headline numbers.
+    pub fn figures(&self) -> impl Iterator<Item = &KeyFigure> {
+        self.times.iter().chain(&self.utilization).chain(&self.more).chain(&self.other_targets)
+    }
+}
+
+impl KeyFigure {
+    fn of_metric(title: &'static str, metric: &Metric, targets: &[Target]) -> Self {
+        let Metric { value, is_lower_bound, unit, of, provenance, note, .. } = metric.clone();
+        let target = targets.iter().find(|target| (metric.id, target.id) == JUDGED).cloned();
+        Self { title, value, low: None, is_lower_bound, unit, of, provenance, note, target }
+    }
+
+    /// The value of a target.
+    pub fn of_target(target: &Target) -> Self {
+        let Target { title, value_percent: value, low_percent: low, is_lower_bound, of, provenance, note, .. } =
+            target.clone();
+        let unit = Unit::Percent;
+        Self { title, value, low, is_lower_bound, unit, of, provenance, note, target: Some(target.clone()) }
+    }
+
+    fn time(title: &'static str, ps: f64, of: String) -> Self {
+        let (unit, provenance) = (Unit::Picoseconds, Provenance::Measured);
+        let (low, is_lower_bound) = (None, false);
+        Self { title, value: Some(ps), low, is_lower_bound, unit, of, provenance, note: None, target: None }
+    }
+
+    /// The number, as `written`, with what is known of it: `8.25 %`, `at least 8.25 %`, `30 % to 60 %`; `None` where
+    /// it is not known.
+    pub fn text(&self, written: impl Fn(f64, Unit) -> String) -> Option<String> {
+        let value = written(self.value?, self.unit);
+        let low = self.low.map(|low| written(low, self.unit));
+        Some(match low {
+            low if self.is_lower_bound => format!("at least {}", low.unwrap_or(value)),
+            Some(low) => format!("{low} to {value}"),
+            None => value,
+        })
+    }
+}
+
+/// Utilization, and metrics for screens with more room. `is_whole`: the reports cover the whole trace; otherwise the
+/// window is the selected part, which the metrics name.
+fn utilization(report: &UtilizationReport, targets: &[Target], is_whole: bool) -> (Vec<KeyFigure>, Vec<KeyFigure>) {
+    let is_known = |id: &str| report.metric(id).is_some_and(|metric| metric.value.is_some());
+    // There is no room for both of HBM; the table of utilization has them.
+    let skipped = is_known("hbm_util_steady_percent").then_some("hbm_util_window_percent");
+    let listed = UTILIZATION.iter().filter(|(id, _)| Some(*id) != skipped && (is_known(id) || !OPTIONAL.contains(id)));
+    let own = |title: &'static str| if is_whole { title } else { title.trim_end_matches(OF_WINDOW) };
+    let listed = listed.filter_map(|(id, title)| Some(KeyFigure::of_metric(own(title), report.metric(id)?, targets)));
+    let more = MORE.iter().filter_map(|id| report.metric(id));
+    (listed.collect(), more.map(|metric| KeyFigure::of_metric(metric.title, metric, targets)).collect())
+}
+
+/// The median step; `None` without complete steps.
+fn step(report: &StepsReport) -> Option<KeyFigure> {
+    let time = report.time.as_ref().filter(|_| report.has_steps())?;
+    Some(KeyFigure::time("Step, median", time.median, counted(time.count, "step")))
+}
+
+/// The exposed communication of all steps, the mean over devices; `None` without communication.
+fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
+    let (all, exposed) = (report.summary.comm_mean_ps?, report.summary.exposed_mean_ps?);
+    let of = format!("{} of communication on each device (mean)", Picos::from_ps(all));
+    Some(KeyFigure::time("Exposed communication, sum per device", exposed as f64, of))
+}
+
+impl DeviceTime {
+    fn of(report: &OpsReport, loads: &[DeviceLoad]) -> Option<Self> {
+        let loads: BTreeMap<&str, &DeviceLoad> = loads.iter().map(|load| (load.core.as_str(), load)).collect();
+        let devices = report.cores.iter().map(|core| DeviceBar::of(core, loads.get(core.name.as_str()).copied()));
+        let devices: Vec<_> = devices.collect();
+        let mut parts = sum(&devices);
+        parts.sort_by_key(|&(group, time)| (std::cmp::Reverse(time), group));
+        (report.total_time_ps > 0).then_some(Self { devices, parts, total_ps: report.total_time_ps })
+    }
+}
+
+impl DeviceBar {
+    fn of(core: &CoreOps, load: Option<&DeviceLoad>) -> Self {
+        let remark = load.and_then(|load| match (load.is_straggler, load.is_unused) {
+            (true, _) => Some("straggler"),
+            (_, true) => Some("nearly unused"),
+            _ => None,
+        });
+        let time = |group| if group == OpGroup::Idle { core.idle_ps } else { core.group_self(group).ps() };
+        let parts = OpGroup::ALL.map(|group| (group, time(group))).into_iter().filter(|&(_, time)| time > 0).collect();
+        let waits = [OpGroup::Collective, OpGroup::AsyncWait, OpGroup::HostIo].map(time);
+        let work_ps = core.busy_ps.saturating_sub(waits.into_iter().fold(0, i64::saturating_add));
+        let (name, ordinal) = (core.name.clone(), core.ordinal);
+        Self { name, ordinal, window_ps: core.total_time_ps, work_ps, parts, remark }
+    }
+
+    /// The name without `/device:`.
+    pub fn short_name(&self) -> &str {
+        self.name.strip_prefix("/device:").unwrap_or(&self.name)
+    }
+}
+
+/// Time of each kind of work of several devices, in the order of [`OpGroup::ALL`].
+pub fn sum<'a>(bars: impl IntoIterator<Item = &'a DeviceBar>) -> Vec<(OpGroup, i64)> {
+    let mut sums = OpGroup::ALL.map(|group| (group, 0_i64));
+    for &(group, time) in bars.into_iter().flat_map(|bar| &bar.parts) {
+        for sum in sums.iter_mut().filter(|sum| sum.0 == group) {
+            sum.1 = sum.1.saturating_add(time);
+        }
+    }
+    sums.into_iter().filter(|&(_, time)| time > 0).collect()
+}
+
+/// A part of a whole in percent; a tiny part is never rounded to 0.
+pub fn share(part_ps: i64, whole_ps: i64) -> String {
+    let percent = 100.0 * part_ps as f64 / whole_ps.max(1) as f64;
+    if percent < 0.05 { "<0.1 %".to_owned() } else { format!("{:.1}", Percent(percent)) }
+}

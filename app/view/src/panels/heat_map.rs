@@ -1,0 +1,226 @@
+//! Devices × steps: how long each device took in each step, and how much of that it worked, communicated or was idle.
+//!
+//! A straggler is a row, a slow step a column. Collectives make all devices take equally long, so a straggler does not
+//! show in the time of its steps but in its work.
+
+use std::collections::BTreeMap;
+
+use analysis::facts::steps::{Step, StepsReport};
+use analysis::math::quantile::in_place;
+use analysis::reports::steps::step_parts::{StepPart, StepPartsReport};
+use trace_model::{GroupId, TimeRange};
+
+/// Ranges narrower than this part of the median step are drawn as if they were that wide.
+const LEAST_SPAN: i64 = 50;
+
+/// What the colour of a cell means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HeatQuantity {
+    /// Time in which the device works, without communication, waiting and idle time.
+    #[default]
+    Work,
+    /// Length of the step on the device.
+    Time,
+    /// Communication during which it computes nothing.
+    Exposed,
+    /// Time in which it does nothing.
+    Idle,
+}
+
+impl HeatQuantity {
+    /// All of them, with their names and what they mean.
+    pub const ALL: [(Self, &'static str, &'static str); 4] = [
+        (Self::Work, "work", "Time of the step in which the device computes or moves data: a straggler has more"),
+        (Self::Time, "time", "Length of the step on the device"),
+        (Self::Exposed, "exposed comm", "Time of the step in which the device only communicates or waits for others"),
+        (Self::Idle, "idle", "Time of the step in which the device runs nothing"),
+    ];
+
+    /// Its value for a device in a step, ps.
+    fn of(self, core: &analysis::reports::steps::step_parts::CoreParts) -> i64 {
+        let part = |part: StepPart| core.parts.get(part);
+        match self {
+            Self::Time => core.time_ps,
+            Self::Exposed => part(StepPart::ExposedComm),
+            Self::Idle => part(StepPart::Idle),
+            Self::Work => {
+                let lost = [StepPart::ExposedComm, StepPart::CopyWait, StepPart::HostIo, StepPart::Idle];
+                lost.into_iter().fold(core.time_ps, |rest, lost| rest.saturating_sub(part(lost)))
+            }
+        }
+    }
+}
+
+/// One device in one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeatCell {
+    /// The quantity.
+    pub ps: i64,
+    /// Length of the step on this device.
+    pub time_ps: i64,
+    /// The quantity relative to the range of all counted cells: 0 is the minimum, 1 the maximum. The range is at least
+    /// a fiftieth of the median step.
+    pub heat: f32,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatStep {
+    /// Number of the step.
+    pub number: u32,
+    /// Its name.
+    pub label: String,
+    /// Its range on the timeline.
+    pub range: Option<TimeRange>,
+    /// Whether the statistics include it.
+    pub is_counted: bool,
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatDevice {
+    /// The device.
+    pub group: GroupId,
+    /// Its name.
+    pub name: String,
+    /// By column; `None` if the device recorded nothing in the step.
+    pub cells: Vec<Option<HeatCell>>,
+    /// Median of its counted steps; `None` without one.
+    pub median_ps: Option<i64>,
+}
+
+/// Devices × steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatMap {
+    /// The displayed quantity.
+    pub quantity: HeatQuantity,
+    /// The columns, in time order.
+    pub steps: Vec<HeatStep>,
+    /// The rows, in the order of the trace.
+    pub devices: Vec<HeatDevice>,
+    /// Minimum and maximum of the counted cells.
+    pub range: (i64, i64),
+    /// The row that stands out: its median is above that of all others by more than a tenth of the range, and by more
+    /// than half a percent of the median step.
+    pub hottest: Option<usize>,
+}
+
+impl HeatMap {
+    /// From the parts of all steps; `None` without any.
+    pub fn of(steps: &StepsReport, parts: &StepPartsReport, quantity: HeatQuantity) -> Option<Self> {
+        let columns: Vec<HeatStep> = parts
+            .steps
+            .iter()
+            .map(|step| {
+                let known = steps.steps.iter().find(|known| known.number == step.step);
+                let label = known.map_or_else(|| step.step.to_string(), |known| known.label.clone());
+                let range = known.and_then(Step::range);
+                HeatStep { number: step.step, label, range, is_counted: step.is_counted }
+            })
+            .collect();
+        let mut rows: BTreeMap<GroupId, HeatDevice> = BTreeMap::new();
+        for (at, step) in parts.steps.iter().enumerate() {
+            for core in &step.cores {
+                let row = rows.entry(core.group).or_insert_with(|| HeatDevice {
+                    group: core.group,
+                    name: core.core.to_string(),
+                    cells: vec![None; columns.len()],
+                    median_ps: None,
+                });
+                if let Some(slot) = row.cells.get_mut(at) {
+                    *slot = Some(HeatCell { ps: quantity.of(core), time_ps: core.time_ps, heat: 0.0 });
+                }
+            }
+        }
+        let mut devices: Vec<HeatDevice> = rows.into_values().collect();
+        let is_counted: Vec<bool> = columns.iter().map(|step| step.is_counted).collect();
+        let counted = |device: &HeatDevice| -> Vec<i64> {
+            let cells = device.cells.iter().zip(&is_counted).filter(|(_, counted)| **counted);
+            cells.filter_map(|(cell, _)| Some(cell.as_ref()?.ps)).collect()
+        };
+        for device in &mut devices {
+            device.median_ps = median(counted(device));
+        }
+        let all: Vec<i64> = devices.iter().flat_map(counted).collect();
+        let range = (all.iter().copied().min()?, all.iter().copied().max()?);
+        let time = median(devices.iter().flat_map(|row| &row.cells).flatten().map(|cell| cell.time_ps).collect());
+        let time = time.unwrap_or(0);
+        // Nearly equal devices must have the same colour.
+        let span = range.1.saturating_sub(range.0).max(time / LEAST_SPAN).max(1) as f32;
+        for cell in devices.iter_mut().flat_map(|device| &mut device.cells).flatten() {
+            cell.heat = (cell.ps.saturating_sub(range.0) as f32 / span).clamp(0.0, 1.0);
+        }
+        let hottest = hottest(&devices, range, time);
+        Some(Self { quantity, steps: columns, devices, range, hottest })
+    }
+}
+
+/// The device that stands out, if one does.
+fn hottest(devices: &[HeatDevice], (least, most): (i64, i64), time_ps: i64) -> Option<usize> {
+    // A device without counted steps is neither slow nor fast.
+    let mut medians: Vec<(i64, usize)> =
+        (0..).zip(devices).filter_map(|(at, one)| Some((one.median_ps?, at))).collect();
+    medians.sort_by_key(|&(median, _)| std::cmp::Reverse(median));
+    let [(highest, first), (second, _), _, ..] = medians[..] else { return None };
+    let above = highest.saturating_sub(second);
+    let is_clear = above > most.saturating_sub(least) / 10 && above > time_ps / 200;
+    is_clear.then_some(first)
+}
+
+/// The median to the picosecond; `None` without times.
+fn median(times: Vec<i64>) -> Option<i64> {
+    let mut times: Vec<f64> = times.into_iter().map(|time| time as f64).collect();
+    in_place(&mut times, 0.5).map(|median| median.round() as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::reports::steps::step_parts::StepParts;
+    use analysis::reports::steps::step_times::Steps;
+    use analysis::{Options, Scope};
+
+    use super::*;
+    use session::Session;
+
+    #[test]
+    fn device_without_counted_steps_highlights_no_other() {
+        let device = |median_ps| HeatDevice { median_ps, ..map(HeatQuantity::Work).devices[0].clone() };
+        let devices = [Some(90), Some(88), None, None].map(device);
+        assert_eq!(hottest(&devices, (0, 90), 100), None);
+        let devices = [Some(90), Some(10), Some(11), None].map(device);
+        assert_eq!(hottest(&devices, (0, 90), 100), Some(0));
+        let devices = [Some(90), None, None].map(device);
+        assert_eq!(hottest(&devices, (0, 90), 100), None, "there is nothing to compare it with");
+    }
+
+    #[test]
+    fn median_of_an_even_count_is_between_the_middle_two() {
+        assert_eq!(median(vec![40, 10, 30, 20]), Some(25));
+        assert_eq!(median(vec![3, 1, 2]), Some(2));
+        assert_eq!(median(Vec::new()), None);
+    }
+
+    fn map(quantity: HeatQuantity) -> HeatMap {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_straggler.xplane.pb");
+        let options = importers::ImportOptions::default();
+        let session =
+            Session::open(path.as_ref(), &options, Options::default(), &importers::Progress::default()).unwrap();
+        let steps = session.report::<Steps>(Scope::WholeTrace).unwrap();
+        let parts = session.report::<StepParts>(Scope::WholeTrace).unwrap();
+        HeatMap::of(&steps, &parts, quantity).unwrap()
+    }
+
+    #[test]
+    fn straggler_row_is_highlighted_by_work() {
+        let work = map(HeatQuantity::Work);
+        assert_eq!(work.devices.len(), 8);
+        let name = |map: &HeatMap| map.hottest.map(|at| map.devices[at].name.clone());
+        assert_eq!(name(&work).as_deref(), Some("/device:TPU:5"), "{:?}", work.devices);
+        assert_eq!(name(&map(HeatQuantity::Time)), None, "collectives make all of them take equally long");
+        for device in &work.devices {
+            for cell in device.cells.iter().flatten() {
+                assert!(cell.ps <= cell.time_ps && (0.0..=1.0).contains(&cell.heat), "{cell:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Ops that differ only in their number, such as layers of a model or iterations of an unrolled loop: `fusion.1`,
+//! `fusion.2`, … of one category.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use analysis::reports::ops::op_stats::OpRow;
+use trace_model::without_number;
+
+/// Ops of one name without number, and of one category. Kernels are grouped only if they are called at the same source
+/// line, because unnamed ones share their name.
+pub struct OpFamily<'a> {
+    /// The common name.
+    pub name: &'a str,
+    /// Its ops, by self time; at least one.
+    pub rows: Vec<&'a OpRow>,
+    /// Where they are in the report.
+    pub places: Vec<usize>,
+    /// Sum of all.
+    pub self_time_ps: i64,
+}
+
+impl<'a> OpFamily<'a> {
+    /// The op alone, or the common name.
+    pub fn title(&self) -> &'a str {
+        if let [only] = &self.rows[..] { &only.name } else { self.name }
+    }
+
+    /// Executions of all ops.
+    pub fn occurrences(&self) -> u64 {
+        self.rows.iter().map(|row| row.occurrences).sum()
+    }
+
+    /// The least time that the limits of the device allow as a share of the time taken; `None` unless it is known for
+    /// all ops.
+    pub fn efficiency_percent(&self) -> Option<f64> {
+        let ideal: f64 = self.rows.iter().map(|row| row.rates.ideal_time_ps).sum::<Option<f64>>()?;
+        let total: f64 = self.rows.iter().map(|row| row.total_time_ps as f64).sum();
+        (total > 0.0).then(|| (100.0 * ideal / total).min(100.0))
+    }
+}
+
+/// Families by self time; `rows` come in that order, so ties keep it.
+pub fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
+    let mut index = BTreeMap::new();
+    let mut families: Vec<OpFamily<'_>> = Vec::new();
+    for (number, row) in rows.iter().enumerate() {
+        let name = without_number(&row.name);
+        let place = row.source.as_deref().filter(|_| row.is_custom_call);
+        let at = *index.entry((name, &*row.category, place)).or_insert_with(|| {
+            families.push(OpFamily { name, rows: Vec::new(), places: Vec::new(), self_time_ps: 0 });
+            families.len() - 1
+        });
+        families[at].rows.push(row);
+        families[at].places.push(number);
+        families[at].self_time_ps = families[at].self_time_ps.saturating_add(row.self_time_ps);
+    }
+    families.sort_by_key(|family| Reverse(family.self_time_ps));
+    families
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::reports::ops::op_stats::Ops;
+    use analysis::{Options, Scope};
+
+    use super::*;
+    use session::Session;
+
+    #[test]
+    fn ops_differing_only_in_number_are_one_family() {
+        let trace = sample_traces::text_trace(
+            "
+            ops: bbbbbffffggggFh
+            b = big [copy]
+            f = f.1 [copy]
+            g = f.2 [copy]
+            F = f [copy]
+            h = f.3 [loop fusion]
+            ",
+        );
+        let session = Session::from_model(trace, Options::default());
+        let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
+        let families = families(&report.rows);
+        let shown: Vec<_> =
+            families.iter().map(|family| (family.title(), family.rows.len(), family.self_time_ps)).collect();
+        assert_eq!(shown, [("f", 3, 9_000), ("big", 1, 5_000), ("f.3", 1, 1_000)]);
+        assert_eq!(families[0].occurrences(), 3);
+        assert_eq!(families[0].efficiency_percent(), None, "the device has no limits");
+    }
+}

@@ -1,0 +1,383 @@
+//! Ops as a tree with sums: by program, category or source.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::reports::ops::op_stats::OpRow;
+use analysis::{OpGroup, Table, Unit};
+use trace_model::{OpId, Picos, without_number};
+
+/// What ops are grouped by. Groupings can be nested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeGrouping {
+    /// Programs.
+    Program,
+    /// Categories.
+    Category,
+    /// Files, then lines.
+    Source,
+    /// Parts of the framework name: modules of the model.
+    Scope,
+    /// Names without their numbers, of one category.
+    Name,
+}
+
+impl TreeGrouping {
+    /// All groupings, with their names.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Program, "by program"),
+        (Self::Category, "by category"),
+        (Self::Source, "by source"),
+        (Self::Scope, "by framework name"),
+        (Self::Name, "by name"),
+    ];
+}
+
+/// The time of a branch or op.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TreeTime {
+    /// Without ops inside: each moment counts once.
+    #[default]
+    SelfTime,
+    /// With ops inside: the time of a loop counts for the loop and for its ops.
+    Total,
+}
+
+impl TreeTime {
+    /// Both, with their names.
+    pub const ALL: [(Self, &'static str); 2] = [(Self::SelfTime, "self time"), (Self::Total, "total time")];
+}
+
+/// Times of some ops in a step of each of two runs, as far as they are compared.
+pub type ComparedTimes = (f64, f64);
+
+/// If more than this share of the time of a branch is unknown, so is its efficiency.
+const UNKNOWN: f64 = 0.05;
+
+/// A branch or an op.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpNode {
+    /// Name of the program, category, file or op.
+    pub title: String,
+    /// Sum over all its ops.
+    pub self_time_ps: i64,
+    /// Sum over all its ops, with the ops inside them.
+    pub total_time_ps: i64,
+    /// Sum over all its ops.
+    pub occurrences: u64,
+    /// Least time that the limits of the device allow for the work of its ops.
+    pub ideal_ps: f64,
+    /// Self time of the ops whose least time is known.
+    pub known_ps: i64,
+    /// Self time of ops that only wait; it counts as time without work.
+    pub wait_ps: i64,
+    /// All its ops.
+    pub ops: BTreeSet<OpId>,
+    /// Category with the most time.
+    pub group: OpGroup,
+    /// Sums over its ops that both of two runs have.
+    pub compared: Option<ComparedTimes>,
+    /// Branches and ops, by the time that the tree is made for.
+    pub children: Vec<OpNode>,
+}
+
+impl OpNode {
+    /// Its time.
+    pub fn time_ps(&self, time: TreeTime) -> i64 {
+        match time {
+            TreeTime::SelfTime => self.self_time_ps,
+            TreeTime::Total => self.total_time_ps,
+        }
+    }
+
+    /// Time of the second run over that of the first.
+    pub fn change(&self) -> Option<f64> {
+        let (a, b) = self.compared?;
+        (a > 0.0 && b > 0.0).then(|| b / a)
+    }
+
+    /// Roofline efficiency: least time of its work over all of its time, waiting included. `None` if it only waits, or
+    /// if the work of too much of the time is unknown (`UNKNOWN`).
+    pub fn efficiency_percent(&self) -> Option<f64> {
+        let unknown = self.self_time_ps.saturating_sub(self.known_ps).saturating_sub(self.wait_ps);
+        let is_known = self.known_ps > 0 && unknown as f64 <= UNKNOWN * self.self_time_ps as f64;
+        is_known.then(|| self.ideal_ps * 100.0 / self.self_time_ps as f64)
+    }
+
+    /// All branches and ops as a table, with their paths.
+    pub fn table(&self) -> Table {
+        let mut rows = Vec::new();
+        self.add_rows("", 0, &mut rows);
+        self.table_of(&rows, self.self_time_ps)
+    }
+
+    /// Its own row; `whole` is the self time of all ops.
+    pub fn row_table(&self, whole: i64) -> Table {
+        self.table_of(&[(self, String::new(), 0)], whole)
+    }
+
+    /// A table of nodes with their path and depth.
+    fn table_of(&self, rows: &[(&Self, String, u64)], whole: i64) -> Table {
+        let share = |time: i64| (whole > 0).then(|| time as f64 * 100.0 / whole as f64);
+        Table::of("op_tree", &self.title, rows)
+            .recorded("name", "Op", Unit::None, |(node, ..)| &node.title)
+            .recorded("path", "Inside", Unit::None, |(_, path, _)| path)
+            .recorded("depth", "Depth", Unit::Count, |&(.., depth)| depth)
+            .measured("ops", "Ops", Unit::Count, |(node, ..)| node.ops.len())
+            .measured("occurrences", "Runs", Unit::Count, |(node, ..)| node.occurrences)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |(node, ..)| node.self_time_ps)
+            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |(node, ..)| share(node.self_time_ps))
+            .derived("efficiency_percent", "of limit", Unit::Percent, |(node, ..)| node.efficiency_percent())
+            .note("of op time: self time of all ops, idle time left out")
+            .build()
+    }
+
+    fn add_rows<'a>(&'a self, path: &str, depth: u64, rows: &mut Vec<(&'a Self, String, u64)>) {
+        rows.push((self, path.to_owned(), depth));
+        // The root is part of every path, so it is left out.
+        let inside = if depth == 0 { String::new() } else { format!("{path}{} / ", self.title) };
+        for child in &self.children {
+            child.add_rows(&inside, depth + 1, rows);
+        }
+    }
+
+    fn branch(title: String) -> Self {
+        Self {
+            title,
+            self_time_ps: 0,
+            total_time_ps: 0,
+            occurrences: 0,
+            ideal_ps: 0.0,
+            known_ps: 0,
+            wait_ps: 0,
+            ops: BTreeSet::new(),
+            group: OpGroup::Other,
+            compared: None,
+            children: Vec::new(),
+        }
+    }
+
+    fn leaf(row: &OpRow, compared: Option<ComparedTimes>) -> Self {
+        let known = row.rates.efficiency_percent.filter(|percent| percent.is_finite());
+        Self {
+            self_time_ps: row.self_time_ps,
+            total_time_ps: row.total_time_ps,
+            occurrences: row.occurrences,
+            compared,
+            ideal_ps: known.map_or(0.0, |percent| row.self_time_ps as f64 * percent / 100.0),
+            known_ps: known.map_or(0, |_| row.self_time_ps),
+            wait_ps: if row.is_async || row.collective.is_some() { row.self_time_ps } else { 0 },
+            ops: row.op.into_iter().collect(),
+            group: row.group,
+            ..Self::branch(row.name.to_string())
+        }
+    }
+
+    fn sum_up(&mut self, time: TreeTime) {
+        let mut by_group: BTreeMap<usize, Picos> = BTreeMap::new();
+        for child in &mut self.children {
+            if !child.children.is_empty() {
+                child.sum_up(time);
+            }
+            self.self_time_ps = self.self_time_ps.saturating_add(child.self_time_ps);
+            self.total_time_ps = self.total_time_ps.saturating_add(child.total_time_ps);
+            if let Some((a, b)) = child.compared {
+                let sum = self.compared.get_or_insert_default();
+                *sum = (sum.0 + a, sum.1 + b);
+            }
+            self.occurrences += child.occurrences;
+            self.ideal_ps += child.ideal_ps;
+            self.known_ps = self.known_ps.saturating_add(child.known_ps);
+            self.wait_ps = self.wait_ps.saturating_add(child.wait_ps);
+            self.ops.extend(child.ops.iter().copied());
+            let index = OpGroup::ALL.iter().position(|group| *group == child.group).unwrap_or(0);
+            *by_group.entry(index).or_default() += Picos::from_ps(child.self_time_ps);
+        }
+        self.group = by_group.into_iter().max_by_key(|&(_, ps)| ps).map_or(OpGroup::Other, |(i, _)| OpGroup::ALL[i]);
+        self.children.sort_by(|a, b| b.time_ps(time).cmp(&a.time_ps(time)).then_with(|| a.title.cmp(&b.title)));
+    }
+}
+
+/// How a tree is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeSpec {
+    /// What ops are grouped by, outermost first.
+    pub levels: Vec<TreeGrouping>,
+    /// The time by which branches are sorted.
+    pub time: TreeTime,
+}
+
+/// The tree; its root stands for all ops. `compared` tells the times of an op in two runs.
+pub fn tree(rows: &[OpRow], spec: &TreeSpec, compared: &dyn Fn(OpId) -> Option<ComparedTimes>) -> OpNode {
+    let mut root = OpTreeBuilder::default();
+    for row in rows.iter().filter(|row| row.group != OpGroup::Idle) {
+        let mut at = &mut root;
+        for part in spec.levels.iter().flat_map(|&by| path(row, by)) {
+            at = at.branches.entry(part).or_default();
+        }
+        at.leaves.push(OpNode::leaf(row, row.op.and_then(compared)));
+    }
+    let mut root = root.finish("All ops".to_owned());
+    root.sum_up(spec.time);
+    root
+}
+
+#[derive(Default)]
+struct OpTreeBuilder {
+    branches: BTreeMap<String, OpTreeBuilder>,
+    leaves: Vec<OpNode>,
+}
+
+impl OpTreeBuilder {
+    fn finish(self, title: String) -> OpNode {
+        let branches = self.branches.into_iter().map(|(title, branch)| branch.finish(title));
+        let children = branches.chain(self.leaves).collect();
+        OpNode { children, ..OpNode::branch(title) }
+    }
+}
+
+/// The branches that contain an op, outermost first.
+fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
+    /// Deeper levels of framework names are cut.
+    const DEEPEST: usize = 8;
+    let none = |what: &str| vec![format!("(no {what})")];
+    match by {
+        TreeGrouping::Program => vec![row.program.to_string()],
+        TreeGrouping::Category => vec![row.category.to_string()],
+        TreeGrouping::Name => vec![format!("{} [{}]", without_number(&row.name), row.category)],
+        TreeGrouping::Source => match row.source.as_deref() {
+            None | Some("") => none("source"),
+            Some(source) => match source.rsplit_once(':') {
+                Some((file, line)) => vec![file.to_owned(), format!("line {line}")],
+                None => vec![source.to_owned()],
+            },
+        },
+        TreeGrouping::Scope => match row.framework_name.as_deref() {
+            None | Some("") => none("framework name"),
+            Some(name) => {
+                let parts: Vec<&str> = scopes(name).filter(|part| !part.is_empty()).collect();
+                let modules = parts.split_last().map_or(&[][..], |(_, modules)| modules);
+                modules.iter().take(DEEPEST).map(|part| (*part).to_owned()).collect()
+            }
+        },
+    }
+}
+
+/// The parts of a framework name between slashes. A transformation of several scopes is one part:
+/// `jit(f)/transpose(jvp(layer/mlp))/dot` has three.
+fn scopes(name: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    name.split(move |c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == '/' && depth == 0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::Cell;
+    use analysis::reports::ops::op_stats::{Ops, OpsReport};
+    use analysis::{Options, Scope};
+    use sample_traces::text_trace;
+    use session::Session;
+
+    fn made(report: &OpsReport, levels: &[TreeGrouping]) -> OpNode {
+        tree(&report.rows, &TreeSpec { levels: levels.to_vec(), time: TreeTime::SelfTime }, &|_| None)
+    }
+
+    #[test]
+    fn transformed_scopes_stay_whole() {
+        let parts = |name| scopes(name).collect::<Vec<_>>();
+        let name = "jit(f)/transpose(jvp(layer_2/mlp))/down/dot";
+        assert_eq!(parts(name), ["jit(f)", "transpose(jvp(layer_2/mlp))", "down", "dot"]);
+        assert_eq!(parts("a)/b/c(d/e"), ["a)", "b", "c(d/e"], "also where brackets are missing");
+    }
+
+    #[test]
+    fn loop_length_includes_its_ops_only_in_total_time() {
+        let trace = text_trace(
+            "
+            @column 1us
+            ops: WWWWWWc
+               : ffffff.
+
+            W = while.1 [while]
+            f = fusion.1 [loop fusion]
+            ",
+        );
+        let session = Session::from_model(trace, Options::default());
+        let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
+        let spec = TreeSpec { levels: vec![TreeGrouping::Category], time: TreeTime::Total };
+        let tree = tree(&report.rows, &spec, &|op| Some((op.index() as f64, 3.0)));
+        let branch = |title: &str| tree.children.iter().find(|node| node.title == title).unwrap();
+        assert_eq!((branch("while").self_time_ps, branch("while").total_time_ps), (0, 6_000_000));
+        assert_eq!(branch("loop fusion").total_time_ps, 6_000_000);
+        assert!(tree.children.is_sorted_by(|a, b| a.total_time_ps >= b.total_time_ps));
+        assert_eq!(tree.compared.map(|(_, b)| b), Some(9.0), "the sum over its ops");
+    }
+
+    #[test]
+    fn branch_sums_equal_their_ops() {
+        let trace = text_trace(
+            "
+            @column 1us
+            modules: MMMMMMMMM
+            ops    : AAfffBBBc
+
+            M = jit_step(7)
+            A = add.3 [loop fusion]
+            f = fusion.1 [convolution fusion] flops=2e9 hbm_read=4096
+            ",
+        );
+        let session = Session::from_model(trace, Options::default());
+        let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
+        let whole: i64 = report.rows.iter().map(|row| row.self_time_ps).sum();
+        for (by, _) in TreeGrouping::ALL {
+            let tree = made(&report, &[by]);
+            assert_eq!(tree.self_time_ps, whole, "{by:?}");
+            assert_eq!(tree.ops.len(), report.rows.iter().filter(|row| row.op.is_some()).count());
+            assert!(tree.children.is_sorted_by(|a, b| a.self_time_ps >= b.self_time_ps));
+        }
+        let by_category = made(&report, &[TreeGrouping::Category]);
+        let matmul = by_category.children.iter().find(|node| node.title == "convolution fusion").unwrap();
+        assert_eq!((matmul.self_time_ps, matmul.group), (3_000_000, OpGroup::MatMul));
+        assert_eq!(matmul.efficiency_percent(), None, "this device has no peaks");
+        assert_eq!(by_category.efficiency_percent(), None, "the work of its other ops is not known");
+        let table = by_category.table();
+        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
+        let place = |name: &str| table.rows.iter().find(|row| row[0] == Cell::text(name)).map(|row| row[1].clone());
+        assert_eq!(
+            (place("All ops"), place("fusion.1")),
+            (Some(Cell::text("")), Some(Cell::text("convolution fusion / ")))
+        );
+    }
+
+    #[test]
+    fn mostly_waiting_program_is_far_from_its_limit() {
+        let trace = text_trace(
+            "
+            @column 1us
+            @device flops=1e12 hbm=1e9 TPU v5 lite
+            modules: MMMMMMMMMM
+            ops    : fwwwwwwwww
+
+            M = jit_step(7)
+            f = fusion.1 [loop fusion] flops=1 hbm_read=800 hbm_write=0
+            w = copy-done.1 [copy-done]
+            ",
+        );
+        let session = Session::from_model(trace, Options::default());
+        let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
+        let by_program = made(&report, &[TreeGrouping::Program, TreeGrouping::Category]);
+        let program = &by_program.children[0];
+        let near = |node: &OpNode, percent: f64| (node.efficiency_percent().unwrap() - percent).abs() < 1e-9;
+        assert!(near(&by_program, 8.0) && near(program, 8.0), "{program:?}");
+        let category = |name: &str| program.children.iter().find(|node| node.title == name).unwrap();
+        assert!(near(category("loop fusion"), 80.0));
+        assert_eq!(category("copy-done").efficiency_percent(), None, "nothing binds an op that waits");
+    }
+}

@@ -1,0 +1,492 @@
+//! The state of the view of one trace: plain data, changed only by [`ViewState::apply`]. Nothing here knows egui, so
+//! the behaviour of the app can be tested without a window.
+
+mod command;
+mod docks;
+mod folded;
+mod history;
+mod item;
+mod navigate;
+mod place;
+mod restore;
+mod scope;
+pub mod tabs;
+mod tracks;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use trace_model::{GroupId, SliceId, TraceModel, TrackId};
+
+pub use command::{ColorBy, HighlightedLabels, MouseMode, Note, Panel, TimelineLayer, ViewCommand};
+pub use item::TreeItem;
+pub use place::{Neighbour, ViewPlace};
+pub use restore::TraceShape;
+pub use scope::ReportScope;
+
+use crate::palette::Preset;
+use crate::state::history::{HistoryEntry, ViewHistory};
+use crate::viewport::Viewport;
+pub use place::first_view;
+use place::focused;
+
+/// Stores a place in the history.
+type HistoryPush = fn(&mut ViewHistory, HistoryEntry);
+
+/// Greatest height of a counter track, as a multiple of the usual one.
+pub const MOST_HEIGHT: u8 = 6;
+
+/// Size of the view after navigating to a slice, as a multiple of its length.
+const FOCUS_SPAN: f64 = 2.5;
+
+/// The state of the view of one trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ViewState {
+    /// Identifies the trace; `None` if unknown.
+    #[serde(default)]
+    shape: Option<TraceShape>,
+    /// The visible place.
+    pub place: ViewPlace,
+    /// Tracks of the marked range; all if empty.
+    #[serde(default, with = "shared")]
+    pub mark_tracks: Arc<BTreeSet<TrackId>>,
+    /// Hosts, devices, cores and processes whose content is hidden.
+    pub folded_groups: BTreeSet<GroupId>,
+    /// Tracks of which only the top lane is shown.
+    pub folded_tracks: BTreeSet<TrackId>,
+    /// Pinned tracks, in this order.
+    #[serde(default)]
+    pub pinned: Vec<TrackId>,
+    /// Hidden groups.
+    #[serde(default)]
+    pub hidden_groups: BTreeSet<GroupId>,
+    /// Hidden tracks.
+    #[serde(default)]
+    pub hidden_tracks: BTreeSet<TrackId>,
+    /// By how many positions tracks were moved among their siblings.
+    #[serde(default)]
+    pub moved_tracks: BTreeMap<TrackId, i32>,
+    /// By how many positions groups were moved among their siblings.
+    #[serde(default)]
+    pub moved_groups: BTreeMap<GroupId, i32>,
+    /// Heights of counter tracks, as multiples of the usual one.
+    #[serde(default)]
+    pub track_heights: BTreeMap<TrackId, u8>,
+    /// Only tracks whose name contains this text are shown; all if empty.
+    #[serde(default)]
+    pub track_filter: String,
+    /// Scope of the reports.
+    #[serde(default)]
+    pub scope: ReportScope,
+    /// Open panels.
+    pub panels: BTreeSet<Panel>,
+    /// The open tab.
+    pub tab: String,
+    /// Tabs below the timeline.
+    #[serde(default)]
+    pub below: Vec<String>,
+    /// The open tab of those below.
+    #[serde(default)]
+    pub open_below: String,
+    /// Whether reports take most of the window.
+    #[serde(default)]
+    pub wide_reports: bool,
+    /// Whether reports lie over the timeline, because the window is narrow.
+    #[serde(skip)]
+    pub reports_over: bool,
+    /// The tab to return to when search results are closed.
+    #[serde(skip)]
+    before_found: String,
+    /// Visible layers.
+    pub layers: BTreeSet<TimelineLayer>,
+    /// What dragging does.
+    #[serde(default)]
+    pub mouse: MouseMode,
+    /// What slice colours mean.
+    pub color_by: ColorBy,
+    /// The colour preset.
+    #[serde(default)]
+    pub colors: Preset,
+    /// Width of the column of names.
+    pub label_width: f32,
+    /// The search text; empty for no search.
+    pub search: String,
+    /// What a table, hint or click highlighted.
+    #[serde(skip)]
+    pub highlighted: Option<HighlightedLabels>,
+    /// Whether only found or highlighted slices are shown.
+    #[serde(default)]
+    pub isolate: bool,
+    /// Notes in time order.
+    #[serde(default)]
+    pub notes: Vec<Note>,
+    /// Index of the chosen flow of several.
+    #[serde(skip)]
+    pub flow: usize,
+    /// A slice to scroll to.
+    #[serde(skip)]
+    pub reveal: Option<SliceId>,
+    /// A track to scroll to.
+    #[serde(skip)]
+    pub reveal_track: Option<TrackId>,
+    #[serde(skip)]
+    history: ViewHistory,
+}
+
+impl ViewState {
+    /// Shows the [first view](first_view), without a selection.
+    pub fn new(model: &TraceModel) -> Self {
+        let place = ViewPlace { time: first_view(model), scroll: 0.0, selection: None, mark: None };
+        Self {
+            shape: Some(TraceShape::of(model)),
+            place,
+            mark_tracks: Arc::default(),
+            folded_groups: folded::folded_at_first(model),
+            folded_tracks: BTreeSet::new(),
+            pinned: Vec::new(),
+            hidden_groups: BTreeSet::new(),
+            hidden_tracks: BTreeSet::new(),
+            moved_tracks: BTreeMap::new(),
+            moved_groups: BTreeMap::new(),
+            track_heights: BTreeMap::new(),
+            track_filter: String::new(),
+            scope: ReportScope::default(),
+            panels: BTreeSet::from([Panel::Reports]),
+            tab: "overview".to_owned(),
+            below: Vec::new(),
+            open_below: String::new(),
+            wide_reports: false,
+            reports_over: false,
+            before_found: String::new(),
+            layers: TimelineLayer::ALL.into_iter().map(|(layer, _)| layer).collect(),
+            mouse: MouseMode::default(),
+            color_by: ColorBy::default(),
+            colors: Preset::default(),
+            label_width: 250.0,
+            search: String::new(),
+            highlighted: None,
+            isolate: false,
+            notes: Vec::new(),
+            flow: 0,
+            reveal: None,
+            reveal_track: None,
+            history: ViewHistory::default(),
+        }
+    }
+
+    /// Whether a panel is open.
+    pub fn shows(&self, panel: Panel) -> bool {
+        self.panels.contains(&panel)
+    }
+
+    /// Whether a layer is visible.
+    pub fn draws(&self, layer: TimelineLayer) -> bool {
+        self.layers.contains(&layer)
+    }
+
+    /// Whether the view is being moved by a gesture, so that it must follow without animation.
+    pub fn in_gesture(&self) -> bool {
+        self.history.in_gesture()
+    }
+
+    /// Whether there is a place to go back to.
+    pub fn can_undo(&self) -> bool {
+        self.history.can_undo()
+    }
+
+    /// Whether there is a place to go forward to.
+    pub fn can_redo(&self) -> bool {
+        self.history.can_redo()
+    }
+
+    /// Whether tracks are hidden.
+    pub fn leaves_out(&self) -> bool {
+        !self.hidden_groups.is_empty() || !self.hidden_tracks.is_empty()
+    }
+
+    /// Whether something is searched or highlighted.
+    pub fn is_searching(&self) -> bool {
+        !self.search.is_empty() || self.highlighted.is_some()
+    }
+
+    /// Whether a track or group is hidden.
+    pub fn hides(&self, item: TreeItem) -> bool {
+        match item {
+            TreeItem::Group(group) => self.hidden_groups.contains(&group),
+            TreeItem::Track(track) => self.hidden_tracks.contains(&track),
+        }
+    }
+
+    /// By how many positions a track or group was moved.
+    pub fn moved(&self, item: TreeItem) -> i32 {
+        match item {
+            TreeItem::Group(group) => self.moved_groups.get(&group),
+            TreeItem::Track(track) => self.moved_tracks.get(&track),
+        }
+        .copied()
+        .unwrap_or(0)
+    }
+
+    /// Takes over the settings that belong to the window rather than to the trace.
+    pub fn share_window(&mut self, other: &Self) {
+        self.panels.clone_from(&other.panels);
+        self.tab.clone_from(&other.tab);
+        self.below.clone_from(&other.below);
+        self.open_below.clone_from(&other.open_below);
+        self.layers.clone_from(&other.layers);
+        (self.wide_reports, self.mouse, self.color_by) = (other.wide_reports, other.mouse, other.color_by);
+        self.reports_over = other.reports_over;
+        (self.colors, self.label_width) = (other.colors, other.label_width);
+    }
+
+    /// Applies a command.
+    pub fn apply(&mut self, command: &ViewCommand, model: &TraceModel) {
+        use ViewCommand as C;
+        let remembered = match command {
+            C::Pan(_) | C::Zoom { .. } | C::ScrollTo(_) | C::Look { in_gesture: true, .. } => {
+                Some(ViewHistory::gesture as HistoryPush)
+            }
+            C::Show(_)
+            | C::ShowAround(_)
+            | C::Center(_)
+            | C::Look { .. }
+            | C::Fit
+            | C::Focus
+            | C::GoTo(_)
+            | C::FollowFlow(_) => {
+                self.history.end_gesture();
+                Some(ViewHistory::jump as HistoryPush)
+            }
+            _ => None,
+        };
+        let before = remembered.map(|push| (push, self.seen()));
+        if *command == C::EndGesture {
+            self.history.end_gesture();
+        }
+        if !self.moves(command, model) && !self.arranges(command, model) {
+            self.annotates(command, model);
+        }
+        self.leave_empty_found();
+        if self.reports_over && leads_to_timeline(command) {
+            // The reports cover the requested slice.
+            self.panels.remove(&Panel::Reports);
+        }
+        // After going back, the user wants to see another place.
+        if let Some((push, before)) = before
+            && before != self.seen()
+        {
+            push(&mut self.history, before);
+        }
+    }
+
+    fn seen(&self) -> HistoryEntry {
+        HistoryEntry { place: self.place, mark_tracks: Arc::clone(&self.mark_tracks) }
+    }
+
+    /// Applies commands about the visible place; false for others.
+    fn moves(&mut self, command: &ViewCommand, model: &TraceModel) -> bool {
+        use ViewCommand as C;
+        let extent = model.extent();
+        match command {
+            C::Pan(share) => self.place.time = self.place.time.panned(*share).clamped(extent),
+            C::Zoom { factor, anchor } => self.place.time = self.place.time.zoomed(*factor, *anchor).clamped(extent),
+            C::Show(range) => self.place.time = Viewport::of(*range).clamped(extent),
+            C::Look { time, .. } => self.place.time = *time,
+            C::Center(at) => {
+                let middle = self.place.time.time_at(0.5);
+                let share = (*at - middle).ps() as f64 / self.place.time.span_ps();
+                self.place.time = self.place.time.panned(share).clamped(extent);
+            }
+            C::RevealTrack(track) => self.reveal_track = Some(*track),
+            C::ShowAround(range) => {
+                self.place.time = Viewport::of(*range).zoomed(1.0 / FOCUS_SPAN, 0.5).clamped(extent);
+            }
+            C::Fit => {
+                let first = first_view(model);
+                self.place.time = if self.place.time == first { Viewport::fit(extent) } else { first };
+            }
+            C::Focus => self.focus(model),
+            C::ScrollTo(points) => self.place.scroll = points.max(0.0),
+            C::Revealed(points) => {
+                self.place.scroll = points.max(0.0);
+                (self.reveal, self.reveal_track) = (None, None);
+            }
+            C::Select(slice) => {
+                // The drawer that opens must not cover the slice.
+                self.reveal = Some(*slice).filter(|_| !self.shows(Panel::Details)).or(self.reveal);
+                self.select(*slice);
+                self.unmark();
+            }
+            C::GoTo(slice) => {
+                self.select(*slice);
+                self.reveal = Some(*slice);
+                self.place.time = focused(model, *slice, FOCUS_SPAN).clamped(extent);
+            }
+            C::Reveal(slice) => {
+                self.select(*slice);
+                self.reveal = Some(*slice);
+                self.unmark();
+            }
+            C::Step(neighbour) => self.step(*neighbour, model),
+            C::FollowFlow(forth) => self.follow_flow(*forth, model),
+            C::CycleFlow(forth) => self.flow = if *forth { self.flow + 1 } else { self.flow.saturating_sub(1) },
+            C::Mark(range, tracks) => {
+                self.place.mark = (!range.is_empty()).then_some(*range);
+                if *self.mark_tracks != *tracks {
+                    self.mark_tracks = Arc::new(tracks.clone());
+                }
+                self.panels.insert(Panel::Details);
+            }
+            C::MarkAll => {
+                self.place.mark = Some(extent).filter(|range| !range.is_empty());
+                self.mark_tracks = Arc::default();
+                self.scope = ReportScope::Capture;
+                self.panels.insert(Panel::Details);
+            }
+            C::Deselect => {
+                (self.place.selection, self.highlighted) = (None, None);
+                self.unmark();
+                self.isolate &= !self.search.is_empty();
+            }
+            C::Undo | C::Redo => {
+                let seen = self.seen();
+                let other = if *command == C::Undo { self.history.undo(seen) } else { self.history.redo(seen) };
+                if let Some(HistoryEntry { place, mark_tracks }) = other {
+                    let follows = self.place.mark.is_some_and(|mark| self.scope == ReportScope::Range(mark));
+                    (self.place, self.mark_tracks) = (place, mark_tracks);
+                    if follows {
+                        self.scope_to_mark();
+                    }
+                    self.reveal = None;
+                }
+            }
+            C::EndGesture => {}
+            _ => return false,
+        }
+        true
+    }
+
+    /// Applies commands about what is shown and how; false for others.
+    fn arranges(&mut self, command: &ViewCommand, model: &TraceModel) -> bool {
+        use ViewCommand as C;
+        match command {
+            C::FoldGroup(group, fold) => set(&mut self.folded_groups, *group, *fold),
+            C::FoldTrack(track, fold) => set(&mut self.folded_tracks, *track, *fold),
+            C::FoldAll(fold) => self.fold_all(*fold, model),
+            C::Pin(track, pin) => {
+                self.pinned.retain(|other| other != track);
+                if *pin {
+                    self.pinned.push(*track);
+                }
+            }
+            C::Hide(TreeItem::Group(group), hide) => set(&mut self.hidden_groups, *group, *hide),
+            C::Hide(TreeItem::Track(track), hide) => set(&mut self.hidden_tracks, *track, *hide),
+            C::PinEverywhere(track, pin) => self.pin_everywhere(*track, *pin, model),
+            C::TrackHeight(track, times) => drop(self.track_heights.insert(*track, (*times).clamp(1, MOST_HEIGHT))),
+            C::HideEmpty => self.hide_empty(model),
+            C::ShowAllTracks => {
+                self.hidden_groups.clear();
+                self.hidden_tracks.clear();
+                self.track_filter.clear();
+            }
+            C::Move(TreeItem::Group(group), by) => *self.moved_groups.entry(*group).or_default() += by,
+            C::Move(TreeItem::Track(track), by) => *self.moved_tracks.entry(*track).or_default() += by,
+            C::FilterTracks(text) => self.track_filter.clone_from(text),
+            C::ShowPanel(panel, show) => {
+                set(&mut self.panels, *panel, *show);
+                if *panel == Panel::Search && !show {
+                    // Slices must not stay dimmed without a visible search field.
+                    self.search.clear();
+                    self.isolate &= self.is_searching();
+                }
+            }
+            C::Scope(scope) => self.scope = *scope,
+            C::ScopeToMark => self.scope_to_mark(),
+            C::ShowTab(tab) => self.open_tab(tab),
+            C::MoveTab { tab, below } => self.move_tab(tab, *below),
+            C::WideReports(wide) => self.wide_reports = *wide,
+            C::ReportsOver(over) => self.reports_over = *over,
+            C::ShowLayer(layer, show) => set(&mut self.layers, *layer, *show),
+            C::Mouse(mode) => self.mouse = *mode,
+            C::Color(by) => self.color_by = *by,
+            C::Paint(preset) => self.colors = *preset,
+            C::LabelWidth(width) => self.label_width = width.clamp(80.0, 600.0),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Applies commands about search, highlighting and notes.
+    fn annotates(&mut self, command: &ViewCommand, model: &TraceModel) {
+        use ViewCommand as C;
+        match command {
+            C::Search(text) => {
+                self.search.clone_from(text);
+                // Only one search or highlight at a time: the newer one wins.
+                self.highlighted = None;
+                self.isolate &= !text.is_empty();
+            }
+            C::Highlight(highlighted) => {
+                self.highlighted.clone_from(highlighted);
+                self.isolate &= highlighted.is_some();
+            }
+            C::Isolate(isolate) => self.isolate = *isolate,
+            C::AddNote(note) => {
+                self.notes.push(note.clone());
+                self.notes.sort_by_key(|note| (note.range.start, note.range.end));
+            }
+            C::EditNote(index, text) => {
+                if let Some(note) = self.notes.get_mut(*index) {
+                    note.text.clone_from(text);
+                }
+            }
+            C::RemoveNote(index) if *index < self.notes.len() => drop(self.notes.remove(*index)),
+            C::MarkSelection(keep) => self.mark_selection(*keep, model),
+            C::Restore(saved) => *self = saved.fitted_to(model),
+            _ => {}
+        }
+    }
+}
+
+/// Serializes shared data like its content.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<T: Serialize, S: Serializer>(value: &Arc<T>, to: S) -> Result<S::Ok, S::Error> {
+        (**value).serialize(to)
+    }
+
+    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Arc<T>, D::Error> {
+        T::deserialize(from).map(Arc::new)
+    }
+}
+
+/// Whether a command goes to a place of the timeline.
+fn leads_to_timeline(command: &ViewCommand) -> bool {
+    use ViewCommand as C;
+    matches!(
+        command,
+        C::Select(_)
+            | C::GoTo(_)
+            | C::Reveal(_)
+            | C::Show(_)
+            | C::ShowAround(_)
+            | C::Center(_)
+            | C::RevealTrack(_)
+            | C::Mark(..)
+    )
+}
+
+fn set<T: Ord>(members: &mut BTreeSet<T>, member: T, present: bool) {
+    if present {
+        members.insert(member);
+    } else {
+        members.remove(&member);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,446 @@
+//! The tracks of a trace as one foldable list, and the positions of its rows.
+//!
+//! [`TrackTree`] is made once per trace: groups and tracks in the order to show
+//! them, parents before children. [`TrackTree::rows`] walks it every frame, which
+//! is linear in groups and tracks, never in slices.
+
+mod rows;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use trace_model::{CounterSeries, GroupId, GroupKind, TraceModel, TrackId, TrackKind};
+
+pub use rows::{TrackRow, VisibleRows};
+
+use crate::state::{TreeItem, ViewState};
+use crate::timeline::counter_peaks::CounterPeaks;
+use crate::timeline::group_load::{BusyTime, GroupLoad};
+use crate::timeline::layout::Highlighted;
+use rows::{NOWHERE, PINNED, push};
+use session::number::counted;
+
+/// Height of a lane of slices, without the gap below.
+pub const LANE: f32 = 23.0;
+/// Gap between lanes.
+pub const GAP: f32 = 1.0;
+/// Height of a counter track.
+pub const COUNTER: f32 = 40.0;
+/// Height of the heading of a group.
+pub const HEADER: f32 = 28.0;
+/// Least height of the heading of a folded group among many.
+const LEAST_HEADER: f32 = 8.0;
+/// Space below the last lane of a track.
+pub const TRACK_PAD: f32 = 4.0;
+
+/// One group or track.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrackNode {
+    /// The group or track.
+    pub item: TreeItem,
+    /// How deep it is indented.
+    pub indent: u8,
+    /// Name for people.
+    pub title: String,
+    /// The same in lower case, for filtering.
+    lowercase: String,
+    /// Further information: number of slices, device.
+    pub note: String,
+    /// Index of its group.
+    group: Option<usize>,
+    /// Index after its last descendant.
+    end: usize,
+    /// Index of its first lane in the model, and their number; 0 for counters.
+    pub lanes: (usize, usize),
+    /// What a group shows while it is folded.
+    pub load: GroupLoad,
+    /// For counters: lowest and highest sample, extended to include zero unless the value never changes.
+    pub counter: Option<(f64, f64)>,
+}
+
+/// All groups and tracks that have something to show.
+#[derive(Clone, Debug, Default)]
+pub struct TrackTree {
+    nodes: Vec<TrackNode>,
+    /// Index of the node of track `i`.
+    of_track: Vec<Option<usize>>,
+    /// Indices of counters with many samples.
+    peaks: BTreeMap<TrackId, CounterPeaks>,
+    /// By node: when its tracks are busy, for groups that show this while they are folded.
+    busy: OnceLock<BTreeMap<usize, BusyTime>>,
+}
+
+impl TrackNode {
+    /// Index in the model of the first lane that is drawn in its row.
+    pub fn first_lane(&self) -> usize {
+        if let GroupLoad::Lane(lane) = self.load { lane } else { self.lanes.0 }
+    }
+}
+
+impl TrackTree {
+    /// The tree of `model`.
+    pub fn new(model: &TraceModel) -> Self {
+        let mut tree = Self { of_track: vec![None; model.tracks().len()], ..Self::default() };
+        for group in sorted_groups(model, None) {
+            tree.add_group(model, group, None);
+        }
+        tree
+    }
+
+    /// The group of a node.
+    pub fn group_of(&self, node: usize) -> Option<usize> {
+        self.nodes.get(node)?.group
+    }
+
+    /// The rows with lower headings, if there are more folded groups than fit a canvas of this height: a pod with many
+    /// devices on one screen, with the headings of its hosts.
+    #[must_use]
+    pub fn compacted(&self, mut rows: VisibleRows, canvas: f32) -> VisibleRows {
+        let is_group = |row: &TrackRow| matches!(self.node(row.node).item, TreeItem::Group(_));
+        let next = rows.scrolled.iter().skip(1).map(is_group).chain([false]);
+        let around = rows.scrolled.iter().zip(next);
+        // A group of groups has only its heading, like a folded one.
+        let is_low: Vec<bool> = around.map(|(row, next)| is_group(row) && (row.folded || next)).collect();
+        let low = is_low.iter().filter(|low| **low).count();
+        let others = rows.height() - low as f32 * HEADER;
+        // Unfolded tracks may be many; they do not squeeze the folded groups.
+        let room = canvas - rows.pinned_height() - others.min(canvas * 0.25);
+        let height = (room / low.max(1) as f32).clamp(LEAST_HEADER, HEADER);
+        if height >= HEADER {
+            return rows;
+        }
+        let mut y = 0.0;
+        for (row, is_low) in rows.scrolled.iter_mut().zip(is_low) {
+            row.y = y;
+            if is_low {
+                row.height = height;
+            }
+            y += row.height;
+        }
+        rows
+    }
+
+    /// One node.
+    pub fn node(&self, index: usize) -> &TrackNode {
+        &self.nodes[index]
+    }
+
+    /// The tracks in a group, at any depth.
+    pub fn tracks_in(&self, group: usize) -> impl Iterator<Item = TrackId> {
+        let end = self.nodes.get(group).map_or(0, |node| node.end);
+        self.nodes.get(group..end).unwrap_or_default().iter().filter_map(|node| match node.item {
+            TreeItem::Track(track) => Some(track),
+            TreeItem::Group(_) => None,
+        })
+    }
+
+    /// All nodes, parents first.
+    pub fn nodes(&self) -> &[TrackNode] {
+        &self.nodes
+    }
+
+    /// Whether a node is another one or inside of it.
+    pub fn is_within(&self, node: usize, group: usize) -> bool {
+        group <= node && self.nodes.get(group).is_some_and(|group| node < group.end)
+    }
+
+    /// All rows, as arranged by `state`.
+    pub fn rows(&self, state: &ViewState) -> VisibleRows {
+        self.rows_of(state, None)
+    }
+
+    /// The same, but only of tracks with slices in `only` and of pinned tracks.
+    pub fn rows_of(&self, state: &ViewState, only: Option<&Highlighted>) -> VisibleRows {
+        let mut rows = VisibleRows { place: vec![NOWHERE; self.nodes.len()], ..VisibleRows::default() };
+        for &track in &state.pinned {
+            if let Some(&Some(node)) = self.of_track.get(track.index()) {
+                rows.place[node] = PINNED | rows.pinned.len() as u32;
+                push(&mut rows.pinned, self.row(node, state));
+            }
+        }
+        let filter = state.track_filter.to_lowercase();
+        self.walk(0..self.nodes.len(), state, (&filter, only), &mut rows);
+        rows
+    }
+
+    /// Adds the rows of siblings and of their descendants.
+    fn walk(
+        &self,
+        nodes: std::ops::Range<usize>,
+        state: &ViewState,
+        (filter, only): (&str, Option<&Highlighted>),
+        rows: &mut VisibleRows,
+    ) {
+        let is_left_out = |track: TrackId| {
+            state.hidden_tracks.contains(&track) || only.is_some_and(|highlighted| !highlighted.is_on(track))
+        };
+        let mut siblings = Vec::new();
+        let mut next = nodes.start;
+        while next < nodes.end {
+            siblings.push(next);
+            next = self.nodes[next].end.max(next + 1);
+        }
+        arrange(&mut siblings, |&node| state.moved(self.nodes[node].item));
+        for index in siblings {
+            let node = &self.nodes[index];
+            if state.hides(node.item) || rows.place[index] != NOWHERE {
+                continue;
+            }
+            let matches = filter.is_empty() || node.lowercase.contains(filter);
+            let TreeItem::Group(group) = node.item else {
+                if matches && !self.tracks_in(index).any(is_left_out) {
+                    rows.place[index] = rows.scrolled.len() as u32;
+                    push(&mut rows.scrolled, self.row(index, state));
+                }
+                continue;
+            };
+            if (only.is_some() || !state.hidden_tracks.is_empty()) && self.tracks_in(index).all(is_left_out) {
+                continue;
+            }
+            // A group that matches shows its whole content.
+            let filter = if matches { "" } else { filter };
+            let before = rows.scrolled.len();
+            rows.place[index] = before as u32;
+            push(&mut rows.scrolled, self.row(index, state));
+            if !state.folded_groups.contains(&group) || !filter.is_empty() {
+                self.walk(index + 1..node.end, state, (filter, only), rows);
+            }
+            if !matches && rows.scrolled.len() == before + 1 {
+                rows.scrolled.pop();
+                rows.place[index] = NOWHERE;
+            }
+        }
+    }
+
+    /// The row of a node, at the top.
+    fn row(&self, index: usize, state: &ViewState) -> TrackRow {
+        let node = &self.nodes[index];
+        let (height, lanes, folded) = match node.item {
+            TreeItem::Group(group) => {
+                let folded = state.folded_groups.contains(&group);
+                (HEADER, usize::from(folded && matches!(node.load, GroupLoad::Lane(_))), folded)
+            }
+            TreeItem::Track(track) if node.counter.is_some() => {
+                let times = state.track_heights.get(&track).copied().unwrap_or(1);
+                (COUNTER * f32::from(times) + TRACK_PAD, 0, false)
+            }
+            TreeItem::Track(track) => {
+                let folded = node.lanes.1 > 1 && state.folded_tracks.contains(&track);
+                let lanes = if folded { 1 } else { node.lanes.1 };
+                (lanes as f32 * (LANE + GAP) + TRACK_PAD, lanes, folded)
+            }
+        };
+        TrackRow { node: index, y: 0.0, height, lanes, folded, is_joined: false }
+    }
+
+    /// The folded groups around a track: what must be unfolded to see it.
+    pub fn hidden_by(&self, model: &TraceModel, track: TrackId, state: &ViewState) -> Vec<GroupId> {
+        let mut hiding = Vec::new();
+        let mut group = Some(model.track(track).group);
+        while let Some(id) = group {
+            if state.folded_groups.contains(&id) {
+                hiding.push(id);
+            }
+            group = model.group(id).parent;
+        }
+        hiding
+    }
+
+    /// Finds out when the tracks of groups are busy, which folded groups show. Reads the top lanes of all tracks.
+    pub fn measure_load(&self, model: &TraceModel) {
+        if self.busy.get().is_some() {
+            return;
+        }
+        let groups = (0..self.nodes.len()).filter(|&node| self.nodes[node].load == GroupLoad::Busy);
+        let busy = groups.map(|node| (node, BusyTime::of(model, self.tracks_in(node)))).collect();
+        // Not made inside the cell, which drawing looks into while this is interrupted.
+        let _ = self.busy.set(busy);
+    }
+
+    /// When the tracks of a group are busy; `None` until it is known.
+    pub fn busy(&self, node: usize) -> Option<&BusyTime> {
+        self.busy.get()?.get(&node)
+    }
+
+    /// The index of the maxima of a counter with many samples.
+    pub fn peaks(&self, track: TrackId) -> Option<&CounterPeaks> {
+        self.peaks.get(&track)
+    }
+
+    /// The row of the folded group that stands for a track by one of its lanes, with its top on the canvas, and whether
+    /// it stays there.
+    pub fn summary_of(&self, rows: &VisibleRows, track: TrackId, lane: usize, scroll: f32) -> Option<(TrackRow, bool)> {
+        let mut group = self.group_of((*self.of_track.get(track.index())?)?);
+        while let Some(node) = group {
+            let row = rows.on_canvas(node, scroll);
+            if let Some((row, stays)) = row.filter(|(row, _)| row.lanes > 0) {
+                return (self.nodes[node].load == GroupLoad::Lane(lane)).then_some((row, stays));
+            }
+            group = self.group_of(node);
+        }
+        None
+    }
+
+    /// The row that shows `track` with its top on the canvas, and whether it stays there.
+    pub fn row_of(&self, rows: &VisibleRows, track: TrackId, scroll: f32) -> Option<(TrackRow, bool)> {
+        rows.on_canvas((*self.of_track.get(track.index())?)?, scroll)
+    }
+
+    fn add_group(&mut self, model: &TraceModel, group: GroupId, parent: Option<usize>) {
+        let index = self.nodes.len();
+        let indent = parent.map_or(0, |parent| self.nodes[parent].indent.saturating_add(1));
+        let (title, note) = describe_group(model, group);
+        self.nodes.push(TrackNode {
+            item: TreeItem::Group(group),
+            indent,
+            lowercase: title.to_lowercase(),
+            title,
+            note,
+            group: parent,
+            end: 0,
+            lanes: (0, 0),
+            load: GroupLoad::Nothing,
+            counter: None,
+        });
+        let mut tracks = model.tracks_of(group);
+        tracks.sort_by_key(|&track| rank(model.track(track).kind));
+        for track in tracks {
+            self.add_track(model, track, index);
+        }
+        for child in sorted_groups(model, Some(group)) {
+            self.add_group(model, child, Some(index));
+        }
+        if self.nodes.len() == index + 1 {
+            // An empty group would be a heading that only takes space.
+            self.nodes.pop();
+        } else {
+            self.nodes[index].end = self.nodes.len();
+            let tracks: Vec<TrackId> = self.tracks_in(index).collect();
+            self.nodes[index].load = GroupLoad::of(model, &tracks);
+        }
+    }
+
+    fn add_track(&mut self, model: &TraceModel, track: TrackId, group: usize) {
+        let lanes = model.lanes(track);
+        let series = model.counter(track).filter(|series| lanes.is_empty() && !series.is_empty());
+        if lanes.is_empty() && series.is_none() {
+            return;
+        }
+        let name = model.str(model.track(track).name);
+        let title = if name.is_empty() { format!("Track {}", model.track(track).external_id) } else { name.to_owned() };
+        let slices: usize = lanes.iter().map(trace_model::Lane::len).sum();
+        if let Some(peaks) = series.and_then(CounterPeaks::new) {
+            self.peaks.insert(track, peaks);
+        }
+        let counter = series.map(bounds);
+        let note = match series {
+            Some(series) => counted(series.len() as u64, "sample"),
+            None => counted(slices as u64, "slice"),
+        };
+        let index = self.nodes.len();
+        self.of_track[track.index()] = Some(index);
+        let lanes = (model.first_lane_index(track), lanes.len());
+        self.nodes.push(TrackNode {
+            item: TreeItem::Track(track),
+            indent: self.nodes[group].indent.saturating_add(1),
+            lowercase: title.to_lowercase(),
+            title,
+            note,
+            group: Some(group),
+            end: index + 1,
+            lanes,
+            load: GroupLoad::Nothing,
+            counter,
+        });
+    }
+}
+
+/// Sort key: the most important kinds come first; equal ones keep the recorded order.
+fn rank(kind: TrackKind) -> u8 {
+    match kind {
+        TrackKind::Steps => 0,
+        TrackKind::Modules => 1,
+        TrackKind::Ops | TrackKind::Stream => 2,
+        TrackKind::AsyncOps => 3,
+        TrackKind::HostThread | TrackKind::Async | TrackKind::Other => 4,
+        TrackKind::DeviceScopes => 5,
+        TrackKind::Counter => 6,
+        TrackKind::Derived => 7,
+        TrackKind::LowLevel => 8,
+    }
+}
+
+/// Moves each sibling by its number of positions, those with the smallest moves first.
+fn arrange<T: Copy + PartialEq>(items: &mut Vec<T>, by: impl Fn(&T) -> i32) {
+    let mut moved: Vec<(i32, T)> = items.iter().map(|item| (by(item), *item)).filter(|&(by, _)| by != 0).collect();
+    moved.sort_by_key(|&(by, _)| by.unsigned_abs());
+    for (by, item) in moved {
+        let Some(at) = items.iter().position(|other| *other == item) else { continue };
+        items.remove(at);
+        let to = (at as i64 + i64::from(by)).clamp(0, items.len() as i64) as usize;
+        items.insert(to, item);
+    }
+}
+
+/// `1234567` as `1,234,567`.
+pub fn group_digits(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Children of `parent`, devices before host threads, because they matter most.
+fn sorted_groups(model: &TraceModel, parent: Option<GroupId>) -> Vec<GroupId> {
+    let mut groups = model.child_groups(parent);
+    groups.sort_by_key(|&id| match model.group(id).kind {
+        GroupKind::Host | GroupKind::Process { .. } => 0,
+        GroupKind::TensorCore { .. } | GroupKind::Gpu { .. } | GroupKind::SparseCore { .. } => 1,
+        GroupKind::Chip | GroupKind::Custom => 2,
+        GroupKind::HostProcess => 3,
+    });
+    groups
+}
+
+fn describe_group(model: &TraceModel, id: GroupId) -> (String, String) {
+    let group = model.group(id);
+    let name = model.str(group.name);
+    let short = name.strip_prefix("/device:").or_else(|| name.strip_prefix("/host:")).unwrap_or(name);
+    let title = match group.kind {
+        GroupKind::Host if name.is_empty() => "Host".to_owned(),
+        GroupKind::HostProcess if short == "CPU" => "Host threads".to_owned(),
+        _ if short.is_empty() => "(unnamed)".to_owned(),
+        _ => short.to_owned(),
+    };
+    let note = match group.kind {
+        GroupKind::TensorCore { .. } => {
+            group.device.as_ref().and_then(|device| device.type_name.clone()).unwrap_or_default()
+        }
+        // A negative number stands for a process that the file identifies by a text; it is not shown.
+        GroupKind::Process { pid } if pid < 0 => String::new(),
+        GroupKind::Process { pid } => format!("pid {pid}"),
+        _ => String::new(),
+    };
+    (title, note)
+}
+
+/// What a counter is drawn between. One that never changes carries no information, so it is a thin line at the bottom,
+/// unless it has a value only now and then.
+fn bounds(series: &CounterSeries) -> (f64, f64) {
+    let (mut min, mut max) = (f64::INFINITY, f64::NEG_INFINITY);
+    let (mut held_until, mut has_gaps) = (None, false);
+    for (range, value) in series.samples() {
+        (min, max) = (min.min(value), max.max(value));
+        has_gaps |= held_until.is_some_and(|end| end < range.start);
+        held_until = Some(range.end);
+    }
+    if min < max || has_gaps { (min.min(0.0), max.max(0.0)) } else { (min, max) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! Draws the two timelines: one above the other, or with interleaved tracks.
+
+use egui::{Pos2, Rect, Ui};
+use trace_model::TimeRange;
+
+use super::{TraceComparison, lane};
+use crate::command::AppCommand;
+use crate::keys::Keys;
+use crate::settings::Settings;
+use crate::timeline::{InterleavedTracks, OtherTrace, TimelineHead};
+use crate::workspace::Workspace;
+use view::compare::{TraceSide, ViewLock, interleave};
+use view::state::{TimelineLayer, ViewCommand};
+
+impl TraceComparison {
+    pub(super) fn timelines_ui(
+        &mut self,
+        ui: &mut Ui,
+        first: &mut Workspace,
+        settings: &Settings,
+        keys: &Keys,
+        out: &mut Vec<AppCommand>,
+    ) {
+        let rect = ui.available_rect_before_wrap();
+        // Timelines that move together share one minimap, one filter and one ruler.
+        let label_width = first.state.label_width;
+        let shares_head = self.link.lock != ViewLock::Free;
+        let areas = if self.is_interleaved {
+            let own = TimelineHead::slim(first.state.draws(TimelineLayer::Minimap)).height();
+            lane::ComparisonAreas::interleaved(rect, label_width, [own, if shares_head { 0.0 } else { own }])
+        } else {
+            lane::ComparisonAreas::of(rect, label_width, self.split)
+        };
+        let rows = self.is_interleaved.then(|| {
+            let [a, b] = [&*first, &self.second].map(|own| (own.trace.tree.rows(&own.state), &*own.trace.tree));
+            interleave([&a.0, &b.0], [a.1, b.1], &self.places)
+        });
+        let over = self.over(ui, first, &areas);
+        let compared = self.compared.memo().latest();
+        let alignment = self.alignment();
+        let mut hovered = None;
+        for side in TraceSide::BOTH {
+            let cursor = self.pointer.filter(|(on, _)| *on == side.other()).and_then(|(on, at)| {
+                let range = TimeRange::new(at, at);
+                let view = if on == TraceSide::A { first.state.place.time } else { self.second.state.place.time };
+                let there = self.link.counterpart(on, &view, range, &alignment);
+                there.map(|range| range.start)
+            });
+            let interleaved = rows.as_ref().zip(areas.body).map(|(rows, body)| InterleavedTracks {
+                rows: &rows[side.index()],
+                body,
+                has_mouse: self.mouse == side,
+            });
+            let beside = OtherTrace {
+                side,
+                only: compared.map_or(&[], |compared| &compared.partners.only[side.index()]),
+                colors: compared.map(|compared| &*compared.partners.colors[side.index()]),
+                cursor,
+                shares_head: shares_head && side == TraceSide::B,
+                hears_keys: over.unwrap_or(self.link.focus) == side,
+                interleaved,
+            };
+            let own = if side == TraceSide::A { &mut *first } else { &mut self.second };
+            let mut wanted: Vec<ViewCommand> = Vec::new();
+            let builder = egui::UiBuilder::new().max_rect(areas.timelines[side.index()]).id_salt(side.name());
+            ui.scope_builder(builder, |ui| own.timeline_ui(ui, settings, keys, Some(beside), &mut wanted));
+            out.extend(wanted.into_iter().map(|command| AppCommand::On(side, command)));
+            hovered = hovered.or(own.hovered().map(|at| (side, at)));
+        }
+        if hovered != self.pointer {
+            // The line in the timeline that was drawn first is one frame late.
+            self.pointer = hovered;
+            ui.ctx().request_repaint();
+        }
+        let compared = self.compared.memo().latest();
+        for side in TraceSide::BOTH {
+            let own = if side == TraceSide::A { [&*first, &self.second] } else { [&self.second, &*first] };
+            lane::head_ui(ui, areas.heads[side.index()], own, side, side == self.link.focus, compared, out);
+        }
+        lane::lane_ui(ui, &areas, [&*first, &self.second], self.compared.memo(), &alignment, out);
+        if self.compared.memo().is_running() {
+            ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
+        }
+    }
+
+    /// The side below the pointer. With interleaved tracks it is the side of the track below the pointer; it does not
+    /// change while a button or key is held, so that a drag does not end at the next track.
+    fn over(&mut self, ui: &Ui, first: &Workspace, areas: &lane::ComparisonAreas) -> Option<TraceSide> {
+        let at = ui.input(|i| i.pointer.hover_pos())?;
+        let above = TraceSide::BOTH.into_iter().find(|side| areas.timelines[side.index()].contains(at));
+        let body = areas.body.filter(|body| body.contains(at));
+        let (None, Some(body)) = (above, body) else { return above };
+        if !ui.input(|i| i.pointer.any_down() || !i.keys_down.is_empty()) {
+            self.mouse = self.side_at(first, at, body).unwrap_or(self.link.focus);
+        }
+        Some(self.mouse)
+    }
+
+    fn side_at(&self, first: &Workspace, at: Pos2, body: Rect) -> Option<TraceSide> {
+        let sides = [(TraceSide::A, first), (TraceSide::B, &self.second)];
+        sides.into_iter().find(|(_, own)| own.has_row_at(at.y - body.top())).map(|(side, _)| side)
+    }
+}

@@ -1,0 +1,244 @@
+//! Keyboard actions. One table defines keys, help, tooltips, the command palette and the key dialog. Letters are
+//! physical keys, so that WASD lie together on every keyboard; other characters follow the keyboard layout.
+
+mod actions;
+mod chord;
+mod focus;
+mod remap;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use egui::{Context, Event, Id, InputState, Key, Modifiers};
+
+pub use actions::{ACTIONS, Action, LEAVE, MOUSE};
+pub use chord::Chord;
+pub use focus::KeyFocus;
+pub use remap::remapped;
+
+use crate::command::AppCommand;
+use actions::COMPARE;
+use view::state::tabs::TABS;
+use view::state::{Panel, ViewCommand, ViewState};
+
+/// The current key bindings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Keys {
+    chords: Vec<(Chord, &'static str)>,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self::new(&BTreeMap::new())
+    }
+}
+
+impl Keys {
+    /// The default bindings with those of some actions replaced. Invalid keys and keys that an action cannot have are
+    /// ignored; replacements take precedence over defaults.
+    pub fn new(replaced: &BTreeMap<String, Vec<String>>) -> Self {
+        let actions = || ACTIONS.iter().flat_map(|(_, actions)| *actions);
+        let own_of = |action: &'static Action| -> Option<Vec<(Chord, &'static str)>> {
+            let own = replaced.get(action.id).filter(|_| action.id != LEAVE)?.iter();
+            let own = own.filter_map(|text| Chord::read(text)).filter(|chord| can_mean(*chord, action));
+            Some(own.map(|chord| (chord, action.id)).collect())
+        };
+        let all_own: Vec<_> = actions().filter_map(own_of).flatten().collect();
+        let is_free = |usual: &(Chord, &'static str)| !all_own.iter().any(|own| clash(*own, *usual));
+        let usual =
+            |action: &'static Action| usual(action).map(|chord| (chord, action.id)).filter(is_free).collect::<Vec<_>>();
+        Self { chords: actions().flat_map(|action| own_of(action).unwrap_or_else(|| usual(action))).collect() }
+    }
+
+    /// Keys of an action, for display.
+    pub fn shown(&self, id: &str) -> String {
+        self.of(id).map(Chord::shown).collect::<Vec<_>>().join("  ")
+    }
+
+    /// The held action of this key.
+    pub fn held(&self, key: Key, physical: Key) -> Option<&'static str> {
+        // Regardless of Shift and Alt, which change the speed.
+        let chord = Chord::pressed(key, physical, Modifiers::NONE);
+        let mut held = self.chords.iter().filter(|(_, id)| lasts(id));
+        held.find(|(own, _)| own.key == chord.key && !own.command).map(|&(_, id)| id)
+    }
+
+    /// Keys of an action.
+    pub fn of(&self, id: &str) -> impl Iterator<Item = Chord> {
+        self.chords.iter().filter(move |(_, other)| *other == id).map(|&(chord, _)| chord)
+    }
+
+    /// Whether an action has its default keys: not changed, and none taken by another action.
+    pub fn are_usual(&self, action: &'static Action) -> bool {
+        self.of(action.id).eq(usual(action))
+    }
+
+    /// Other actions that would share a key if it were assigned to `id`.
+    pub fn clashes(&self, id: &str, chord: Chord) -> Vec<&'static Action> {
+        let mut others: Vec<&'static str> = Vec::new();
+        for &(own, other) in &self.chords {
+            if other != id && clash((chord, id), (own, other)) && !others.contains(&other) {
+                others.push(other);
+            }
+        }
+        others.into_iter().filter_map(action_of).collect()
+    }
+
+    /// Makes the bindings available to everything that draws.
+    pub fn install(self: &Arc<Self>, ctx: &Context) {
+        ctx.data_mut(|data| data.insert_temp(Id::unique("keys"), Arc::clone(self)));
+    }
+
+    /// Commands of the keys pressed in this frame that do not belong to what has the focus.
+    pub fn pressed(&self, input: &InputState, focus: KeyFocus, state: Option<&ViewState>) -> Vec<AppCommand> {
+        let has_palette = state.is_some_and(|state| state.shows(Panel::Palette));
+        let events = input.events.iter().filter_map(|event| match event {
+            Event::Key { key, physical_key, pressed: true, repeat, modifiers, .. } => {
+                let chord = Chord::pressed(*key, physical_key.unwrap_or(*key), *modifiers);
+                let found = self.chords.iter().find(|(own, _)| own.is(chord))?.1;
+                if !focus.leaves(chord, found, has_palette) {
+                    return None;
+                }
+                let steps = matches!(
+                    found,
+                    "previous"
+                        | "next"
+                        | "previous-of-name"
+                        | "next-of-name"
+                        | "undo"
+                        | "redo"
+                        | "zoom-in-once"
+                        | "zoom-out-once"
+                );
+                (!repeat || steps).then_some(found)
+            }
+            _ => None,
+        });
+        let mut commands = Vec::new();
+        for id in events {
+            let Some(run) = action_of(id).and_then(|action| action.run) else { continue };
+            match state {
+                Some(state) => commands.push(run(state)),
+                None => commands.extend(without_trace(id)),
+            }
+        }
+        commands
+    }
+}
+
+/// The command of an action while no trace is open.
+fn without_trace(id: &str) -> Option<AppCommand> {
+    match id {
+        "open" => Some(AppCommand::OpenDialog),
+        #[cfg(not(target_arch = "wasm32"))]
+        "capture" => Some(AppCommand::CaptureDialog),
+        "help" => Some(ViewCommand::ShowPanel(Panel::Help, true).into()),
+        "keys" => Some(ViewCommand::ShowPanel(Panel::Keys, true).into()),
+        LEAVE => Some(ViewCommand::Deselect.into()),
+        _ => None,
+    }
+}
+
+/// The action with this name.
+pub fn action_of(id: &str) -> Option<&'static Action> {
+    ACTIONS.iter().flat_map(|(_, actions)| *actions).find(|action| action.id == id)
+}
+
+/// The keys of an action, for menus and tooltips; empty where it has none.
+pub fn shown_keys(ctx: &Context, id: &str) -> String {
+    let keys = ctx.data(|data| data.get_temp::<Arc<Keys>>(Id::unique("keys")));
+    keys.map_or_else(String::new, |keys| keys.of(id).map(Chord::shown).collect::<Vec<_>>().join(", "))
+}
+
+/// The description of a button with its keys.
+pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
+    let shown = shown_keys(ctx, id);
+    if shown.is_empty() { about.to_owned() } else { format!("{about} ({shown})") }
+}
+
+/// An entry of a menu, with the keys of an action beside it.
+pub fn menu_entry(ui: &mut egui::Ui, label: &str, id: &str) -> egui::Response {
+    let response = ui.add(egui::Button::new(label).shortcut_text(shown_keys(ui.ctx(), id)));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, label));
+    response
+}
+
+/// Entries of the command palette: title, keys and command, for one open trace or two.
+pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, String, AppCommand)> {
+    let themes = ACTIONS.iter().filter(|(theme, _)| comparing || *theme != COMPARE);
+    let actions = themes.flat_map(|(_, actions)| *actions);
+    let mut all: Vec<_> = actions
+        // The pointer is over the palette, so there is no track below it.
+        .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))
+        .filter_map(|action| Some((action.title.to_owned(), keys.shown(action.id), action.run?(state))))
+        .collect();
+    for tab in TABS {
+        let command = ViewCommand::ShowTab(tab.id.to_owned()).into();
+        all.push((format!("Reports: {}", tab.title), String::new(), command));
+    }
+    all
+}
+
+/// Default keys of an action.
+fn usual(action: &'static Action) -> impl Iterator<Item = Chord> {
+    action.keys.iter().filter_map(|text| Chord::read(text))
+}
+
+/// Whether a key can be assigned to an action: Escape is reserved, and held keys are ignored while Ctrl is down.
+pub fn can_mean(chord: Chord, action: &Action) -> bool {
+    chord.key != Key::Escape && !(chord.command && action.run.is_none())
+}
+
+/// Whether an action lasts while its key is held.
+fn lasts(id: &str) -> bool {
+    action_of(id).is_some_and(|action| action.run.is_none())
+}
+
+/// Whether one key press could mean two actions. Held actions also use their key with Shift and Alt, which change the
+/// speed.
+fn clash(a: (Chord, &str), b: (Chord, &str)) -> bool {
+    let takes = |held: (Chord, &str), other: Chord| {
+        lasts(held.1) && held.0.key == other.key && !held.0.command && !other.command
+    };
+    a.0.is(b.0) || takes(a, b.0) || takes(b, a.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_keys_are_valid_and_unique() {
+        let keys = Keys::default();
+        let named: usize = ACTIONS.iter().flat_map(|(_, actions)| *actions).map(|action| action.keys.len()).sum();
+        assert_eq!(keys.chords.len(), named);
+        for (i, (chord, id)) in keys.chords.iter().enumerate() {
+            for (other, other_id) in &keys.chords[i + 1..] {
+                assert!(!clash((*chord, id), (*other, other_id)), "{id} and {other_id} share {}", chord.shown());
+            }
+        }
+    }
+
+    #[test]
+    fn letters_use_physical_keys_and_can_be_remapped() {
+        // On a French keyboard the key at the position of W is labelled Z.
+        let keys = Keys::default();
+        assert_eq!(keys.held(Key::Z, Key::W), Some("zoom-in"));
+        let german = Chord::pressed(Key::Z, Key::Y, Modifiers::NONE);
+        assert!(german.is(Chord::read("Z").unwrap()));
+        assert_eq!(keys.held(Key::Q, Key::A), Some("pan-left"));
+        let own = Keys::new(&BTreeMap::from([("focus".to_owned(), vec!["Ctrl+E".to_owned(), "nonsense".to_owned()])]));
+        assert_eq!(own.shown("focus"), "Ctrl+E");
+        let own = Keys::new(&BTreeMap::from([
+            ("zoom-in".to_owned(), vec!["Ctrl+B".to_owned()]),
+            (LEAVE.to_owned(), vec!["Q".to_owned()]),
+            ("notes".to_owned(), vec!["Escape".to_owned(), "F".to_owned()]),
+        ]));
+        assert_eq!((own.shown("zoom-in"), own.shown("reports")), (String::new(), "Ctrl+B".to_owned()));
+        assert_eq!((own.shown(LEAVE).as_str(), own.shown("details").as_str()), ("Escape", "Q"));
+        assert_eq!((own.shown("notes").as_str(), own.shown("focus").as_str()), ("F", ""), "one press means one thing");
+        // A letter with Shift while another letter is held: the held key still works.
+        let own = Keys::new(&BTreeMap::from([("fit".to_owned(), vec!["Ctrl+W".to_owned()])]));
+        assert_eq!(own.held(Key::W, Key::W), Some("zoom-in"));
+    }
+}

@@ -1,0 +1,466 @@
+//! The desktop app, which also runs in a browser.
+//!
+//! In each frame, [`App::logic`](eframe::App::logic) takes over finished background jobs and applies the commands of
+//! the previous frame; [`App::ui`](eframe::App::ui) draws and collects new commands. Widgets read the trace and the
+//! state and change neither.
+
+#![allow(missing_docs, clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+
+mod address;
+mod apply;
+mod command;
+mod compare;
+mod editor;
+mod jobs;
+mod keys;
+mod launch;
+mod loader;
+mod open_traces;
+mod panels;
+mod platform;
+mod published;
+mod reports;
+mod samples;
+mod saving;
+#[cfg(not(target_arch = "wasm32"))]
+mod screenshot;
+mod settings;
+#[cfg(not(target_arch = "wasm32"))]
+mod start_times;
+pub mod theme;
+pub mod timeline;
+mod times;
+mod workspace;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use self::command::{AppCommand, ComparisonCommand, Remap, TextToSave};
+pub use self::keys::Chord;
+#[cfg(not(target_arch = "wasm32"))]
+pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory, launch};
+#[cfg(target_arch = "wasm32")]
+pub use self::launch::{import_in_worker, start_in_page};
+pub use self::loader::{StartOptions, file_loader};
+pub use self::panels::dock::wanted as wanted_reports;
+#[cfg(target_arch = "wasm32")]
+pub use self::platform::{joined, pause, run_task, state};
+#[cfg(not(target_arch = "wasm32"))]
+pub use self::screenshot::{Screenshot, ScreenshotArgs};
+pub use self::settings::{PanelPart, PanelSizes, Settings, ThemeChoice};
+use view::sessions::{SavedSecondTrace, SessionStore};
+
+use self::address::AddressBar;
+use self::jobs::{CANCELLED, JobAnswer, WakeUi, Worker};
+use self::open_traces::OpenTraces;
+use self::panels::notice::PassingNotice;
+use self::panels::open_path::OpenPath;
+pub use self::panels::server_runs::RunSource;
+use self::panels::server_runs::ServerRuns;
+use self::panels::welcome::FailedToOpen;
+use self::workspace::Workspace;
+use view::compare::{TraceSide, ViewLink};
+use view::state::{Panel, ViewCommand, ViewState};
+use view::timeline::trace::{OpenTrace, TraceLoader};
+
+/// A trace that is being opened.
+#[derive(Clone, PartialEq)]
+struct TraceToOpen {
+    path: PathBuf,
+    /// Whether to compare it with the open trace instead of replacing that.
+    beside: bool,
+}
+
+/// Loads traces, one at a time.
+type LoadJob = Worker<TraceToOpen, OpenTrace>;
+
+/// A second trace to open after the first.
+struct QueuedTrace {
+    path: PathBuf,
+    /// Its state in a session.
+    saved: Option<Box<SavedSecondTrace>>,
+}
+
+/// The saved view of a trace that is being opened.
+enum SavedView {
+    /// The first or only trace, with the name of its session.
+    First(String, Box<ViewState>),
+    /// The second trace.
+    Second(Box<SavedSecondTrace>),
+}
+
+/// The windows that are open while no trace is.
+#[derive(Default)]
+struct StartWindows(BTreeSet<Panel>);
+
+impl StartWindows {
+    fn shows(&self, panel: Panel) -> bool {
+        self.0.contains(&panel)
+    }
+
+    fn apply(&mut self, command: &ViewCommand) {
+        match command {
+            ViewCommand::ShowPanel(panel, true) => self.0.extend([*panel]),
+            ViewCommand::ShowPanel(panel, false) => self.0.retain(|other| other != panel),
+            ViewCommand::Deselect => self.0.clear(),
+            _ => {}
+        }
+    }
+}
+
+/// The application.
+pub struct App {
+    commands: Vec<AppCommand>,
+    settings: Settings,
+    loader: TraceLoader,
+    loading: LoadJob,
+    /// Whether the trace that was named at the start is being loaded since before there was a window.
+    is_loading_early: bool,
+    /// The trace to compare with the one that is being opened.
+    next: Option<QueuedTrace>,
+    /// Dropped files about which the user has not decided.
+    dropped: Vec<PathBuf>,
+    dialog: Worker<(u32, bool), Option<PathBuf>>,
+    dialogs_opened: u32,
+    runs: ServerRuns,
+    /// Where a path is typed to be opened.
+    open_path: Option<OpenPath>,
+    #[cfg(not(target_arch = "wasm32"))]
+    capture: panels::capture::CaptureDialog,
+    saving: saving::SaveJob,
+    sessions: SessionStore,
+    /// The saved view to restore once the trace is open.
+    restore: Option<SavedView>,
+    keys: Arc<keys::Keys>,
+    open_traces: Option<OpenTraces>,
+    error: Option<FailedToOpen>,
+    /// The windows that are open while no trace is.
+    lobby: StartWindows,
+    changing: panels::keys::KeyEdit,
+    /// The notice to show.
+    notice: Option<PassingNotice>,
+    title: String,
+    #[cfg(not(target_arch = "wasm32"))]
+    screenshot: Option<screenshot::Photographer>,
+    #[cfg(not(target_arch = "wasm32"))]
+    start_times: Option<start_times::StartTimes>,
+    address: AddressBar,
+    wake: WakeUi,
+}
+
+impl App {
+    /// An app without a trace that opens files with `loader`.
+    pub fn new(ctx: &egui::Context, settings: Settings, loader: TraceLoader) -> Self {
+        theme::install(ctx);
+        ctx.set_zoom_factor(settings.scale);
+        // Ctrl+plus zooms the timeline, not the widgets.
+        ctx.options_mut(|options| options.zoom_with_keyboard = false);
+        let waking = ctx.clone();
+        let wake: WakeUi = Arc::new(move || waking.request_repaint());
+        let keys = Arc::new(keys::Keys::new(&settings.keys));
+        keys.install(ctx);
+        Self {
+            commands: vec![AppCommand::Theme(settings.theme)],
+            loader,
+            loading: Worker::new("open trace", Arc::clone(&wake)),
+            is_loading_early: false,
+            next: None,
+            dropped: Vec::new(),
+            dialog: Worker::new("file dialog", Arc::clone(&wake)),
+            dialogs_opened: 0,
+            runs: ServerRuns::new(Arc::new(platform::ask_for_runs), &wake),
+            open_path: None,
+            #[cfg(not(target_arch = "wasm32"))]
+            capture: panels::capture::CaptureDialog::new(&wake),
+            saving: saving::SaveJob::new(Arc::clone(&wake)),
+            sessions: SessionStore::default(),
+            restore: None,
+            keys,
+            open_traces: None,
+            error: None,
+            lobby: StartWindows::default(),
+            changing: panels::keys::KeyEdit::default(),
+            notice: None,
+            title: String::new(),
+            #[cfg(not(target_arch = "wasm32"))]
+            screenshot: None,
+            #[cfg(not(target_arch = "wasm32"))]
+            start_times: None,
+            address: AddressBar::default(),
+            wake,
+            settings,
+        }
+    }
+
+    /// The same with the sessions of a given folder.
+    #[must_use]
+    pub fn with_sessions(self, sessions: SessionStore) -> Self {
+        Self { sessions, ..self }
+    }
+
+    /// The same with a job that loads the first trace already, which is opened next.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn with_early(self, loading: LoadJob) -> Self {
+        Self { loading, is_loading_early: true, ..self }
+    }
+
+    /// The same with the runs of another server.
+    #[must_use]
+    pub fn with_runs(self, source: RunSource) -> Self {
+        Self { runs: ServerRuns::new(source, &self.wake), ..self }
+    }
+
+    /// Queues a command, as if the user had given it.
+    pub fn push(&mut self, command: impl Into<AppCommand>) {
+        self.commands.push(command.into());
+    }
+
+    /// The view state of the open trace.
+    pub fn state(&self) -> Option<&ViewState> {
+        self.open_traces.as_ref().map(|open_traces| &open_traces.focused().state)
+    }
+
+    /// The open trace; of two, the focused one.
+    pub fn trace(&self) -> Option<&OpenTrace> {
+        self.open_traces.as_ref().map(|open_traces| &open_traces.focused().trace)
+    }
+
+    /// The view state of one of two traces.
+    pub fn state_of(&self, side: TraceSide) -> Option<&ViewState> {
+        self.open_traces.as_ref()?.side(side).map(|workspace| &workspace.state)
+    }
+
+    /// One of two traces.
+    pub fn trace_of(&self, side: TraceSide) -> Option<&OpenTrace> {
+        self.open_traces.as_ref()?.side(side).map(|workspace| &workspace.trace)
+    }
+
+    /// How two traces are linked; `None` while only one is open.
+    pub fn link(&self) -> Option<&ViewLink> {
+        self.open_traces.as_ref()?.comparison().map(|comparison| &comparison.link)
+    }
+
+    /// Whether all background jobs have finished.
+    pub fn is_settled(&self) -> bool {
+        !self.loading.memo().is_running()
+            && self.next.is_none()
+            && self.runs.is_settled()
+            && self.open_path.as_ref().is_none_or(OpenPath::is_settled)
+            && self.open_traces.as_ref().is_none_or(OpenTraces::is_settled)
+    }
+
+    fn poll_jobs(&mut self) {
+        if self.loading.poll() {
+            let wanted = self.loading.key().cloned();
+            match self.loading.take() {
+                JobAnswer::Ready(trace) => self.opened(trace, wanted),
+                JobAnswer::Failed { error, .. } if error != CANCELLED => {
+                    self.error = Some(FailedToOpen::open(error));
+                    self.next = None;
+                }
+                _ => self.next = None,
+            }
+        }
+        if self.dialog.poll() {
+            let beside = self.dialog.key().is_some_and(|&(_, beside)| beside);
+            match self.dialog.take() {
+                JobAnswer::Ready(Some(path)) => self.commands.push(chosen(path, beside)),
+                JobAnswer::Failed { error, .. } => self.error = Some(FailedToOpen::open(error)),
+                _ => {}
+            }
+        }
+        if let Some(dialog) = &mut self.open_path {
+            dialog.poll();
+        }
+        self.runs.poll();
+        if let Some(Err(error)) = self.saving.poll() {
+            self.error = Some(FailedToOpen::save(error));
+        }
+        if let Some(open_traces) = &mut self.open_traces {
+            open_traces.poll_jobs();
+        }
+    }
+
+    fn opened(&mut self, trace: OpenTrace, wanted: Option<TraceToOpen>) {
+        let beside = wanted.as_ref().is_some_and(|wanted| wanted.beside);
+        if platform::can_open_again(&trace.path) {
+            self.settings.remember(&trace.path);
+        }
+        self.error = None;
+        let mut workspace = Workspace::new(trace, &self.wake);
+        workspace.apply(&ViewCommand::Paint(self.settings.colors));
+        let (mut second, mut session) = (None, None);
+        let packed = |app: &mut Self| wanted.filter(|_| !beside).and_then(|wanted| app.packed_view(&wanted.path));
+        match self.restore.take().or_else(|| packed(self)) {
+            Some(SavedView::First(name, view)) => {
+                self.tell_unless_same(&view, &workspace.trace);
+                workspace.apply(&ViewCommand::Restore(view));
+                workspace.alone();
+                session = Some(name);
+            }
+            Some(SavedView::Second(saved)) => {
+                self.tell_unless_same(&saved.view, &workspace.trace);
+                second = Some(*saved);
+            }
+            None => {}
+        }
+        if !beside {
+            self.sessions.set_open(session);
+        }
+        match &mut self.open_traces {
+            Some(open_traces) if beside => open_traces.compare_with(workspace, second),
+            _ => {
+                let place = self.address.take_wanted(&workspace.trace.model);
+                self.commands.extend(place.into_iter().map(AppCommand::from));
+                self.open_traces = Some(OpenTraces::new(workspace, &self.wake));
+            }
+        }
+        match self.next.take() {
+            Some(QueuedTrace { path, saved: None }) => self.compare(&path),
+            Some(QueuedTrace { path, saved: Some(saved) }) => {
+                self.load(&path, true);
+                self.restore = Some(SavedView::Second(saved));
+            }
+            None => {}
+        }
+    }
+
+    /// Warns if a session was saved for another version of the trace file.
+    fn tell_unless_same(&mut self, view: &ViewState, trace: &OpenTrace) {
+        if !view.may_be_of(&trace.model) {
+            let name = trace.name();
+            let text = format!(
+                "{name} has changed since this session was saved: notes and search are restored, but not pins, folds, selection and marks"
+            );
+            self.notice = Some(PassingNotice::lasting(text));
+        }
+    }
+
+    /// The list of runs is as new as it can be while it is looked at.
+    fn ask_for_runs(&mut self, ctx: &egui::Context) {
+        if self.open_traces.is_none() || self.runs.is_open() {
+            let now_s = ctx.input(|input| input.time);
+            self.runs.ask(now_s);
+            if let Some(wait_s) = self.runs.asks_in(now_s) {
+                ctx.request_repaint_after(std::time::Duration::from_secs_f64(wait_s));
+            }
+        }
+    }
+
+    fn read_global_input(&mut self, ctx: &egui::Context) {
+        let dropped: Vec<PathBuf> = ctx.input(|i| i.raw.dropped_files.iter().map(platform::dropped).collect());
+        if !dropped.is_empty() {
+            self.push(AppCommand::Dropped(dropped));
+        }
+        let focus = keys::KeyFocus::of(ctx);
+        let commands = ctx.input(|i| self.keys.pressed(i, focus, self.state()));
+        self.commands.extend(commands);
+        if focus != keys::KeyFocus::Text {
+            // A key that moves the focus into a text field must not be typed there.
+            ctx.input_mut(|i| i.events.retain(|event| !matches!(event, egui::Event::Text(_))));
+        }
+    }
+}
+
+impl eframe::App for App {
+    #[cfg(not(target_arch = "wasm32"))]
+    fn raw_input_hook(&mut self, _ctx: &egui::Context, raw: &mut egui::RawInput) {
+        if self.screenshot.is_some() {
+            // A picture must not show a tooltip at the pointer.
+            raw.events.retain(|event| !matches!(event, egui::Event::PointerMoved(_)));
+        }
+    }
+
+    fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
+        // Commands about the current trace are applied before a new trace replaces it.
+        self.apply_commands(ctx);
+        self.poll_jobs();
+        self.read_global_input(ctx);
+        self.apply_commands(ctx);
+        if let Some(open_traces) = &mut self.open_traces {
+            open_traces.ask_jobs();
+        }
+        self.ask_for_runs(ctx);
+        self.show_address(ctx);
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(times) = &mut self.start_times {
+            times.frame_begins(ctx, self.open_traces.is_some());
+        }
+        let names: Vec<String> =
+            TraceSide::BOTH.into_iter().filter_map(|side| self.trace_of(side)).map(OpenTrace::title).collect();
+        let title =
+            if names.is_empty() { "Systole".to_owned() } else { format!("{} – Systole", names.join(" ↔ ")) };
+        if title != self.title {
+            // Only on changes, because every command to the window causes a new frame.
+            ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
+            self.title = title;
+        }
+        if self.loading.memo().is_running() {
+            ctx.request_repaint_after(std::time::Duration::from_millis(100));
+        }
+    }
+
+    /// The ground of the timeline, which then needs not be painted: it is most of the window.
+    fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {
+        visuals.extreme_bg_color.to_normalized_gamma_f32()
+    }
+
+    fn ui(&mut self, ui: &mut egui::Ui, frame: &mut eframe::Frame) {
+        let mut out = Vec::new();
+        times::write_as(self.settings.times);
+        theme::paint_in(self.state().map_or(self.settings.colors, |state| state.colors));
+        let loading = self.loading.key().map(|wanted| &wanted.path).zip(self.loading.progress());
+        panels::toolbar::toolbar_ui(ui, self.state(), &self.settings, &self.sessions, self.trace(), &mut out);
+        if let Some(open_traces) = &mut self.open_traces {
+            if let Some(error) = &self.error {
+                panels::welcome::error_ui(ui, error, &mut out);
+            }
+            open_traces.ui(ui, &self.settings, &self.keys, loading, &mut out);
+        } else {
+            let error = self.error.as_ref();
+            panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, &mut self.runs, loading, error, &mut out);
+            if self.lobby.shows(Panel::Help) {
+                panels::help::help_ui(ui.ctx(), &self.keys, &self.settings, &mut out);
+            }
+            if self.lobby.shows(Panel::Keys) {
+                panels::keys::keys_ui(ui.ctx(), &self.keys, &self.settings, &mut self.changing, &mut out);
+            }
+        }
+        self.saving.step(ui.ctx());
+        self.runs.dialog_ui(ui.ctx(), &mut out);
+        if self.open_path.as_mut().is_some_and(|dialog| dialog.ui(ui.ctx(), &mut out)) {
+            self.open_path = None;
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        self.capture.ui(ui.ctx(), &mut out);
+        panels::welcome::drop_hint_ui(ui);
+        open_traces::dropped_ui(ui, &self.dropped, &mut out);
+        if self.open_traces.is_some() && self.settings.asks_for_wheel() {
+            panels::notice::wheel_ui(ui.ctx(), &mut out);
+        }
+        if let Some(notice) = &mut self.notice {
+            notice.ui(ui.ctx(), &mut out);
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(mut photographer) = self.screenshot.take() {
+            let settled = self.is_settled() && (self.open_traces.is_some() || self.error.is_some());
+            out.extend(photographer.step(ui.ctx(), settled, self.trace().zip(self.state())));
+            self.screenshot = Some(photographer);
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(times) = &mut self.start_times {
+            times.frame_ends(ui.ctx(), self.open_traces.as_ref().is_some_and(|open| open.focused().draws_slices()));
+        }
+        if !out.is_empty() {
+            self.commands.extend(out);
+            ui.ctx().request_repaint();
+        }
+        platform::publish(|| self.published(frame.info().cpu_usage));
+    }
+}
+
+/// The command for a file that the user chose.
+fn chosen(path: PathBuf, beside: bool) -> AppCommand {
+    if beside { AppCommand::Compare(path) } else { AppCommand::Open(path) }
+}

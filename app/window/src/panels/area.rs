@@ -1,0 +1,113 @@
+//! Exact sums of the slices in the marked area.
+
+use analysis::Percent;
+use egui::{RichText, Ui};
+
+use super::context::computing_ui;
+use super::copy::csv_ui;
+use super::table::{SortedTable, TableRows, table_ui};
+use crate::AppCommand;
+use crate::jobs::JobAnswer;
+use crate::keys::{LEAVE, hint};
+use crate::times::time;
+use session::number::counted;
+use view::panels::area::{AreaGrouping, AreaSummary};
+use view::state::{HighlightedLabels, ViewCommand, ViewState};
+
+/// State of the area panel.
+#[derive(Default)]
+pub struct AreaPanelState {
+    /// How slices are grouped into rows.
+    pub pivot: AreaGrouping,
+    sorted: SortedTable,
+    shown: Option<view::panels::area::MarkedArea>,
+}
+
+/// In less room than this, the buttons go below the title.
+const BESIDE: f32 = 520.0;
+
+/// Sums of the marked area.
+pub fn area_ui(
+    ui: &mut Ui,
+    state: &ViewState,
+    summary: &JobAnswer<AreaSummary>,
+    choice: &mut AreaPanelState,
+    out: &mut Vec<AppCommand>,
+) {
+    let Some(mark) = state.place.mark else { return };
+    ui.add_space(4.0);
+    let title_ui = |ui: &mut Ui| {
+        ui.label(RichText::new(format!("Marked: {}", time(mark.dur()))).heading().strong())
+            .on_hover_text(format!("{} ps", mark.dur().ps()));
+        ui.weak(format!("from {}", time(mark.start.since_origin())));
+    };
+    if ui.available_width() < BESIDE {
+        ui.horizontal(title_ui);
+        ui.horizontal_wrapped(|ui| buttons_ui(ui, summary, out));
+    } else {
+        ui.horizontal(|ui| {
+            title_ui(ui);
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| buttons_ui(ui, summary, out));
+        });
+    }
+    ui.horizontal_wrapped(|ui| {
+        for (pivot, word) in AreaGrouping::ALL {
+            if ui.selectable_label(choice.pivot == pivot, format!("by {word}")).clicked() {
+                choice.pivot = pivot;
+            }
+        }
+        if let Some(summary) = summary.latest() {
+            let union = time(trace_model::Picos::from_ps(summary.union_ps));
+            // The sums may be those of the previous area while a new one is being dragged.
+            let whole = summary.area.range.dur().ps();
+            let share = summary.union_ps as f64 * 100.0 / (whole as f64).max(1.0);
+            let text = format!(
+                "{} on {}, busy for {union} ({share:.1} of the area)",
+                counted(summary.slices as u64, "slice"),
+                counted(summary.tracks as u64, "track"),
+                share = Percent(share)
+            );
+            ui.label(text)
+                .on_hover_text("Busy: time during which at least one slice runs; overlapping slices count once");
+        }
+    });
+    ui.separator();
+    match summary {
+        JobAnswer::Failed { error, .. } => drop(ui.label(error)),
+        memo => match memo.latest() {
+            None => computing_ui(ui),
+            Some(summary) => rows_ui(ui, summary, choice, out),
+        },
+    }
+}
+
+fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCommand>) {
+    if ui.button("Close").on_hover_text(hint(ui.ctx(), "Clear the mark", LEAVE)).clicked() {
+        out.push(ViewCommand::Deselect.into());
+    }
+    if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Fill the view", "focus")).clicked() {
+        out.push(ViewCommand::Focus.into());
+    }
+    if ui.button("Note").on_hover_text(hint(ui.ctx(), "Save it as a note", "keep-mark")).clicked() {
+        out.push(ViewCommand::MarkSelection(true).into());
+    }
+    if let Some(summary) = summary.latest() {
+        csv_ui(ui, "area", || Some(summary.table.clone()), out);
+    }
+}
+
+fn rows_ui(ui: &mut Ui, summary: &AreaSummary, choice: &mut AreaPanelState, out: &mut Vec<AppCommand>) {
+    if choice.shown.as_ref() != Some(&summary.area) {
+        // The rows are different, so the prepared state of the old ones is dropped.
+        choice.shown = Some(summary.area.clone());
+        choice.sorted.forget();
+    }
+    let height = ui.available_height();
+    let about = TableRows { selected: None, is_marked: &|_| false, leads: &|row| row < summary.labels.len() };
+    if let Some(row) = table_ui(ui, &summary.table, &mut choice.sorted, height, about)
+        && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
+    {
+        let title = cells.first().map(|cell| super::number::shown(cell, analysis::Unit::None)).unwrap_or_default();
+        out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(title, labels.iter().copied()))).into());
+    }
+}

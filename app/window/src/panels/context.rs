@@ -1,0 +1,91 @@
+//! Shared by all panels: the data that they can read, headings, and the placeholder while a report is computed.
+
+use egui::{Response, RichText, Ui};
+use trace_model::OpId;
+
+use crate::reports::ReportJobs;
+use view::compare::{TraceCorrespondence, TraceSide};
+use view::panels::source::SourcePrefix;
+use view::state::ViewState;
+use view::timeline::trace::OpenTrace;
+
+/// Everything that a panel can read.
+#[derive(Clone, Copy)]
+pub struct PanelContext<'a> {
+    /// The trace.
+    pub trace: &'a OpenTrace,
+    /// The state of the view.
+    pub state: &'a ViewState,
+    /// Reports about the selected scope.
+    pub reports: &'a ReportJobs,
+    /// Reports about the whole trace.
+    pub whole: &'a ReportJobs,
+    /// The open tab of the side that is drawn.
+    pub tab: &'a str,
+    /// Where source files are that the capture names elsewhere.
+    pub prefixes: &'a [SourcePrefix],
+    /// The other run, while two are compared.
+    pub other: Option<OtherRun<'a>>,
+}
+
+/// The run that a trace is compared with.
+#[derive(Clone, Copy)]
+pub struct OtherRun<'a> {
+    /// Its trace.
+    pub trace: &'a OpenTrace,
+    /// The side of the trace that panels show.
+    pub side: TraceSide,
+    /// What is known about both, once it is computed.
+    pub compared: Option<&'a TraceCorrespondence>,
+}
+
+impl<'a> PanelContext<'a> {
+    /// The changes of ops between two compared runs.
+    pub fn changes(&self) -> Option<OpChanges<'a>> {
+        let other = self.other?;
+        Some(OpChanges { side: other.side, compared: other.compared? })
+    }
+}
+
+/// The changes of ops between two runs.
+#[derive(Clone, Copy)]
+pub struct OpChanges<'a> {
+    side: TraceSide,
+    compared: &'a TraceCorrespondence,
+}
+
+impl OpChanges<'_> {
+    /// The time in a step of A and of B of an op that both have.
+    pub fn of_op(&self, op: OpId) -> Option<(f64, f64)> {
+        let row = self.compared.partners.row_of_op(self.side, op)?;
+        let change = &self.compared.comparison.ops.get(row)?.change;
+        Some((change.base?.median, change.cand?.median))
+    }
+}
+
+/// A heading with its spacing and a remark beside it.
+pub fn section_ui(ui: &mut Ui, title: &str, note: &str) -> Response {
+    ui.add_space(12.0);
+    let shown = ui.horizontal(|ui| {
+        ui.label(RichText::new(title).size(14.0).strong());
+        if !note.is_empty() {
+            ui.add(egui::Label::new(RichText::new(note).small().weak()).truncate());
+        }
+    });
+    shown.response
+}
+
+/// Why there is no report, as a sentence.
+pub fn reason_ui(ui: &mut Ui, reason: &str) {
+    let mut letters = reason.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    ui.weak(format!("{first}{}", letters.as_str()));
+}
+
+/// Shown while a report is being computed.
+pub fn computing_ui(ui: &mut Ui) {
+    ui.horizontal(|ui| {
+        ui.spinner();
+        ui.weak("Computing …");
+    });
+}

@@ -1,0 +1,130 @@
+//! What the command palette finds besides commands: steps, times, reports, tracks and ops.
+
+use std::collections::BTreeSet;
+
+use analysis::ANALYSES;
+use trace_model::StringId;
+
+use crate::AppCommand;
+use crate::times::time;
+use view::state::tabs::{MORE, TABS, report_tabs};
+use view::state::{HighlightedLabels, ReportScope, TreeItem, ViewCommand};
+use view::time_format;
+use view::timeline::bands::StepBand;
+use view::timeline::trace::OpenTrace;
+
+/// Most entries of one kind.
+const MOST: usize = 8;
+
+/// An entry of the palette.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PaletteEntry {
+    /// What it is called.
+    pub title: String,
+    /// The keys of a command, or what kind of thing it is.
+    pub note: String,
+    /// What choosing it does.
+    pub commands: Vec<AppCommand>,
+}
+
+impl PaletteEntry {
+    fn new<C: Into<AppCommand>>(title: String, note: String, commands: impl IntoIterator<Item = C>) -> Self {
+        Self { title, note, commands: commands.into_iter().map(Into::into).collect() }
+    }
+}
+
+/// Whether a text has all words, in any case.
+pub fn fits(text: &str, words: &[String]) -> bool {
+    let text = text.to_lowercase();
+    words.iter().all(|word| text.contains(word.as_str()))
+}
+
+/// Everything in a trace that matches a text; nothing for an empty text.
+pub fn find(text: &str, trace: &OpenTrace, steps: &[StepBand]) -> Vec<PaletteEntry> {
+    let words: Vec<String> = text.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    found.extend(place_in_time(text, trace));
+    found.extend(steps_named(&words, steps));
+    found.extend(reports(&words));
+    found.extend(tracks(&words, trace));
+    found.extend(names(&words, trace));
+    found
+}
+
+/// The place of a time as on the ruler.
+fn place_in_time(text: &str, trace: &OpenTrace) -> Option<PaletteEntry> {
+    let wanted = time_format::read(text.trim())?;
+    let at = trace_model::Timestamp::ZERO + wanted;
+    let extent = trace.model.extent();
+    let is_inside = extent.start <= at && at <= extent.end;
+    is_inside.then(|| {
+        PaletteEntry::new(format!("Go to {}", time(wanted)), "time on the ruler".to_owned(), [ViewCommand::Center(at)])
+    })
+}
+
+/// Steps by their number: `step 40`, `40`.
+fn steps_named(words: &[String], steps: &[StepBand]) -> Vec<PaletteEntry> {
+    let number = words.iter().find(|word| word.as_str() != "step");
+    let is_wanted = |step: &&StepBand| match number {
+        Some(number) => step.short_name() == number.as_str(),
+        None => true,
+    };
+    let is_asked = words.len() <= 2 && (words.len() == 1 || words.iter().any(|word| word == "step"));
+    let entry = |step: &StepBand| {
+        let commands = [ViewCommand::Show(step.range), ViewCommand::Scope(ReportScope::step(step.number))];
+        PaletteEntry::new(step.name(), format!("step, {}", time(step.time)), commands)
+    };
+    steps.iter().filter(|_| is_asked).filter(is_wanted).take(MOST).map(entry).collect()
+}
+
+/// Reports by their titles.
+fn reports(words: &[String]) -> Vec<PaletteEntry> {
+    let tab_of = |id: &str| TABS.iter().find(|tab| tab.reports.contains(&id)).map_or(MORE, |tab| tab.id);
+    let entries = ANALYSES.iter().filter(|entry| fits(entry.title, words)).take(MOST);
+    let entry = |entry: &analysis::AnalysisEntry| {
+        let tab = tab_of(entry.id);
+        let title = report_tabs().find(|(id, _)| *id == tab).map_or("", |(_, title)| title);
+        PaletteEntry::new(entry.title.to_owned(), format!("report in {title}"), [ViewCommand::ShowTab(tab.to_owned())])
+    };
+    entries.map(entry).collect()
+}
+
+/// Tracks by their names and those of their groups.
+fn tracks(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
+    let nodes = trace.tree.nodes().iter().enumerate();
+    let entries = nodes.filter_map(|(at, node)| {
+        let TreeItem::Track(track) = node.item else { return None };
+        let group = trace.tree.group_of(at).map_or("", |group| trace.tree.node(group).title.as_str());
+        let is_wanted = fits(&format!("{group} {}", node.title), words);
+        is_wanted.then(|| {
+            let note = format!("track of {group}, {}", node.note);
+            PaletteEntry::new(node.title.clone(), note, [ViewCommand::RevealTrack(track)])
+        })
+    });
+    entries.take(MOST).collect()
+}
+
+/// Ops and functions of the host by their names: those with ops first.
+fn names(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
+    let model = &trace.model;
+    let mut seen: BTreeSet<StringId> = BTreeSet::new();
+    let mut entries = Vec::new();
+    for is_op in [true, false] {
+        for label in model.labels().iter().filter(|label| label.op.is_some() == is_op) {
+            let name = model.str(label.name);
+            if entries.len() >= MOST || !fits(name, words) || !seen.insert(label.name) {
+                continue;
+            }
+            let labels = trace.labels_named(name);
+            let note = label.op.map_or("function", |op| trace.classes.category(op));
+            let highlighted = HighlightedLabels::new(name, labels.iter().copied());
+            let longest = trace.longest(labels).map(ViewCommand::GoTo);
+            let commands = [ViewCommand::Highlight(Some(highlighted))].into_iter().chain(longest);
+            entries.push(PaletteEntry::new(name.to_owned(), note.to_owned(), commands));
+        }
+    }
+    entries
+}

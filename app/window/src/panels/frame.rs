@@ -1,0 +1,75 @@
+//! Panels whose size only the user changes, and that keep it.
+
+use egui::{Align2, Area, Frame, Id, Margin, Order, Panel as EguiPanel, Response, Sense, Stroke, Ui, UiBuilder, vec2};
+
+use crate::AppCommand;
+use crate::settings::{PanelPart, Settings};
+use crate::theme;
+use view::state::ViewCommand;
+
+/// Windows narrower than this show reports over the timeline instead of beside it.
+pub const NARROW: f32 = 1100.0;
+
+/// Height that panels below leave to the timeline: its ruler and some tracks.
+pub const TIMELINE: f32 = 200.0;
+
+/// Whether the window has no room for reports beside the timeline.
+pub fn is_narrow(ui: &Ui) -> bool {
+    ui.ctx().content_rect().width() < NARROW
+}
+
+/// Tells the view whether reports lie over the timeline, if that has changed.
+pub fn overlay_command(ui: &Ui, is_over: bool) -> Option<ViewCommand> {
+    let narrow = is_narrow(ui);
+    (narrow != is_over).then_some(ViewCommand::ReportsOver(narrow))
+}
+
+/// Draws a bar over the top of the remaining window, so that nothing moves when it appears.
+pub fn floating_ui(ui: &Ui, id: &'static str, align: Align2, content: impl FnOnce(&mut Ui)) {
+    let room = ui.available_rect_before_wrap().shrink2(vec2(18.0, 4.0));
+    let at = align.pos_in_rect(&room);
+    let area = Area::new(Id::unique(("floating", id))).order(Order::Foreground).movable(false).pivot(align);
+    area.fixed_pos(at).show(ui.ctx(), |ui| {
+        bar(ui).shadow(ui.visuals().popup_shadow).show(ui, |ui| {
+            ui.set_max_width(room.width() - 18.0);
+            content(ui);
+        });
+    });
+}
+
+/// The frame of a bar with a message.
+pub fn bar(ui: &Ui) -> Frame {
+    let theme = theme::current(ui);
+    let frame = Frame::new().fill(theme.raised).stroke(Stroke::new(1.0, theme.edge)).corner_radius(6.0);
+    frame.inner_margin(Margin::symmetric(8, 4))
+}
+
+/// Draws a panel with the size that the user gave it: its content is clipped and never changes it. `most` is the
+/// largest size that leaves room for the rest of the window.
+pub fn sized_ui(
+    ui: &mut Ui,
+    panel: EguiPanel,
+    (part, most): (PanelPart, f32),
+    settings: &Settings,
+    out: &mut Vec<AppCommand>,
+    content: impl FnOnce(&mut Ui, &mut Vec<AppCommand>),
+) -> Response {
+    let [least, _] = part.limits();
+    let most = most.max(least);
+    let wanted = settings.sizes.of(part).min(most);
+    let panel = panel.resizable(true).default_size(wanted).size_range(least..=most);
+    let shown = panel.show(ui, |ui| {
+        let rect = ui.available_rect_before_wrap();
+        let mut inner = ui.new_child(UiBuilder::new().max_rect(rect));
+        inner.shrink_clip_rect(rect);
+        content(&mut inner, out);
+        ui.allocate_rect(rect, Sense::hover());
+    });
+    let rect = shown.response.rect;
+    let size = if part.is_width() { rect.width() } else { rect.height() };
+    // Only a drag changes the size: a small window must not shrink the panel permanently.
+    if ui.input(|i| i.pointer.any_released()) && (size - wanted).abs() > 1.0 {
+        out.push(AppCommand::PanelSize(part, size));
+    }
+    shown.response
+}

@@ -1,0 +1,286 @@
+//! The heat map of devices and steps. A click on a cell shows the device in that step.
+
+use std::collections::BTreeSet;
+
+use analysis::facts::steps::StepsReport;
+use analysis::reports::steps::step_parts::StepParts;
+use analysis::reports::steps::step_times::Steps;
+use egui::{Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui};
+use egui::{WidgetInfo, pos2, vec2};
+use trace_model::{Picos, SliceRef, TraceModel, TrackId};
+
+use super::context::{PanelContext, section_ui};
+use super::number::number;
+use crate::theme;
+use crate::theme::Theme;
+use crate::timeline::paint::elided_middle;
+use crate::times;
+use analysis::Unit;
+use view::panels::heat_map::{HeatCell, HeatDevice, HeatMap, HeatQuantity, HeatStep};
+use view::state::{ReportScope, ViewCommand};
+use view::words::capitalised;
+
+/// Height of a row at most; many devices have lower ones.
+const ROW: f32 = 18.0;
+/// Height of a row at least: a pod of 64 chips fits one screen.
+const LEAST_ROW: f32 = 5.0;
+/// Height of a name.
+const NAME: f32 = 12.0;
+/// Width of the names.
+const NAMES: f32 = 64.0;
+/// Height of all rows at most; more devices scroll.
+const MOST_HEIGHT: f32 = 460.0;
+/// Height of the numbers of steps below the rows.
+const AXIS: f32 = 16.0;
+/// Width of a column at least and at most.
+const COLUMN: (f32, f32) = (3.0, 56.0);
+
+/// State between frames.
+pub struct HeatMapState {
+    is_open: bool,
+    quantity: HeatQuantity,
+    made: Option<HeatMap>,
+}
+
+impl Default for HeatMapState {
+    fn default() -> Self {
+        Self { is_open: true, quantity: HeatQuantity::default(), made: None }
+    }
+}
+
+impl HeatMapState {
+    /// Forgets the map, because new reports replace the old ones.
+    pub fn forget_made(&mut self) {
+        self.made = None;
+    }
+}
+
+/// The choice between tables and map, where several devices ran steps; returns whether the map is shown.
+pub fn choice_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut HeatMapState) -> bool {
+    let parts = sight.whole.get::<StepParts>().ok().flatten();
+    if !parts.is_some_and(|parts| parts.steps.iter().any(|step| step.cores.len() > 1)) {
+        return false;
+    }
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        for (map, title) in [(false, "Tables"), (true, "Heat map of devices")] {
+            if ui.selectable_label(state.is_open == map, title).clicked() {
+                state.is_open = map;
+            }
+        }
+    });
+    state.is_open
+}
+
+/// The map.
+pub fn heat_map_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut HeatMapState, out: &mut Vec<ViewCommand>) {
+    let (Ok(Some(steps)), Ok(Some(parts))) = (sight.whole.get::<Steps>(), sight.whole.get::<StepParts>()) else {
+        return;
+    };
+    if state.made.as_ref().is_none_or(|made| made.quantity != state.quantity) {
+        state.made = HeatMap::of(steps, parts, state.quantity);
+    }
+    let Some(map) = state.made.as_ref().filter(|map| map.devices.len() > 1) else { return };
+    let least = times::time(Picos::from_ps(map.range.0));
+    let most = times::time(Picos::from_ps(map.range.1));
+    section_ui(ui, "Devices and steps", &format!("{least} to {most} over complete steps"));
+    let mut wanted = state.quantity;
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        for (quantity, title, about) in HeatQuantity::ALL {
+            if ui.selectable_label(state.quantity == quantity, title).on_hover_text(about).clicked() {
+                wanted = quantity;
+            }
+        }
+        scale_ui(ui);
+    });
+    let hottest = map.hottest.and_then(|at| map.devices.get(at));
+    if let Some((device, median)) = hottest.and_then(|device| Some((device, device.median_ps?))) {
+        let text = format!("{} stands out: median {}", device.name, times::time(Picos::from_ps(median)));
+        ui.label(RichText::new(text).small().color(theme::current(ui).warning));
+    }
+    rows_ui(ui, sight, (steps, map), out);
+    state.quantity = wanted;
+}
+
+/// The colours from least to most.
+fn scale_ui(ui: &mut Ui) {
+    let theme = theme::current(ui);
+    let (rect, _) = ui.allocate_exact_size(vec2(112.0, 12.0), Sense::hover());
+    let font = FontId::proportional(10.5);
+    let painter = ui.painter();
+    painter.text(rect.left_center() + vec2(8.0, 0.0), Align2::LEFT_CENTER, "least", font.clone(), theme.text_weak);
+    painter.text(rect.right_center(), Align2::RIGHT_CENTER, "most", font, theme.text_weak);
+    let bar = Rect::from_min_max(rect.min + vec2(38.0, 1.0), rect.max - vec2(30.0, 1.0));
+    for step in 0..11_u8 {
+        let share = f32::from(step) / 10.0;
+        let width = bar.width() / 11.0;
+        let at = Rect::from_min_size(bar.min + vec2(f32::from(step) * width, 0.0), vec2(width + 0.5, bar.height()));
+        painter.rect_filled(at, 0.0, color(theme, share));
+    }
+}
+
+/// From the ground to the colour of warnings.
+fn color(theme: &Theme, heat: f32) -> Color32 {
+    theme.raised.lerp_to_gamma(theme.warning, 0.08 + 0.92 * heat)
+}
+
+fn rows_ui(ui: &mut Ui, sight: PanelContext<'_>, (steps, map): (&StepsReport, &HeatMap), out: &mut Vec<ViewCommand>) {
+    let most = (ui.available_height() - 16.0 - AXIS).clamp(120.0, MOST_HEIGHT);
+    let row = (most / map.devices.len() as f32).clamp(LEAST_ROW, ROW).floor();
+    let room = ui.available_width() - NAMES - 8.0;
+    let column = (room / map.steps.len().max(1) as f32).clamp(COLUMN.0, COLUMN.1);
+    let height = row * map.devices.len() as f32;
+    // The first name is higher than a low row.
+    let above = ((NAME - row) / 2.0).max(0.0);
+    let size = vec2(NAMES + column * map.steps.len() as f32, above + height + AXIS);
+    let area = ScrollArea::both().id_salt("heat map").max_height(MOST_HEIGHT + 14.0 + AXIS).auto_shrink([false, true]);
+    area.show(ui, |ui| {
+        let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+        let name = HeatQuantity::ALL.iter().find(|(own, ..)| *own == map.quantity).map_or("", |(_, title, _)| title);
+        let counts = format!("{} devices, {} steps", map.devices.len(), map.steps.len());
+        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}")));
+        let rows = Rect::from_x_y_ranges(rect.x_range(), rect.top() + above..=rect.bottom() - AXIS);
+        let place = Places { rect: rows, row, column };
+        paint(ui, sight, map, &place);
+        let font = FontId::proportional(10.0);
+        for (at, step) in map.steps.iter().enumerate().step_by(steps_per_name(column)) {
+            let below = place.cell(0, at).center_top() + vec2(0.0, height + 2.0);
+            ui.painter().text(below, Align2::CENTER_TOP, step.number, font.clone(), theme::current(ui).text_weak);
+        }
+        let Some((device, step)) = response.hover_pos().and_then(|at| place.at(map, at.x, at.y)) else { return };
+        let clicked = response.clicked();
+        response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui_at_pointer(|ui| cell_ui(ui, map, device, step));
+        if clicked {
+            out.extend(lead(&sight.trace.model, steps, device, step.and_then(|at| map.steps.get(at))));
+        }
+    });
+}
+
+/// How many steps share a number below the map: a round number, so that there is room for each.
+fn steps_per_name(column: f32) -> usize {
+    const ROOM: f32 = 36.0;
+    let round = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
+    round.into_iter().find(|&steps| steps as f32 * column >= ROOM).unwrap_or(2_000)
+}
+
+/// Where cells are.
+struct Places {
+    rect: Rect,
+    row: f32,
+    column: f32,
+}
+
+impl Places {
+    fn cell(&self, device: usize, step: usize) -> Rect {
+        let x = self.rect.left() + NAMES + self.column * step as f32;
+        let y = self.rect.top() + self.row * device as f32;
+        let gap = |size: f32, least: f32| if size > least { size - 1.0 } else { size };
+        Rect::from_min_size(pos2(x, y), vec2(gap(self.column, 6.0), gap(self.row, 8.0)))
+    }
+
+    fn at<'a>(&self, map: &'a HeatMap, x: f32, y: f32) -> Option<(&'a HeatDevice, Option<usize>)> {
+        let device = ((y - self.rect.top()) / self.row).floor();
+        let step = ((x - self.rect.left() - NAMES) / self.column).floor();
+        let device = map.devices.get(if device < 0.0 { return None } else { device as usize })?;
+        let step = (step >= 0.0).then_some(step as usize).filter(|&step| step < map.steps.len());
+        Some((device, step))
+    }
+}
+
+fn paint(ui: &Ui, sight: PanelContext<'_>, map: &HeatMap, place: &Places) {
+    let theme = theme::current(ui);
+    let painter = ui.painter();
+    let clip = ui.clip_rect();
+    let scope = match sight.state.scope {
+        ReportScope::Steps { first, last } => Some(first..=last),
+        _ => None,
+    };
+    // Names every row if there is room, else some rows.
+    let every = (11.0 / place.row).ceil().max(1.0) as usize;
+    for (at, device) in map.devices.iter().enumerate() {
+        let first = place.cell(at, 0);
+        if first.bottom() < clip.top() || first.top() > clip.bottom() {
+            continue;
+        }
+        let is_hottest = map.hottest == Some(at);
+        // The name of the device that stands out must not overlap other names.
+        let is_covered = map.hottest.is_some_and(|own| own.abs_diff(at) < every);
+        if at.is_multiple_of(every) && !is_covered || is_hottest {
+            let color = if is_hottest { theme.warning } else { theme.text };
+            let font = FontId::proportional(if place.row >= 14.0 { 12.0 } else { 10.0 });
+            let name = device.name.trim_start_matches("/device:");
+            elided_middle(painter, pos2(place.rect.left(), first.center().y), name, NAMES - 6.0, &font, color);
+        }
+        for (step, cell) in device.cells.iter().enumerate() {
+            let rect = place.cell(at, step);
+            let is_counted = map.steps.get(step).is_some_and(|step| step.is_counted);
+            match cell {
+                Some(HeatCell { heat, .. }) => {
+                    let fill = color(theme, *heat);
+                    painter.rect_filled(rect, 0.0, if is_counted { fill } else { fill.gamma_multiply(0.45) });
+                }
+                None => drop(painter.hline(rect.x_range(), rect.center().y, Stroke::new(1.0, theme.edge))),
+            }
+            let number = map.steps.get(step).map_or(0, |step| step.number);
+            if at == 0 && scope.as_ref().is_some_and(|scope| scope.contains(&number)) {
+                let column = rect.with_max_y(place.rect.bottom());
+                painter.rect_stroke(column, 0.0, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
+            }
+        }
+    }
+}
+
+fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>) {
+    ui.label(RichText::new(&device.name).strong());
+    let shown = |ps: i64| times::time(Picos::from_ps(ps));
+    let median = device.median_ps.map_or_else(|| "no complete step".to_owned(), shown);
+    let title = HeatQuantity::ALL.iter().find(|(own, ..)| *own == map.quantity).map_or("", |(_, title, _)| title);
+    let Some((column, cell)) = step.and_then(|at| Some((map.steps.get(at)?, device.cells.get(at)?))) else {
+        ui.label(format!("median {title}: {median}"));
+        ui.weak("Click to show all of its tracks");
+        return;
+    };
+    ui.label(format!("Step {}", column.label));
+    match cell {
+        Some(cell) => {
+            let share = cell.ps as f64 * 100.0 / cell.time_ps.max(1) as f64;
+            ui.label(format!("{title}: {}, {} of the step", shown(cell.ps), number(share, Unit::Percent)));
+            ui.weak(format!("median of this device: {median}"));
+        }
+        None => drop(ui.weak("this device recorded no ops in this step")),
+    }
+    if !column.is_counted {
+        ui.weak("not among the complete steps after warm-up: the scale leaves it out");
+    }
+    let origin = capitalised(&times::origin());
+    ui.weak(format!("{origin}, by the clock of the ops. Click to show it and to let the reports be about this step."));
+}
+
+/// The commands that show a device, in one step or in the whole capture.
+fn lead(model: &TraceModel, steps: &StepsReport, device: &HeatDevice, step: Option<&HeatStep>) -> Vec<ViewCommand> {
+    let tracks: BTreeSet<TrackId> = model.tracks_of(device.group).into_iter().collect();
+    let own = |step: &HeatStep| steps.range_on(model, device.group, step.number, step.number).or(step.range);
+    let range = step.and_then(own).unwrap_or(model.extent());
+    let lanes = tracks.iter().flat_map(|&track| model.lanes(track));
+    let first = lanes.filter_map(|lane| model.slices_in(lane, range).next()).map(SliceRef::id).next();
+    let mut commands: Vec<ViewCommand> = first.map(ViewCommand::Reveal).into_iter().collect();
+    commands.push(ViewCommand::Mark(range, tracks));
+    if let Some(step) = step {
+        commands.push(ViewCommand::ShowAround(range));
+        commands.push(ViewCommand::Scope(ReportScope::step(step.number)));
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_steps_do_not_touch() {
+        assert_eq!(steps_per_name(COLUMN.1), 1);
+        assert_eq!(steps_per_name(20.0), 2);
+        assert_eq!(steps_per_name(COLUMN.0), 20);
+    }
+}

@@ -1,0 +1,466 @@
+//! Compiled programs: the neighbourhood of an op, the text of a program, a search, with two runs what differs. A click
+//! goes to the slices.
+
+use std::path::PathBuf;
+
+use analysis::reports::hlo::{
+    FoundInstructions, HloNode, HloQuery, Neighbourhood, NodeRelation, ProgramDiff, ProgramList, ProgramListing, Reach,
+    chosen, find, listing, neighbourhood, programs,
+};
+use analysis::reports::ops::op_stats::Ops;
+use analysis::{Analysis as _, AnalysisError, Scope, Table, Tabular as _};
+use egui::{CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use trace_model::{OpId, Picos, ProgramId, SliceId};
+
+use super::context::{PanelContext, computing_ui};
+use super::hlo_boxes::graph_ui;
+use super::hlo_diff;
+use super::table::{SortedTable, TableRows};
+use super::tables::one_table_ui;
+use crate::AppCommand;
+use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::theme::{self, small_font};
+use crate::times;
+use session::Session;
+use view::compare::TraceSide;
+use view::panels::hlo_graph::HloGraph;
+use view::panels::target::RowTarget;
+use view::state::{HighlightedLabels, ViewCommand};
+
+/// Largest radius that can be chosen: larger graphs are unreadable.
+const MOST_STEPS: u32 = 6;
+/// Instructions drawn at most.
+const MOST_BOXES: usize = 80;
+/// Height of a line of text.
+const LINE: f32 = 17.0;
+/// Width of the times beside the text.
+const MARGIN: f32 = 84.0;
+
+/// What the tab shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum HloMode {
+    /// The neighbourhood of an op.
+    #[default]
+    Around,
+    /// The text of a program.
+    Text,
+    /// Instructions that were found.
+    Found,
+    /// What differs from the program of the same name in the other run.
+    Diff,
+}
+
+/// A request about programs.
+#[derive(Clone, Debug, PartialEq)]
+enum HloQuestion {
+    Programs(Scope),
+    Around(Scope, ProgramId, String, u32),
+    Text(Scope, ProgramId),
+    Found(Scope, String),
+    Diff(Scope, ProgramId, TraceSide, PathBuf),
+}
+
+/// Its result.
+enum HloAnswer {
+    Programs(ProgramList),
+    Around(Box<AroundOp>),
+    Text(ProgramListing),
+    Found(FoundInstructions, Table),
+    Diff(Box<ProgramDiff>, Table),
+}
+
+/// A neighbourhood with its layout.
+struct AroundOp {
+    found: Neighbourhood,
+    around: HloGraph,
+    inside: HloGraph,
+}
+
+impl HloQuestion {
+    fn answer(self, session: &Session, other: Option<&Session>) -> Result<HloAnswer, String> {
+        let said = |error: AnalysisError| error.to_string();
+        Ok(match self {
+            Self::Programs(scope) => HloAnswer::Programs(programs(&session.context(scope))),
+            Self::Around(scope, program, name, radius) => {
+                let reach = Reach { radius, most: MOST_BOXES };
+                let found = neighbourhood(&session.context(scope), program, &name, reach).map_err(said)?;
+                let is_inside = |node: &HloNode| node.relation == NodeRelation::Inside;
+                let around = HloGraph::of(&found, |node| !is_inside(node));
+                let inside = HloGraph::of(&found, is_inside);
+                HloAnswer::Around(Box::new(AroundOp { found, around, inside }))
+            }
+            Self::Text(scope, program) => HloAnswer::Text(listing(&session.context(scope), program).map_err(said)?),
+            Self::Diff(scope, program, side, _) => {
+                let other = other.ok_or("only one run is open")?;
+                let (found, table) = hlo_diff::diff_of((session, other), scope, program, side)?;
+                HloAnswer::Diff(Box::new(found), table)
+            }
+            Self::Found(scope, words) => {
+                let cx = session.context(scope);
+                let found = find(&cx, &chosen(&cx, None).map_err(said)?, &HloQuery::parse(&words));
+                let table = found.tables().into_iter().next().ok_or("nothing was found")?;
+                HloAnswer::Found(found, table)
+            }
+        })
+    }
+}
+
+/// State of the tab.
+pub struct HloPanel {
+    mode: HloMode,
+    /// Program and instruction in the middle.
+    center: Option<(ProgramId, String)>,
+    /// The selection that was followed last.
+    followed: Option<SliceId>,
+    radius: u32,
+    /// The program whose text is shown; that of the instruction in the middle unless one was chosen.
+    program: Option<ProgramId>,
+    words: String,
+    /// Whether the field of words must take the focus.
+    types: bool,
+    sorted: SortedTable,
+    programs: Worker<HloQuestion, HloAnswer>,
+    answers: Worker<HloQuestion, HloAnswer>,
+}
+
+impl HloPanel {
+    /// Nothing is requested yet.
+    pub fn new(wake: &WakeUi) -> Self {
+        Self {
+            mode: HloMode::default(),
+            center: None,
+            followed: None,
+            radius: 2,
+            program: None,
+            words: String::new(),
+            types: false,
+            sorted: SortedTable::default(),
+            programs: Worker::new("programs", wake.clone()),
+            answers: Worker::new("program", wake.clone()),
+        }
+    }
+
+    /// Takes over finished results.
+    pub fn poll(&mut self) {
+        self.programs.poll();
+        if self.answers.poll() {
+            self.sorted.forget();
+        }
+    }
+
+    /// Whether nothing is being computed.
+    pub fn is_settled(&self) -> bool {
+        !self.programs.memo().is_running() && !self.answers.memo().is_running()
+    }
+
+    /// Puts the op of the selected slice in the middle when the selection changes; without a selection, the op with
+    /// the most self time.
+    fn follow(&mut self, sight: PanelContext<'_>) {
+        let model = &sight.trace.model;
+        let place = |op: OpId| Some((model.op(op).program?, model.str(model.op(op).name).to_owned()));
+        if let Some(slice) = sight.state.place.selection
+            && self.followed != Some(slice)
+        {
+            self.followed = Some(slice);
+            if let Some(own) = model.slice(slice).op().and_then(place) {
+                self.program = None;
+                self.center = Some(own);
+            }
+        }
+        if self.center.is_none() {
+            let ops = sight.reports.get::<Ops>().ok().flatten();
+            self.center = ops.and_then(|ops| ops.rows.iter().find_map(|row| place(row.op?)));
+        }
+    }
+
+    fn ask(&mut self, sight: PanelContext<'_>) {
+        let scope = Scope::from(sight.state.scope);
+        let ask = |worker: &mut Worker<HloQuestion, HloAnswer>, question: HloQuestion| {
+            let (session, own) = (sight.trace.session.clone(), question.clone());
+            let other = sight.other.map(|other| other.trace.session.clone());
+            worker.ask(question, move |_| own.answer(&session, other.as_ref()));
+        };
+        ask(&mut self.programs, HloQuestion::Programs(scope));
+        let question = match self.mode {
+            HloMode::Around => {
+                self.center.clone().map(|(program, name)| HloQuestion::Around(scope, program, name, self.radius))
+            }
+            HloMode::Text => self.text_of().map(|program| HloQuestion::Text(scope, program)),
+            HloMode::Diff => sight
+                .other
+                .zip(self.text_of())
+                .map(|(other, program)| HloQuestion::Diff(scope, program, other.side, other.trace.path.clone())),
+            HloMode::Found => {
+                let words = self.words.trim().to_owned();
+                (!words.is_empty()).then_some(HloQuestion::Found(scope, words))
+            }
+        };
+        match question {
+            Some(question) => ask(&mut self.answers, question),
+            None => self.answers.clear(),
+        }
+    }
+
+    /// The program whose text is shown.
+    fn text_of(&self) -> Option<ProgramId> {
+        let first = || match self.programs.memo().latest() {
+            Some(HloAnswer::Programs(list)) => list.rows.first().map(|row| row.id),
+            _ => None,
+        };
+        self.program.or_else(|| self.center.as_ref().map(|center| center.0)).or_else(first)
+    }
+}
+
+/// The tab.
+pub fn hlo_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    panel: &mut HloPanel,
+    out: &mut Vec<AppCommand>,
+    view: &mut Vec<ViewCommand>,
+) {
+    panel.follow(sight);
+    if panel.mode == HloMode::Diff && sight.other.is_none() {
+        panel.mode = HloMode::default();
+    }
+    head_ui(ui, panel, sight.other.is_some());
+    panel.ask(sight);
+    let answer = match panel.answers.memo() {
+        JobAnswer::Failed { error, .. } => {
+            ui.add_space(8.0);
+            return drop(ui.label(error));
+        }
+        JobAnswer::Running { previous: None } => return computing_ui(ui),
+        JobAnswer::Empty if panel.mode == HloMode::Found => {
+            let text = "Words that an instruction contains. name: opcode: shape: source: op_name: groups: look into one \
+                        field, for example opcode:fusion shape:bf16[ train.py";
+            return drop(ui.weak(text));
+        }
+        JobAnswer::Empty => return drop(ui.label("No op of a program is recorded here.")),
+        memo => memo.latest(),
+    };
+    let mut next = None;
+    match answer {
+        Some(HloAnswer::Around(around)) => around_ui(ui, sight, around, &mut next, view),
+        Some(HloAnswer::Text(text)) => {
+            let program = panel.text_of();
+            if let Some((name, ops)) = text_ui(ui, text, panel.center.as_ref().map(|center| center.1.as_str())) {
+                next = program.map(|program| (program, name, ops));
+            }
+        }
+        Some(HloAnswer::Found(found, table)) => {
+            let selected = sight.state.place.selection;
+            let about = TableRows { selected, is_marked: &|_| false, leads: &|_| true };
+            if let Some(row) = one_table_ui(ui, table, &mut panel.sorted, about, out)
+                && let Some(row) = found.rows.get(row)
+            {
+                next = Some((row.program_id, row.op.name.to_string(), row.op.ops.clone()));
+            }
+        }
+        Some(HloAnswer::Diff(found, table)) => {
+            let side = sight.other.map_or(TraceSide::A, |other| other.side);
+            if let Some(op) = hlo_diff::diff_ui(ui, (found, table), side, &mut panel.sorted, out) {
+                next = panel.text_of().map(|program| (program, op.name.to_string(), op.ops.clone()));
+            }
+        }
+        _ => {}
+    }
+    if let Some((program, name, ops)) = next {
+        if panel.mode == HloMode::Found {
+            panel.mode = HloMode::Around;
+        }
+        lead(sight, &name, &ops, view);
+        panel.center = Some((program, name));
+        ui.ctx().request_repaint();
+    }
+}
+
+/// The command that goes to the longest slice of an instruction; `None` if it has no slices of its own.
+fn lead(sight: PanelContext<'_>, name: &str, ops: &[OpId], view: &mut Vec<ViewCommand>) {
+    let labels = sight.trace.labels_of(&ops.iter().copied().collect());
+    if !labels.is_empty() {
+        view.extend(RowTarget::Slices(HighlightedLabels::new(name, labels)).commands(sight.trace));
+    }
+}
+
+fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        let modes =
+            [(HloMode::Around, "Around an op"), (HloMode::Text, "Program text"), (HloMode::Found, "Find instructions")];
+        for (mode, title) in modes.into_iter().chain(compares.then_some((HloMode::Diff, "Changes from A to B"))) {
+            if ui.selectable_label(panel.mode == mode, title).clicked() {
+                panel.mode = mode;
+                panel.types = mode == HloMode::Found;
+            }
+        }
+        ui.add_space(8.0);
+        match panel.mode {
+            HloMode::Around => radius_ui(ui, panel),
+            HloMode::Text | HloMode::Diff => program_ui(ui, panel),
+            HloMode::Found => {
+                let field = egui::TextEdit::singleline(&mut panel.words).hint_text("opcode:fusion train.py");
+                let response = ui.add(field.desired_width(220.0));
+                response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search instructions"));
+                if std::mem::take(&mut panel.types) {
+                    response.request_focus();
+                }
+            }
+        }
+    });
+}
+
+fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {
+    for (text, label, change) in [("−", "Smaller radius", -1_i32), ("+", "Larger radius", 1)] {
+        let next = panel.radius.saturating_add_signed(change).clamp(1, MOST_STEPS);
+        let button = ui.add_enabled(next != panel.radius, egui::Button::new(text));
+        button.widget_info(|| WidgetInfo::labeled(Role::Button, true, label));
+        if button.on_hover_text("How many steps to operands and users").clicked() {
+            panel.radius = next;
+        }
+        if change < 0 {
+            ui.label(RichText::new(format!("radius {}", panel.radius)).small());
+        }
+    }
+}
+
+fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
+    let Some(HloAnswer::Programs(list)) = panel.programs.memo().latest() else { return };
+    let own = panel.text_of();
+    let title = |id: Option<ProgramId>| list.rows.iter().find(|row| Some(row.id) == id).map(|row| row.program.clone());
+    let mut wanted = own;
+    egui::ComboBox::from_id_salt("program").width(220.0).selected_text(title(own).unwrap_or_default()).show_ui(
+        ui,
+        |ui| {
+            for row in &list.rows {
+                let time =
+                    row.self_time_ps.map_or_else(String::new, |ps| format!("  {}", times::time(Picos::from_ps(ps))));
+                ui.selectable_value(&mut wanted, Some(row.id), format!("{}{time}", row.program));
+            }
+        },
+    );
+    if wanted != own {
+        panel.program = wanted;
+    }
+}
+
+/// Program, instruction and ops of the clicked item.
+type Clicked = Option<(ProgramId, String, Vec<OpId>)>;
+
+fn around_ui(ui: &mut Ui, sight: PanelContext<'_>, around: &AroundOp, next: &mut Clicked, view: &mut Vec<ViewCommand>) {
+    let found = &around.found;
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(&found.center).strong());
+        ui.label(RichText::new(format!("in {} · {}", found.program, found.known_from.title())).small().weak());
+        for caller in &found.called_by {
+            if ui.link(RichText::new(format!("inside {caller}")).small()).clicked() {
+                *next = Some((found.program_id, caller.clone(), Vec::new()));
+            }
+        }
+    });
+    for note in &found.notes {
+        ui.label(RichText::new(note).small().weak());
+    }
+    if found.left_out > 0 {
+        let text = format!("{} more within this radius are left out: choose a smaller one", found.left_out);
+        ui.label(RichText::new(text).small().color(theme::current(ui).warning));
+    }
+    let mut clicked = None;
+    ScrollArea::both().auto_shrink([false, false]).id_salt("hlo graph").show(ui, |ui| {
+        clicked = graph_ui(ui, found, &around.around).or(clicked);
+        if !around.inside.boxes.is_empty() {
+            ui.add_space(8.0);
+            ui.label(RichText::new(format!("Inside {}", found.center)).strong());
+            if found.left_out_inside > 0 {
+                ui.label(RichText::new(format!("{} more are left out", found.left_out_inside)).small().weak());
+            }
+            clicked = graph_ui(ui, found, &around.inside).or(clicked);
+        }
+    });
+    if let Some(node) = clicked {
+        *next = Some((found.program_id, node.op.name.to_string(), node.op.ops.clone()));
+    }
+    if let Some((_, name, ops)) = next
+        && ops.is_empty()
+    {
+        // A link names the instruction only: its ops are those of that name.
+        let own = sight.trace.model.op_ids().filter(|&op| {
+            let op = sight.trace.model.op(op);
+            op.program == Some(found.program_id) && sight.trace.model.str(op.name) == name
+        });
+        lead(sight, name, &own.collect::<Vec<_>>(), view);
+    }
+}
+
+/// The text of a program; returns name and ops of the line that was clicked.
+fn text_ui(ui: &mut Ui, text: &ProgramListing, center: Option<&str>) -> Option<(String, Vec<OpId>)> {
+    let theme = theme::current(ui);
+    let id = ui.scope_id().with("program text filter");
+    let mut filter = ui.data(|data| data.get_temp::<String>(id)).unwrap_or_default();
+    ui.horizontal(|ui| {
+        let field = egui::TextEdit::singleline(&mut filter).hint_text("Lines that contain");
+        let response = ui.add(field.desired_width(190.0));
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter lines"));
+        let known =
+            text.self_time_ps.map_or_else(String::new, |ps| format!(" · self {}", times::time(Picos::from_ps(ps))));
+        ui.label(RichText::new(format!("{} lines{known}", text.lines.len())).small().weak());
+    });
+    ui.data_mut(|data| data.insert_temp(id, filter.clone()));
+    for note in &text.notes {
+        ui.label(RichText::new(note).small().weak());
+    }
+    let wanted = filter.to_lowercase();
+    let lines: Vec<usize> = match wanted.as_str() {
+        "" => (0..text.lines.len()).collect(),
+        wanted => {
+            let holds = |line: &str| line.to_lowercase().contains(wanted);
+            text.lines.iter().enumerate().filter(|(_, line)| holds(&line.text)).map(|(at, _)| at).collect()
+        }
+    };
+    let longest = text.lines.iter().filter_map(|line| line.self_time_ps).max().unwrap_or(0).max(1);
+    let width = text.lines.iter().map(|line| line.text.len()).max().unwrap_or(0).min(2_000) as f32 * 7.3 + MARGIN;
+    let mut clicked = None;
+    // Before the rows that fit are counted.
+    ui.spacing_mut().item_spacing.y = 0.0;
+    ScrollArea::both().auto_shrink([false, false]).id_salt("program text").show_rows(
+        ui,
+        LINE,
+        lines.len(),
+        |ui, rows| {
+            let shown = lines.get(rows).into_iter().flatten().filter_map(|&at| Some((at, text.lines.get(at)?)));
+            for (at, line) in shown {
+                let (rect, _) = ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::hover());
+                // The visible lines.
+                let seen = rect.intersect(ui.clip_rect());
+                let response = ui.interact(seen, ui.scope_id().with(("program line", at)), Sense::click());
+                let painter = ui.painter();
+                let is_center = line.instruction.is_some() && line.instruction.as_deref() == center;
+                if is_center {
+                    painter.rect_filled(rect, 0.0, theme.accent.gamma_multiply(0.22));
+                } else if response.hovered() && line.instruction.is_some() {
+                    painter.rect_filled(rect, 0.0, theme.raised);
+                }
+                if let Some(ps) = line.self_time_ps {
+                    let share = ps as f32 / longest as f32;
+                    let bar = vec2((MARGIN - 10.0) * share, LINE - 4.0);
+                    let bar = Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar);
+                    painter.rect_filled(bar, 1.0, theme.accent.gamma_multiply(0.35));
+                    let at = pos2(rect.left() + MARGIN - 12.0, rect.center().y);
+                    let time = times::time(Picos::from_ps(ps));
+                    painter.text(at, egui::Align2::RIGHT_CENTER, time, small_font(), theme.text);
+                }
+                let at = pos2(rect.left() + MARGIN, rect.center().y);
+                painter.text(at, egui::Align2::LEFT_CENTER, &line.text, FontId::monospace(12.0), theme.text);
+                let Some(name) = &line.instruction else { continue };
+                response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Line of {name}")));
+                if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
+                    clicked = Some((name.to_string(), line.ops.clone()));
+                }
+            }
+        },
+    );
+    clicked
+}
+
+/// Reports that the tab needs.
+pub const WANTED: [&str; 1] = [Ops::ID];

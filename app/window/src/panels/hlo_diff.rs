@@ -1,0 +1,75 @@
+//! What differs between the programs of two open runs.
+
+use analysis::reports::hlo::{HloOp, ProgramDiff, chosen, diff};
+use analysis::{AnalysisError, Cell, Scope, Table, Tabular as _};
+use egui::{RichText, Ui};
+use trace_model::ProgramId;
+
+use super::table::{SortedTable, TableRows};
+use super::tables::one_table_ui;
+use crate::AppCommand;
+use session::Session;
+use view::compare::TraceSide;
+use view::timeline::tree::group_digits;
+
+/// Compares a program with that of its name in the other run; `side` is that of the first session.
+pub fn diff_of(
+    (own, other): (&Session, &Session),
+    scope: Scope,
+    program: ProgramId,
+    side: TraceSide,
+) -> Result<(ProgramDiff, Table), String> {
+    let said = |error: AnalysisError| error.to_string();
+    let (own, other) = (own.context(scope), other.context(Scope::WholeTrace));
+    let name = own.model.str(own.model.program(program).name).to_owned();
+    let title = own.model.program_title(program);
+    // A program compiled anew has another number, but mostly the same name.
+    let theirs = chosen(&other, Some(&title)).or_else(|_| chosen(&other, Some(&name))).map_err(said)?;
+    let theirs = *theirs.first().ok_or_else(|| format!("the other run has no program {name}"))?;
+    let (first, second) = ((&own, program), (&other, theirs));
+    let found = if side == TraceSide::A { diff(first, second) } else { diff(second, first) }.map_err(said)?;
+    let mut table = found.tables().into_iter().next().ok_or("nothing differs")?;
+    for column in &mut table.columns {
+        column.title = match column.id {
+            "name" => "In A",
+            "second" => "In B",
+            "first_shape" => "Shape, A",
+            "second_shape" => "Shape, B",
+            "first_self_time_ps" => "Self time, A",
+            "second_self_time_ps" => "Self time, B",
+            _ => column.title,
+        };
+    }
+    for cell in table.rows.iter_mut().filter_map(|row| row.first_mut()) {
+        match cell {
+            Cell::Text(text) if *text == "only first" => *cell = Cell::text("only A"),
+            Cell::Text(text) if *text == "only second" => *cell = Cell::text("only B"),
+            _ => {}
+        }
+    }
+    Ok((found, table))
+}
+
+/// The differences; returns the instruction of this side in the row that was clicked.
+pub fn diff_ui<'a>(
+    ui: &mut Ui,
+    (found, table): (&'a ProgramDiff, &Table),
+    side: TraceSide,
+    sorted: &mut SortedTable,
+    out: &mut Vec<AppCommand>,
+) -> Option<&'a HloOp> {
+    let [same, differ] = [found.same, found.rows.len()].map(|count| group_digits(count as u64));
+    ui.horizontal_wrapped(|ui| {
+        ui.label(RichText::new(format!("A: {}  ·  B: {}", found.first, found.second)).strong());
+        ui.weak(format!("{same} instructions are the same, {differ} differ"));
+    });
+    if found.rows.is_empty() {
+        return None;
+    }
+    let own = |row: usize| {
+        let row = found.rows.get(row)?;
+        if side == TraceSide::A { row.first.as_ref() } else { row.second.as_ref() }
+    };
+    let about = TableRows { selected: None, is_marked: &|_| false, leads: &|row| own(row).is_some() };
+    one_table_ui(ui, table, sorted, about, out).and_then(own)
+}

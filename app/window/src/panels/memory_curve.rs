@@ -1,0 +1,181 @@
+//! The recorded use of a memory over time, and the buffers that are live at a time: at the peak, or where it is
+//! clicked.
+
+use analysis::reports::memory::hbm::{Memory, MemoryCurve, MemoryReport, memory_curve};
+use analysis::{Scope, Table, Unit};
+use egui::{CursorIcon, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use trace_model::Timestamp;
+
+use super::context::{PanelContext, computing_ui, reason_ui};
+use super::number::number;
+use super::table::{SortedTable, TableRows};
+use super::tables::one_table_ui;
+use crate::AppCommand;
+use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::theme;
+use crate::timeline::paint::text_on_ground;
+use crate::times::time;
+use view::panels::target::RowTarget;
+use view::state::ViewCommand;
+
+/// Height of the curve.
+const CURVE: f32 = 110.0;
+/// Parts of the window for which the use is computed.
+const COLUMNS: usize = 1_024;
+
+/// What is shown: of which memory, in which scope, and at which time, or at the peak.
+#[derive(Clone, Debug, PartialEq)]
+struct MemoryMoment {
+    memory: String,
+    scope: Scope,
+    at: Option<Timestamp>,
+}
+
+/// State between frames.
+pub struct MemoryCurveState {
+    /// The memory that was chosen; the fullest by default.
+    memory: Option<String>,
+    at: Option<Timestamp>,
+    job: Worker<MemoryMoment, (MemoryCurve, Table)>,
+    sorted: SortedTable,
+}
+
+impl MemoryCurveState {
+    /// The fullest memory at its peak.
+    pub fn new(wake: &WakeUi) -> Self {
+        let job = Worker::new("memory over time", wake.clone());
+        Self { memory: None, at: None, job, sorted: SortedTable::default() }
+    }
+
+    /// Takes a finished result over.
+    pub fn poll(&mut self) {
+        if self.job.poll() {
+            self.sorted.forget();
+        }
+    }
+
+    /// Whether nothing is being computed.
+    pub fn is_settled(&self) -> bool {
+        !self.job.memo().is_running()
+    }
+}
+
+/// The curve and the table.
+pub fn memory_curve_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    state: &mut MemoryCurveState,
+    commands: &mut Vec<AppCommand>,
+    out: &mut Vec<ViewCommand>,
+) {
+    let report: &MemoryReport = match sight.reports.get::<Memory>() {
+        Ok(Some(report)) => report,
+        Ok(None) => return computing_ui(ui),
+        Err(reason) => return reason_ui(ui, reason),
+    };
+    let Some(memory) = choose_ui(ui, report, state) else { return };
+    let capacity = report.memories.iter().find(|own| own.memory == memory).and_then(|own| own.capacity_bytes);
+    let scope = Scope::from(sight.state.scope);
+    let session = sight.trace.session.clone();
+    let moment = MemoryMoment { memory, scope, at: state.at };
+    state.job.ask(moment.clone(), move |_| {
+        let curve = memory_curve(&session.context(scope), &moment.memory, moment.at, COLUMNS);
+        let curve = curve.map_err(|error| error.to_string())?;
+        let table = curve.table();
+        Ok((curve, table))
+    });
+    let (curve, table) = match state.job.memo() {
+        JobAnswer::Failed { error, .. } => return drop(ui.label(error)),
+        memo => match memo.latest() {
+            Some(answer) => answer,
+            None => return computing_ui(ui),
+        },
+    };
+    let mut next = curve_ui(ui, curve, capacity).map(Some);
+    ui.horizontal_wrapped(|ui| {
+        let what = if curve.at == curve.peak_at { "At the peak" } else { "At the cursor" };
+        let used = number(curve.used_bytes as f64, Unit::Bytes);
+        ui.label(RichText::new(format!("{what}, {}: {used} in use", time(curve.at.since_origin()))).strong());
+        if curve.at != curve.peak_at && ui.button("At the peak").clicked() {
+            next = Some(None);
+        }
+        if let Some(slice) = sight.state.place.selection
+            && ui.button("At the selected slice").clicked()
+        {
+            next = Some(Some(sight.trace.model.slice(slice).start()));
+        }
+        if ui.button("Show on the timeline").clicked() {
+            out.push(ViewCommand::Center(curve.at));
+        }
+    });
+    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(sight.trace, None, table, row));
+    let leads = |row: usize| target(row).is_some();
+    let about = TableRows { selected: None, is_marked: &|_| false, leads: &leads };
+    if let Some(row) = one_table_ui(ui, table, &mut state.sorted, about, commands)
+        && let Some(target) = target(row)
+    {
+        out.extend(target.commands(sight.trace));
+    }
+    if let Some(at) = next {
+        state.at = at;
+        ui.ctx().request_repaint();
+    }
+}
+
+fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -> Option<String> {
+    let is_there = |name: &String| report.memories.iter().any(|memory| memory.memory == *name);
+    let first = || report.memories.first().map(|memory| memory.memory.clone());
+    let own = state.memory.clone().filter(is_there).or_else(first)?;
+    if report.memories.len() > 1 {
+        let list = egui::ComboBox::from_id_salt("memory").width(220.0).selected_text(&own).show_ui(ui, |ui| {
+            for memory in &report.memories {
+                if ui.selectable_label(memory.memory == own, &memory.memory).clicked() {
+                    (state.memory, state.at) = (Some(memory.memory.clone()), None);
+                }
+            }
+        });
+        list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Memory: {own}")));
+    } else {
+        ui.label(RichText::new(&own).small());
+    }
+    Some(state.memory.clone().filter(is_there).unwrap_or(own))
+}
+
+/// Bytes in use over time; returns the time that was clicked.
+fn curve_ui(ui: &mut Ui, curve: &MemoryCurve, capacity: Option<i64>) -> Option<Timestamp> {
+    let theme = theme::current(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width() - 8.0, CURVE), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Bytes in use over time"));
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 2.0, theme.canvas);
+    let most = curve.columns.iter().flatten().copied().max().unwrap_or(0).max(1);
+    let width = rect.width() / curve.columns.len().max(1) as f32;
+    for (at, bytes) in curve.columns.iter().enumerate() {
+        let Some(bytes) = *bytes else { continue };
+        let left = rect.left() + width * at as f32;
+        let top = rect.bottom() - (bytes as f32 / most as f32) * (rect.height() - 16.0);
+        let bar = Rect::from_min_max(pos2(left, top), pos2(left + width.max(1.0), rect.bottom()));
+        painter.rect_filled(bar, 0.0, theme.counter.gamma_multiply(0.6));
+    }
+    let span = (curve.window.dur().ps() as f64).max(1.0);
+    let x_of = |at: Timestamp| rect.left() + ((at - curve.window.start).ps() as f64 / span) as f32 * rect.width();
+    painter.vline(x_of(curve.peak_at), rect.y_range(), Stroke::new(1.0, theme.warning));
+    painter.vline(x_of(curve.at), rect.y_range(), Stroke::new(1.5, theme.text_strong));
+    let of = capacity.map_or_else(String::new, |bytes| format!(" of {}", number(bytes as f64, Unit::Bytes)));
+    let text = format!("{}{of}", number(most as f64, Unit::Bytes));
+    let font = theme::small_font();
+    text_on_ground(&painter, (rect.min + vec2(4.0, 2.0), egui::Align2::LEFT_TOP), &text, &font, theme);
+    let share = |x: f32| f64::from(((x - rect.left()) / rect.width().max(1.0)).clamp(0.0, 1.0));
+    let at = |x: f32| curve.window.start + trace_model::Picos::from_ps((share(x) * span) as i64);
+    let hovered = response.hover_pos().map(|pos| (at(pos.x), (share(pos.x) * COLUMNS as f64) as usize));
+    let clicked = response.clicked();
+    if let Some((at, column)) = hovered {
+        response.on_hover_cursor(CursorIcon::Crosshair).on_hover_ui_at_pointer(|ui| {
+            let bytes = curve.columns.get(column.min(COLUMNS - 1)).copied().flatten();
+            let bytes = bytes.map_or_else(|| "not known yet".to_owned(), |bytes| number(bytes as f64, Unit::Bytes));
+            ui.label(format!("{bytes} in use at {}", time(at.since_origin())));
+            ui.weak("Click to list what is in memory then");
+        });
+    }
+    hovered.filter(|_| clicked).map(|(at, _)| at)
+}

@@ -1,0 +1,70 @@
+//! Notices: messages that are not errors.
+
+use egui::{Align2, Area, Context, Frame, Id, Order, RichText};
+
+use crate::AppCommand;
+use crate::theme::theme_of;
+
+/// Seconds until a passing notice disappears.
+const PASSES: f64 = 6.0;
+
+/// Above the tracks, in the middle.
+fn card(ctx: &Context, id: &str, up: f32, content: impl FnOnce(&mut egui::Ui)) {
+    let area = Area::new(Id::unique(id)).order(Order::Foreground).anchor(Align2::CENTER_BOTTOM, [0.0, -up]);
+    area.show(ctx, |ui| {
+        let frame = Frame::popup(ui.style()).inner_margin(egui::Margin::symmetric(12, 8));
+        frame.show(ui, |ui| ui.horizontal(content));
+    });
+}
+
+/// Asks once whether the wheel should zoom or scroll.
+pub fn wheel_ui(ctx: &Context, out: &mut Vec<AppCommand>) {
+    card(ctx, "wheel", 88.0, |ui| {
+        ui.label("Over the tracks, the mouse wheel should");
+        for (zooms, label) in [(false, "scroll"), (true, "zoom")] {
+            if ui.button(label).clicked() {
+                out.push(AppCommand::WheelZooms(zooms));
+            }
+        }
+        ui.weak("Ctrl and the wheel do the other one; you can change this in Help.");
+    });
+}
+
+/// A message at the bottom of the window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PassingNotice {
+    text: String,
+    passes: bool,
+    /// When it was first shown.
+    since: Option<f64>,
+}
+
+impl PassingNotice {
+    /// Disappears after a while.
+    pub fn passing(text: String) -> Self {
+        Self { text, passes: true, since: None }
+    }
+
+    /// Stays until it is dismissed.
+    pub fn lasting(text: String) -> Self {
+        Self { text, passes: false, since: None }
+    }
+
+    /// Shows it.
+    pub fn ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) {
+        let theme = theme_of(ctx.global_style().visuals.dark_mode);
+        let now = ctx.input(|i| i.time);
+        let left = PASSES - (now - *self.since.get_or_insert(now));
+        card(ctx, "notice", 44.0, |ui| {
+            ui.label(RichText::new(&self.text).color(theme.text_strong));
+            if ui.button("Dismiss").clicked() {
+                out.push(AppCommand::DismissNotice);
+            }
+        });
+        if self.passes && left <= 0.0 {
+            out.push(AppCommand::DismissNotice);
+        } else if self.passes {
+            ctx.request_repaint_after(std::time::Duration::from_secs_f64(left));
+        }
+    }
+}

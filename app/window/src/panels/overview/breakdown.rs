@@ -1,0 +1,129 @@
+//! Device time by category: one bar per device, and the sum.
+
+use analysis::reports::ops::op_stats::Ops;
+use analysis::{OpGroup, counted};
+use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
+use trace_model::Picos;
+
+use crate::panels::context::PanelContext;
+use crate::panels::context::{reason_ui, section_ui};
+use crate::panels::copy::text_menu;
+use crate::theme;
+use crate::timeline::paint::elided_middle;
+use crate::times;
+use view::overview::{DeviceBar, share};
+
+/// At most this many devices get a bar of their own.
+const MAX_BARS: usize = 16;
+/// Width of the names before the bars.
+const NAME: f32 = 56.0;
+/// The same where a name is longer than [`SHORT`] letters.
+const LONG_NAME: f32 = 116.0;
+/// Letters that fit.
+const SHORT: usize = 7;
+
+/// Bars by device, and the sums.
+pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
+    let Some(time) = &sight.reports.overview().device_time else {
+        match sight.reports.get::<Ops>() {
+            Ok(None) => {}
+            Ok(Some(_)) => {
+                section_ui(ui, "Device time", "");
+                ui.weak("No device recorded ops.");
+            }
+            Err(reason) => {
+                section_ui(ui, "Device time", "");
+                reason_ui(ui, reason);
+            }
+        }
+        return;
+    };
+    let count = i64::try_from(time.devices.len()).unwrap_or(i64::MAX).max(1);
+    let total = times::time(Picos::from_ps(time.total_ps / count));
+    let note = match count {
+        1 => format!("of {total}, first op to the end of the last"),
+        n => format!("mean of {n} devices, of {total} each, first op to the end of the last"),
+    };
+    section_ui(ui, "Device time", &note);
+    let shown = time.devices.iter().take(MAX_BARS);
+    let longest = shown.clone().map(|device| device.short_name().chars().count()).max().unwrap_or(0);
+    let name_width = if longest > SHORT { LONG_NAME } else { NAME };
+    for device in shown {
+        bar_ui(ui, device, name_width);
+    }
+    if time.devices.len() > MAX_BARS {
+        ui.weak(format!("and {}", counted(time.devices.len() - MAX_BARS, "more device")));
+    }
+    ui.add_space(4.0);
+    for &(group, part) in &time.parts {
+        sum_ui(ui, group, part, time.total_ps, count);
+    }
+}
+
+/// The bar of a device; the name of an unusual device has the warning colour.
+fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
+    let theme = theme::current(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 15.0), Sense::click());
+    let painter = ui.painter_at(rect);
+    let font = theme::small_font();
+    let color = if device.remark.is_some() { theme.warning } else { theme.text_weak };
+    elided_middle(&painter, rect.left_center(), device.short_name(), name_width - 6.0, &font, color);
+    let label = device.remark.map_or_else(|| device.name.clone(), |remark| format!("{}, {remark}", device.name));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
+    let bar = rect.with_min_x(rect.left() + name_width);
+    painter.rect_filled(bar, 2.0, theme.group(OpGroup::Idle));
+    let whole = device.window_ps.max(1) as f32;
+    let mut x = bar.left();
+    for &(group, time) in device.parts.iter().filter(|part| part.0 != OpGroup::Idle) {
+        let width = bar.width() * time as f32 / whole;
+        let part = Rect::from_min_max(pos2(x, bar.top()), pos2((x + width).min(bar.right()), bar.bottom()));
+        painter.rect_filled(part, 0.0, theme.group(group));
+        x += width;
+    }
+    text_menu(&response, || format!("{label}\n{}", about(device).join("\n")));
+    response.on_hover_ui(|ui| {
+        ui.label(RichText::new(&label).strong());
+        for line in about(device) {
+            ui.label(line);
+        }
+    });
+}
+
+/// The categories of a device, as shares of its window.
+fn about(device: &DeviceBar) -> Vec<String> {
+    let line = |&(group, ps): &(OpGroup, i64)| {
+        format!("{}: {} ({})", group.title(), times::time(Picos::from_ps(ps)), share(ps, device.window_ps))
+    };
+    let window = times::time(Picos::from_ps(device.window_ps));
+    let of = format!("Measured; of {window}, from its first op to the end of its last.");
+    device.parts.iter().map(line).chain([of]).collect()
+}
+
+/// The time of a kind of work on all of `count` devices, shown as their mean.
+fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64, count: i64) {
+    let theme = theme::current(ui);
+    let shown = ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.y = 1.0;
+        let (rect, _) = ui.allocate_exact_size(vec2(11.0, 11.0), Sense::hover());
+        ui.painter().rect_filled(rect, 2.0, theme.group(group));
+        ui.label(group.title());
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let right = |ui: &mut Ui, width: f32, text: RichText| {
+                let layout = egui::Layout::right_to_left(egui::Align::Center);
+                ui.allocate_ui_with_layout(vec2(width, 16.0), layout, |ui| {
+                    ui.set_min_width(width);
+                    ui.label(text);
+                });
+            };
+            right(ui, 64.0, RichText::new(share(time, total)).color(theme.text_strong));
+            let mean = times::time(Picos::from_ps(time / count));
+            right(ui, 64.0 + times::more_room(), RichText::new(mean).weak());
+        });
+    });
+    let (time, total) = (times::time(Picos::from_ps(time)), times::time(Picos::from_ps(total)));
+    let of = if count > 1 { format!(" on all {count} devices together") } else { String::new() };
+    shown.response.on_hover_text(format!(
+        "{}: {time} of {total}{of}\nMeasured: self time of ops, of the windows of the devices",
+        group.title()
+    ));
+}

@@ -1,0 +1,137 @@
+//! The verdict and the key figures.
+
+use analysis::Unit;
+use analysis::reports::summary::targets::{Target, TargetColor};
+use analysis::reports::summary::utilization::Utilization;
+use egui::{Frame, Margin, RichText, Sense, Ui, vec2};
+
+use crate::panels::context::{PanelContext, computing_ui};
+use crate::panels::context::{reason_ui, section_ui};
+use crate::panels::copy::text_menu;
+use crate::panels::number::number;
+use crate::theme;
+use crate::theme::Theme;
+use crate::timeline::paint::elided;
+use crate::times;
+use session::devices_in_words;
+use session::number::counted;
+use view::overview::KeyFigure;
+
+/// The verdict with the scope it covers.
+pub fn verdict_ui(ui: &mut Ui, sight: PanelContext<'_>) {
+    let theme = theme::current(ui);
+    if let Some(report) = &sight.reports.overview().verdict {
+        let frame = Frame::new().fill(theme.raised).corner_radius(5.0).inner_margin(Margin::symmetric(12, 9));
+        let shown = frame.show(ui, |ui| {
+            ui.set_width(ui.available_width());
+            ui.label(RichText::new(&report.statement).size(14.5).color(theme.text_strong));
+        });
+        let bar = shown.response.rect.with_max_x(shown.response.rect.left() + 3.0);
+        ui.painter().rect_filled(bar, 1.5, theme.accent);
+        ui.add_space(4.0);
+    }
+    let model = &sight.trace.model;
+    let mut facts = vec![times::time(model.extent().dur())];
+    facts.push(counted(model.slice_count() as u64, "slice"));
+    facts.extend(devices_in_words(model));
+    ui.label(RichText::new(facts.join("  ·  ")).small().weak());
+}
+
+/// The key figures as cards; the tooltip shows the denominator.
+pub fn figures_ui(ui: &mut Ui, sight: PanelContext<'_>) {
+    section_ui(ui, "Key figures", "hover over a figure to see its denominator; the mark is the target");
+    cards_ui(ui, &sight.reports.overview().figures().collect::<Vec<_>>());
+    match sight.reports.get::<Utilization>() {
+        Ok(Some(_)) => {}
+        Ok(None) => computing_ui(ui),
+        Err(reason) => reason_ui(ui, reason),
+    }
+}
+
+fn cards_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
+    let (known, unknown): (Vec<&KeyFigure>, Vec<&KeyFigure>) =
+        figures.iter().partition(|figure| figure.value.is_some());
+    known_ui(ui, &known);
+    if !unknown.is_empty() {
+        unknown_ui(ui, &unknown);
+    }
+}
+
+/// Metrics without a value, in one line; the tooltip has the reasons.
+fn unknown_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
+    let titles: Vec<&str> = figures.iter().map(|figure| figure.title).collect();
+    // Some names hold commas.
+    let text = format!("Not known: {}", titles.join("; "));
+    let label = egui::Label::new(RichText::new(text).small().weak()).wrap().sense(Sense::click());
+    let response = ui.add(label);
+    response.on_hover_ui(|ui| {
+        for figure in figures {
+            ui.label(RichText::new(figure.title).strong());
+            for line in about(figure) {
+                ui.label(line);
+            }
+        }
+    });
+}
+
+fn known_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
+    let columns = if ui.available_width() > 520.0 { 3 } else { 2 };
+    let gap = 6.0;
+    let width = (ui.available_width() - gap * (columns - 1) as f32) / columns as f32;
+    for row in figures.chunks(columns) {
+        ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.x = gap;
+            for figure in row {
+                card_ui(ui, figure, width);
+            }
+        });
+    }
+}
+
+/// A card: one number and its denominator.
+fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
+    let theme = theme::current(ui);
+    let (rect, response) = ui.allocate_exact_size(vec2(width, 48.0), Sense::click());
+    let value = figure.text(number).unwrap_or_else(|| "–".to_owned());
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{}: {value}", figure.title)));
+    let painter = ui.painter_at(rect);
+    painter.rect_filled(rect, 5.0, theme.raised);
+    let color = if figure.value.is_some() { theme.text_strong } else { theme.text_weak };
+    let (align, left) = (egui::Align2::LEFT_CENTER, rect.left_top() + vec2(10.0, 0.0));
+    painter.text(left + vec2(0.0, 15.0), align, &value, egui::FontId::proportional(17.0), color);
+    let (font, room) = (theme::small_font(), rect.width() - 20.0);
+    elided(&painter, left + vec2(0.0, 34.0), align, figure.title, room, &font, theme.text_weak);
+    if let Some(value) = figure.value.filter(|_| figure.unit == Unit::Percent) {
+        gauge(&painter, rect, value, figure.target.as_ref(), theme);
+    }
+    text_menu(&response, || format!("{}: {value}\n{}", figure.title, about(figure).join("\n")));
+    response.on_hover_ui(|ui| {
+        ui.label(RichText::new(figure.title).strong());
+        for line in about(figure) {
+            ui.label(line);
+        }
+    });
+}
+
+/// Denominator, provenance and target of the number.
+fn about(figure: &KeyFigure) -> Vec<String> {
+    let of = (!figure.of.is_empty()).then(|| format!("of {}", figure.of));
+    let target =
+        figure.target.as_ref().map(|target| format!("target: {} (the mark), {}", target.goal(), target.light.title()));
+    let lines = of.into_iter().chain([times::provenance(figure.provenance)]).chain(target);
+    lines.chain(figure.note.clone()).collect()
+}
+
+/// The share as a line along the lower edge, with a mark at the target.
+fn gauge(painter: &egui::Painter, rect: egui::Rect, value: f64, target: Option<&Target>, theme: &Theme) {
+    let share = |percent: f64| (percent / 100.0).clamp(0.0, 1.0) as f32;
+    let missed = target.is_some_and(|target| matches!(target.light, TargetColor::Amber | TargetColor::Red));
+    let color = if missed { theme.warning } else { theme.accent };
+    let track = egui::Rect::from_min_max(rect.left_bottom() - vec2(0.0, 4.0), rect.right_bottom());
+    painter.rect_filled(track, 0.0, theme.edge.gamma_multiply(0.6));
+    painter.rect_filled(track.with_max_x(rect.left() + rect.width() * share(value)), 0.0, color);
+    if let Some(target) = target {
+        let x = rect.left() + rect.width() * share(target.green_percent);
+        painter.vline(x, track.top() - 3.0..=track.bottom(), egui::Stroke::new(2.0, theme.text_strong));
+    }
+}

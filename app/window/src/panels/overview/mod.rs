@@ -1,0 +1,67 @@
+//! The overview: verdict, data quality, utilization, first hints, steps, device time, most expensive ops.
+
+mod breakdown;
+mod environment;
+mod headline;
+mod top_ops;
+
+use egui::{RichText, Ui};
+
+use super::chip::chip_ui;
+use super::context::{PanelContext, section_ui};
+use super::steps;
+use crate::AppCommand;
+use crate::theme;
+use view::state::ViewCommand;
+use view::timeline::tree::group_digits;
+
+/// State of the overview between frames.
+#[derive(Default)]
+pub struct OverviewState {
+    steps: steps::StepsState,
+    ops: top_ops::TopOps,
+}
+
+impl OverviewState {
+    /// Forgets what was made of reports, because new ones replace them.
+    pub fn forget_made(&mut self) {
+        self.ops.forget_made();
+    }
+}
+
+/// The panel.
+pub fn overview_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    made: &mut OverviewState,
+    commands: &mut Vec<AppCommand>,
+    out: &mut Vec<ViewCommand>,
+) {
+    ui.add_space(6.0);
+    headline::verdict_ui(ui, sight);
+    environment::health_ui(ui, sight, out);
+    headline::figures_ui(ui, sight);
+    chip_ui(ui, sight, commands);
+    environment::hints_ui(ui, sight, out);
+    steps::steps_ui(ui, sight, &mut made.steps, out);
+    breakdown::breakdown_ui(ui, sight);
+    top_ops::top_ops_ui(ui, sight, &mut made.ops, out);
+    environment::environment_ui(ui, sight);
+    issues_ui(ui, sight);
+}
+
+fn issues_ui(ui: &mut Ui, sight: PanelContext<'_>) {
+    let issues = sight.trace.model.import_log().counts();
+    if issues.is_empty() {
+        return;
+    }
+    section_ui(ui, "Messages from opening the file", "");
+    for issue in issues {
+        let text = format!("{} × {}", group_digits(issue.count), issue.kind.explain());
+        let color = match issue.kind.severity() {
+            trace_model::Severity::Loss => theme::current(ui).warning,
+            _ => theme::current(ui).text_weak,
+        };
+        ui.label(RichText::new(text).small().color(color)).on_hover_text(issue.examples.join("\n"));
+    }
+}

@@ -1,0 +1,320 @@
+//! SQL over the tables of the trace: a field for the query, ready-made queries, the result as a table. A click on a row
+//! with a slice, a time or a name goes there.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use analysis::{Scope, Table};
+use egui::text::{LayoutJob, TextFormat};
+use egui::{Button, ComboBox, FontId, Key, Modifiers, RichText, Role, ScrollArea, Stroke, TextEdit, Ui, WidgetInfo};
+
+use super::context::PanelContext;
+use super::table::{SortedTable, TableRows};
+use super::tables::one_table_ui;
+use crate::AppCommand;
+use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::theme;
+use query::{Database, PRESETS, QueryError, QueryLimits, query_table, word_at};
+use session::Session;
+use view::panels::target::RowTarget;
+use view::state::ViewCommand;
+use view::timeline::tree::group_digits;
+
+/// Maximum numbers of rows that can be chosen.
+const LIMITS: [usize; 3] = [1_000, 10_000, 100_000];
+
+/// A query that was run.
+#[derive(Clone, Debug, PartialEq)]
+struct AskedQuery {
+    sql: String,
+    scope: Scope,
+    limit: usize,
+    /// Counts runs, so that the same query can be run again.
+    run: u32,
+}
+
+/// Its result.
+struct QueryResult {
+    table: Table,
+    is_truncated: bool,
+}
+
+/// Names of tables, their columns and a description.
+type TableList = Vec<(String, String, String)>;
+
+/// State of the tab.
+pub struct QueryPanel {
+    text: String,
+    limit: usize,
+    runs: u32,
+    sorted: SortedTable,
+    answers: Worker<AskedQuery, Result<QueryResult, QueryError>>,
+    stop: Arc<AtomicBool>,
+    tables: Worker<Scope, TableList>,
+}
+
+impl QueryPanel {
+    /// The first ready-made query, which is run when the tab is opened.
+    pub fn new(wake: &WakeUi) -> Self {
+        Self {
+            text: PRESETS[0].sql.to_owned(),
+            limit: LIMITS[0],
+            runs: 0,
+            sorted: SortedTable::default(),
+            answers: Worker::new("query", Arc::clone(wake)),
+            stop: Arc::default(),
+            tables: Worker::new("tables", Arc::clone(wake)),
+        }
+    }
+
+    /// Takes over finished results.
+    pub fn poll(&mut self) {
+        if self.answers.poll() {
+            self.sorted = SortedTable::default();
+        }
+        self.tables.poll();
+    }
+
+    /// Whether nothing is being computed.
+    pub fn is_settled(&self) -> bool {
+        !self.answers.memo().is_running() && !self.tables.memo().is_running()
+    }
+
+    fn run(&mut self, session: &Session, scope: Scope) {
+        self.run_sql(session, scope, self.text.clone());
+    }
+
+    fn run_sql(&mut self, session: &Session, scope: Scope, sql: String) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.stop = Arc::default();
+        self.runs += 1;
+        let asked = AskedQuery { sql, scope, limit: self.limit, run: self.runs };
+        let (session, own, cancel) = (session.clone(), asked.clone(), Arc::clone(&self.stop));
+        self.answers.ask(asked, move |_| Ok(answer(&session, &own, cancel)));
+    }
+
+    fn error(&self) -> Option<(&AskedQuery, &QueryError)> {
+        match self.answers.memo() {
+            JobAnswer::Ready(Err(error)) => Some((self.answers.key()?, error)),
+            _ => None,
+        }
+    }
+
+    /// The part of the text that an error is about, while the text is the one that was run.
+    fn wrong_word(&self) -> Option<std::ops::Range<usize>> {
+        let (asked, error) = self.error()?;
+        let (sql, at) = error.place.as_ref()?;
+        (asked.sql == self.text && *sql == self.text).then(|| word_at(sql, *at))
+    }
+}
+
+impl Drop for QueryPanel {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn answer(session: &Session, asked: &AskedQuery, cancel: Arc<AtomicBool>) -> Result<QueryResult, QueryError> {
+    let limits = QueryLimits { rows: asked.limit, time: None, cancel, ..QueryLimits::default() };
+    let answer = Database::new(session, asked.scope)?.ask(&asked.sql, &limits)?;
+    let is_truncated = answer.is_truncated;
+    Ok(QueryResult { table: query_table(answer), is_truncated })
+}
+
+fn tables_of(session: &Session, scope: Scope) -> Result<TableList, String> {
+    let mut database = Database::new(session, scope).map_err(|error| error.to_string())?;
+    let tables = database.tables().map_err(|error| error.to_string())?;
+    let about = |table: &Arc<session::tables::DataTable>| {
+        let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
+        (table.name.clone(), columns.join(", "), table.about.clone())
+    };
+    Ok(tables.iter().map(about).collect())
+}
+
+/// The tab.
+pub fn query_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    panel: &mut QueryPanel,
+    out: &mut Vec<AppCommand>,
+    view: &mut Vec<ViewCommand>,
+) {
+    let scope = Scope::from(sight.state.scope);
+    let session = &sight.trace.session;
+    match panel.answers.key().map(|asked| (asked.scope, asked.sql.clone())) {
+        None => panel.run(session, scope),
+        // Tables of reports are about the scope that is named above.
+        Some((other, sql)) if other != scope => panel.run_sql(session, scope, sql),
+        Some(_) => {}
+    }
+    presets_ui(ui, panel, session, scope);
+    let runs_by_key = editor_ui(ui, panel);
+    let is_running = panel.answers.memo().is_running();
+    ui.horizontal(|ui| {
+        let run = ui.add_enabled(!panel.text.trim().is_empty(), Button::new("Run"));
+        if run.on_hover_text("Run the query (Ctrl+Enter)").clicked() || runs_by_key {
+            panel.run(session, scope);
+        }
+        if ui.add_enabled(is_running, Button::new("Stop")).clicked() {
+            panel.stop.store(true, Ordering::Relaxed);
+        }
+        limit_ui(ui, panel);
+        if is_running {
+            ui.spinner();
+        }
+    });
+    ui.separator();
+    if let Some((_, error)) = panel.error() {
+        error_ui(ui, error);
+        return;
+    }
+    match panel.answers.memo() {
+        JobAnswer::Empty => {
+            ui.weak("The result appears here. Rows with a slice, a time, a step or the name of an op lead there.");
+        }
+        JobAnswer::Failed { error, .. } => {
+            ui.colored_label(theme::current(ui).error, error);
+        }
+        memo => {
+            let Some(Ok(result)) = memo.latest() else { return };
+            result_ui(ui, sight, result, &mut panel.sorted, out, view);
+        }
+    }
+}
+
+fn result_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    result: &QueryResult,
+    sorted: &mut SortedTable,
+    out: &mut Vec<AppCommand>,
+    view: &mut Vec<ViewCommand>,
+) {
+    let table = &result.table;
+    if result.is_truncated {
+        let text = format!("Only the first {} rows: there are more.", group_digits(table.rows.len() as u64));
+        ui.colored_label(theme::current(ui).warning, text);
+    }
+    if table.rows.is_empty() {
+        ui.weak("No rows.");
+        return;
+    }
+    let steps = sight.whole.get::<analysis::reports::steps::step_times::Steps>().ok().flatten();
+    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(sight.trace, steps, table, row));
+    let leads = |row: usize| target(row).is_some();
+    let about = TableRows { selected: None, is_marked: &|_| false, leads: &leads };
+    if let Some(row) = one_table_ui(ui, table, sorted, about, out)
+        && let Some(target) = target(row)
+    {
+        view.extend(target.commands(sight.trace));
+    }
+}
+
+/// Lists of ready-made queries and of tables.
+fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Scope) {
+    ui.horizontal(|ui| {
+        let own = PRESETS.iter().find(|preset| preset.sql == panel.text);
+        let text = own.map_or("Ready-made queries", |preset| preset.name);
+        let list = ComboBox::from_id_salt("ready-made queries").selected_text(text).width(170.0).height(420.0);
+        let mut chosen = None;
+        let list = list.show_ui(ui, |ui| {
+            for preset in &PRESETS {
+                let is_own = own.is_some_and(|own| own.name == preset.name);
+                let entry = ui.selectable_label(is_own, format!("{}: {}", preset.name, preset.about));
+                if entry.clicked() {
+                    chosen = Some(preset.sql);
+                }
+            }
+        });
+        list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Ready-made queries"));
+        if let Some(sql) = chosen {
+            sql.clone_into(&mut panel.text);
+            panel.run(session, scope);
+        }
+        ui.menu_button("Tables", |ui| {
+            let own = session.clone();
+            panel.tables.ask(scope, move |_| tables_of(&own, scope));
+            ui.set_min_width(320.0);
+            match panel.tables.memo() {
+                JobAnswer::Ready(tables) => {
+                    ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
+                        for (name, columns, about) in tables {
+                            let entry = ui.button(name).on_hover_text(format!("{about}\n\n{columns}"));
+                            if entry.clicked() {
+                                panel.text = format!("SELECT * FROM {name}");
+                                ui.close();
+                            }
+                        }
+                    });
+                }
+                JobAnswer::Failed { error, .. } => drop(ui.label(error)),
+                _ => drop(ui.spinner()),
+            }
+        });
+    });
+}
+
+/// The field with the query; returns whether it is to be run.
+fn editor_ui(ui: &mut Ui, panel: &mut QueryPanel) -> bool {
+    let (theme, wrong) = (theme::current(ui), panel.wrong_word());
+    let font = FontId::monospace(12.5);
+    let mut layouter = |ui: &Ui, text: &dyn egui::TextBuffer, width: f32| {
+        let text = text.as_str();
+        let plain = TextFormat::simple(font.clone(), theme.text);
+        let mut job = LayoutJob { text: text.to_owned(), ..LayoutJob::default() };
+        job.wrap.max_width = width;
+        // The text may have been edited in this frame.
+        let wrong = wrong.clone().filter(|wrong| text.get(wrong.clone()).is_some()).unwrap_or(text.len()..text.len());
+        let mut marked = TextFormat::simple(font.clone(), theme.error);
+        marked.underline = Stroke::new(1.5, theme.error);
+        for (range, format) in
+            [(0..wrong.start, plain.clone()), (wrong.clone(), marked), (wrong.end..text.len(), plain)]
+        {
+            if !range.is_empty() {
+                job.sections.push(egui::text::LayoutSection {
+                    leading_space: 0.0,
+                    byte_range: egui::text::ByteIndex(range.start)..egui::text::ByteIndex(range.end),
+                    format,
+                });
+            }
+        }
+        ui.fonts_mut(|fonts| fonts.layout_job(job))
+    };
+    let id = ui.scope_id().with("query");
+    let runs = ui.memory(|memory| memory.has_focus(id))
+        && ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter));
+    let rows = panel.text.lines().count().clamp(3, 9);
+    let field = TextEdit::multiline(&mut panel.text).id(id).code_editor().desired_rows(rows).layouter(&mut layouter);
+    let response = ui.add(field.desired_width(f32::INFINITY).hint_text("SELECT … FROM slices"));
+    response.widget_info(|| WidgetInfo::labeled(Role::MultilineTextInput, true, "SQL"));
+    runs
+}
+
+fn limit_ui(ui: &mut Ui, panel: &mut QueryPanel) {
+    let text = |rows: usize| format!("{} rows", group_digits(rows as u64));
+    let list = ComboBox::from_id_salt("limit").selected_text(text(panel.limit)).width(110.0).show_ui(ui, |ui| {
+        for limit in LIMITS {
+            ui.selectable_value(&mut panel.limit, limit, text(limit));
+        }
+    });
+    list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Most rows"));
+    list.response.on_hover_text("The result ends after this many rows");
+}
+
+/// What is wrong with a query, and the names that exist instead.
+fn error_ui(ui: &mut Ui, error: &QueryError) {
+    let color = theme::current(ui).error;
+    let mut letters = error.message.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    ui.label(RichText::new(format!("{first}{}", letters.as_str())).color(color));
+    if let Some((sql, at)) = &error.place
+        && let Some(word) = sql.get(word_at(sql, *at)).filter(|word| !word.is_empty())
+    {
+        let line = sql.get(..*at).map_or(1, |before| before.matches('\n').count() + 1);
+        ui.label(RichText::new(format!("at “{word}” in line {line}")).weak());
+    }
+    if let Some(help) = &error.help {
+        ui.add_space(4.0);
+        ui.label(RichText::new(help).small());
+    }
+}

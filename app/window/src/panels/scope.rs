@@ -1,0 +1,84 @@
+//! The scope of the reports, and how to change it.
+
+use analysis::facts::steps::StepsReport;
+use analysis::reports::steps::step_times::Steps;
+use egui::{Button, RichText, Role, Ui, WidgetInfo};
+
+use super::context::PanelContext;
+use crate::theme;
+use crate::times::time;
+use view::state::tabs::{COMPARE, FOUND, follows_scope};
+use view::state::{ReportScope, ViewCommand};
+
+/// What the reports cover, in the line above them.
+pub fn scope_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+    let steps = sight.whole.get::<Steps>().ok().flatten().filter(|report| report.has_steps());
+    let mark = sight.state.place.mark;
+    let scope = sight.state.scope;
+    if scope == ReportScope::Capture && [COMPARE, FOUND].contains(&sight.tab) {
+        return;
+    }
+    if scope == ReportScope::Capture && steps.is_none() && mark.is_none() {
+        // There is nothing to choose from.
+        return;
+    }
+    let is_followed = follows_scope(sight.tab);
+    let shown = if is_followed { scope } else { ReportScope::Capture };
+    let mut text = RichText::new(format!("{} ▾", name(shown, steps))).small();
+    if shown != ReportScope::Capture {
+        text = text.color(theme::current(ui).accent).strong();
+    }
+    let menu = ui.menu_button(text, |ui| {
+        ui.set_min_width(220.0);
+        let steady = steps.and_then(ReportScope::steady);
+        let slowest = steps.and_then(ReportScope::slowest);
+        let choices = [
+            ("", Some(ReportScope::Capture)),
+            ("Steady: ", steady),
+            ("Slowest: ", slowest),
+            ("Marked: ", mark.map(ReportScope::Range)),
+        ];
+        for (before, choice) in choices {
+            let Some(choice) = choice else { continue };
+            if ui.selectable_label(scope == choice, format!("{before}{}", name(choice, steps))).clicked() {
+                out.push(ViewCommand::Scope(choice));
+                ui.close();
+            }
+        }
+        ui.separator();
+        ui.weak("Drag over the tracks or click a bar of the step times to choose another part of the trace.");
+    });
+    menu.response
+        .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Reports cover: {}", name(shown, steps))));
+    menu.response.on_hover_text("The part of the trace that the verdict, hints and tables cover");
+    if scope == ReportScope::Capture {
+        return;
+    }
+    let close = ui.add(Button::new(RichText::new("×").small()).frame(false));
+    close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Whole capture"));
+    if close.on_hover_text("Make the reports cover the whole capture").clicked() {
+        out.push(ViewCommand::Scope(ReportScope::Capture));
+    }
+    if !is_followed {
+        ui.add(egui::Label::new(RichText::new("this tab always covers the whole capture").small().weak()).truncate());
+    } else if !sight.reports.is_settled() {
+        ui.spinner();
+    }
+}
+
+/// Name of a scope.
+fn name(scope: ReportScope, steps: Option<&StepsReport>) -> String {
+    match scope {
+        ReportScope::Capture => "whole capture".to_owned(),
+        ReportScope::Range(range) => {
+            format!("{} from {}", time(range.dur()), time(range.start.since_origin()))
+        }
+        ReportScope::Steps { first, last } if first == last => {
+            let step = steps.and_then(|report| report.steps.iter().find(|step| step.number == first));
+            let length =
+                step.map_or_else(String::new, |step| format!(" ({})", time(trace_model::Picos::from_ps(step.time_ps))));
+            format!("step {first}{length}")
+        }
+        ReportScope::Steps { first, last } => format!("steps {first} to {last}"),
+    }
+}

@@ -1,0 +1,146 @@
+//! The search field and its results; also shows what a table or hint highlighted.
+
+use egui::{Align2, Key, RichText, Role, TextEdit, Ui, WidgetInfo};
+
+use std::sync::Arc;
+
+use trace_model::{SliceId, TraceModel};
+
+use super::{frame, icons};
+use crate::jobs::JobAnswer;
+use crate::keys::hint;
+use session::number::counted;
+use view::search::{FIELDS, SearchResults};
+use view::state::tabs::FOUND;
+use view::state::{Panel, ViewCommand, ViewState};
+use view::timeline::tree::group_digits;
+
+/// Id of the input field; of two traces only the focused one shows it.
+pub fn field_id() -> egui::Id {
+    egui::Id::unique("search field")
+}
+
+/// The bar over the timeline.
+pub fn floating_ui(
+    ui: &Ui,
+    model: &TraceModel,
+    state: &ViewState,
+    typed: &mut String,
+    found: &JobAnswer<Arc<SearchResults>>,
+    out: &mut Vec<ViewCommand>,
+) {
+    frame::floating_ui(ui, "search", Align2::RIGHT_TOP, |ui| search_ui(ui, model, state, typed, found, out));
+}
+
+/// The input field with buttons that go from match to match.
+fn search_ui(
+    ui: &mut Ui,
+    model: &TraceModel,
+    state: &ViewState,
+    typed: &mut String,
+    found: &JobAnswer<Arc<SearchResults>>,
+    out: &mut Vec<ViewCommand>,
+) {
+    ui.horizontal_wrapped(|ui| {
+        let escape = ui.input(|i| i.key_pressed(Key::Escape));
+        let mut step = None;
+        let mut left = false;
+        if state.shows(Panel::Search) {
+            (step, left) = field_ui(ui, typed, out);
+        } else if let Some(highlighted) = &state.highlighted {
+            ui.label("Highlighted");
+            let title: String = highlighted.title.chars().take(40).collect();
+            ui.label(RichText::new(title).strong()).on_hover_text(&highlighted.title);
+        }
+        for (label, about, forth) in [("Previous", "Previous (Shift+Enter)", false), ("Next", "Next (Enter)", true)] {
+            let draw = |painter: &egui::Painter, center, color| icons::arrow(painter, center, 12.0, color, forth);
+            if icons::button(ui, (label, true, false), draw).on_hover_text(about).clicked() {
+                step = Some(forth);
+            }
+        }
+        if let (Some(forth), Some(found)) = (step, found.latest())
+            && let Some((_, slice)) = found.next(model, state.place.selection, forth)
+        {
+            out.push(ViewCommand::GoTo(slice));
+        }
+        let isolate = ui.selectable_label(state.isolate, "Isolate");
+        if isolate.on_hover_text(hint(ui.ctx(), "Show only these slices", "isolate")).clicked() {
+            out.push(ViewCommand::Isolate(!state.isolate));
+        }
+        outcome_ui(ui, model, state, found);
+        if found.latest().is_some_and(|found| found.total > 0) && state.is_searching() {
+            let list = ui.button("List").on_hover_text(hint(ui.ctx(), "List all results", "found-list"));
+            if list.clicked() {
+                out.push(ViewCommand::ShowTab(FOUND.to_owned()));
+            }
+        }
+        let close = ui.add(egui::Button::new("×").frame(false));
+        close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Close search"));
+        if close.on_hover_text("Close (Esc)").clicked() || (escape && left) {
+            out.push(ViewCommand::Highlight(None));
+            out.push(ViewCommand::ShowPanel(Panel::Search, false));
+        }
+    });
+}
+
+/// The input field; returns the step to make and whether the field lost the focus.
+fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Option<bool>, bool) {
+    let hint = "name, category, source, cat:copy, dur>100us, core:3, /regex/";
+    let field = TextEdit::singleline(typed).id(field_id()).hint_text(hint).desired_width(230.0);
+    let field = ui.add(field);
+    field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search text"));
+    if ui.is_sizing_pass() {
+        // In a layout pass that only measures, the field cannot keep the requested focus.
+        field.request_focus();
+    }
+    let (enter, shift) = ui.input(|i| (i.key_pressed(Key::Enter), i.modifiers.shift));
+    if field.changed() {
+        if typed.starts_with('>') {
+            typed.clear();
+            out.push(ViewCommand::ShowPanel(Panel::Search, false));
+            out.push(ViewCommand::ShowPanel(Panel::Palette, true));
+        }
+        out.push(ViewCommand::Search(typed.trim().to_owned()));
+    }
+    let step = (field.lost_focus() && enter).then_some(!shift);
+    if step.is_some() {
+        field.request_focus();
+    }
+    let left = field.lost_focus();
+    field.on_hover_ui(|ui| {
+        ui.label("All words must be found; -word must not. \"in quotes\" is one word, /regex/ a pattern.");
+        for (name, others, about) in FIELDS {
+            ui.label(format!("{name}:…  (or {})  {about}", others.join(", ")));
+        }
+        ui.label("dur>100us, dur<=1ms: how long");
+        ui.label("> opens the command palette");
+    });
+    (step, left)
+}
+
+fn outcome_ui(ui: &mut Ui, model: &TraceModel, state: &ViewState, found: &JobAnswer<Arc<SearchResults>>) {
+    match found {
+        _ if state.search.is_empty() && state.highlighted.is_none() => drop(ui.weak("over the whole trace")),
+        JobAnswer::Running { .. } => drop(ui.weak("searching …")),
+        JobAnswer::Failed { error, .. } => drop(ui.label(RichText::new(error).color(ui.visuals().warn_fg_color))),
+        JobAnswer::Empty => {}
+        JobAnswer::Ready(found) if found.total == 0 => {
+            ui.label(RichText::new("no match").color(ui.visuals().warn_fg_color));
+        }
+        JobAnswer::Ready(found) => drop(ui.label(count_text(model, found, state.place.selection))),
+    }
+}
+
+/// The number of matches, and which of them is selected.
+pub fn count_text(model: &TraceModel, found: &SearchResults, selected: Option<SliceId>) -> String {
+    let total = group_digits(found.total as u64);
+    let text = match found.number(model, selected) {
+        Some(number) => format!("{} / {total}", group_digits(number as u64)),
+        None => counted(found.total as u64, "slice"),
+    };
+    if found.slices.len() < found.total {
+        format!("{text}, the first {} listed", group_digits(found.slices.len() as u64))
+    } else {
+        text
+    }
+}

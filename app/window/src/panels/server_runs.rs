@@ -1,0 +1,307 @@
+//! The runs of the server that a page comes from: a list on the start screen, and a dialog to open or compare one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use egui::{Align, Align2, Context, Key, Layout, RichText, ScrollArea, TextEdit, TextWrapMode, Ui, Window};
+use serde::Deserialize;
+
+use crate::AppCommand;
+use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::platform::{self, RunsAnswer};
+use crate::theme;
+
+/// Gives the runs of the server as JSON, `None` if no server of Systole is there; the error is a sentence.
+pub type RunSource = Arc<dyn Fn(RunsAnswer) + Send + Sync>;
+
+/// How long a list is good, in seconds.
+const AGE_S: f64 = 5.0;
+
+/// Runs that are drawn; the field for names finds the others.
+const MOST: usize = 300;
+
+/// Up to so many runs need no field to find one.
+const FEW: usize = 12;
+
+/// A run of the server.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct ServedRun {
+    id: String,
+    name: String,
+    place: String,
+    hosts: Vec<String>,
+    bytes: Option<u64>,
+    modified_s: Option<u64>,
+}
+
+/// A place that the server cannot read.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct PlaceError {
+    place: String,
+    message: String,
+}
+
+/// What the server answers.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct RunPage {
+    runs: Vec<ServedRun>,
+    total: usize,
+    errors: Vec<PlaceError>,
+}
+
+/// The runs of the server, asked for again while they are looked at.
+pub struct ServerRuns {
+    source: RunSource,
+    list: Worker<u64, Option<RunPage>>,
+    filter: String,
+    /// Whether the dialog is open, and whether the run is to be compared with the open trace.
+    dialog: Option<bool>,
+    is_dialog_new: bool,
+}
+
+impl ServerRuns {
+    /// Nothing is asked yet.
+    pub fn new(source: RunSource, wake: &WakeUi) -> Self {
+        let list = Worker::new("runs of the server", Arc::clone(wake));
+        Self { source, list, filter: String::new(), dialog: None, is_dialog_new: false }
+    }
+
+    /// Asks for the list if the last one is old. `now_s` is a clock.
+    pub fn ask(&mut self, now_s: f64) {
+        if self.list.memo().is_running() {
+            return;
+        }
+        let source = Arc::clone(&self.source);
+        self.list.ask_later((now_s / AGE_S) as u64, move |_, answer| {
+            source(Box::new(move |text| answer.give(text.and_then(|text| text.map(|text| parsed(&text)).transpose()))));
+        });
+    }
+
+    /// Seconds until [`Self::ask`] asks again, if there is a server.
+    pub fn asks_in(&self, now_s: f64) -> Option<f64> {
+        self.is_there().then(|| AGE_S - now_s % AGE_S)
+    }
+
+    /// Takes over an answer.
+    pub fn poll(&mut self) {
+        self.list.poll();
+    }
+
+    /// Whether the first answer is there.
+    pub fn is_settled(&self) -> bool {
+        !matches!(self.list.memo(), JobAnswer::Running { previous: None })
+    }
+
+    /// Whether a server of Systole is there.
+    pub fn is_there(&self) -> bool {
+        matches!(self.list.memo().latest(), Some(Some(_)))
+    }
+
+    /// Names of the runs, as far as they are known.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.list.memo().latest().into_iter().flatten().flat_map(|page| page.runs.iter().map(|run| run.name.as_str()))
+    }
+
+    /// Whether the dialog is open.
+    pub fn is_open(&self) -> bool {
+        self.dialog.is_some()
+    }
+
+    /// Opens the dialog.
+    pub fn open(&mut self, beside: bool) {
+        self.dialog = Some(beside);
+        self.is_dialog_new = true;
+        self.filter.clear();
+    }
+
+    /// Draws the dialog, if it is open.
+    pub fn dialog_ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) {
+        let Some(beside) = self.dialog else { return };
+        let mut done = ctx.input(|input| input.key_pressed(Key::Escape));
+        let title = if beside { "Compare with" } else { "Open" };
+        let window = Window::new(title).collapsible(false).resizable(false).title_bar(false);
+        window.anchor(Align2::CENTER_TOP, [0.0, 80.0]).fixed_size([640.0, 420.0]).show(ctx, |ui| {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(format!("{title} a run of this server")).strong());
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    done |= ui.button("Cancel").clicked();
+                    if ui.button("A file of this machine…").clicked() {
+                        out.push(AppCommand::Browse { beside });
+                        done = true;
+                    }
+                });
+            });
+            let field = self.filter_ui(ui);
+            if std::mem::take(&mut self.is_dialog_new) {
+                field.request_focus();
+            }
+            // Enter opens the first.
+            let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+            if let Some(first) = self.fitting().first().filter(|_| entered) {
+                out.push(command(path_of(first), beside));
+                done = true;
+            }
+            ui.separator();
+            ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| done |= self.rows_ui(ui, beside, out));
+        });
+        if done {
+            self.dialog = None;
+            self.filter.clear();
+        }
+    }
+
+    /// Draws the list; nothing if there is no server.
+    pub fn list_ui(&mut self, ui: &mut Ui, out: &mut Vec<AppCommand>) {
+        let Some(Some(page)) = self.list.memo().latest() else {
+            if let JobAnswer::Failed { error, .. } = self.list.memo() {
+                ui.label(RichText::new(error).color(theme::current(ui).error));
+                ui.add_space(18.0);
+            }
+            return;
+        };
+        let count = page.runs.len();
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Runs of this server").strong());
+            if count > FEW {
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| drop(self.filter_ui(ui)));
+            }
+        });
+        if !self.is_open() {
+            self.rows_ui(ui, false, out);
+        }
+        ui.add_space(24.0);
+    }
+
+    fn filter_ui(&mut self, ui: &mut Ui) -> egui::Response {
+        let width = ui.available_width().min(260.0);
+        let field = TextEdit::singleline(&mut self.filter).hint_text("Find by name").desired_width(width);
+        let response = ui.add(field);
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find a run by name"));
+        response
+    }
+
+    /// The runs with the typed text in their names or those of their hosts.
+    fn fitting(&self) -> Vec<&ServedRun> {
+        let Some(Some(page)) = self.list.memo().latest() else { return Vec::new() };
+        let wanted = self.filter.trim().to_lowercase();
+        let has = |text: &str| text.to_lowercase().contains(&wanted);
+        let fits = |run: &&ServedRun| has(&run.name) || run.hosts.iter().any(|host| has(host));
+        page.runs.iter().filter(fits).collect()
+    }
+
+    /// One line for each run; whether one was chosen.
+    fn rows_ui(&self, ui: &mut Ui, beside: bool, out: &mut Vec<AppCommand>) -> bool {
+        let Some(Some(page)) = self.list.memo().latest() else { return false };
+        let theme = theme::current(ui);
+        for PlaceError { place, message } in &page.errors {
+            ui.label(RichText::new(format!("{message}: {place}")).small().color(theme.text_weak));
+        }
+        let fitting = self.fitting();
+        if page.runs.is_empty() {
+            ui.label("No runs yet. They appear here when there are some.");
+        } else if fitting.is_empty() {
+            ui.label("No run has this in its name.");
+        }
+        let now_s = platform::unix_seconds();
+        let is_many = page.runs.windows(2).any(|pair| pair[0].place != pair[1].place);
+        let mut place = None;
+        let mut chosen = false;
+        for run in fitting.iter().take(MOST) {
+            if is_many && place.replace(&run.place) != Some(&run.place) {
+                ui.label(RichText::new(&run.place).small().color(theme.text_weak));
+            }
+            if run_ui(ui, run, now_s) {
+                out.push(command(path_of(run), beside));
+                chosen = true;
+            }
+        }
+        // The server sends a part of a very long list.
+        let more = fitting.len().saturating_sub(MOST) + page.total.saturating_sub(page.runs.len());
+        if more > 0 {
+            ui.weak(format!("{more} more: type a part of the name"));
+        }
+        chosen
+    }
+}
+
+/// A line of the list; whether it was clicked.
+fn run_ui(ui: &mut Ui, run: &ServedRun, now_s: u64) -> bool {
+    ui.horizontal(|ui| {
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.weak(facts(run, now_s));
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                ui.style_mut().wrap_mode = Some(TextWrapMode::Truncate);
+                let hosts = if run.hosts.is_empty() { String::new() } else { format!("\n{}", run.hosts.join(", ")) };
+                ui.link(&run.name).on_hover_text(format!("{} in {}{hosts}", run.name, run.place)).clicked()
+            })
+            .inner
+        })
+        .inner
+    })
+    .inner
+}
+
+/// Hosts, size and age of a run, as far as they are known.
+fn facts(run: &ServedRun, now_s: u64) -> String {
+    let hosts = Some(run.hosts.len()).filter(|&count| count > 1).map(|count| format!("{count} hosts"));
+    let size = run.bytes.map(|bytes| analysis::number::value(bytes as f64, analysis::Unit::Bytes));
+    let age = run.modified_s.map(|at| ago(now_s.saturating_sub(at)));
+    [hosts, size, age].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// How long ago something was, in the largest unit of which there are two.
+fn ago(seconds: u64) -> String {
+    let units = [("day", 86_400), ("h", 3600), ("min", 60)];
+    let fitting = units.into_iter().find(|(_, unit)| seconds >= 2 * unit);
+    match fitting {
+        Some(("day", unit)) => format!("{} days ago", seconds / unit),
+        Some((name, unit)) => format!("{} {name} ago", seconds / unit),
+        None => "just now".to_owned(),
+    }
+}
+
+/// The path by which the page reads a run.
+fn path_of(run: &ServedRun) -> PathBuf {
+    PathBuf::from(format!("run/{}/{}", run.id, run.name))
+}
+
+fn command(path: PathBuf, beside: bool) -> AppCommand {
+    if beside { AppCommand::Compare(path) } else { AppCommand::Open(path) }
+}
+
+fn parsed(text: &str) -> Result<RunPage, String> {
+    serde_json::from_str(text).map_err(|error| format!("the server's list of runs cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_said_in_the_largest_unit_with_two() {
+        for (seconds, expected) in [
+            (0, "just now"),
+            (119, "just now"),
+            (120, "2 min ago"),
+            (7199, "119 min ago"),
+            (7200, "2 h ago"),
+            (3 * 86_400, "3 days ago"),
+        ] {
+            assert_eq!(ago(seconds), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_run_is_left_out() {
+        let run = |hosts: &[&str], bytes, modified_s| ServedRun {
+            id: "0".to_owned(),
+            name: "a".to_owned(),
+            place: "logs".to_owned(),
+            hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+            bytes,
+            modified_s,
+        };
+        assert_eq!(facts(&run(&[], None, None), 0), "");
+        assert_eq!(facts(&run(&["a", "b"], None, Some(1000)), 1600), "2 hosts · 10 min ago");
+    }
+}

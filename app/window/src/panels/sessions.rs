@@ -1,0 +1,62 @@
+//! Saving and opening sessions.
+
+use egui::{Button, Role, TextEdit, Ui, WidgetInfo};
+
+use crate::AppCommand;
+use crate::keys::hint;
+use view::sessions::SessionStore;
+
+/// Saves the view as a session.
+pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
+    let id = egui::Id::unique("session name");
+    let mut name: String = ui.data(|data| data.get_temp(id)).unwrap_or_default();
+    let mut done = false;
+    ui.horizontal(|ui| {
+        let field = TextEdit::singleline(&mut name).desired_width(180.0);
+        let field = ui.add(field.hint_text(sessions.open_name().unwrap_or("name of the session")));
+        field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Session name"));
+        if ui
+            .button("Save session")
+            .on_hover_text(hint(ui.ctx(), "The view, pinned tracks and notes", "save-session"))
+            .clicked()
+        {
+            out.push(AppCommand::SaveSession(name.clone()));
+            done = true;
+        }
+        if let Some(open) = sessions.open_name() {
+            let rename = ui.add_enabled(!name.trim().is_empty(), Button::new("Rename"));
+            if rename.on_hover_text(format!("Rename “{open}” to this")).clicked() {
+                out.push(AppCommand::RenameSession(open.to_owned(), name.clone()));
+                done = true;
+            }
+        }
+    });
+    if done {
+        name.clear();
+        ui.close();
+    }
+    ui.data_mut(|data| data.insert_temp(id, name));
+}
+
+/// The list of sessions, to open or delete.
+pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
+    for name in sessions.names() {
+        ui.horizontal(|ui| {
+            let is_open = sessions.open_name() == Some(name);
+            let open = ui.selectable_label(is_open, name);
+            open.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Open session {name}")));
+            if open.on_hover_text("Open this session").clicked() {
+                out.push(AppCommand::OpenSession(name.clone()));
+                ui.close();
+            }
+            let delete = ui.menu_button("×", |ui| {
+                if ui.button(format!("Delete “{name}” permanently")).clicked() {
+                    out.push(AppCommand::DeleteSession(name.clone()));
+                    ui.close();
+                }
+            });
+            let response = delete.response;
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Delete session {name}")));
+        });
+    }
+}

@@ -1,0 +1,289 @@
+//! The source of ops: the text of a file with the self time of each line beside it, and the stack of the selected op.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use analysis::reports::ops::op_stats::Ops;
+use egui::{Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use trace_model::{OpId, Picos, SliceId};
+
+use super::context::{PanelContext, computing_ui, reason_ui};
+use crate::AppCommand;
+use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::theme::{self, small_font};
+use crate::times::time;
+use view::panels::source::{FileTimes, SourcePlace, SourcePrefix, SourceText, files, locate, read, stack_of};
+use view::panels::target::RowTarget;
+use view::state::{HighlightedLabels, ViewCommand};
+
+/// Height of a line.
+const LINE: f32 = 17.0;
+/// Width of the times and numbers beside the text.
+const MARGIN: f32 = 122.0;
+/// Width of the times.
+const TIMES: f32 = 80.0;
+
+/// A file to look for.
+#[derive(Clone, Debug, PartialEq)]
+struct WantedFile {
+    file: String,
+    prefixes: Vec<SourcePrefix>,
+    folder: PathBuf,
+}
+
+/// State between frames.
+pub struct SourcePanel {
+    /// The file and line that are shown.
+    place: Option<(String, u32)>,
+    /// The selection that was followed last.
+    followed: Option<SliceId>,
+    /// Whether the line must be scrolled into view.
+    scrolls: bool,
+    files: Option<Arc<[FileTimes]>>,
+    stack: Worker<OpId, Vec<SourcePlace>>,
+    text: Worker<WantedFile, Option<SourceText>>,
+}
+
+impl SourcePanel {
+    /// Nothing is shown yet.
+    pub fn new(wake: &WakeUi) -> Self {
+        Self {
+            place: None,
+            followed: None,
+            scrolls: false,
+            files: None,
+            stack: Worker::new("stack", Arc::clone(wake)),
+            text: Worker::new("source", Arc::clone(wake)),
+        }
+    }
+
+    /// Takes finished results over.
+    pub fn poll(&mut self) {
+        self.scrolls |= self.text.poll();
+        if self.stack.poll()
+            && let Some(first) = self.stack.memo().latest().and_then(|stack| stack.first())
+        {
+            (self.place, self.scrolls) = (Some((first.file.clone(), first.line)), true);
+        }
+    }
+
+    /// Whether nothing is being computed.
+    pub fn is_settled(&self) -> bool {
+        !self.stack.memo().is_running() && !self.text.memo().is_running()
+    }
+
+    /// Forgets the times of lines, because new reports replace them.
+    pub fn forget_made(&mut self) {
+        self.files = None;
+    }
+
+    /// Asks for the stack of the selected op when the selection changes, and for the text of the shown file.
+    fn ask(&mut self, sight: PanelContext<'_>) {
+        if let Some(slice) = sight.state.place.selection
+            && self.followed.replace(slice) != Some(slice)
+            && let Some(op) = sight.trace.model.slice(slice).op()
+        {
+            let session = sight.trace.session.clone();
+            self.stack.ask(op, move |_| Ok(stack_of(&session, op)));
+        }
+        if let Some((file, _)) = &self.place {
+            let folder = sight.trace.path.parent().unwrap_or(Path::new("")).to_owned();
+            let wanted = WantedFile { file: file.clone(), prefixes: sight.prefixes.to_vec(), folder };
+            self.text.ask(wanted.clone(), move |_| {
+                locate(&wanted.file, &wanted.prefixes, &wanted.folder).map(read).transpose()
+            });
+        }
+    }
+}
+
+/// The tab.
+pub fn source_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    panel: &mut SourcePanel,
+    out: &mut Vec<AppCommand>,
+    view: &mut Vec<ViewCommand>,
+) {
+    let report = match sight.reports.get::<Ops>() {
+        Ok(Some(report)) => report,
+        Ok(None) => return computing_ui(ui),
+        Err(reason) => return reason_ui(ui, reason),
+    };
+    let all = Arc::clone(panel.files.get_or_insert_with(|| files(&report.rows).into()));
+    if all.is_empty() {
+        return drop(ui.label("No op records its source."));
+    }
+    if panel.place.is_none() {
+        panel.place = all.first().map(|file| (file.file.clone(), file.hottest()));
+    }
+    panel.ask(sight);
+    stack_ui(ui, sight, panel);
+    head_ui(ui, panel, &all, out);
+    let Some((file, line)) = panel.place.clone() else { return };
+    let empty = FileTimes::default();
+    let times = all.iter().find(|own| own.file == file).unwrap_or(&empty);
+    match panel.text.memo() {
+        JobAnswer::Failed { error, .. } => drop(ui.label(format!("The file {error}"))),
+        JobAnswer::Ready(text) => {
+            if text.is_none() {
+                missing_ui(ui, &file, !times.lines.is_empty());
+            }
+            let scrolls = std::mem::take(&mut panel.scrolls);
+            if let Some(clicked) = lines_ui(ui, text.as_ref(), times, line, scrolls) {
+                panel.place = Some((file, clicked));
+                if let Some(own) = times.lines.get(&clicked) {
+                    let labels = sight.trace.labels_of(&own.ops);
+                    let title =
+                        SourcePlace { file: times.file.clone(), line: clicked, function: String::new() }.short();
+                    view.extend(RowTarget::Slices(HighlightedLabels::new(title, labels)).commands(sight.trace));
+                }
+                // The line stays when another op of it is selected.
+                panel.followed = None;
+            }
+        }
+        _ => computing_ui(ui),
+    }
+}
+
+/// The stack of the selected op; a click shows the line of a frame.
+fn stack_ui(ui: &mut Ui, sight: PanelContext<'_>, panel: &mut SourcePanel) {
+    let Some(op) = sight.state.place.selection.and_then(|slice| sight.trace.model.slice(slice).op()) else { return };
+    let Some(stack) = panel.stack.memo().latest().filter(|_| panel.stack.key() == Some(&op)) else { return };
+    let name = sight.trace.model.str(sight.trace.model.op(op).name);
+    let mut next = None;
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        ui.label(RichText::new(name).strong());
+        if stack.is_empty() {
+            ui.weak("records no source");
+        }
+        for (at, frame) in stack.iter().enumerate() {
+            if at > 0 {
+                ui.weak("‹");
+            }
+            let is_shown = panel.place.as_ref().is_some_and(|(file, line)| (file, line) == (&frame.file, &frame.line));
+            let text = RichText::new(frame.short());
+            let link = ui.link(if is_shown { text.strong() } else { text });
+            let function = if frame.function.is_empty() { String::new() } else { format!("\nin {}", frame.function) };
+            if link.on_hover_text(format!("{}:{}{function}", frame.file, frame.line)).clicked() {
+                next = Some((frame.file.clone(), frame.line));
+            }
+        }
+    });
+    if next.is_some() {
+        (panel.place, panel.scrolls) = (next, true);
+    }
+}
+
+/// The choice of the file, and the button that opens it in an editor.
+fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Vec<AppCommand>) {
+    let Some((file, line)) = panel.place.clone() else { return };
+    let short = |file: &str| file.rsplit(['/', '\\']).next().unwrap_or(file).to_owned();
+    ui.horizontal_wrapped(|ui| {
+        let list = ComboBox::from_id_salt("source file").width(220.0).height(420.0).selected_text(short(&file));
+        let list = list.show_ui(ui, |ui| {
+            for own in all {
+                let text = format!("{}  {}", short(&own.file), time(Picos::from_ps(own.self_time_ps)));
+                if ui.selectable_label(own.file == file, text).on_hover_text(&own.file).clicked() {
+                    (panel.place, panel.scrolls) = (Some((own.file.clone(), own.hottest())), true);
+                }
+            }
+        });
+        list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Source file: {file}")));
+        list.response.on_hover_text(&file);
+        if let Some(text) = panel.text.memo().latest().and_then(Option::as_ref) {
+            let button = ui.button("Open in editor").on_hover_text("With $VISUAL, $EDITOR or Visual Studio Code");
+            if button.clicked() {
+                out.push(AppCommand::Edit { path: text.path.clone(), line });
+            }
+        }
+    });
+}
+
+fn missing_ui(ui: &mut Ui, file: &str, has_ops: bool) {
+    let rest = if has_ops { "; the lines with ops:" } else { ", and no op is on a line of it." };
+    ui.label(RichText::new(format!("{file} is not on this machine{rest}")).small());
+    ui.label(RichText::new(format!("If it is elsewhere: {}", prefix_option(file))).small().weak());
+}
+
+/// The option that tells where a file is; a file that is recorded without its folder has an empty beginning.
+fn prefix_option(file: &str) -> String {
+    let folder = file.rsplit_once(['/', '\\']).map_or("", |(folder, _)| folder);
+    format!("systole open --src-prefix {folder}=FOLDER")
+}
+
+/// The lines with their times; without a text only those with ops. Returns the line that was clicked.
+fn lines_ui(ui: &mut Ui, text: Option<&SourceText>, times: &FileTimes, line: u32, scrolls: bool) -> Option<u32> {
+    let numbers: Vec<u32> = match text {
+        Some(text) => (1..=u32::try_from(text.lines.len()).unwrap_or(u32::MAX)).collect(),
+        None => times.lines.keys().copied().collect(),
+    };
+    let longest = times.lines.values().map(|line| line.self_time_ps).max().unwrap_or(0).max(1);
+    let letters = text.map_or(0, |text| text.lines.iter().map(String::len).max().unwrap_or(0)).min(400);
+    let width = letters as f32 * 7.3 + MARGIN;
+    let mut area = ScrollArea::both().auto_shrink([false, false]).id_salt("source");
+    if scrolls && let Some(at) = numbers.iter().position(|&number| number == line) {
+        area = area.vertical_scroll_offset((at as f32 * LINE - ui.available_height() * 0.35).max(0.0));
+    }
+    let mut clicked = None;
+    ui.spacing_mut().item_spacing.y = 0.0;
+    area.show_rows(ui, LINE, numbers.len(), |ui, rows| {
+        for &number in numbers.get(rows).unwrap_or_default() {
+            let (rect, _) = ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::hover());
+            let own = times.lines.get(&number);
+            let place = rect.intersect(ui.clip_rect());
+            let response = ui.interact(place, ui.scope_id().with(("source line", number)), Sense::click());
+            let code = text.and_then(|text| text.lines.get(number as usize - 1)).map_or("", String::as_str);
+            line_ui(ui, rect, (number, code), own.map(|own| (own.self_time_ps, longest)), number == line);
+            let Some(own) = own else { continue };
+            let time = time(Picos::from_ps(own.self_time_ps));
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Line {number}, self {time}")));
+            let ops = own.ops.len();
+            let response = response.on_hover_cursor(CursorIcon::PointingHand);
+            if response.on_hover_text(format!("self {time} in {ops} ops, all devices together")).clicked() {
+                clicked = Some(number);
+            }
+        }
+    });
+    clicked
+}
+
+fn line_ui(ui: &Ui, rect: Rect, (number, code): (u32, &str), times: Option<(i64, i64)>, is_shown: bool) {
+    let (theme, painter) = (theme::current(ui), ui.painter());
+    if is_shown {
+        painter.rect_filled(rect, 0.0, theme.accent.gamma_multiply(0.22));
+    }
+    if let Some((own, longest)) = times {
+        let bar = vec2((TIMES - 6.0) * (own as f32 / longest as f32), LINE - 4.0);
+        painter.rect_filled(
+            Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar),
+            1.0,
+            theme.accent.gamma_multiply(0.35),
+        );
+        let at = pos2(rect.left() + TIMES - 8.0, rect.center().y);
+        painter.text(at, Align2::RIGHT_CENTER, time(Picos::from_ps(own)), small_font(), theme.text);
+    }
+    let at = pos2(rect.left() + MARGIN - 10.0, rect.center().y);
+    painter.text(at, Align2::RIGHT_CENTER, number.to_string(), FontId::monospace(11.0), theme.text_weak);
+    let at = pos2(rect.left() + MARGIN, rect.center().y);
+    let end = code.char_indices().nth(400).map_or(code.len(), |(end, _)| end);
+    painter.text(at, Align2::LEFT_CENTER, &code[..end], FontId::monospace(12.0), theme.text);
+}
+
+/// Reports that the tab needs.
+pub const WANTED: [&str; 1] = ["ops"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advised_prefix_finds_the_file() {
+        assert_eq!(prefix_option("/home/runner/train.py"), "systole open --src-prefix /home/runner=FOLDER");
+        assert_eq!(prefix_option("train.py"), "systole open --src-prefix =FOLDER");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("train.py"), "import jax").unwrap();
+        let prefix: SourcePrefix = format!("={}", folder.path().display()).parse().unwrap();
+        assert!(locate("train.py", &[prefix], Path::new("/no such folder")).is_some());
+    }
+}

@@ -1,0 +1,235 @@
+//! The tables of the reports of a tab: one at a time, sortable, filterable, exportable; a click on a row goes to the
+//! timeline.
+
+use std::collections::BTreeMap;
+
+use analysis::reports::steps::step_times::Steps;
+use analysis::{Cell, Table};
+use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
+
+use super::context::{PanelContext, computing_ui, reason_ui};
+use super::copy::csv_ui;
+use super::table::{SortedTable, TableRows, table_ui};
+use crate::AppCommand;
+use crate::reports::title_of;
+use render::table::shortened;
+use session::number::counted;
+use view::panels::target::RowTarget;
+use view::state::ViewCommand;
+use view::state::tabs::reports_of;
+use view::timeline::tree::group_digits;
+
+/// Reports whose first table is a summary, with the table to open instead.
+const FIRST: [(&str, usize); 2] = [("ops", 1), ("steps", 1)];
+
+/// Which table of each tab is open, and how tables are sorted.
+#[derive(Default)]
+pub struct TableBrowser {
+    /// By tab: the report and the table that the user chose.
+    open: BTreeMap<String, (&'static str, usize)>,
+    /// By report and table.
+    sorted: BTreeMap<(&'static str, usize), SortedTable>,
+}
+
+impl TableBrowser {
+    /// Forgets prepared tables, because new reports replace them; the user's choices stay.
+    pub fn forget_made(&mut self) {
+        self.sorted.values_mut().for_each(SortedTable::forget);
+    }
+
+    /// Opens a table with only the rows that hold `text`.
+    pub fn find(&mut self, tab: &str, report: &'static str, text: &str) {
+        let number = table_of(report);
+        self.open.insert(tab.to_owned(), (report, number));
+        text.clone_into(&mut self.sorted.entry((report, number)).or_default().filter);
+    }
+}
+
+/// What a tab shows first: the first report that can have an answer, with its detailed table.
+fn first_of(reports: &[&'static str], may_answer: impl Fn(&str) -> bool) -> Option<(&'static str, usize)> {
+    let first = reports.iter().find(|id| may_answer(id)).or(reports.first())?;
+    Some((first, table_of(first)))
+}
+
+/// The table of a report that is opened first.
+fn table_of(report: &str) -> usize {
+    FIRST.iter().find(|(id, _)| *id == report).map_or(0, |&(_, number)| number)
+}
+
+/// Height of a table that shares a tab with other content.
+const AMONG_OTHERS: f32 = 420.0;
+
+/// The tables of the open tab.
+pub fn tables_ui(
+    ui: &mut Ui,
+    sight: PanelContext<'_>,
+    browser: &mut TableBrowser,
+    out: &mut Vec<AppCommand>,
+    view: &mut Vec<ViewCommand>,
+) {
+    let reports = reports_of(sight.tab);
+    let Some(first) = first_of(&reports, |id| sight.reports.by_id(id).is_ok()) else { return };
+    let (id, number) = browser.open.get(sight.tab).copied().unwrap_or(first);
+    let mut chosen = (id, number);
+    chooser_ui(ui, sight, &reports, &mut chosen);
+    if chosen != (id, number) {
+        browser.open.insert(sight.tab.to_owned(), chosen);
+    }
+    let (id, number) = chosen;
+    let answer = match sight.reports.by_id(id) {
+        Ok(Some(answer)) => answer,
+        Ok(None) => return computing_ui(ui),
+        Err(reason) => return nothing_ui(ui, id, reason),
+    };
+    let Some(table) = answer.tables.get(number).or(answer.tables.first()) else {
+        return nothing_ui(ui, id, "This report has no tables for this trace.");
+    };
+    let sorted = browser.sorted.entry((id, number)).or_default();
+    let steps = sight.whole.get::<Steps>().ok().flatten();
+    let own = sight.state.place.selection.map(|slice| sight.trace.model.slice(slice).name());
+    let is_marked = |row: &[Cell]| {
+        own.is_some_and(|own| row.iter().take(3).any(|cell| matches!(cell, Cell::Text(text) if text == own)))
+    };
+    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(sight.trace, steps, table, row));
+    let selected = sight.state.place.selection;
+    let about = TableRows { selected, is_marked: &is_marked, leads: &|row| target(row).is_some() };
+    if let Some(row) = one_table_ui(ui, table, sorted, about, out)
+        && let Some(target) = target(row)
+    {
+        view.extend(target.commands(sight.trace));
+    }
+}
+
+/// Height from which notes are shown one below the other.
+const NOTES_ROOM: f32 = 60.0;
+
+/// A table with its filter, notes and export buttons; returns the clicked row.
+pub fn one_table_ui(
+    ui: &mut Ui,
+    table: &Table,
+    sorted: &mut SortedTable,
+    about: TableRows<'_>,
+    out: &mut Vec<AppCommand>,
+) -> Option<usize> {
+    head_ui(ui, table, sorted, out);
+    if table.rows.is_empty() {
+        ui.weak("No rows.");
+    }
+    let notes_room = if table.notes.is_empty() { 0.0 } else { 34.0 };
+    // Inside a scroll area the available height is unlimited.
+    let room = ui.available_height();
+    let room = if room.is_finite() { room } else { AMONG_OTHERS };
+    let height = (room - notes_room).max(120.0);
+    let clicked = table_ui(ui, table, sorted, height, about);
+    let notes = table.notes.iter().map(String::as_str).chain(table.mark());
+    let notes: Vec<&str> = notes.collect();
+    notes_ui(ui, table.id, &notes);
+    clicked
+}
+
+/// Notes in whole sentences where there is room for them; otherwise one line, and the rest in its tooltip.
+fn notes_ui(ui: &mut Ui, id: &'static str, notes: &[&str]) {
+    let small = |text: &str| egui::Label::new(RichText::new(text).small().weak());
+    let room = ui.available_height();
+    if notes.is_empty() {
+    } else if room < NOTES_ROOM {
+        ui.add(small(&notes.join("  ·  ")).truncate()).on_hover_text(notes.join("\n"));
+    } else {
+        let list = ScrollArea::vertical().id_salt(("notes", id)).auto_shrink([false, true]).max_height(room);
+        list.show(ui, |ui| notes.iter().for_each(|note| drop(ui.add(small(note).wrap()))));
+    }
+}
+
+/// Longer titles of tables are truncated.
+const TITLE_CHARS: usize = 60;
+
+/// The tables of all reports of a tab, in one list that drops down.
+fn chooser_ui(ui: &mut Ui, sight: PanelContext<'_>, reports: &[&'static str], chosen: &mut (&'static str, usize)) {
+    let (id, number) = *chosen;
+    let title = title_of_table(sight, id, number);
+    let count: usize = reports.iter().map(|id| titles_of(sight, id).len().max(1)).sum();
+    if count < 2 {
+        ui.label(RichText::new(&title).strong());
+        return;
+    }
+    let shown = RichText::new(shortened(&title, TITLE_CHARS)).strong();
+    let list = ComboBox::from_id_salt(("tables", sight.tab)).selected_text(shown).truncate().height(420.0);
+    let list = list.width(ui.available_width() - 8.0).show_ui(ui, |ui| {
+        for &other in reports {
+            let titles = titles_of(sight, other);
+            if titles.is_empty() {
+                let (hint, open) = match sight.reports.by_id(other) {
+                    Err(reason) => (reason, other == id),
+                    Ok(_) => ("computing", other == id),
+                };
+                let text = RichText::new(title_of(other)).weak();
+                if ui.selectable_label(open, text).on_hover_text(hint).clicked() {
+                    *chosen = (other, table_of(other));
+                }
+                continue;
+            }
+            if reports.len() > 1 && titles.len() > 1 {
+                ui.label(RichText::new(title_of(other)).small().weak());
+            }
+            for (at, title) in titles.into_iter().enumerate() {
+                let text = shortened(title, TITLE_CHARS);
+                if ui.selectable_label((other, at) == (id, number), text).on_hover_text(title).clicked() {
+                    *chosen = (other, at);
+                }
+            }
+        }
+    });
+    list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Table: {title}")));
+    list.response.on_hover_text("Choose another table of this report");
+}
+
+/// The titles of the tables of a report; none while there is no report.
+fn titles_of<'a>(sight: PanelContext<'a>, id: &'static str) -> Vec<&'a str> {
+    let Ok(Some(answer)) = sight.reports.by_id(id) else { return Vec::new() };
+    let is_alone = answer.tables.len() == 1;
+    answer.tables.iter().map(|table| if is_alone { title_of(id) } else { table.title.as_str() }).collect()
+}
+
+fn title_of_table(sight: PanelContext<'_>, id: &'static str, number: usize) -> String {
+    let titles = titles_of(sight, id);
+    (*titles.get(number).or(titles.first()).unwrap_or(&title_of(id))).to_owned()
+}
+
+/// Explains why a report has no answer.
+fn nothing_ui(ui: &mut Ui, id: &str, reason: &str) {
+    ui.add_space(10.0);
+    ui.label(RichText::new(format!("{}: no data", title_of(id))).strong());
+    reason_ui(ui, reason);
+}
+
+fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<AppCommand>) {
+    ui.horizontal(|ui| {
+        let field = egui::TextEdit::singleline(&mut sorted.filter).hint_text("Filter rows: text or /regex/");
+        let response = ui.add(field.desired_width(190.0));
+        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter rows"));
+        let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
+        let count = if shown == all {
+            counted(all as u64, "row")
+        } else {
+            format!("{} of {}", group_digits(shown as u64), group_digits(all as u64))
+        };
+        ui.label(RichText::new(count).small().weak());
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            csv_ui(ui, table.id, || Some(table.clone()), out);
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tab_opens_on_its_first_applicable_report() {
+        let reports = ["steps", "ops", "balance"];
+        assert_eq!(first_of(&reports, |_| true), Some(("steps", 1)), "also while it is computed");
+        assert_eq!(first_of(&reports, |id| id != "steps"), Some(("ops", 1)));
+        assert_eq!(first_of(&reports, |_| false), Some(("steps", 1)), "which says why");
+        assert_eq!(first_of(&[], |_| true), None);
+    }
+}

@@ -1,0 +1,321 @@
+//! The toolbar.
+
+use analysis::Percent;
+use egui::{
+    Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, Response, RichText, Role, Sense, Ui, WidgetInfo,
+    vec2,
+};
+
+use super::{icons, sessions};
+use crate::AppCommand;
+use crate::command::ScaleChange;
+use crate::keys::{action_of, hint, menu_entry, shown_keys};
+use crate::settings::{Settings, ThemeChoice};
+use crate::theme::{theme_in, theme_of};
+use render::pictures::{PictureFormat, PicturePanel as Picture};
+use view::palette::Preset;
+use view::sessions::SessionStore;
+use view::state::{MouseMode, Panel, TimelineLayer, ViewCommand, ViewState};
+use view::time_format::TimeFormat;
+use view::timeline::trace::OpenTrace;
+
+/// Width of the panel buttons.
+const PANELS: f32 = 320.0;
+/// In a narrower window, what opens files is one menu.
+const ROOMY: f32 = 1060.0;
+
+/// The toolbar: opening, navigation, panels.
+pub fn toolbar_ui(
+    ui: &mut Ui,
+    state: Option<&ViewState>,
+    settings: &Settings,
+    sessions: &SessionStore,
+    trace: Option<&OpenTrace>,
+    out: &mut Vec<AppCommand>,
+) {
+    EguiPanel::top("toolbar").show(ui, |ui| {
+        ui.add_space(2.0);
+        ui.horizontal(|ui| {
+            if state.is_some() && ui.available_width() < ROOMY {
+                ui.menu_button("File", |ui| files_ui(ui, state, settings, out));
+            } else {
+                files_ui(ui, state, settings, out);
+            }
+            if let Some(state) = state {
+                view_ui(ui, state, settings, out);
+                keep_ui(ui, sessions, out);
+            }
+            let has_room = ui.available_width() >= PANELS + trace.map_or(0.0, |trace| width_of_title(ui, trace));
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                if has_room || state.is_none() {
+                    panels_ui(ui, state, settings, out);
+                } else {
+                    ui.menu_button("Panels", |ui| panels_ui(ui, state, settings, out));
+                }
+                if let Some(trace) = trace {
+                    ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                        ui.separator();
+                        title_ui(ui, trace);
+                    });
+                }
+            });
+        });
+        ui.add_space(2.0);
+    });
+}
+
+/// Buttons, or entries of a menu, that open files.
+fn files_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut Vec<AppCommand>) {
+    let open = ui.add(Button::new("Open…").shortcut_text(in_menu(ui, "open")));
+    open.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Open…"));
+    if open.on_hover_text(hint(ui.ctx(), "Open a profile", "open")).clicked() {
+        out.push(AppCommand::OpenDialog);
+        ui.close();
+    }
+    recent_ui(ui, settings, out);
+    // Buttons beside those of an open trace would leave no room for its name; the palette has it, too.
+    #[cfg(not(target_arch = "wasm32"))]
+    if (state.is_none() || ui.layout().is_vertical()) && ui.button("Capture…").clicked() {
+        out.push(AppCommand::CaptureDialog);
+        ui.close();
+    }
+    if state.is_some() {
+        compare_ui(ui, settings, out);
+    }
+}
+
+/// The keys of an action, which menus show beside their entries.
+fn in_menu(ui: &Ui, id: &str) -> String {
+    if ui.layout().is_vertical() { shown_keys(ui.ctx(), id) } else { String::new() }
+}
+
+/// Buttons that show and hide panels, from the right.
+fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut Vec<AppCommand>) {
+    let Some(state) = state else {
+        theme_ui(ui, settings.theme, out);
+        if ui.button("Help").on_hover_text(hint(ui.ctx(), "Keys and mouse", "help")).clicked() {
+            out.push(ViewCommand::ShowPanel(Panel::Help, true).into());
+        }
+        return;
+    };
+    for (label, panel, about, id) in [
+        ("Help", Panel::Help, "Keys and mouse", "help"),
+        ("Details", Panel::Details, "The selected slice", "details"),
+        ("Notes", Panel::Notes, "Notes about times", "notes"),
+        ("Commands", Panel::Palette, "Commands, reports, tracks, ops, steps and times", "palette"),
+        ("Search", Panel::Search, "Find slices", "search"),
+    ] {
+        let button = ui.add(Button::selectable(state.shows(panel), label).shortcut_text(in_menu(ui, id)));
+        button.widget_info(|| WidgetInfo::selected(Role::Button, true, state.shows(panel), label));
+        if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
+            out.push(ViewCommand::ShowPanel(panel, !state.shows(panel)).into());
+        }
+    }
+}
+
+/// The badge of times that were not measured, and the name of the file.
+fn title_ui(ui: &mut Ui, trace: &OpenTrace) {
+    if let Some(badge) = trace.model.badge() {
+        ui.label(RichText::new(badge).strong().color(ui.visuals().warn_fg_color))
+            .on_hover_text("No time here was measured");
+    }
+    let path = trace.path.display().to_string();
+    ui.add(egui::Label::new(RichText::new(trace.name()).strong()).truncate()).on_hover_text(path);
+}
+
+/// Width of the title beside the buttons: the whole badge and the beginning of the name.
+fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
+    const NAME: f32 = 80.0;
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    let badge = trace.model.badge().unwrap_or_default();
+    ui.painter().layout_no_wrap(badge, font, Color32::PLACEHOLDER).size().x + NAME
+}
+
+/// The menu that opens a second file to compare with.
+fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
+    let menu = ui.menu_button("Compare with…", |ui| {
+        if menu_entry(ui, "Choose a file…", "compare").clicked() {
+            out.push(AppCommand::CompareDialog);
+            ui.close();
+        }
+        if !settings.recent.is_empty() {
+            ui.separator();
+        }
+        for path in &settings.recent {
+            if ui.button(path.display().to_string()).clicked() {
+                out.push(AppCommand::Compare(path.clone()));
+                ui.close();
+            }
+        }
+    });
+    menu.response.on_hover_text("Open a second profile beside this one");
+}
+
+fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
+    if settings.recent.is_empty() {
+        return;
+    }
+    ui.menu_button("Recent", |ui| {
+        for path in &settings.recent {
+            if ui.button(path.display().to_string()).clicked() {
+                out.push(AppCommand::Open(path.clone()));
+                ui.close();
+            }
+        }
+    });
+}
+
+/// Sessions and pictures.
+fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
+    ui.menu_button("Save", |ui| {
+        sessions::keep_ui(ui, sessions, out);
+        sessions::sessions_ui(ui, sessions, out);
+        ui.separator();
+        let pictures = [(Picture::Timeline, "Timeline"), (Picture::Roofline, "Roofline"), (Picture::Steps, "Steps")];
+        for (picture, title) in pictures {
+            ui.horizontal(|ui| {
+                for (format, name) in [(PictureFormat::Svg, "SVG"), (PictureFormat::Png, "PNG")] {
+                    if ui.button(format!("{title} as {name}…")).clicked() {
+                        out.push(AppCommand::SavePicture(picture, format));
+                        ui.close();
+                    }
+                }
+            });
+        }
+        if menu_entry(ui, "Window as PNG…", "save-png").clicked() {
+            out.push(AppCommand::SaveWindow);
+            ui.close();
+        }
+    });
+}
+
+fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<AppCommand>) {
+    ui.separator();
+    ui.spacing_mut().item_spacing.x = 4.0;
+    for (label, command, enabled, about, id) in [
+        ("Back", ViewCommand::Undo, state.can_undo(), "Back to the previous view", "undo"),
+        ("Forward", ViewCommand::Redo, state.can_redo(), "Forward again", "redo"),
+    ] {
+        let button = icons::button(ui, (label, enabled, false), |painter, center, color| {
+            icons::arrow(painter, center, 13.0, color, id == "redo");
+        });
+        if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
+            out.push(command.into());
+        }
+    }
+    let about = hint(ui.ctx(), "Show what the devices do; again: the whole trace", "fit");
+    if ui.button("Fit").on_hover_text(about).clicked() {
+        out.push(ViewCommand::Fit.into());
+    }
+    ui.menu_button("View", |ui| view_menu(ui, state, settings, out));
+    ui.spacing_mut().item_spacing.x = 1.0;
+    for (mode, label) in MouseMode::ALL {
+        let is_on = state.mouse == mode;
+        let title = format!("Drag: {label}");
+        let button = icons::button(ui, (&title, true, is_on), |painter, center, color| {
+            icons::mouse_mode(painter, center, 14.0, color, mode);
+        });
+        if button.on_hover_text(hint(ui.ctx(), mode.about(), mode.action())).clicked() {
+            out.push(ViewCommand::Mouse(mode).into());
+        }
+    }
+    ui.spacing_mut().item_spacing.x = 8.0;
+}
+
+fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<AppCommand>) {
+    for id in ["fold-all", "unfold-all", "hide-empty", "show-all"] {
+        if action_button(ui, id).clicked() {
+            out.extend(action_of(id).and_then(|action| Some(action.run?(state))));
+            ui.close();
+        }
+    }
+    ui.separator();
+    for (layer, label) in TimelineLayer::ALL {
+        let mut draws = state.draws(layer);
+        ui.horizontal(|ui| {
+            if ui.checkbox(&mut draws, label).changed() {
+                out.push(ViewCommand::ShowLayer(layer, draws).into());
+            }
+            ui.weak(shown_keys(ui.ctx(), &label.to_lowercase()));
+        });
+    }
+    ui.separator();
+    ui.weak(hint(ui.ctx(), "Times", "times"));
+    ui.horizontal_wrapped(|ui| {
+        for (format, label) in TimeFormat::ALL {
+            let button = ui.radio(settings.times == format, label);
+            button.widget_info(|| {
+                WidgetInfo::selected(Role::RadioButton, true, settings.times == format, format!("Times: {label}"))
+            });
+            if button.clicked() {
+                out.push(AppCommand::Times(format));
+            }
+        }
+    });
+    ui.separator();
+    ui.horizontal(|ui| {
+        ui.weak("Theme");
+        for (choice, label) in
+            [(ThemeChoice::Dark, "dark"), (ThemeChoice::Light, "light"), (ThemeChoice::System, "system default")]
+        {
+            if ui.radio(settings.theme == choice, label).clicked() {
+                out.push(AppCommand::Theme(choice));
+            }
+        }
+    });
+    ui.horizontal(|ui| {
+        ui.weak("Size");
+        for scale in [0.8, 1.0, 1.25, 1.5, 2.0] {
+            let label = format!("{:.0}", Percent(f64::from(scale) * 100.0));
+            let is_on = (settings.scale - scale).abs() < 0.01;
+            let button = ui.radio(is_on, &label);
+            button.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Size: {label}")));
+            if button.clicked() {
+                out.push(AppCommand::Scale(ScaleChange::To(scale)));
+            }
+        }
+    });
+    ui.menu_button("Colours", |ui| colors_ui(ui, state.colors, out));
+    if menu_entry(ui, "Change keys…", "keys").clicked() {
+        out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
+        ui.close();
+    }
+}
+
+/// The entry of an action in a menu, with its keys.
+fn action_button(ui: &mut Ui, id: &str) -> Response {
+    menu_entry(ui, action_of(id).map_or("", |action| action.title), id)
+}
+
+/// All colour presets with their category colours.
+fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<AppCommand>) {
+    let dark = ui.visuals().dark_mode;
+    Grid::new("colours").num_columns(2).spacing([14.0, 4.0]).show(ui, |ui| {
+        for (preset, title) in Preset::all() {
+            let is_on = preset == current;
+            let button = ui.radio(is_on, title);
+            button.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Colours: {title}")));
+            if button.clicked() {
+                out.push(AppCommand::Colors(preset));
+            }
+            let fills: Vec<Color32> = theme_in(dark, preset).work().collect();
+            let (rect, _) = ui.allocate_exact_size(vec2(16.0 * fills.len() as f32, 12.0), Sense::hover());
+            for (i, fill) in fills.into_iter().enumerate() {
+                let at = rect.left_top() + vec2(16.0 * i as f32, 0.0);
+                ui.painter().rect_filled(Rect::from_min_size(at, vec2(14.0, 12.0)), 2.0, fill);
+            }
+            ui.end_row();
+        }
+    });
+}
+
+fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut Vec<AppCommand>) {
+    let dark = ui.visuals().dark_mode;
+    let (label, choice) = if dark { ("Light", ThemeChoice::Light) } else { ("Dark", ThemeChoice::Dark) };
+    let text = RichText::new(label).color(theme_of(dark).text_weak);
+    let response = ui.add(Button::new(text).frame(false));
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{label} theme")));
+    if response.on_hover_text(format!("Use the {} theme", label.to_lowercase())).clicked() && current != choice {
+        out.push(AppCommand::Theme(choice));
+    }
+}

@@ -1,0 +1,102 @@
+//! On a desktop: threads and files.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::Builder;
+use std::time::SystemTime;
+
+use egui::DroppedFileHandle;
+use importers::{IMPORTERS, ImportError, ImportOptions, Progress};
+use trace_model::TraceModel;
+
+use super::{Fetched, RunsAnswer};
+use session::files::write_file;
+
+/// Runs a task on a thread of its own.
+pub fn run(name: &str, task: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    Builder::new().name(name.to_owned()).spawn(task).map(drop)
+}
+
+/// Makes a file readable under its path: it is.
+pub fn fetch(_path: &Path, _progress: &Arc<Progress>, then: Fetched) {
+    then(Ok(()));
+}
+
+/// Does something that needs the files of a trace: they are there.
+pub fn with_files(_trace: &Path, then: impl FnOnce(Result<(), String>) + Send + 'static) {
+    then(Ok(()));
+}
+
+/// Imports what [`fetch`] made readable; `None` if it is read by its path.
+pub fn import_fetched(
+    _path: &Path,
+    _import: &ImportOptions,
+    _progress: &Progress,
+) -> Option<Result<TraceModel, ImportError>> {
+    None
+}
+
+/// The view in the archive at a path from which a trace was just opened, if it has one.
+pub fn packed_view(path: &Path) -> Result<Option<Vec<u8>>, ImportError> {
+    importers::packed_session(path)
+}
+
+/// The path of a dropped file.
+pub fn dropped(file: &DroppedFileHandle) -> PathBuf {
+    file.path().to_owned()
+}
+
+/// Keeps bytes that are no file. The error is a sentence.
+pub fn keep(_name: &str, _bytes: &[u8]) -> Result<PathBuf, String> {
+    Err("files are kept in memory only in a browser".to_owned())
+}
+
+/// Passes on the runs of the server that the window comes from: there is none.
+pub fn ask_for_runs(then: RunsAnswer) {
+    then(Ok(None));
+}
+
+/// Seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+/// Whether a path leads to the same trace tomorrow.
+pub fn can_open_again(_path: &Path) -> bool {
+    true
+}
+
+/// Asks for a file to open; blocks until the dialog is closed.
+pub fn place_to_open() -> Option<PathBuf> {
+    let mut extensions: Vec<&str> =
+        IMPORTERS.iter().flat_map(|importer| importer.format().extensions).copied().collect();
+    extensions.sort_unstable();
+    extensions.dedup();
+    rfd::FileDialog::new()
+        .set_title("Open a profile")
+        .add_filter("Profiles", &extensions)
+        .add_filter("All files", &["*"])
+        .pick_file()
+}
+
+/// Asks for a file to open and passes it on, or `None` if the user chose none.
+pub fn ask_to_open(then: impl FnOnce(Result<Option<PathBuf>, String>) + 'static) {
+    then(Ok(place_to_open()));
+}
+
+/// Asks where to save; blocks until the dialog is closed.
+pub fn place_to_save(name: &str) -> Option<PathBuf> {
+    rfd::FileDialog::new().set_title("Save as").set_file_name(name).save_file()
+}
+
+/// Writes a file.
+pub fn save(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    write_file(path, content)
+}
+
+/// Shows the place in the address of the window: there is none.
+pub fn show_address(_opened: &[&Path], _place: &str) {}
+
+/// Tells programs that watch the window what it shows: none do.
+pub fn publish(_shown: impl FnOnce() -> String) {}

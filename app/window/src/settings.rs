@@ -1,0 +1,448 @@
+//! Persistent settings: recent files, theme, keys, as JSON in the user's configuration directory. The app works without
+//! the file, so failures to read or write it are not reported. Entries that cannot be parsed are left alone, so that a
+//! typo or another version of the app costs only that entry. Only changed entries are written, into the current content
+//! of the file and by one window at a time, so that two windows do not overwrite each other's changes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::platform;
+use session::user_files as store;
+use view::palette::Preset;
+use view::panels::source::SourcePrefix;
+use view::time_format::TimeFormat;
+
+/// Number of recent files.
+const RECENT: usize = 12;
+
+/// Dark or light.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThemeChoice {
+    /// Follows the system.
+    System,
+    /// Dark.
+    Dark,
+    /// Light.
+    Light,
+}
+
+impl Default for ThemeChoice {
+    /// In a browser the page around the window follows the system, too.
+    fn default() -> Self {
+        if platform::IN_BROWSER { Self::System } else { Self::Dark }
+    }
+}
+
+impl ThemeChoice {
+    pub(super) fn preference(self) -> egui::ThemePreference {
+        match self {
+            Self::System => egui::ThemePreference::System,
+            Self::Dark => egui::ThemePreference::Dark,
+            Self::Light => egui::ThemePreference::Light,
+        }
+    }
+}
+
+/// A panel with a size that the user chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PanelPart {
+    /// The column of reports.
+    Reports,
+    /// Reports that take most of the window.
+    WideReports,
+    /// The drawer with details.
+    Details,
+    /// Reports below the timeline.
+    Below,
+}
+
+impl PanelPart {
+    /// Least and largest size in points.
+    pub fn limits(self) -> [f32; 2] {
+        match self {
+            Self::Reports => [300.0, 900.0],
+            Self::WideReports => [400.0, 4000.0],
+            Self::Details => [100.0, 1200.0],
+            Self::Below => [120.0, 1200.0],
+        }
+    }
+
+    /// Whether the size is a width.
+    pub fn is_width(self) -> bool {
+        matches!(self, Self::Reports | Self::WideReports)
+    }
+}
+
+/// Sizes of panels in points.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PanelSizes {
+    reports: f32,
+    wide_reports: f32,
+    details: f32,
+    below: f32,
+}
+
+impl Default for PanelSizes {
+    fn default() -> Self {
+        Self { reports: 440.0, wide_reports: 980.0, details: 230.0, below: 260.0 }
+    }
+}
+
+impl PanelSizes {
+    /// The size of a panel.
+    pub fn of(mut self, part: PanelPart) -> f32 {
+        *self.of_mut(part)
+    }
+
+    fn of_mut(&mut self, part: PanelPart) -> &mut f32 {
+        match part {
+            PanelPart::Reports => &mut self.reports,
+            PanelPart::WideReports => &mut self.wide_reports,
+            PanelPart::Details => &mut self.details,
+            PanelPart::Below => &mut self.below,
+        }
+    }
+
+    fn within_limits(mut self) -> Self {
+        let usual = Self::default();
+        for part in [PanelPart::Reports, PanelPart::WideReports, PanelPart::Details, PanelPart::Below] {
+            let [least, most] = part.limits();
+            let size = self.of_mut(part);
+            *size = if size.is_finite() { size.clamp(least, most) } else { usual.of(part) };
+        }
+        self
+    }
+}
+
+/// A scale at which the window can still be used.
+fn sensible_scale(scale: f32) -> f32 {
+    if scale.is_finite() { scale.clamp(0.6, 3.0) } else { 1.0 }
+}
+
+/// The settings.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Settings {
+    /// Files opened before, the latest first.
+    pub recent: Vec<PathBuf>,
+    /// Dark or light.
+    pub theme: ThemeChoice,
+    /// Whether the wheel zooms (and Ctrl and the wheel scroll); `None` until the user has chosen.
+    pub wheel_zooms: Option<bool>,
+    /// How times are written.
+    pub times: TimeFormat,
+    /// Which colours slices have.
+    pub colors: Preset,
+    /// Keys of actions that differ from the defaults.
+    pub keys: BTreeMap<String, Vec<String>>,
+    /// Sizes of panels.
+    pub sizes: PanelSizes,
+    /// Size of texts and buttons, as a multiple of the usual one.
+    pub scale: f32,
+    /// Where source files are that the capture names elsewhere; given anew with each start.
+    #[serde(skip)]
+    pub source_prefixes: Vec<SourcePrefix>,
+    /// The file; `None` to store nothing.
+    #[serde(skip)]
+    file: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            recent: Vec::new(),
+            theme: ThemeChoice::default(),
+            wheel_zooms: None,
+            times: TimeFormat::default(),
+            colors: Preset::default(),
+            keys: BTreeMap::new(),
+            sizes: PanelSizes::default(),
+            scale: 1.0,
+            source_prefixes: Vec::new(),
+            file: None,
+        }
+    }
+}
+
+impl Settings {
+    /// The stored settings, or the defaults.
+    pub fn load() -> Self {
+        config_dir().map_or_else(Self::default, |dir| Self::load_from(&dir.join("systole").join("gui.json")))
+    }
+
+    /// The settings in a file, or the defaults.
+    pub fn load_from(file: &Path) -> Self {
+        let mut settings = Self { file: Some(file.to_owned()), ..Self::default() };
+        let Some(mut stored) = stored(file) else { return settings };
+        settings.recent = taken::<Vec<PathBuf>>(&mut stored, "recent").unwrap_or_default();
+        settings.theme = taken(&mut stored, "theme").unwrap_or_default();
+        settings.wheel_zooms = taken(&mut stored, "wheel_zooms").unwrap_or_default();
+        settings.times = taken(&mut stored, "times").unwrap_or_default();
+        settings.colors = taken(&mut stored, "colors").unwrap_or_default();
+        settings.sizes = taken::<PanelSizes>(&mut stored, "sizes").unwrap_or_default().within_limits();
+        settings.scale = sensible_scale(taken(&mut stored, "scale").unwrap_or(1.0));
+        let keys = taken::<BTreeMap<String, Value>>(&mut stored, "keys").unwrap_or_default();
+        let read = |(id, keys)| Some((id, serde_json::from_value::<Vec<String>>(keys).ok()?));
+        settings.keys = keys.into_iter().filter_map(read).collect();
+        settings
+    }
+
+    /// Puts a file at the top of the recent ones.
+    pub fn remember(&mut self, path: &Path) {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        self.change_recent(|recent| {
+            recent.retain(|other| *other != path);
+            recent.insert(0, path);
+            recent.truncate(RECENT);
+        });
+    }
+
+    /// Removes a file from the recent ones.
+    pub fn forget(&mut self, path: &Path) {
+        self.change_recent(|recent| recent.retain(|other| other != path));
+    }
+
+    /// Changes the recent files, starting from the stored list, because other windows may have changed it.
+    fn change_recent(&mut self, change: impl FnOnce(&mut Vec<PathBuf>)) {
+        let mut recent = std::mem::take(&mut self.recent);
+        self.change(|stored| {
+            if let Some(others) = taken(stored, "recent") {
+                recent = others;
+            }
+            change(&mut recent);
+            let texts = recent.iter().filter_map(|path| serde_json::to_value(path).ok());
+            stored.insert("recent".to_owned(), texts.collect());
+        });
+        self.recent = recent;
+    }
+
+    /// Chooses the theme.
+    pub fn set_theme(&mut self, theme: ThemeChoice) {
+        if self.theme != theme {
+            self.theme = theme;
+            self.save("theme");
+        }
+    }
+
+    /// Whether to ask what the wheel should do: only once, and only if the answer can be stored.
+    pub fn asks_for_wheel(&self) -> bool {
+        self.wheel_zooms.is_none() && self.file.is_some()
+    }
+
+    /// Sets whether the wheel zooms.
+    pub fn set_wheel_zooms(&mut self, zooms: bool) {
+        self.wheel_zooms = Some(zooms);
+        self.save("wheel_zooms");
+    }
+
+    /// Chooses how times are written.
+    pub fn set_times(&mut self, times: TimeFormat) {
+        self.times = times;
+        self.save("times");
+    }
+
+    /// Chooses the colours of slices.
+    pub fn set_colors(&mut self, colors: Preset) {
+        self.colors = colors;
+        self.save("colors");
+    }
+
+    /// Sets the size of a panel, in points.
+    pub fn set_size(&mut self, part: PanelPart, size: f32) {
+        *self.sizes.of_mut(part) = size;
+        self.sizes = self.sizes.within_limits();
+        self.save("sizes");
+    }
+
+    /// Sets the size of texts and buttons, as a multiple of the usual one.
+    pub fn set_scale(&mut self, scale: f32) {
+        self.scale = sensible_scale(scale);
+        self.save("scale");
+    }
+
+    /// Sets the keys that differ from the defaults.
+    pub fn set_keys(&mut self, keys: BTreeMap<String, Vec<String>>) {
+        let before = std::mem::replace(&mut self.keys, keys);
+        self.change(|stored| {
+            let mut all = taken::<Map<String, Value>>(stored, "keys").unwrap_or_default();
+            for id in before.keys().chain(self.keys.keys()).filter(|id| before.get(*id) != self.keys.get(*id)) {
+                match self.keys.get(id) {
+                    Some(own) => drop(all.insert(id.clone(), own.as_slice().into())),
+                    None => drop(all.remove(id)),
+                }
+            }
+            stored.insert("keys".to_owned(), all.into());
+        });
+    }
+
+    /// Writes one entry and leaves the others in the file unchanged.
+    fn save(&self, entry: &str) {
+        self.change(|stored| {
+            if let Some(value) = self.entries().remove(entry) {
+                stored.insert(entry.to_owned(), value);
+            }
+        });
+    }
+
+    fn entries(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(entries)) => entries,
+            _ => Map::new(),
+        }
+    }
+
+    /// Changes the current content of the file, which another window may have written.
+    fn change(&self, change: impl FnOnce(&mut Map<String, Value>)) {
+        let Some(file) = &self.file else { return change(&mut Map::new()) };
+        // See the module's comment for why failures are dropped here.
+        let lock = store::locked(&file.with_extension("lock"));
+        let mut entries = stored(file).unwrap_or_else(|| self.entries());
+        change(&mut entries);
+        if let Ok(text) = serde_json::to_vec_pretty(&entries) {
+            let _ = store::write(file, &text);
+        }
+        drop(lock);
+    }
+}
+
+/// The content of the file; `None` if it is missing or damaged.
+fn stored(file: &Path) -> Option<Map<String, Value>> {
+    let bytes = store::read(file).ok()?;
+    let stored = serde_json::from_slice(&bytes).ok();
+    if stored.is_none() {
+        // A damaged file must not be overwritten, because the user may be able to repair it.
+        let _ = store::rename(file, &file.with_extension("damaged.json"));
+    }
+    stored
+}
+
+/// An entry, if it is valid.
+fn taken<T: DeserializeOwned>(stored: &mut Map<String, Value>, name: &str) -> Option<T> {
+    serde_json::from_value(stored.remove(name)?).ok()
+}
+
+pub(super) use store::config_dir;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn recent_files_are_ordered_and_unique() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("deep").join("gui.json");
+        let mut settings = Settings::load_from(&file);
+        for name in ["/a", "/b", "/a"] {
+            settings.remember(Path::new(name));
+        }
+        settings.set_theme(ThemeChoice::Light);
+        let again = Settings::load_from(&file);
+        assert_eq!(again.recent, [PathBuf::from("/a"), PathBuf::from("/b")]);
+        assert_eq!(again.theme, ThemeChoice::Light);
+        for i in 0..50 {
+            settings.remember(Path::new(&format!("/{i}")));
+        }
+        assert_eq!(settings.recent.len(), RECENT);
+    }
+
+    #[test]
+    fn panel_sizes_are_saved_within_usable_limits() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("gui.json");
+        let mut settings = Settings::load_from(&file);
+        settings.set_size(PanelPart::Reports, 512.0);
+        settings.set_size(PanelPart::Details, 3.0);
+        settings.set_scale(1.5);
+        let again = Settings::load_from(&file);
+        assert_eq!((again.sizes.of(PanelPart::Reports), again.sizes.of(PanelPart::Details)), (512.0, 100.0));
+        assert_eq!(again.sizes, settings.sizes);
+        assert!((again.scale - 1.5).abs() < 1e-6);
+        fs::write(&file, r#"{"sizes": {"reports": 1e9}, "scale": 0}"#).unwrap();
+        let again = Settings::load_from(&file);
+        assert_eq!(again.sizes, PanelSizes { reports: 900.0, ..PanelSizes::default() });
+        assert!((again.scale - 0.6).abs() < 1e-6);
+    }
+
+    #[test]
+    fn two_windows_keep_each_others_settings() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("gui.json");
+        let key = |id: &str, key: &str| (id.to_owned(), vec![key.to_owned()]);
+        let mut first = Settings::load_from(&file);
+        first.set_keys(BTreeMap::from([key("undo", "U")]));
+        let mut second = Settings::load_from(&file);
+        first.set_keys(BTreeMap::from([key("fit", "Ctrl+E")]));
+        first.remember(Path::new("/of-the-first"));
+        first.set_times(TimeFormat::Exact);
+        first.set_colors(Preset::Catapult);
+        // The settings that this window read at its start are outdated.
+        second.set_theme(ThemeChoice::Light);
+        second.remember(Path::new("/of-the-second"));
+        second.set_keys(BTreeMap::from([key("undo", "U"), key("notes", "Ctrl+J")]));
+        let both = Settings::load_from(&file);
+        assert_eq!((both.theme, both.times), (ThemeChoice::Light, TimeFormat::Exact));
+        assert_eq!(both.colors, Preset::Catapult);
+        assert_eq!(both.recent, [PathBuf::from("/of-the-second"), PathBuf::from("/of-the-first")]);
+        assert_eq!(both.keys, BTreeMap::from([key("fit", "Ctrl+E"), key("notes", "Ctrl+J")]));
+    }
+
+    #[test]
+    fn concurrent_setting_writes_lose_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("gui.json");
+        let mut windows: Vec<Settings> = (0..4).map(|_| Settings::load_from(&file)).collect();
+        std::thread::scope(|scope| {
+            for (i, window) in windows.iter_mut().enumerate() {
+                scope.spawn(move || {
+                    for n in 0..RECENT / 4 {
+                        window.remember(Path::new(&format!("/{i}/{n}")));
+                        let own = [("fit", "F2"), ("undo", "F3"), ("notes", "F4"), ("focus", "F5")][i];
+                        window.set_keys(BTreeMap::from([(own.0.to_owned(), vec![own.1.to_owned(), n.to_string()])]));
+                    }
+                });
+            }
+        });
+        let all = Settings::load_from(&file);
+        assert_eq!((all.recent.len(), all.keys.len()), (RECENT, 4), "{all:?}");
+    }
+
+    #[test]
+    fn damaged_settings_file_gives_defaults() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("gui.json");
+        fs::write(&file, b"{ not json").unwrap();
+        let mut settings = Settings::load_from(&file);
+        assert_eq!(settings.recent, Vec::<PathBuf>::new());
+        settings.remember(Path::new("/a"));
+        assert_eq!(Settings::load_from(&file).recent, [PathBuf::from("/a")]);
+        let kept = fs::read(dir.path().join("gui.damaged.json")).unwrap();
+        assert_eq!(kept, b"{ not json", "what was there can still be mended");
+    }
+
+    #[test]
+    fn damaged_setting_keeps_the_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("gui.json");
+        let text = r#"{"recent": 7, "theme": "light", "times": "exact", "of_tomorrow": {"x": 1},
+            "keys": {"focus": ["Ctrl+E"], "fit": "0", "undo": [7]}}"#;
+        fs::write(&file, text).unwrap();
+        let mut settings = Settings::load_from(&file);
+        assert_eq!((settings.theme, settings.times), (ThemeChoice::Light, TimeFormat::Exact));
+        assert_eq!(settings.keys, BTreeMap::from([("focus".to_owned(), vec!["Ctrl+E".to_owned()])]));
+        settings.remember(Path::new("/a"));
+        let again = Settings::load_from(&file);
+        assert_eq!(again.keys, settings.keys);
+        let all = stored(&file).unwrap();
+        assert_eq!(all["of_tomorrow"]["x"], 1, "another version may know it");
+        assert_eq!(all["keys"]["fit"], "0", "somebody may mend it");
+        let entries = fs::read_dir(dir.path()).unwrap().count();
+        assert_eq!(entries, 2, "beside it lies the lock, and nothing else");
+    }
+}

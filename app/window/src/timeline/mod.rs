@@ -1,0 +1,474 @@
+//! The timeline: minimap, ruler, names, tracks. Turns mouse and key input into commands, computes the draw list with
+//! `layout`, and draws it with `paint`.
+
+mod areas;
+mod columns;
+mod edges;
+mod input;
+mod labels;
+mod marks;
+mod minimap;
+mod motion;
+pub mod paint;
+mod reveal;
+mod tooltip;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
+
+use egui::{Pos2, Rect, Sense, Stroke, Ui, Vec2, vec2};
+use trace_model::{SliceId, TimeRange, Timestamp, TrackId};
+
+use self::areas::TimelineAreas;
+pub use self::areas::TimelineHead;
+use self::columns::ColumnTextures;
+pub use self::labels::filter_id;
+use self::paint::PaintColors;
+use crate::keys::Keys;
+use crate::theme;
+use crate::times;
+use view::compare::TraceSide;
+use view::palette::ColorKey;
+use view::panels::op_facts::KnownReports;
+use view::state::TreeItem;
+use view::state::{ColorBy, MouseMode, TimelineLayer, ViewCommand, ViewState};
+use view::timeline::bands::{self, StepBand};
+use view::timeline::group_load::GroupLoad;
+use view::timeline::layout::{DrawList, DrawnRows, Highlighted, LaneHit, LayoutWindow, MIN_WIDTH};
+use view::timeline::tiles::LaneTiles;
+use view::timeline::trace::OpenTrace;
+use view::timeline::tree::{TrackRow, VisibleRows};
+use view::viewport::{Viewport, ruler_base, tick_step, ticks};
+
+/// Distance in points within which an arrow is pointed at.
+const ARROW_REACH: f32 = 3.0;
+/// Number of tiles computed per frame; takes about 3 ms on slow memory.
+const NEW_TILES: usize = 20;
+
+/// The default bindings, if none are given.
+static USUAL_KEYS: LazyLock<Keys> = LazyLock::new(Keys::default);
+
+/// State of the timeline between frames; not part of a saved view.
+#[derive(Default)]
+pub struct Timeline {
+    list: DrawList,
+    tiles: LaneTiles,
+    textures: ColumnTextures,
+    animation: motion::ViewAnimation,
+    hands: input::InputState,
+    hovered: Option<Timestamp>,
+    hovered_track: Option<TrackId>,
+    shown: Option<Viewport>,
+    /// Where a selection on the minimap began.
+    minimap_from: Option<f32>,
+}
+
+/// What analyses and searches know about the drawn trace.
+#[derive(Clone, Copy, Default)]
+pub struct TimelineContext<'a> {
+    /// Slices that are highlighted.
+    pub highlighted: Option<&'a Highlighted>,
+    /// Steps.
+    pub steps: &'a [StepBand],
+    /// Colours of labels by roofline efficiency.
+    pub efficiency: Option<&'a [ColorKey]>,
+    /// Whether the wheel zooms (and Ctrl and the wheel scroll).
+    pub wheel_zooms: bool,
+    /// Reports that are ready, for tooltips.
+    pub reports: KnownReports<'a>,
+    /// The key bindings; the defaults if `None`.
+    pub keys: Option<&'a Keys>,
+    /// What is known about the other trace, if one is open.
+    pub other_trace: Option<OtherTrace<'a>>,
+}
+
+/// What a timeline shows about the trace it is compared with.
+#[derive(Clone, Copy)]
+pub struct OtherTrace<'a> {
+    /// The side of this timeline.
+    pub side: TraceSide,
+    /// By label: whether the other trace lacks the op.
+    pub only: &'a [bool],
+    /// Colours of labels by how their op changed.
+    pub colors: Option<&'a [ColorKey]>,
+    /// Pointer position in the other timeline, as a time of this one.
+    pub cursor: Option<Timestamp>,
+    /// Whether minimap, filter and ruler are those of the other timeline.
+    pub shares_head: bool,
+    /// Whether held keys move this timeline.
+    pub hears_keys: bool,
+    /// The tracks, if they are interleaved with those of the other trace.
+    pub interleaved: Option<InterleavedTracks<'a>>,
+}
+
+/// Tracks that are interleaved with those of another trace.
+#[derive(Clone, Copy)]
+pub struct InterleavedTracks<'a> {
+    /// The rows of this trace.
+    pub rows: &'a VisibleRows,
+    /// The area of the tracks and names of both.
+    pub body: Rect,
+    /// Whether this trace receives mouse input.
+    pub has_mouse: bool,
+}
+
+/// The areas drawn behind and over the slices.
+struct Background {
+    /// The whole canvas, or only the rows of this trace if tracks are interleaved.
+    strips: Vec<Rect>,
+    /// The side, if tracks are interleaved.
+    side: Option<TraceSide>,
+}
+
+impl Timeline {
+    /// Draws `trace` in the state `state` and collects the commands of the user.
+    #[expect(clippy::too_many_lines, reason = "the parts of a frame in the order in which they are drawn")]
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        trace: &OpenTrace,
+        state: &ViewState,
+        known: &TimelineContext<'_>,
+        out: &mut Vec<ViewCommand>,
+    ) {
+        let theme = theme::current(ui);
+        let rect = ui.available_rect_before_wrap();
+        let head = match known.other_trace {
+            Some(beside) if beside.shares_head => TimelineHead::NONE,
+            Some(_) => TimelineHead::slim(state.draws(TimelineLayer::Minimap)),
+            None => TimelineHead::with_ruler(state.draws(TimelineLayer::Minimap)),
+        };
+        let interleaved = known.other_trace.and_then(|beside| beside.interleaved);
+        let areas = match interleaved {
+            Some(interleaved) => TimelineAreas::apart(rect, interleaved.body, state.label_width, head),
+            None => TimelineAreas::of(rect, state.label_width, head),
+        };
+        let only = known.highlighted.filter(|_| state.isolate);
+        let own_rows = || trace.tree.compacted(trace.tree.rows_of(state, only), areas.canvas.height());
+        let rows = interleaved.map_or_else(|| Cow::Owned(own_rows()), |interleaved| Cow::Borrowed(interleaved.rows));
+        let most = rows.max_scroll(areas.canvas.height());
+        let scroll = state.place.scroll.min(most);
+
+        let now = ui.input(|i| i.time);
+        let instantly = state.in_gesture() || ui.style().animation_time == 0.0;
+        let (time, moving) = self.animation.follow(state.place.time, now, instantly);
+        if moving {
+            ui.ctx().request_repaint();
+        }
+        self.shown = Some(time);
+        let keys = match (state.color_by, known.efficiency) {
+            (ColorBy::Name, _) => &*trace.by_name,
+            (ColorBy::Module, _) => &*trace.by_module,
+            (ColorBy::Efficiency, Some(keys)) => keys,
+            (ColorBy::Change, _) => known.other_trace.and_then(|beside| beside.colors).unwrap_or(&trace.by_category),
+            (ColorBy::Category | ColorBy::Efficiency, _) => &trace.by_category,
+        };
+        let scale = ui.pixels_per_point();
+        let window = LayoutWindow {
+            time,
+            rows: &rows,
+            scroll,
+            width: areas.canvas.width(),
+            height: areas.canvas.height(),
+            selection: state.place.selection,
+            highlighted: known.highlighted,
+            arrows: state.draws(TimelineLayer::Arrows),
+            flow: state.flow,
+            colors: keys,
+            pixel: scale.ceil() / scale,
+        };
+        reveal::reveal(trace, state, &window, out);
+        self.tiles.begin_frame(NEW_TILES);
+        self.list.fill(trace.scene(), &window, &mut self.tiles);
+        if self.tiles.is_incomplete() {
+            ui.ctx().request_repaint();
+        }
+
+        self.textures.prepare(ui.ctx(), &self.list, theme);
+        let hatched = known.other_trace.map_or(&[][..], |beside| beside.only);
+        let isolate = state.isolate && known.highlighted.is_some();
+        let colors = PaintColors { theme, keys, hatched, isolate, columns: &self.textures };
+        let steps = if state.draws(TimelineLayer::Steps) { bands::in_sight(known.steps, time.range()) } else { &[] };
+        let side = known.other_trace.filter(|_| interleaved.is_some()).map(|beside| beside.side);
+        let ground = Background { strips: self.strips(areas.canvas, side.is_some()), side };
+        self.paint_canvas(ui, trace, state, time, &areas, &colors, steps, &ground);
+        if let Some(cursor) = known.other_trace.and_then(|beside| beside.cursor) {
+            marks::cursor(ui, areas.canvas, &ground.strips, cursor, time, theme);
+        }
+        self.canvas_input(ui, trace, state, &window, &areas, &ground, known, out);
+        let names = labels::TrackNames { rect: areas.names, list: &self.list, scroll, side };
+        labels::names_ui(ui, names, trace, state, out);
+        let name = known.other_trace.map(|beside| beside.side.name());
+        if head.minimap {
+            minimap::minimap_ui(ui, areas.minimap, trace, state, &mut self.minimap_from, out);
+        }
+        let filters = state.leaves_out() || !state.track_filter.is_empty();
+        if head.ruler && (head.minimap || filters || ui.memory(|memory| memory.has_focus(filter_id(name)))) {
+            labels::filter_ui(ui, areas.filter, state, name, out);
+        }
+        if side != Some(TraceSide::B) {
+            if rows.scrolled.is_empty() && rows.pinned.is_empty() {
+                labels::nothing_left_ui(ui, areas.canvas, state, out);
+            }
+            labels::splitter_ui(ui, areas.names, state, out);
+            edges::scroll_bar_ui(ui, areas.scroll_bar, rows.pinned_height(), scroll, most, theme, out);
+        }
+        ui.allocate_rect(ui.available_rect_before_wrap(), Sense::hover());
+    }
+
+    /// The time below the pointer.
+    pub fn hovered(&self) -> Option<Timestamp> {
+        self.hovered
+    }
+
+    /// The track whose row or name is below the pointer.
+    pub fn hovered_track(&self) -> Option<TrackId> {
+        self.hovered_track
+    }
+
+    /// The visible times in the last frame, which lag behind during an animation.
+    pub fn shown(&self) -> Option<Viewport> {
+        self.shown
+    }
+
+    /// What was drawn, for exporting pictures.
+    pub fn drawn(&self) -> &DrawList {
+        &self.list
+    }
+
+    /// The areas behind and over the slices: the canvas, or only the rows of this trace.
+    fn strips(&self, canvas: Rect, only_rows: bool) -> Vec<Rect> {
+        if !only_rows {
+            return vec![canvas];
+        }
+        let split = canvas.top() + self.list.pinned_height;
+        let parts = [(&self.list.scrolled, canvas.with_min_y(split)), (&self.list.pinned, canvas.with_max_y(split))];
+        let of_part = |(part, clip): (&DrawnRows, Rect)| {
+            let strip = |row: &TrackRow| {
+                let y = canvas.top() + row.y..=canvas.top() + row.y + row.height;
+                Rect::from_x_y_ranges(canvas.x_range(), y).intersect(clip)
+            };
+            part.rows.iter().map(strip).collect::<Vec<_>>()
+        };
+        parts.into_iter().flat_map(of_part).filter(Rect::is_positive).collect()
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "everything that is drawn")]
+    fn paint_canvas(
+        &self,
+        ui: &Ui,
+        trace: &OpenTrace,
+        state: &ViewState,
+        time: Viewport,
+        areas: &TimelineAreas,
+        colors: &PaintColors<'_>,
+        steps: &[StepBand],
+        ground: &Background,
+    ) {
+        let theme = colors.theme;
+        let (canvas, ruler) = (areas.canvas, areas.ruler);
+        let width = canvas.width();
+        let x_of = |at: Timestamp| (time.fraction(at) * f64::from(width)) as f32;
+        let origin = Timestamp::ZERO;
+        let step = tick_step(&time, width, times::format().tick_distance());
+        let base = ruler_base(&time, origin, step);
+        let scale = paint::RulerTicks { ticks: ticks(&time, origin, step), step, base, is_relative: base != origin };
+
+        let painter = ui.painter_at(canvas);
+        let strips = || ground.strips.iter().map(|strip| painter.with_clip_rect(strip.intersect(painter.clip_rect())));
+        for painter in strips() {
+            marks::bands(&painter, canvas, steps, x_of, theme);
+            labels::row_backgrounds(&painter, canvas, &self.list, trace, theme);
+            if state.draws(TimelineLayer::Grid) {
+                paint::grid(&painter, canvas, &scale.ticks, x_of, theme);
+            }
+            marks::outside_of_trace(&painter, canvas, trace.model.extent(), x_of, theme);
+        }
+        paint::canvas(&painter, canvas, &self.list, (&trace.model, &trace.tree), colors);
+        for painter in strips() {
+            marks::mark(&painter, canvas, &self.list, trace, state, x_of, theme);
+        }
+        marks::mark_length(&painter, canvas, ground.side, state, x_of, theme);
+
+        let painter = ui.painter_at(ruler);
+        painter.rect_filled(ruler, 0.0, theme.labels);
+        // Where the pointer was in the last frame: nearly where it is.
+        let covered = marks::covered(&painter, ruler, state, self.hovered, x_of);
+        paint::ruler(&painter, ruler, &scale, &covered, x_of, theme);
+        marks::band_names(&painter, ruler, steps, x_of, theme);
+        marks::notes(&painter, ruler, state, x_of, theme);
+        marks::between_cursors(&painter, ruler, state, x_of, theme);
+        // The ruler's strip reaches over the scroll bar.
+        ui.painter().rect_filled(
+            Rect::from_two_pos(ruler.right_top(), areas.scroll_bar.right_top()),
+            0.0,
+            theme.labels,
+        );
+        edges::corner(ui, areas.corner, time, scale.is_relative.then_some(base - origin));
+        let line = Stroke::new(1.0, theme.edge);
+        ui.painter().hline(areas.corner.left()..=areas.scroll_bar.right(), ruler.bottom(), line);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "everything that is touched")]
+    fn canvas_input(
+        &mut self,
+        ui: &mut Ui,
+        trace: &OpenTrace,
+        state: &ViewState,
+        window: &LayoutWindow<'_>,
+        areas: &TimelineAreas,
+        ground: &Background,
+        known: &TimelineContext<'_>,
+        out: &mut Vec<ViewCommand>,
+    ) {
+        let id = ui.scope_id().with("canvas");
+        let has_mouse =
+            known.other_trace.and_then(|beside| beside.interleaved).is_none_or(|interleaved| interleaved.has_mouse);
+        // With interleaved tracks, the other side may receive the mouse input.
+        let felt = if has_mouse { areas.canvas } else { Rect::from_min_size(areas.canvas.min, Vec2::ZERO) };
+        let response = ui.interact(felt, id, Sense::click_and_drag());
+        let name = known
+            .other_trace
+            .map_or_else(|| "Timeline".to_owned(), |beside| format!("Timeline {}", beside.side.name()));
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, &name));
+        let ruler = ui.interact(areas.ruler, ui.scope_id().with("ruler"), Sense::click_and_drag());
+        ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Time ruler"));
+        let touch = input::InputTarget {
+            canvas: &response,
+            ruler: &ruler,
+            rect: areas.canvas,
+            scroll: window.scroll,
+            time: window.time,
+            list: &self.list,
+            trace,
+            wheel_zooms: known.wheel_zooms,
+            keys: known.keys.unwrap_or(&USUAL_KEYS),
+            hears_keys: known.other_trace.is_none_or(|beside| beside.hears_keys),
+        };
+        let share_of = |at: Pos2| f64::from((at.x - areas.canvas.left()) / areas.canvas.width().max(1.0));
+        let pointer = response.hover_pos().or_else(|| ruler.hover_pos());
+        self.hovered = pointer.map(|at| window.time.time_at(share_of(at)));
+        self.hands.read(ui, &touch, state, out);
+        self.hovered_track = self.track_below_pointer(ui, trace, areas);
+        if let Some(zoom_box) = self.hands.zoom_box() {
+            let painter = ui.painter_at(areas.canvas);
+            let accent = theme::current(ui).accent;
+            painter.rect_filled(zoom_box, 0.0, accent.gamma_multiply(0.18));
+            painter.rect_stroke(zoom_box, 0.0, Stroke::new(1.5, accent), egui::StrokeKind::Inside);
+        } else if response.hovered() {
+            match state.mouse {
+                MouseMode::Zoom => ui.ctx().set_cursor_icon(egui::CursorIcon::ZoomIn),
+                MouseMode::Pan => ui.ctx().set_cursor_icon(egui::CursorIcon::Grab),
+                MouseMode::Select | MouseMode::Time => {}
+            }
+        }
+
+        if let Some(at) = ruler.hover_pos()
+            && let Some(band) = marks::band_at(known.steps, window.time.time_at(share_of(at)))
+        {
+            tooltip::step_ui(ui, band);
+        }
+        let Some(pointer) = response.hover_pos() else { return };
+        let local = pointer - areas.canvas.min;
+        let hit = self.list.hit(trace.scene(), window, local.x, local.y);
+        if response.clicked() {
+            match hit {
+                Some(hit) if ui.input(|i| i.modifiers.command) => out.push(light_up_too(trace, state, hit.drawn.slice)),
+                Some(hit) => out.push(ViewCommand::Select(hit.drawn.slice)),
+                None => out.push(self.folded_at(trace, local.y).unwrap_or(ViewCommand::Deselect)),
+            }
+        }
+        if response.double_clicked()
+            && let Some(hit) = hit
+        {
+            out.push(ViewCommand::GoTo(hit.drawn.slice));
+        }
+        if !ui.input(|i| i.pointer.any_down()) {
+            self.hover_ui(ui, trace, (window.time, known), areas, ground, pointer, hit);
+        }
+    }
+
+    /// Unfolds the group whose load is drawn at a height of the canvas.
+    fn folded_at(&self, trace: &OpenTrace, y: f32) -> Option<ViewCommand> {
+        let row = self.list.row_at(y).filter(|row| row.folded)?;
+        let node = trace.tree.node(row.node);
+        let shows_load = matches!(node.load, GroupLoad::Busy | GroupLoad::Cores(_));
+        match node.item {
+            TreeItem::Group(group) if shows_load => Some(ViewCommand::FoldGroup(group, false)),
+            _ => None,
+        }
+    }
+
+    fn track_below_pointer(&self, ui: &Ui, trace: &OpenTrace, areas: &TimelineAreas) -> Option<TrackId> {
+        let tracks = areas.canvas.union(areas.names);
+        // Not where a window or a menu covers them.
+        let is_there = ui.rect_contains_pointer(tracks);
+        let pointer = ui.input(|i| i.pointer.hover_pos()).filter(|_| is_there)?;
+        match trace.tree.node(self.list.row_at(pointer.y - tracks.top())?.node).item {
+            TreeItem::Track(track) => Some(track),
+            TreeItem::Group(_) => None,
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "everything that is touched")]
+    fn hover_ui(
+        &self,
+        ui: &Ui,
+        trace: &OpenTrace,
+        (time, known): (Viewport, &TimelineContext<'_>),
+        areas: &TimelineAreas,
+        ground: &Background,
+        pointer: Pos2,
+        hit: Option<LaneHit>,
+    ) {
+        let theme = theme::current(ui);
+        let painter = ui.painter_at(areas.canvas);
+        let at = time.time_at(f64::from((pointer.x - areas.canvas.left()) / areas.canvas.width().max(1.0)));
+        marks::pointer_time(&ui.painter_at(areas.ruler), areas.ruler, pointer.x, at, theme);
+        for strip in &ground.strips {
+            painter.vline(pointer.x, strip.y_range(), Stroke::new(1.0, theme.text_weak.gamma_multiply(0.4)));
+        }
+        let local = pointer - areas.canvas.min;
+        if let Some(arrow) = self.list.arrows.iter().find(|arrow| arrow.is_near(local.x, local.y, ARROW_REACH)) {
+            tooltip::arrow_ui(ui, trace, arrow);
+        } else if let Some(hit) = hit {
+            let rect = Rect::from_min_max(
+                areas.canvas.min + vec2(hit.drawn.left, hit.drawn.top),
+                areas.canvas.min + vec2(hit.drawn.right, hit.drawn.top + hit.drawn.height),
+            );
+            painter.with_clip_rect(areas.canvas).rect_stroke(
+                rect,
+                1.0,
+                Stroke::new(1.0, theme.selection.gamma_multiply(0.7)),
+                egui::StrokeKind::Inside,
+            );
+            tooltip::slice_ui(ui, trace, &hit, (known.steps, known.reports));
+        } else if let Some(row) = self.list.row_at(local.y) {
+            tooltip::counter_ui(ui, trace, row, at);
+            let end = time.time_at(f64::from((local.x + MIN_WIDTH) / areas.canvas.width().max(1.0)));
+            tooltip::load_ui(ui, trace, row, TimeRange::new(at, end.max(at)));
+        }
+    }
+}
+
+/// Adds all slices of the same name to the highlighted ones, or removes them if they are all highlighted.
+fn light_up_too(trace: &OpenTrace, state: &ViewState, slice: SliceId) -> ViewCommand {
+    let name = trace.model.slice(slice).name();
+    let mut highlighted = state.highlighted.clone().unwrap_or_default();
+    let labels = trace.labels_named(name);
+    if labels.iter().all(|label| highlighted.labels.contains(label)) {
+        Arc::make_mut(&mut highlighted.labels).retain(|label| !labels.contains(label));
+    } else {
+        Arc::make_mut(&mut highlighted.labels).extend(labels);
+    }
+    let names: BTreeSet<&str> =
+        highlighted.labels.iter().map(|&label| trace.model.str(trace.model.label(label).name)).collect();
+    highlighted.title = names.into_iter().collect::<Vec<_>>().join(", ");
+    ViewCommand::Highlight((!highlighted.labels.is_empty()).then_some(highlighted))
+}
+
+/// The horizontal range of the tracks of a timeline in `rect`.
+pub fn canvas_x(rect: Rect, label_width: f32) -> egui::Rangef {
+    TimelineAreas::of(rect, label_width, TimelineHead::NONE).canvas.x_range()
+}

@@ -1,0 +1,64 @@
+//! Scrolls to a slice that the state asks to show.
+
+use view::state::TreeItem;
+use view::state::{ViewCommand, ViewState};
+use view::timeline::layout::LayoutWindow;
+use view::timeline::trace::OpenTrace;
+use view::timeline::tree;
+use view::timeline::tree::LANE;
+
+/// Scrolls to the slice or track that `state` asks for, unfolding groups and showing hidden tracks.
+pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &LayoutWindow<'_>, out: &mut Vec<ViewCommand>) {
+    let (track, depth) = match (state.reveal, state.reveal_track) {
+        (Some(slice), _) => {
+            let slice = trace.model.slice(slice);
+            (slice.track(), slice.depth())
+        }
+        (None, Some(track)) => (track, 0),
+        (None, None) => return,
+    };
+    let scroll = window.scroll;
+    let Some((row, stays)) = trace.tree.row_of(window.rows, track, scroll) else {
+        let before = out.len();
+        let hiding = trace.tree.hidden_by(&trace.model, track, state);
+        out.extend(hiding.into_iter().map(|group| ViewCommand::FoldGroup(group, false)));
+        let mut group = Some(trace.model.track(track).group);
+        while let Some(id) = group {
+            if state.hides(TreeItem::Group(id)) {
+                out.push(ViewCommand::Hide(TreeItem::Group(id), false));
+            }
+            group = trace.model.group(id).parent;
+        }
+        if state.hides(TreeItem::Track(track)) {
+            out.push(ViewCommand::Hide(TreeItem::Track(track), false));
+        }
+        if !state.track_filter.is_empty() {
+            out.push(ViewCommand::FilterTracks(String::new()));
+        }
+        if out.len() == before {
+            // No row, although nothing hides the track.
+            out.push(ViewCommand::Revealed(scroll));
+        }
+        return;
+    };
+    if depth > 0 && state.folded_tracks.contains(&track) {
+        out.push(ViewCommand::FoldTrack(track, false));
+        return;
+    }
+    let y = row.y + depth as f32 * (LANE + tree::GAP);
+    let (margin, top) = (LANE * 2.0, window.rows.pinned_height());
+    // The counterpart must be visible, too.
+    let height = if row.is_joined { row.height + LANE } else { LANE };
+    let by = if stays {
+        0.0
+    } else if y < top + margin {
+        y - margin - top
+    } else if y + height > window.height - margin {
+        // The slice itself must not be scrolled out at the top.
+        (y + height + margin - window.height).min(y - margin - top)
+    } else {
+        0.0
+    };
+    // Also if nothing moves, because this command clears the request.
+    out.push(ViewCommand::Revealed((scroll + by).max(0.0)));
+}

@@ -1,0 +1,450 @@
+//! One open trace in the window: its state, timeline, panels and background jobs.
+
+mod docks;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use analysis::Analysis as _;
+use analysis::reports::communication::overlap::Overlap;
+use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::steps::step_times::Steps;
+use analysis::reports::summary::doctor::Doctor;
+use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, Ui};
+use importers::Progress;
+use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
+
+use crate::AppCommand;
+use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::keys::Keys;
+use crate::panels::context::{OtherRun, PanelContext};
+use crate::panels::dock::{self, DrawTab, PanelState};
+use crate::panels::found::{ResultList, ResultOrder};
+use crate::panels::frame::{self, floating_ui, overlay_command, sized_ui};
+use crate::panels::tabs_with_data::TabsWithData;
+use crate::panels::{
+    area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
+};
+use crate::platform;
+use crate::reports::ReportJobs;
+use crate::settings::{PanelPart, Settings};
+use crate::timeline::{OtherTrace, Timeline, TimelineContext};
+use crate::times;
+use view::palette::ColorKey;
+use view::panels::area::{self, AreaGrouping, AreaSummary, MarkedArea};
+use view::panels::histogram::{self, Histogram};
+use view::panels::op_facts::KnownReports;
+use view::search::{self, SearchFor, SearchResults};
+use view::state::tabs::{FOUND, follows_scope};
+use view::state::{ColorBy, Panel, ReportScope, ViewCommand, ViewState};
+use view::timeline::bands::{StepBand, bands};
+use view::timeline::trace::OpenTrace;
+use view::viewport::Viewport;
+
+/// What the panels show of a comparison with another trace.
+pub struct Companion<'a> {
+    /// Draws the comparison tab.
+    pub tab: DrawTab<'a>,
+    /// A sentence about the selected op.
+    pub about: Option<String>,
+    /// The other trace.
+    pub other: OtherRun<'a>,
+}
+
+/// One open trace.
+pub struct Workspace {
+    /// The trace.
+    pub trace: OpenTrace,
+    /// The state of the view.
+    pub state: ViewState,
+    timeline: Timeline,
+    /// Reports about the whole trace.
+    reports: ReportJobs,
+    /// Reports about the selected scope.
+    scoped: ReportJobs,
+    args: Worker<SliceId, Vec<Arg>>,
+    search: Worker<SearchFor, Arc<SearchResults>>,
+    order: Worker<ResultOrder, Vec<u32>>,
+    list: ResultList,
+    area: Worker<MarkedArea, AreaSummary>,
+    durations: Worker<LabelId, Histogram>,
+    /// Precomputes what folded groups show, and the longest slice of each name, which the first click on a name needs.
+    ahead: Worker<(), ()>,
+    choice: area_panel::AreaPanelState,
+    memory: PanelState,
+    palette: palette::PaletteInput,
+    changing: keys_panel::KeyEdit,
+    typed: String,
+    bands: Option<Arc<[StepBand]>>,
+    efficiency: Option<Vec<ColorKey>>,
+    with_data: TabsWithData,
+}
+
+impl Workspace {
+    /// A new view of `trace`.
+    pub fn new(trace: OpenTrace, wake: &WakeUi) -> Self {
+        let state = ViewState::new(&trace.model);
+        let (mut ahead, own) = (Worker::new("precomputation", Arc::clone(wake)), trace.clone());
+        ahead.ask((), move |_| {
+            own.tree.measure_load(&own.model);
+            own.find_longest();
+            Ok(())
+        });
+        Self {
+            state,
+            ahead,
+            timeline: Timeline::default(),
+            reports: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
+            scoped: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
+            args: Worker::new("arguments", Arc::clone(wake)),
+            search: Worker::new("search", Arc::clone(wake)),
+            order: Worker::new("order of what was found", Arc::clone(wake)),
+            list: ResultList::default(),
+            area: Worker::new("area", Arc::clone(wake)),
+            durations: Worker::new("durations", Arc::clone(wake)),
+            choice: area_panel::AreaPanelState::default(),
+            memory: PanelState::new(wake),
+            palette: palette::PaletteInput::default(),
+            changing: keys_panel::KeyEdit::default(),
+            typed: String::new(),
+            bands: None,
+            efficiency: None,
+            with_data: TabsWithData::new(Arc::clone(wake)),
+            trace,
+        }
+    }
+
+    /// Takes the peaks of a chip for devices that record none; the view stays.
+    pub fn assume_chip(&mut self, chip: &str, wake: &WakeUi) {
+        let mut trace = self.trace.clone();
+        trace.session = trace.session.with_chip(chip);
+        let (state, typed) = (self.state.clone(), std::mem::take(&mut self.typed));
+        *self = Self::new(trace, wake);
+        self.scoped.set_scope(state.scope.into());
+        (self.state, self.typed) = (state, typed);
+    }
+
+    /// Changes the view.
+    pub fn apply(&mut self, command: &ViewCommand) {
+        if let ViewCommand::Search(text) = command
+            && self.typed.trim() != text
+        {
+            // The search was not typed but comes from a picture or a session.
+            self.typed.clone_from(text);
+        }
+        let scope = self.state.scope;
+        self.state.apply(command, &self.trace.model);
+        if self.state.scope != scope {
+            self.scoped.set_scope(self.state.scope.into());
+            self.memory.forget_made();
+        }
+        if matches!(command, ViewCommand::Restore(_) | ViewCommand::ShowPanel(Panel::Search, false)) {
+            self.typed.clone_from(&self.state.search);
+        }
+    }
+
+    /// Takes finished results over.
+    pub fn poll_jobs(&mut self) {
+        if self.reports.poll() {
+            if self.bands.is_none() {
+                self.bands = self.reports.get::<Steps>().ok().flatten().map(|report| bands(report).into());
+            }
+            if self.efficiency.is_none() {
+                self.efficiency = self.reports.get::<Ops>().ok().flatten().map(|ops| self.trace.by_efficiency(ops));
+            }
+        }
+        self.leave_unknown_steps();
+        if self.scoped.poll() {
+            self.memory.forget_made();
+        }
+        self.ahead.poll();
+        self.args.poll();
+        self.search.poll();
+        self.order.poll();
+        self.area.poll();
+        self.durations.poll();
+        self.with_data.poll();
+        self.memory.poll();
+    }
+
+    /// A session may name steps that other assumptions do not find.
+    fn leave_unknown_steps(&mut self) {
+        let ReportScope::Steps { first, last } = self.state.scope else { return };
+        let Ok(Some(report)) = self.reports.get::<Steps>() else { return };
+        let is_known = |number: u32| report.steps.iter().any(|step| step.number == number);
+        if !(is_known(first) && is_known(last)) {
+            self.apply(&ViewCommand::Scope(ReportScope::Capture));
+        }
+    }
+
+    /// Starts the jobs that the state needs; jobs already started cost nothing.
+    pub fn ask_jobs(&mut self) {
+        if self.state.shows(Panel::Reports) {
+            let tabs = [Some(self.state.tab.as_str()), self.state.tab_below()];
+            for tab in tabs.into_iter().flatten() {
+                let is_scoped = self.state.scope != ReportScope::Capture && follows_scope(tab);
+                let reports = if is_scoped { &mut self.scoped } else { &mut self.reports };
+                for id in dock::wanted(tab) {
+                    reports.want(id);
+                }
+                for id in dock::wanted_of_whole(tab) {
+                    self.reports.want(id);
+                }
+            }
+        }
+        self.reports.want(Steps::ID);
+        self.reports.want(Doctor::ID);
+        if self.state.color_by == ColorBy::Efficiency {
+            self.reports.want(Ops::ID);
+        }
+        if let Some(slice) = self.state.place.selection {
+            let (model, path) = (self.trace.model.clone(), self.trace.path.clone());
+            let label = model.slice(slice).label_id();
+            self.args.ask_later(slice, move |_, answer| {
+                platform::with_files(&path, move |here| answer.give(here.and_then(|()| model.slice(slice).args())));
+            });
+            let model = self.trace.model.clone();
+            self.durations.ask(label, move |progress| histogram::durations(&model, label, progress));
+            if self.state.shows(Panel::Details) && self.trace.model.slice(slice).op().is_some() {
+                for id in details::WANTED {
+                    self.reports.want(id);
+                }
+            }
+        }
+        if let Some(range) = self.state.place.mark {
+            let area = MarkedArea { range, tracks: Arc::clone(&self.state.mark_tracks), pivot: self.choice.pivot };
+            let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
+            // Sums by step wait for the steps.
+            let is_known =
+                area.pivot != AreaGrouping::Step || self.bands.is_some() || self.reports.get::<Steps>().is_err();
+            if is_known {
+                let steps = self.bands.clone().unwrap_or_default();
+                self.area.ask(area.clone(), move |progress| area::summarise(&model, &classes, &steps, &area, progress));
+            }
+        }
+        match SearchFor::of(&self.state) {
+            None => self.search.clear(),
+            Some(wanted) => {
+                let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
+                self.search.ask(wanted.clone(), move |progress| {
+                    search::search(&model, &classes, &wanted, progress).map(Arc::new)
+                });
+            }
+        }
+        self.ask_order();
+        self.ask_tabs();
+    }
+
+    /// Sorts the search results if they are listed.
+    fn ask_order(&mut self) {
+        let listed = self.state.shows_tab(FOUND) && self.state.is_searching();
+        match self.search.memo() {
+            JobAnswer::Ready(found) if listed => {
+                let Some(order) = self.list.order(found) else { return };
+                let (model, tree) = (self.trace.model.clone(), Arc::clone(&self.trace.tree));
+                self.order.ask(order.clone(), move |progress| {
+                    search::order(&model, &tree, &order.found, order.by, order.descending, progress)
+                });
+            }
+            // The list can have millions of entries, so it is not kept.
+            _ if !listed => self.order.clear(),
+            _ => {}
+        }
+    }
+
+    /// The first sentence about the whole trace, once it is known.
+    pub fn verdict(&self) -> Option<String> {
+        self.reports.overview().verdict.as_ref().map(|verdict| verdict.statement.clone())
+    }
+
+    /// Number of arguments of the selected slice, once they are read.
+    pub fn arguments(&self) -> Option<usize> {
+        self.args.memo().latest().map(Vec::len)
+    }
+
+    /// Whether nothing is being computed.
+    pub fn is_settled(&self) -> bool {
+        self.reports.is_settled()
+            && self.scoped.is_settled()
+            && self.with_data.is_settled()
+            && self.memory.is_settled()
+            && !(self.ahead.memo().is_running()
+                || self.args.memo().is_running()
+                || self.search.memo().is_running()
+                || self.order.memo().is_running()
+                || self.area.memo().is_running()
+                || self.durations.memo().is_running())
+    }
+
+    /// Draws everything below the toolbar.
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        settings: &Settings,
+        keys: &Keys,
+        loading: Option<(&PathBuf, &Progress)>,
+        out: &mut Vec<AppCommand>,
+    ) {
+        self.panels_ui(ui, settings, keys, None, loading, out);
+        let mut wanted: Vec<ViewCommand> = Vec::new();
+        CentralPanel::default().frame(Frame::NONE).show(ui, |ui| {
+            self.timeline_ui(ui, settings, keys, None, &mut wanted);
+        });
+        out.extend(wanted.into_iter().map(AppCommand::from));
+    }
+
+    /// Draws everything around the timeline.
+    pub fn panels_ui(
+        &mut self,
+        ui: &mut Ui,
+        settings: &Settings,
+        keys: &Keys,
+        companion: Option<Companion<'_>>,
+        loading: Option<(&PathBuf, &Progress)>,
+        out: &mut Vec<AppCommand>,
+    ) {
+        times::are_of(&self.trace.model);
+        let comparing = companion.is_some();
+        let other = companion.as_ref().map(|own| own.other);
+        let (comparison, about) = companion.map_or((None, None), |own| (Some(own.tab), own.about));
+        let mut wanted: Vec<ViewCommand> = Vec::new();
+        if let Some((path, progress)) = loading {
+            floating_ui(ui, "loading", Align2::CENTER_TOP, |ui| welcome::progress_ui(ui, path, progress, out));
+        }
+        EguiPanel::bottom("legend").exact_size(26.0).show(ui, |ui| {
+            legend::legend_ui(ui, &self.trace, &self.state, comparing, &mut wanted);
+        });
+        self.rail_ui(ui, comparing, out);
+        wanted.extend(overlay_command(ui, self.state.reports_over));
+        let covered =
+            if self.state.shows(Panel::Reports) { self.docks_ui(ui, settings, (comparison, other), out) } else { 0.0 };
+        if self.state.shows(Panel::Details) {
+            let most = ui.available_height() - frame::TIMELINE;
+            let panel = EguiPanel::bottom("details");
+            sized_ui(ui, panel, (PanelPart::Details, most), settings, out, |ui, out| {
+                // Beside reports that lie over the timeline, as long as there is room.
+                ui.set_max_width((ui.available_width() - covered).max(200.0));
+                if self.state.place.mark.is_some() {
+                    area_panel::area_ui(ui, &self.state, self.area.memo(), &mut self.choice, out);
+                } else {
+                    if let Some(about) = about {
+                        ui.label(egui::RichText::new(about).strong());
+                    }
+                    let (args, durations) = (self.args.memo(), self.durations.memo());
+                    let known =
+                        details::DetailsContext { args, durations, steps: self.bands.as_deref().unwrap_or_default() };
+                    // The details compare a slice with all slices of its name.
+                    let (trace, state, reports) = (&self.trace, &self.state, &self.reports);
+                    let sight = PanelContext {
+                        trace,
+                        state,
+                        reports,
+                        whole: reports,
+                        tab: &state.tab,
+                        prefixes: &settings.source_prefixes,
+                        other,
+                    };
+                    details::details_ui(ui, sight, known, &mut self.memory, &mut wanted);
+                }
+            });
+        }
+        if self.state.shows(Panel::Search) || self.state.highlighted.is_some() {
+            search_panel::floating_ui(
+                ui,
+                &self.trace.model,
+                &self.state,
+                &mut self.typed,
+                self.search.memo(),
+                &mut wanted,
+            );
+        }
+        if self.state.shows(Panel::Notes) {
+            notes::notes_ui(ui.ctx(), &self.state, &mut wanted);
+        }
+        if self.state.shows(Panel::Help) {
+            help::help_ui(ui.ctx(), keys, settings, out);
+        }
+        if self.state.shows(Panel::Keys) {
+            keys_panel::keys_ui(ui.ctx(), keys, settings, &mut self.changing, out);
+        }
+        if self.state.shows(Panel::Palette) {
+            let (trace, state, steps) = (&self.trace, &self.state, self.bands.as_deref().unwrap_or_default());
+            let sight = palette::PaletteSight { keys, trace, state, steps, comparing };
+            palette::palette_ui(ui.ctx(), sight, &mut self.palette, out);
+        } else {
+            // It is empty when it opens, however it was closed.
+            self.palette = palette::PaletteInput::default();
+        }
+        out.extend(wanted.into_iter().map(AppCommand::from));
+    }
+
+    /// Draws the timeline.
+    pub fn timeline_ui(
+        &mut self,
+        ui: &mut Ui,
+        settings: &Settings,
+        keys: &Keys,
+        beside: Option<OtherTrace<'_>>,
+        out: &mut Vec<ViewCommand>,
+    ) {
+        let highlighted =
+            self.search.memo().latest().filter(|_| self.state.is_searching()).map(|found| &found.highlighted);
+        let known = TimelineContext {
+            highlighted,
+            steps: self.bands.as_deref().unwrap_or_default(),
+            efficiency: self.efficiency.as_deref(),
+            wheel_zooms: settings.wheel_zooms.unwrap_or_default(),
+            reports: KnownReports {
+                ops: self.reports.get::<Ops>().ok().flatten(),
+                overlap: self.reports.get::<Overlap>().ok().flatten(),
+            },
+            keys: Some(keys),
+            other_trace: beside,
+        };
+        if self.trace.tree.nodes().is_empty() {
+            welcome::nothing_inside_ui(ui, &self.trace);
+        } else {
+            self.timeline.ui(ui, &self.trace, &self.state, &known, out);
+        }
+    }
+
+    /// The time below the pointer.
+    pub fn hovered(&self) -> Option<Timestamp> {
+        self.timeline.hovered()
+    }
+
+    /// The track whose row or name is below the pointer.
+    pub fn hovered_track(&self) -> Option<TrackId> {
+        self.timeline.hovered_track()
+    }
+
+    /// Whether one of its rows is at this height below the top of its tracks.
+    pub fn has_row_at(&self, y: f32) -> bool {
+        self.timeline.drawn().row_at(y).is_some()
+    }
+
+    /// Whether the last frame showed slices.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn draws_slices(&self) -> bool {
+        let drawn = self.timeline.drawn();
+        [&drawn.scrolled, &drawn.pinned].iter().any(|rows| !(rows.boxes.is_empty() && rows.loads.is_empty()))
+    }
+
+    /// The visible times in the last frame.
+    pub fn shown_time(&self) -> Viewport {
+        self.timeline.shown().unwrap_or(self.state.place.time)
+    }
+
+    /// Name of the selected slice.
+    pub fn selected_name(&self) -> Option<String> {
+        self.state.place.selection.map(|slice| self.trace.model.slice(slice).name().to_owned())
+    }
+
+    /// Called when there is no second trace any more.
+    pub fn alone(&mut self) {
+        self.state.leave_comparison();
+        if self.state.color_by == ColorBy::Change {
+            self.state.color_by = ColorBy::default();
+        }
+    }
+}
