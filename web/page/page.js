@@ -1,5 +1,5 @@
 // What the page does for the window: files, addresses, messages. `systolePage` is called from
-// `app/src/gui/platform/browser/page.rs`.
+// `app/window/src/platform/browser/page.rs`.
 import { keep, read } from "./reading.js";
 import * as server from "./server.js";
 import init, { memory_bytes, run_task, start, state } from "./systole.js";

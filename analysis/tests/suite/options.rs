@@ -66,7 +66,7 @@ fn named(pattern: &str, files: &[(String, String)]) -> BTreeMap<String, String> 
 
 fn all_names() -> BTreeMap<String, String> {
     let (pages, hints) = (files("docs", "md"), files("analysis/src/hints", "rs"));
-    let code: Vec<_> = ["analysis/src", "app/src", "importers/src"].iter().flat_map(|at| files(at, "rs")).collect();
+    let code: Vec<_> = ["analysis/src", "app", "importers/src"].iter().flat_map(|at| files(at, "rs")).collect();
     let mut names = named(NAMES, &pages);
     // Paths of Rust have two colons, so that names with a point are those of Python.
     names.extend(named(r"\b(jax(?:\.[A-Za-z]\w*)+)", &hints));

@@ -21,7 +21,7 @@ use crate::common::stderr::Stderr;
 use crate::common::{checks, loading, summaries};
 use render::comparison::{self, ComparedRuns};
 use render::pictures::{self, PictureFormat};
-use render::{self, AnsiStyle, Document, DocumentView, GatedDocument, ReportSection, TextLayout, html};
+use render::{AnsiStyle, Document, DocumentView, GatedDocument, ReportSection, TextLayout, html};
 use session::Session;
 use session::tables::{DataTable, report_table};
 

@@ -16,7 +16,7 @@ use session::fingerprint::hex;
 
 /// Names with a hash of the content can be kept for ever. The WebAssembly is there packed only.
 #[derive(RustEmbed)]
-#[folder = "../target/web/embedded"]
+#[folder = "../../target/web/embedded"]
 #[allow_missing = true]
 struct Window;
 

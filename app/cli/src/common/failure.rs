@@ -111,9 +111,7 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Config { .. } => 2,
-            Self::Unread { .. } | Self::Write { .. } | Self::Stdout(_) => 3,
-            Self::Display(_) => 3,
-            Self::Server(_) => 3,
+            Self::Unread { .. } | Self::Write { .. } | Self::Stdout(_) | Self::Display(_) | Self::Server(_) => 3,
             Self::Import { error, .. } | Self::Beside(error) => code_of_import(error),
             Self::Summary { .. } => 4,
             Self::Internal(_) => 1,

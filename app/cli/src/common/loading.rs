@@ -286,7 +286,7 @@ mod tests {
     fn the_digest_is_computed_meanwhile_for_those_who_print_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("cpu.xplane.pb");
-        let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/jax_cpu_small.xplane.pb");
+        let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/samples/jax_cpu_small.xplane.pb");
         let sha256 = sha256_of(Path::new(sample)).unwrap();
         let input = AnyCommand::try_parse_from(["systole".as_ref(), path.as_os_str()]).unwrap().input;
         let stderr = Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None });

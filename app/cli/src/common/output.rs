@@ -10,7 +10,7 @@ use crate::common::failure::Failure;
 use crate::common::stderr::{Stderr, harmless, without_orders};
 use crate::common::terminal;
 use crate::common::values::{FileFormat, STANDARD};
-use render::{self, AnsiStyle, Document, NamedTable, TextLayout, csv, ndjson};
+use render::{AnsiStyle, Document, NamedTable, TextLayout, csv, ndjson};
 use session::files::{OutputGuard, directory_of, is_same, make_directory, write_file};
 
 /// Rejects impossible outputs before the work starts, and those that would destroy something.

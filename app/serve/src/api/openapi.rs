@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 
 use super::{compare, files, model, reports, runs, tables};
 use crate::error::{Problem, json as json_answer};
-use render;
 
 /// Where schemas are in the document.
 const SCHEMAS: &str = "/components/schemas";

@@ -11,7 +11,7 @@ use crate::error::{ApiError, json};
 use crate::input::{InPath, Params};
 use crate::state::{AskedPart, Shared};
 use cli::embedded;
-use render::{self, Document, DocumentView};
+use render::{Document, DocumentView};
 
 /// Entries of a list, as on the command line.
 const ENTRIES: u32 = 10_000;

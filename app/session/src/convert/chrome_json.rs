@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use trace_model::{CounterSeries, GroupId, GroupKind, SliceAttr, SliceRef, StringId, TraceModel, TrackId, TrackKind};
 
 use super::{category, overlaps, shift_ps, step_tracks};
-use crate::Session;
+use crate::open::Session;
 
 /// Thread of the steps of a process: above all others.
 const STEPS_THREAD: usize = 0;

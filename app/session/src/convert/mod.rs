@@ -8,7 +8,7 @@ pub mod perfetto;
 use analysis::{OpGroup, Scope, TraceFacts as _};
 use trace_model::{GroupId, SliceRef, TimeRange, TraceModel, TrackId};
 
-use crate::Session;
+use crate::open::Session;
 
 /// Steps of a core or host: its group, and the spans with their numbers.
 struct StepTrack {

@@ -8,8 +8,8 @@ use trace_model::{CounterSeries, SliceRef, TraceModel, TrackId};
 
 use super::packets::Message;
 use super::{category, overlaps, shift_ps, step_tracks};
-use crate::Session;
 use crate::files::PERFETTO_SEQUENCE;
+use crate::open::Session;
 
 /// `SEQ_INCREMENTAL_STATE_CLEARED`, and `SEQ_NEEDS_INCREMENTAL_STATE`.
 const CLEARED: u64 = 1;

@@ -8,7 +8,7 @@ use analysis::reports::steps::step_times::Steps;
 use trace_model::{Picos, TimeRange, TrackId};
 
 use super::pattern::NamePattern;
-use crate::Session;
+use crate::open::Session;
 use crate::tables::{Catalog, DataColumn, DataTable, RowFilter, Value, is_on_device};
 
 /// Which events are wanted. Of several patterns of one field, one must match; every field must match.

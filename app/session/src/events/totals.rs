@@ -303,7 +303,7 @@ mod tests {
     use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
     use super::*;
-    use crate::Session;
+    use crate::open::Session;
 
     /// An event of six days on each of some threads: no capture is longer.
     fn totals_of(threads: i64) -> EventTotals {

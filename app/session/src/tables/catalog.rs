@@ -7,7 +7,7 @@ use analysis::Scope;
 use super::data::DataTable;
 use super::tracks::TrackNames;
 use super::{instructions, reports, slices, timeline, tracks};
-use crate::Session;
+use crate::open::Session;
 
 /// The tables of a session: those of the timeline at once, those of reports on demand, because they are computed.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use analysis::{OpClasses, Provenance, Scope, TraceFacts as _, Unit};
 use trace_model::{Op, OpId, StringId, TraceModel};
 
 use super::data::{DataTable, DataTableBuilder, Field};
-use crate::Session;
+use crate::open::Session;
 
 struct InstructionRows {
     model: TraceModel,

@@ -5,7 +5,7 @@ use analysis::{ANALYSES, AnalysisEntry, Report, Scope};
 use super::data::DataTable;
 use super::from_report::of_report;
 use super::runs;
-use crate::Session;
+use crate::open::Session;
 
 /// Ids that tables of several reports have, or that are tables of the timeline.
 const SHARED: [&str; 6] = ["transfers", "findings", "counters", "sources", "slices", "tracks"];

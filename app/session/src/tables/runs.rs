@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::data::DataTable;
 use super::from_report::of_report;
-use crate::{Session, devices_in_words};
+use crate::open::{Session, devices_in_words};
 
 /// Data of the row. What does not apply to a trace is missing.
 struct RunRow<'a> {

@@ -3,7 +3,7 @@
 use analysis::Options;
 use importers::{ImportOptions, InputSource, Progress};
 
-use crate::Session;
+use crate::open::Session;
 
 /// The samples that are formats of profilers, by their names.
 pub(super) fn sessions() -> impl Iterator<Item = (String, Session)> {

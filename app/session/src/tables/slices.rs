@@ -12,7 +12,7 @@ use trace_model::{
 
 use super::data::{Choices, ChoicesBuilder, DataTable, Field, RowFilter, limits_of, partition, some_rows};
 use super::tracks::TrackNames;
-use crate::Session;
+use crate::open::Session;
 
 /// Data that the columns need in addition to the model.
 struct SliceRows {

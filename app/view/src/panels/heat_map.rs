@@ -201,7 +201,7 @@ mod tests {
     }
 
     fn map(quantity: HeatQuantity) -> HeatMap {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_straggler.xplane.pb");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/samples/synthetic_v5e_8chip_straggler.xplane.pb");
         let options = importers::ImportOptions::default();
         let session =
             Session::open(path.as_ref(), &options, Options::default(), &importers::Progress::default()).unwrap();
