@@ -49,7 +49,7 @@ pub(super) static RULES: &[Rule] = &[
 static SPARSE_WAIT: Threshold = Threshold::percent(
     "K27.wait_percent",
     10.0,
-    "the limit of XProf's rule about SparseCores; less is worth little, because their work has to be done",
+    "the limit of a rule in the source of XProf; less is worth little, because their work has to be done",
 );
 static DMA_STALL: Threshold =
     Threshold::percent("K28.stall_percent", 10.0, "filling the pipeline stalls every op for a few percent");

@@ -65,7 +65,7 @@ pub(super) static RULES: &[Rule] = &[
 static CALLBACK: Threshold =
     Threshold::percent("K42.callback_percent", 5.0, "a value printed now and then costs far less");
 static IDLE: Threshold =
-    Threshold::percent("K31.idle_percent", 10.0, "a tenth is the limit of XProf's overview as well");
+    Threshold::percent("K31.idle_percent", 10.0, "XProf's check_host_boundness has the same limit");
 static GAP_SHARE: Threshold =
     Threshold::percent("K32.between_percent", 5.0, "a launch that is queued in time leaves no gap");
 static DISPATCH: Threshold = Threshold::percent(

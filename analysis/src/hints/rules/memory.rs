@@ -77,7 +77,7 @@ const LONGEST_NAME: usize = 60;
 static LAYOUT: Threshold = Threshold::percent(
     "K19.layout_percent",
     5.0,
-    "a few copies are unavoidable; XProf calls 30 % of shuffled data a bottleneck",
+    "a few copies are unavoidable; a rule in the source of XProf calls 30 % a bottleneck",
 );
 static SLICES: Threshold =
     Threshold::percent("K20.slices_percent", 5.0, "updating a cache in place costs next to nothing");
