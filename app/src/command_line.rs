@@ -108,7 +108,7 @@ pub enum CliCommand {
     Formats(FormatsArgs),
     /// Assumed facts of each TPU generation, with their sources
     Chips(ChipsArgs),
-    /// A picture of the timeline, the roofline or the steps as SVG, without a window
+    /// A picture of the timeline, the roofline or the steps as SVG or PNG, without a window
     #[command(after_help = help::MORE, after_long_help = help::RENDER)]
     Render(RenderArgs),
     /// Write slices, ops, steps, counters and other tables as Parquet, Arrow or CSV

@@ -218,7 +218,7 @@ fn wait_table(id: &'static str, title: &str, what: &'static str, heading: &'stat
         .measured("infeed_ps", "Infeed ops", Unit::Picoseconds, |part| part.infeed_ps)
         .inferred("gap_ps", "Gaps with input", Unit::Picoseconds, |part| part.gap_ps)
         .inferred("input_percent", "Of length", Unit::Percent, |part| part.percent)
-        .note(format!("Length: {of}. XProf calls 5 % moderate and 20 % high."))
+        .note(format!("Length: {of}. XProf calls 5 % of a step moderate and 20 % high."))
         .build()
 }
 

@@ -68,7 +68,7 @@ pub struct EventQuestionArgs {
     #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
     pub group_by: Vec<GroupKey>,
     /// Columns of the list: start, dur, self, name, category, step, device, track; also host, program, `track_kind`,
-    /// depth, `slice_id`, `parent_id`, `device_start`, `device_dur`, flops, `bytes_accessed`, args
+    /// depth, `slice_id`, `parent_id`, `device_start`, `timeline_dur`, flops, `bytes_accessed`, args
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "group_by")]
     pub columns: Vec<ListedColumn>,
     /// By what to sort; by start, or groups by total

@@ -121,7 +121,7 @@ pub fn list(
         title: matching(total),
         columns: found.iter().map(|(listed, column)| heading(listed.id, listed.title, column)).collect(),
         rows: rows.iter().map(cells).collect(),
-        notes: vec!["start and duration are those of the timeline, self time is by the most precise clock".to_owned()],
+        notes: vec!["start is that of the timeline; duration and self time are by the most precise clock".to_owned()],
     };
     events.notes.extend(tables.unmatched(filter).filter(|_| total == 0));
     EventList { total, offset: page.offset, truncated: next_offset.is_some(), next_offset, events }

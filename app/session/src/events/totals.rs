@@ -157,8 +157,8 @@ pub fn totals(
         groups.into_iter().skip(page.offset).take(limit).map(|group| row(group, self_of_all)).collect();
     let next_offset = page.next(rows.len(), total);
     let mut notes = vec![
-        "durations are those of the timeline and count nested events again; self time counts no time twice, and is \
-         by the most precise clock"
+        "times are by the most precise clock; total, mean and the others count nested events again, self time counts \
+         no time twice"
             .to_owned(),
         "the share is of the self time of all events that match; p90 needs 10 events, p95 20, p99 100".to_owned(),
     ];
