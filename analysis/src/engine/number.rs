@@ -9,6 +9,9 @@ use crate::math::unit::Unit;
 /// Stands for a number that cannot be known.
 pub const MISSING: &str = "–";
 
+/// From here on, digits are none of the number's.
+const LARGEST: f64 = 1e18;
+
 /// Percentages closer to zero are not told apart.
 const LEAST_PERCENT: f64 = 0.001;
 
@@ -52,10 +55,10 @@ fn digits(value: f64) -> String {
     if magnitude == 0.0 {
         return "0".to_owned();
     }
-    if magnitude >= 999.95 {
+    if (999.95..LARGEST).contains(&magnitude) {
         return format!("{value:.0}");
     }
-    if magnitude < 1e-4 {
+    if !(1e-4..LARGEST).contains(&magnitude) {
         return format!("{value:.3e}");
     }
     // Rounding first: 9.9996 has two digits before the point once rounded.
@@ -77,6 +80,9 @@ fn scaled(value: f64, unit: &str) -> String {
 
 /// A whole number with a thin gap between thousands.
 pub fn count(value: f64) -> String {
+    if value.abs() >= LARGEST {
+        return digits(value);
+    }
     let digits = format!("{:.0}", value.abs());
     let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
     if value < 0.0 {
@@ -115,6 +121,9 @@ mod tests {
             (999_960.0, Unit::Bytes, "1.000 MB"),
             (3.43e6, Unit::Picoseconds, "3.430 µs"),
             (240.5, Unit::FlopPerByte, "240.5 FLOP/B"),
+            (1e300, Unit::Percent, "1.000e300 %"),
+            (-1e300, Unit::Count, "-1.000e300"),
+            (1e300, Unit::FlopPerSecond, "1.000e282 EFLOP/s"),
             (f64::NAN, Unit::Percent, MISSING),
         ] {
             assert_eq!(value(number, unit), expected);
