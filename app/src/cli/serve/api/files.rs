@@ -18,7 +18,7 @@ use tokio::task::spawn_blocking;
 
 use crate::cli::serve::assets::{accepts, names};
 use crate::cli::serve::error::ApiError;
-use crate::cli::serve::input::{InPath, Params};
+use crate::cli::serve::input::{InPath, Params, WholeNumber};
 use crate::cli::serve::runs::FileEntry;
 use crate::cli::serve::state::Shared;
 
@@ -65,7 +65,7 @@ struct OpenFile {
 
 pub(super) async fn bytes(
     State(state): State<Shared>,
-    InPath((id, number)): InPath<(String, u32)>,
+    InPath((id, WholeNumber(number))): InPath<(String, WholeNumber)>,
     Params(params): Params<FileParams>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
