@@ -116,6 +116,23 @@ fn trace_events_stay_json_and_packed() {
 }
 
 #[test]
+fn every_sample_can_be_shared() {
+    let place = Place::empty();
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("assets/samples");
+    let mut count = 0;
+    for entry in fs::read_dir(samples).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.ends_with(".pb") || name.ends_with(".json.gz") {
+            let output = place.run(&["anonymize", path.to_str().unwrap(), "-o", &name]);
+            assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+            count += 1;
+        }
+    }
+    assert!(count > 10, "{count}");
+}
+
+#[test]
 fn real_profiles_keep_their_numbers() {
     let Some(corpus) = corpus() else { return };
     let place = Place::empty();

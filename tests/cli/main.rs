@@ -20,6 +20,7 @@ mod hints;
 mod hlo;
 #[path = "../json_schema.rs"]
 mod json_schema;
+mod limits;
 #[cfg(feature = "capture")]
 mod mock_profiler;
 mod outputs;
@@ -39,5 +40,7 @@ mod mcp;
 mod serve;
 #[cfg(feature = "serve")]
 mod serve_client;
+#[cfg(feature = "serve")]
+mod serve_limits;
 mod watch;
 mod writes;

@@ -181,4 +181,23 @@ fn files_beside_the_input_are_small_and_end() {
         assert!(matches!(output.status.code(), Some(2 | 3)), "{option:?}: {}", stderr(&output));
         assert!(stderr(&output).contains("no regular file"), "{option:?}: {}", stderr(&output));
     }
+    #[cfg(unix)]
+    {
+        let fifo = std::process::Command::new("mkfifo").arg(place.path("fifo")).status();
+        assert!(fifo.is_ok_and(|made| made.success()));
+        for option in ["--config", "--budget", "--roles", "--device-spec", "--history"] {
+            let output = place.run(&["analyze", "x.pb", option, "fifo"]);
+            assert!(matches!(output.status.code(), Some(2 | 3)), "{option}: {}", stderr(&output));
+        }
+        for call in [["history", "fifo"].as_slice(), &["config", "check", "fifo"]] {
+            let output = place.run(call);
+            assert!(stderr(&output).contains("no regular file"), "{call:?}: {}", stderr(&output));
+        }
+    }
+    // More than any such file has.
+    place.write("large.toml", &b"# comment\n".repeat(2 << 20));
+    for option in ["--config", "--budget", "--roles"] {
+        let output = place.run(&["analyze", "x.pb", option, "large.toml"]);
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{option}: {}", stderr(&output));
+    }
 }

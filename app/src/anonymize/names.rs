@@ -36,6 +36,58 @@ impl NameKind {
 
 /// Names that tell nothing, and words in which a name is found by chance.
 const HARMLESS: [&str; 10] = ["localhost", "root", "user", "host", "home", "worker", "tpu", "cpu", "local", "runner"];
+/// Words of which profilers and compilers make the names of events: a machine or person with such a name is replaced
+/// where it is named as one, and not in the names of events.
+const ORDINARY: [&str; 48] = [
+    "async",
+    "buffer",
+    "call",
+    "chip",
+    "client",
+    "compile",
+    "copy",
+    "core",
+    "custom",
+    "data",
+    "device",
+    "eval",
+    "execute",
+    "fusion",
+    "gather",
+    "infeed",
+    "input",
+    "jax",
+    "jit",
+    "job",
+    "kernel",
+    "launch",
+    "layer",
+    "loop",
+    "main",
+    "master",
+    "matmul",
+    "memory",
+    "model",
+    "module",
+    "node",
+    "outfeed",
+    "output",
+    "profile",
+    "profiler",
+    "program",
+    "python",
+    "reduce",
+    "scatter",
+    "server",
+    "step",
+    "synthetic",
+    "task",
+    "thread",
+    "trace",
+    "train",
+    "transfer",
+    "xla",
+];
 /// A shorter name is part of other words.
 const LEAST: usize = 3;
 /// In data that is no text, a shorter name may be there by chance.
@@ -61,7 +113,8 @@ pub struct Names {
 impl Names {
     /// Replaces a name in every text, where it is a word.
     pub fn learn(&mut self, kind: NameKind, name: &[u8]) {
-        if kind == NameKind::Word || (name.len() >= LEAST && !is_harmless(name)) {
+        let is_ordinary = || is_any(&HARMLESS, name) || is_any(&ORDINARY, name);
+        if kind == NameKind::Word || (name.len() >= LEAST && !is_number(name) && !is_ordinary()) {
             let Entry::Vacant(new) = self.words.entry(name.to_vec()) else { return };
             new.insert(kind);
             let alike = self.by_beginning.entry(beginning(name, 0).0).or_default();
@@ -152,15 +205,18 @@ impl Names {
 
     /// Replaces the name of a machine, which need not be a word.
     pub fn replace_host(&mut self, name: &mut [u8]) {
-        if !is_harmless(name) {
+        if !is_number(name) && !is_any(&HARMLESS, name) {
             self.replace(NameKind::Host, name);
         }
     }
 }
 
-fn is_harmless(name: &[u8]) -> bool {
-    let is_number = name.iter().all(u8::is_ascii_digit);
-    is_number || HARMLESS.iter().any(|harmless| harmless.as_bytes().eq_ignore_ascii_case(name))
+fn is_number(name: &[u8]) -> bool {
+    name.iter().all(u8::is_ascii_digit)
+}
+
+fn is_any(words: &[&str], name: &[u8]) -> bool {
+    words.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(name))
 }
 
 /// Whether a letter or digit stands before a place; percent-encoded, its own digits are none.

@@ -91,6 +91,12 @@ fn people_and_machines_are_found_everywhere() {
     let mut names = Names::default();
     names.learn(NameKind::Host, b"localhost");
     assert_eq!(replaced_as("localhost", TextKind::Host, names), "localhost");
+    // A machine with the name of a kind of event.
+    let (mut names, mut bytes) = (Names::default(), *b"kernel ep_run_kernel");
+    let regions = [(0..6, TextKind::Host), (7..20, TextKind::Event)].map(|(range, kind)| Region { range, kind });
+    learn(&bytes, &regions, &mut names);
+    replace(&mut bytes, &regions, &mut names, &mut Kept::default());
+    assert_eq!(&bytes, b"n00000 ep_run_kernel");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use crate::cli::common::failure::Failure;
 use crate::cli::common::output;
 use crate::cli::common::stderr::Stderr;
-use crate::files::read_small;
+use crate::cli::common::values::STANDARD;
+use crate::files::{open_regular, read_small};
 use crate::number::counted;
 use analysis::compare::{Summary, SummaryInput};
 use analysis::gates::{GateLevel, GatesReport, Status};
@@ -179,11 +180,13 @@ fn set_aside(path: &Path, rest: &[u8]) -> io::Result<PathBuf> {
 pub fn read(path: &Path, stderr: &Stderr) -> Result<Vec<HistoryLine>, Failure> {
     let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
     let unread = |error: io::Error| match error.kind() {
-        ErrorKind::InvalidData => wrong(format!("{error}: keep only the last lines of this history")),
+        ErrorKind::FileTooLarge => wrong(format!("{error}: keep only the last lines of this history")),
+        ErrorKind::InvalidData => wrong(error.to_string()),
         _ => Failure::import(error.into(), path),
     };
     // Nobody shall write meanwhile.
-    let _lock = File::open(path).and_then(|file| locked(file.lock_shared()).map(|()| file)).map_err(unread)?;
+    let lock = || open_regular(path).and_then(|file| locked(file.lock_shared()).map(|()| file)).map_err(unread);
+    let _lock = (path.as_os_str() != STANDARD).then(lock).transpose()?;
     let text = read_small(path, MAX_FILE).map_err(unread)?;
     let (mut runs, mut damaged) = (Vec::new(), Vec::new());
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
