@@ -56,7 +56,10 @@ fn figures(place: &Place, path: &str) -> Vec<String> {
         match value {
             Value::Number(number) => numbers.push(number.to_string()),
             Value::Array(values) => values.iter().for_each(|value| collect(value, numbers)),
-            Value::Object(fields) => fields.values().for_each(|value| collect(value, numbers)),
+            Value::Object(fields) => {
+                let of_profile = fields.iter().filter(|(name, _)| *name != "string_bytes");
+                of_profile.for_each(|(_, value)| collect(value, numbers));
+            }
             _ => {}
         }
     }
