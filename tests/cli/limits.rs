@@ -24,7 +24,7 @@ pub fn peak_of(process: u32) -> u64 {
 }
 
 /// Runs a command; its output, and the most memory that it had, in megabytes.
-fn measured(mut command: Command, place: &Place) -> (ExitStatus, Vec<u8>, u64) {
+pub fn measured(mut command: Command, place: &Place) -> (ExitStatus, Vec<u8>, u64) {
     let out = place.path("measured.out");
     let mut child = command.stdout(File::create(&out).unwrap()).stderr(Stdio::inherit()).spawn().unwrap();
     let mut peak = 0;

@@ -135,6 +135,7 @@ fn run(folder: &Path, line: &str, file: &str) -> Result<(), String> {
     let is_long = |text: &str| text.split(|c: char| !c.is_ascii_digit() && c != ',').any(|digits| digits.len() > 100);
     match status.code() {
         Some(0 | 10 | 11) if is_long(&said) => wrong("a number of hundreds of digits"),
+        Some(0 | 10 | 11) if said.contains("takes -") || said.contains("takes −") => wrong("a negative time"),
         Some(0 | 10 | 11) if reason.contains("panicked") => wrong("a panic"),
         Some(0 | 10 | 11) => Ok(()),
         Some(2..=4) if reason.contains("error: ") && !reason.contains("panicked") => Ok(()),
