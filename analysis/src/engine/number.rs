@@ -78,6 +78,13 @@ fn scaled(value: f64, unit: &str) -> String {
     format!("{number} {}{unit}", PREFIXES[prefix])
 }
 
+/// A number with all its digits, as programs read it; with an exponent in place of dozens of zeros.
+pub fn exact(value: f64) -> String {
+    const LEAST: f64 = 1e-15;
+    let is_usual = value == 0.0 || !value.is_finite() || (LEAST..LARGEST).contains(&value.abs());
+    if is_usual { value.to_string() } else { format!("{value:e}") }
+}
+
 /// A whole number with a thin gap between thousands.
 pub fn count(value: f64) -> String {
     if value.abs() >= LARGEST {
@@ -127,6 +134,11 @@ mod tests {
             (f64::NAN, Unit::Percent, MISSING),
         ] {
             assert_eq!(value(number, unit), expected);
+        }
+        for (number, text) in
+            [(0.1, "0.1"), (-0.0, "-0"), (1e17, "100000000000000000"), (1e300, "1e300"), (-2.5e-300, "-2.5e-300")]
+        {
+            assert_eq!((exact(number).as_str(), exact(number).parse()), (text, Ok(number)));
         }
     }
 }

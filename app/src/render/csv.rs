@@ -128,7 +128,7 @@ pub fn exact(cell: &Cell) -> String {
         Cell::Missing => String::new(),
         Cell::Text(text) => text.clone(),
         Cell::Int(number) => number.to_string(),
-        Cell::Float(number) => number.to_string(),
+        Cell::Float(number) => analysis::number::exact(*number),
     }
 }
 

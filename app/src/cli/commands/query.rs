@@ -229,7 +229,7 @@ fn shown(value: &SqlValue) -> String {
     match value {
         SqlValue::Null => "–".to_owned(),
         SqlValue::Integer(number) => number.to_string(),
-        SqlValue::Real(number) => number.to_string(),
+        SqlValue::Real(number) => analysis::number::exact(*number),
         SqlValue::Text(text) => printable(text),
         SqlValue::Blob(bytes) => format!("<{} bytes>", bytes.len()),
     }
