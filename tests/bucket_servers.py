@@ -197,7 +197,7 @@ def azure(home):
         assert "there is no bucket missing" in said, said
         wrong = base64.b64encode(b"another key").decode()
         said = systole({**env, "AZURE_STORAGE_ACCOUNT_KEY": wrong}, "doctor", "az://profiles/logs", code=3).stderr
-        assert "access is denied (403)" in said and wrong not in said, said
+        assert "access is denied (403 Forbidden)" in said and wrong not in said, said
     finally:
         server.terminate()
         server.wait()

@@ -19,6 +19,8 @@ pub enum Fault {
     None,
     /// Every request is refused with this status.
     Status(u16),
+    /// The same without a phrase behind the number, a body, or its length.
+    Bare(u16),
     /// The first requests fail with 503.
     FailsFirst(usize),
     /// The first transfers of more than a byte end in the middle.
@@ -170,6 +172,12 @@ fn answer(stream: &TcpStream, content: &Mutex<Content>, failures: &AtomicUsize) 
     let refuse = |status, body: &[u8]| send(stream, status, &[], if request.method == "HEAD" { b"" } else { body });
     match fault {
         Fault::Status(status) => return refuse(status, b"<Error><Code>Refused</Code></Error>"),
+        Fault::Bare(status) => {
+            let mut stream = stream;
+            let _ = stream.write_all(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes());
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+            return None;
+        }
         Fault::FailsFirst(times) if is_early(times) => return refuse(503, b"busy"),
         _ => {}
     }

@@ -172,17 +172,52 @@ fn what_cannot_be_read_says_why_and_names_the_address_last() {
     says(&["doctor", "gs://lgos/run"], "there is no bucket lgos");
     says(&["doctor", "s3://lgos/run"], "there is no bucket lgos");
     says(&["doctor", "gs://logs/notes"], "no profile found");
-    says(&["doctor", &remote.web("nothing.json?sig=very-secret")], "there is no such file (404)");
+    says(&["doctor", &remote.web("nothing.json?sig=very-secret")], "there is no such file (404 Not Found)");
     says(&["doctor", "https://example.com/x.json"], "SYSTOLE_NETWORK forbids asking example.com");
     remote.server.set(Fault::Status(403));
-    says(&["doctor", "gs://logs/one.json"], "access is denied (403): the credentials need");
-    says(&["doctor", "s3://logs/one.json"], "access is denied (403)");
-    says(&["doctor", &remote.web("one.json?sig=very-secret")], "access is denied (403): a signed address may have");
+    says(&["doctor", "gs://logs/one.json"], "access is denied (403 Forbidden): the credentials need");
+    says(&["doctor", "s3://logs/one.json"], "access is denied (403 Forbidden)");
+    says(
+        &["doctor", &remote.web("one.json?sig=very-secret")],
+        "access is denied (403 Forbidden): a signed address may have",
+    );
     remote.server.set(Fault::Status(401));
-    says(&["doctor", "gs://logs/one.json"], "not signed in (401): run gcloud auth application-default login");
+    says(
+        &["doctor", "gs://logs/one.json"],
+        "not signed in (401 Unauthorized): run gcloud auth application-default login",
+    );
     remote.server.set(Fault::Changes);
     says(&["doctor", "gs://logs/one.json"], "it was changed while it was read");
     says(&["doctor", &remote.web("one.json")], "it was changed while it was read");
+}
+
+/// A status without a phrase is named, and what will not pass is asked for once.
+#[test]
+fn refusals_are_named_and_not_tried_again() {
+    let remote = Remote::new();
+    let web = remote.web("one.json");
+    for (status, words, times) in [
+        (401, "(401 Unauthorized)", 1),
+        (403, "(403 Forbidden)", 1),
+        (404, "(404 Not Found)", 1),
+        (410, "(410 Gone)", 1),
+        (500, "(500 Internal Server Error)", 1),
+        (501, "(501 Not Implemented)", 1),
+        (418, "418 I'm a teapot", 1),
+        (599, "(599)", 1),
+        (503, "(503 Service Unavailable), also after 4 more attempts", 5),
+    ] {
+        for path in [&*web, "gs://logs/one.json", "s3://logs/one.json"] {
+            let is_web = path == web;
+            // Stores say what else was asked for, and their own words about what may pass.
+            let is_theirs = !is_web && matches!(status, 404 | 410 | 418 | 503);
+            remote.server.set(Fault::Bare(status));
+            let said = remote.refused(&["doctor", path]);
+            let seen = remote.server.seen();
+            assert!(is_theirs || said.contains(words), "{status} {path}: {said}");
+            assert!(seen.len() == times || is_theirs && seen.len() <= 2 * times, "{status} {path}: {seen:?}");
+        }
+    }
 }
 
 #[test]

@@ -259,6 +259,25 @@ fn arguments_that_cannot_work_are_refused_before_anything_is_recorded() {
     assert_eq!(server.calls().len(), 1);
 }
 
+/// What forbids the network forbids all of it, also hosts that are named.
+#[test]
+fn no_server_is_asked_where_the_network_is_forbidden() {
+    let (place, server) = (Place::empty(), serves(profile(1)));
+    let address = server.address();
+    for (network, host) in [("off", &*address), ("loopback", "192.0.2.1:9012"), ("of", &address)] {
+        for args in [&["capture", host, "-o", "logs", "--ms", "50"][..], &["top", host, "--count", "1", "--ms", "20"]] {
+            let output = place.command().args(args).env("SYSTOLE_NETWORK", network).output().unwrap();
+            let said = stderr(&output);
+            assert!(said.contains("SYSTOLE_NETWORK forbids asking"), "{network} {args:?}: {said}");
+            assert_eq!(output.status.code(), Some(3), "{said}");
+        }
+    }
+    assert!(server.calls().is_empty() && !place.path("logs").exists());
+    let mut command = place.command();
+    command.args(["capture", &address, "-o", "logs", "--ms", "50"]).env("SYSTOLE_NETWORK", "loopback");
+    assert_eq!(command.output().unwrap().status.code(), Some(0));
+}
+
 #[test]
 fn continuous_profiling_is_started_kept_and_stopped() {
     let place = Place::empty();

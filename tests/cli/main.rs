@@ -3,6 +3,8 @@
 //! One program of tests, so that it links once: `cargo test -p systole --test cli gates`.
 
 mod anonymize;
+#[cfg(feature = "serve")]
+mod attacks;
 #[cfg(feature = "remote")]
 mod bucket_server;
 #[cfg(feature = "remote")]
@@ -20,6 +22,7 @@ mod hints;
 mod hlo;
 #[path = "../json_schema.rs"]
 mod json_schema;
+mod limits;
 #[cfg(feature = "capture")]
 mod mock_profiler;
 mod outputs;
@@ -39,5 +42,7 @@ mod mcp;
 mod serve;
 #[cfg(feature = "serve")]
 mod serve_client;
+#[cfg(feature = "serve")]
+mod serve_limits;
 mod watch;
 mod writes;

@@ -31,7 +31,11 @@ impl Client {
     }
 
     fn with(root: &Path, more: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
+        Self::start(Command::new(env!("CARGO_BIN_EXE_systole")), root, more)
+    }
+
+    /// By a command with an environment.
+    fn start(mut command: Command, root: &Path, more: &[&str]) -> Self {
         command.arg("mcp").arg("--root").arg(root).args(["--keep", "2"]).args(more).current_dir(root);
         let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let (stdin, stdout) = (server.stdin.take(), BufReader::new(server.stdout.take().unwrap()));
@@ -374,6 +378,56 @@ fn a_file_that_changes_is_read_again_and_links_do_not_lead_outside() {
     }
 }
 
+/// Configurations and tables beside the output of a simulator, some of them outside of the root or links that lead there.
+#[test]
+fn files_beside_a_run_are_read_below_the_root_only() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../importers/tests/fixtures");
+    let dir = tempfile::tempdir().unwrap();
+    let put = |name: &str, file: &str| {
+        let to = dir.path().join(name);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(fixtures.join(file), to).unwrap();
+    };
+    let report = |root: &str, path: &str| {
+        let mut client = Client::below(&dir.path().join(root));
+        let asked = json!({"path": path, "max_bytes": 200_000});
+        let text = format!("{} {}", client.tool("doctor", &asked), client.tool("ops", &asked));
+        text.replace(&format!("{root}/"), "")
+    };
+    for (folder, main, file, beside) in [
+        (
+            "scale",
+            "run/COMPUTE_REPORT.csv",
+            "scale_sim_compute.csv",
+            vec![("configs/small.cfg", "scale_sim.cfg"), ("topologies/small.csv", "scale_sim_topology.csv")],
+        ),
+        ("neusim", "run/a.csv", "neusim.csv", vec![("run/a.json", "neusim.json")]),
+        ("onnxim", "run/run.log", "onnxim.log", vec![("run/chip.json", "onnxim.json")]),
+    ] {
+        put(&format!("{folder}/all/{main}"), file);
+        put(&format!("{folder}/alone/{main}"), file);
+        put(&format!("{folder}/linked/{main}"), file);
+        for (name, file) in &beside {
+            put(&format!("{folder}/all/{name}"), file);
+            put(&format!("{folder}/outside/{name}"), file);
+            #[cfg(unix)]
+            {
+                let link = dir.path().join(format!("{folder}/linked/{name}"));
+                fs::create_dir_all(link.parent().unwrap()).unwrap();
+                std::os::unix::fs::symlink(dir.path().join(format!("{folder}/outside/{name}")), link).unwrap();
+            }
+        }
+        let (run, name) = main.split_once('/').unwrap();
+        let alone = report(&format!("{folder}/alone"), main);
+        assert_ne!(report(&format!("{folder}/all"), main), alone, "{folder}: the files beside it say something");
+        assert_eq!(report(&format!("{folder}/linked"), main), alone, "{folder}: links");
+        if !beside[0].0.starts_with("run/") {
+            let below = |place: &str| report(&format!("{folder}/{place}/{run}"), name);
+            assert_eq!(below("all"), below("alone"), "{folder}: folders above the root");
+        }
+    }
+}
+
 #[test]
 fn the_server_ends_with_its_client() {
     for input in ["", "not JSON\n"] {
@@ -396,6 +450,12 @@ fn captures_are_allowed_explicitly_and_stay_below_the_root() {
     let mut plain = Client::below(dir.path());
     assert!(!names(&plain.ask("tools/list", &json!({}))["result"]["tools"]).contains(&"capture"));
     assert!(plain.call("capture", &ask("logs"))["error"]["message"].as_str().unwrap().contains("no tool"));
+    assert!(server.calls().is_empty());
+
+    let mut offline = Command::new(env!("CARGO_BIN_EXE_systole"));
+    offline.env("SYSTOLE_NETWORK", "off");
+    let mut offline = Client::start(offline, dir.path(), &["--allow-capture"]);
+    assert!(offline.refused("capture", &ask("logs")).contains("SYSTOLE_NETWORK forbids asking"));
     assert!(server.calls().is_empty());
 
     let mut client = Client::with(dir.path(), &["--allow-capture"]);

@@ -56,6 +56,9 @@ fn runs_reports_tables_and_queries_are_those_of_the_commands() {
     assert!(all["reports"].as_object().unwrap().len() > 10);
     let part = server.json(&format!("/api/v1/runs/{one}/reports/steps?steps=1..2"));
     assert_ne!(part["scope"], report["scope"]);
+    let empty = server.json(&format!("/api/v1/runs/{one}/reports/steps?steps=&range=&top=121.0"));
+    assert_eq!(empty["scope"], report["scope"], "an empty part is the whole");
+    assert_eq!(server.json("/api/v1/runs?limit=1.0&offset=2.0")["runs"].as_array().unwrap().len(), 1);
 
     let compared = server.json(&format!("/api/v1/compare?base={one}&new={other}"));
     assert!(compared["statement"].is_string(), "{compared}");
@@ -73,7 +76,7 @@ fn runs_reports_tables_and_queries_are_those_of_the_commands() {
         assert_eq!(by_address, json!({"columns": ["n"], "rows": [[rows["total"]]], "truncated": false}));
         let path = format!("/api/v1/runs/{one}/query");
         let kind = "Content-Type: application/json";
-        let body = json!({"sql": "SELECT slice_id FROM slices", "limit": 2}).to_string();
+        let body = json!({"sql": "SELECT slice_id FROM slices", "limit": 2.0, "steps": ""}).to_string();
         let by_body = server.ask("POST", &path, &[kind], &body).json();
         assert_eq!((by_body["rows"].as_array().unwrap().len(), &by_body["truncated"]), (2, &json!(true)));
         for (body, code) in

@@ -171,6 +171,31 @@ fn a_full_disk_leaves_whole_lines_in_a_history() {
     assert_eq!(place.read("h.jsonl.damaged"), format!("{}\n", &whole[..whole.len() / 2]));
 }
 
+/// A disk that is full for messages, or for what is printed.
+#[cfg(target_os = "linux")]
+#[test]
+fn full_logs_and_outputs_end_with_the_code_of_the_work() {
+    let place = place();
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    for (args, code) in [(&["analyze", "x.pb", "-v"][..], 0), (&["analyze", "no-such"], 3), (&["analyze"], 2)] {
+        let output = place.command().args(args).stderr(full()).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
+    }
+    for args in [
+        &["analyze", "x.pb"][..],
+        &["analyze", "x.pb", "--format", "json"],
+        &["events", "x.pb", "--format", "csv"],
+        &["summarize", "x.pb", "-o", "-"],
+        &["render", "x.pb"],
+        #[cfg(feature = "query")]
+        &["query", "x.pb", "SELECT name FROM slices", "--format", "json"],
+        &["man"],
+    ] {
+        let output = place.command().args(args).stdout(full()).stderr(std::process::Stdio::piped()).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{args:?}: {}", stderr(&output));
+    }
+}
+
 #[test]
 fn files_beside_the_input_are_small_and_end() {
     let place = place();
@@ -180,5 +205,24 @@ fn files_beside_the_input_are_small_and_end() {
         let output = place.run(&[&["analyze", "x.pb"], &option[..]].concat());
         assert!(matches!(output.status.code(), Some(2 | 3)), "{option:?}: {}", stderr(&output));
         assert!(stderr(&output).contains("no regular file"), "{option:?}: {}", stderr(&output));
+    }
+    #[cfg(unix)]
+    {
+        let fifo = std::process::Command::new("mkfifo").arg(place.path("fifo")).status();
+        assert!(fifo.is_ok_and(|made| made.success()));
+        for option in ["--config", "--budget", "--roles", "--device-spec", "--history"] {
+            let output = place.run(&["analyze", "x.pb", option, "fifo"]);
+            assert!(matches!(output.status.code(), Some(2 | 3)), "{option}: {}", stderr(&output));
+        }
+        for call in [["history", "fifo"].as_slice(), &["config", "check", "fifo"]] {
+            let output = place.run(call);
+            assert!(stderr(&output).contains("no regular file"), "{call:?}: {}", stderr(&output));
+        }
+    }
+    // More than any such file has.
+    place.write("large.toml", &b"# comment\n".repeat(2 << 20));
+    for option in ["--config", "--budget", "--roles"] {
+        let output = place.run(&["analyze", "x.pb", option, "large.toml"]);
+        assert!(matches!(output.status.code(), Some(2 | 3)), "{option}: {}", stderr(&output));
     }
 }

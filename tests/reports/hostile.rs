@@ -2,7 +2,8 @@
 //! never a panic. Arithmetic overflows panic in test builds. No report contains an impossible
 //! number (`hostile/honest.rs`).
 //!
-//! The quick form tests ten thousand mutants of small captures. The long one tests more:
+//! The quick form tests ten thousand mutants of small captures, and a hundredth of them through the commands
+//! (`hostile/commands.rs`). The long one tests more:
 //!
 //! ```sh
 //! SYSTOLE_MUTANTS=1000000 cargo test -p systole --no-default-features --test reports mutants
@@ -13,6 +14,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
 
+mod commands;
 mod honest;
 mod mutate;
 mod seeds;
@@ -66,11 +68,7 @@ fn mutant(seeds: &[Seed], number: u64) -> (&Seed, Vec<u8>, Rng) {
                 let at = rng.below(frames.len());
                 mutate::message(&mut rng, &mut frames[at]);
             });
-            let framed = frames.iter().map(|frame| {
-                let bytes = mutate::encoded(frame);
-                [vec![bytes.len().min(0x7f) as u8], bytes].concat()
-            });
-            framed.collect::<Vec<_>>().concat()
+            seeds::framed(&frames)
         }
         #[cfg(feature = "riegeli")]
         Content::Bytes(bytes) => {
@@ -160,10 +158,10 @@ fn outcome(schema: &Schema, seed: &Seed, bytes: &[u8], mut rng: Rng, folder: &Pa
 }
 
 /// Saves a failing mutant as a file, and reports it.
-fn keep(number: u64, seed: &Seed, bytes: &[u8], why: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("mutant-{number}-{}", seed.name));
+fn keep(number: u64, (title, name): (&str, &str), bytes: &[u8], why: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("mutant-{number}-{name}"));
     fs::write(&path, bytes).unwrap();
-    format!("mutant {number} of {}: {why}\n  {}", seed.title, path.display())
+    format!("mutant {number} of {title}: {why}\n  {}", path.display())
 }
 
 fn number_of(variable: &str) -> Option<u64> {
@@ -193,7 +191,9 @@ fn mutated_files_are_rejected_or_reported() {
             match outcome(&schema, seed, &bytes, rng, folder.path()) {
                 Outcome::Refused => count[0] += 1,
                 Outcome::Reported => count[1] += 1,
-                Outcome::Failed(why) => failures.lock().unwrap().push(keep(number, seed, &bytes, &why)),
+                Outcome::Failed(why) => {
+                    failures.lock().unwrap().push(keep(number, (seed.title, seed.name), &bytes, &why))
+                }
             }
         }
         let mut all = counts.lock().unwrap();
@@ -222,17 +222,7 @@ fn mutated_files_are_rejected_or_reported() {
 fn unmutated_inputs_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     for seed in seeds::all() {
-        let bytes = match &seed.content {
-            Content::Text(text) => text.clone().into_bytes(),
-            Content::Json(document) => document.to_string().into_bytes(),
-            Content::Proto(fields) => mutate::encoded(fields),
-            #[cfg(feature = "riegeli")]
-            Content::Bytes(bytes) => bytes.clone(),
-            Content::Frames(frames) => {
-                let framed = frames.iter().map(|frame| mutate::encoded(frame));
-                framed.flat_map(|bytes| [vec![bytes.len() as u8], bytes].concat()).collect()
-            }
-        };
+        let bytes = seed.content.to_bytes();
         let model = import(&seed, &bytes, folder.path()).unwrap_or_else(|why| panic!("{}: {why}", seed.title));
         assert!(model.slice_count() > 0, "{} ({})", seed.title, seed.name);
         println!("{} ({}): {} bytes, {} slices", seed.title, seed.name, bytes.len(), model.slice_count());

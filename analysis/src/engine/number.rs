@@ -9,6 +9,9 @@ use crate::math::unit::Unit;
 /// Stands for a number that cannot be known.
 pub const MISSING: &str = "–";
 
+/// From here on, digits are none of the number's.
+const LARGEST: f64 = 1e18;
+
 /// Percentages closer to zero are not told apart.
 const LEAST_PERCENT: f64 = 0.001;
 
@@ -52,10 +55,10 @@ fn digits(value: f64) -> String {
     if magnitude == 0.0 {
         return "0".to_owned();
     }
-    if magnitude >= 999.95 {
+    if (999.95..LARGEST).contains(&magnitude) {
         return format!("{value:.0}");
     }
-    if magnitude < 1e-4 {
+    if !(1e-4..LARGEST).contains(&magnitude) {
         return format!("{value:.3e}");
     }
     // Rounding first: 9.9996 has two digits before the point once rounded.
@@ -75,8 +78,18 @@ fn scaled(value: f64, unit: &str) -> String {
     format!("{number} {}{unit}", PREFIXES[prefix])
 }
 
+/// A number with all its digits, as programs read it; with an exponent in place of dozens of zeros.
+pub fn exact(value: f64) -> String {
+    const LEAST: f64 = 1e-15;
+    let is_usual = value == 0.0 || !value.is_finite() || (LEAST..LARGEST).contains(&value.abs());
+    if is_usual { value.to_string() } else { format!("{value:e}") }
+}
+
 /// A whole number with a thin gap between thousands.
 pub fn count(value: f64) -> String {
+    if value.abs() >= LARGEST {
+        return digits(value);
+    }
     let digits = format!("{:.0}", value.abs());
     let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
     if value < 0.0 {
@@ -115,9 +128,17 @@ mod tests {
             (999_960.0, Unit::Bytes, "1.000 MB"),
             (3.43e6, Unit::Picoseconds, "3.430 µs"),
             (240.5, Unit::FlopPerByte, "240.5 FLOP/B"),
+            (1e300, Unit::Percent, "1.000e300 %"),
+            (-1e300, Unit::Count, "-1.000e300"),
+            (1e300, Unit::FlopPerSecond, "1.000e282 EFLOP/s"),
             (f64::NAN, Unit::Percent, MISSING),
         ] {
             assert_eq!(value(number, unit), expected);
+        }
+        for (number, text) in
+            [(0.1, "0.1"), (-0.0, "-0"), (1e17, "100000000000000000"), (1e300, "1e300"), (-2.5e-300, "-2.5e-300")]
+        {
+            assert_eq!((exact(number).as_str(), exact(number).parse()), (text, Ok(number)));
         }
     }
 }

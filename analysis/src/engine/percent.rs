@@ -9,6 +9,8 @@ pub struct Percent(pub f64);
 
 /// Largest number of decimals.
 const MOST: usize = 6;
+/// From here on, digits are none of the number's.
+const LARGEST: f64 = 1e18;
 /// Tolerance for rounding in sums of shares.
 const ROUNDING: f64 = 1e-9;
 
@@ -35,6 +37,7 @@ impl fmt::Display for Percent {
         let least = f.precision().unwrap_or(1);
         let size = self.0.abs();
         let text = match self.decimals(least) {
+            _ if size >= LARGEST && size.is_finite() => format!("{size:.1e} %"),
             Some(decimals) => format!("{size:.decimals$} %"),
             None if size < 1.0 => format!("{size:.1e} %"),
             None => format!("{size:.MOST$} %"),
@@ -63,6 +66,7 @@ mod tests {
             (-0.04, "-0.04 %"),
             (0.000_000_12, "1.2e-7 %"),
             (203.0, "203.0 %"),
+            (-2.5e300, "-2.5e300 %"),
         ] {
             assert_eq!(text(value), expected);
         }

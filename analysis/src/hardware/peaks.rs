@@ -35,7 +35,15 @@ pub struct Peak {
     pub source: PeakSource,
 }
 
+/// From one operation or byte a millisecond to a thousand times what a pod has: no device has another peak.
+const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e3..=1e21;
+
 impl Peak {
+    /// A peak that a device can have; nothing is a share of another one.
+    fn of(per_second: f64, source: PeakSource) -> Option<Self> {
+        PLAUSIBLE.contains(&per_second).then_some(Self { per_second, source })
+    }
+
     /// The same limit, `factor` times as high.
     pub(crate) fn times(self, factor: f64) -> Self {
         Self { per_second: self.per_second * factor, ..self }
@@ -85,13 +93,10 @@ impl Peaks {
         let speedup =
             |rate: fn(&Chip) -> Option<f64>| published.and_then(|(chip, _)| Some(rate(chip)? / chip.bf16_flops));
         // Zero in a capture means that the chip has no such memory.
-        let choose =
-            |recorded: Option<f64>, per_chip: fn(&Chip) -> Option<f64>| match recorded {
-                Some(value) => (value > 0.0 && value.is_finite())
-                    .then_some(Peak { per_second: value, source: PeakSource::Recorded }),
-                None => published
-                    .and_then(|(chip, source)| Some(Peak { per_second: chip.per_device(per_chip(chip)?), source })),
-            };
+        let choose = |recorded: Option<f64>, per_chip: fn(&Chip) -> Option<f64>| match recorded {
+            Some(value) => Peak::of(value, PeakSource::Recorded),
+            None => published.and_then(|(chip, source)| Peak::of(chip.per_device(per_chip(chip)?), source)),
+        };
         Self {
             device_type: device.type_name.clone().or_else(|| named.map(|(chip, _)| format!("TPU {}", chip.id))),
             chip: typed.or(named).map(|(chip, _)| chip.id.clone()),
@@ -198,6 +203,16 @@ pub(crate) const DIFFERENT_PEAKS: &str = "the devices differ in their peaks, and
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_no_device_has_is_no_peak() {
+        for peak in [1e-300, 1.0, 1e300, -1e12, f64::INFINITY, f64::NAN] {
+            let device = DeviceInfo { peak_flops: Some(peak), peak_hbm_bytes: Some(peak), ..DeviceInfo::default() };
+            let peaks = Peaks::choose(Some(&device), None);
+            assert_eq!((peaks.flops, peaks.hbm), (None, None), "{peak}");
+            assert_eq!(peaks.shares_text(), UNKNOWN_PEAKS);
+        }
+    }
 
     fn v5e() -> DeviceInfo {
         DeviceInfo {

@@ -94,6 +94,9 @@ impl ServerError {
     }
 }
 
+/// No message of protobuf is longer.
+const MOST_BYTES: usize = i32::MAX as usize;
+
 /// A connection to one profiler server.
 #[derive(Clone)]
 pub(super) struct ProfilerClient {
@@ -112,7 +115,7 @@ impl ProfilerClient {
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW);
         let channel = endpoint.connect().await.map_err(|error| not_connected(&error, address.port))?;
-        let grpc = Grpc::new(channel).max_decoding_message_size(usize::MAX);
+        let grpc = Grpc::new(channel).max_decoding_message_size(MOST_BYTES);
         let mut client = Self { grpc };
         // No server has this call: each says so at once, also one that is busy.
         let probe = client.call::<_, Empty>("/tensorflow.ProfilerService/None", Empty {});

@@ -58,7 +58,7 @@ impl Default for QueryLimits {
 }
 
 /// The result of a query.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueryAnswer {
     /// Names of the columns.
     pub columns: Vec<String>,
@@ -66,6 +66,25 @@ pub struct QueryAnswer {
     pub rows: Vec<Vec<SqlValue>>,
     /// Whether there are more rows than the limit.
     pub is_truncated: bool,
+}
+
+/// Takes the answer to a query, row by row.
+pub trait AnswerRows {
+    /// The names of the columns, before the first row; not called where there are none.
+    fn begin(&mut self, columns: &[String]);
+    /// One row, as long as the columns; false ends the answer before it.
+    fn row(&mut self, row: Vec<SqlValue>) -> bool;
+}
+
+impl AnswerRows for QueryAnswer {
+    fn begin(&mut self, columns: &[String]) {
+        self.columns = columns.to_vec();
+    }
+
+    fn row(&mut self, row: Vec<SqlValue>) -> bool {
+        self.rows.push(row);
+        true
+    }
 }
 
 /// Why a query failed.
@@ -155,6 +174,23 @@ impl Database {
     ///
     /// The query is wrong, wants to write, takes too long, or was cancelled.
     pub fn ask(&mut self, query: &str, limits: &QueryLimits) -> Result<QueryAnswer, QueryError> {
+        let mut answer = QueryAnswer::default();
+        answer.is_truncated = self.ask_each(query, limits, &mut answer)?;
+        Ok(answer)
+    }
+
+    /// The same row by row, without keeping them; whether there are more rows. A query of nothing (`;`, a comment) has no
+    /// answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::ask`], also after some rows.
+    pub fn ask_each(
+        &mut self,
+        query: &str,
+        limits: &QueryLimits,
+        rows: &mut impl AnswerRows,
+    ) -> Result<bool, QueryError> {
         let sql = preset(query.trim()).map_or(query, |preset| preset.sql);
         if sql.trim().is_empty() {
             let message = "write a query, or the name of a ready-made one".to_owned();
@@ -170,8 +206,8 @@ impl Database {
             }
         }
         self.limit(limits).map_err(|error| plain(&error))?;
-        let answer = answer(&self.connection, sql, limits);
-        answer.map_err(|error| self.explained(sql, &error, limits))
+        let ended = answer(&self.connection, sql, limits, rows);
+        ended.map_err(|error| self.explained(sql, &error, limits))
     }
 
     fn limit(&mut self, limits: &QueryLimits) -> rusqlite::Result<()> {
@@ -271,28 +307,39 @@ fn connect(session: &Session, tables: &[Arc<DataTable>], held: &HeldBytes) -> ru
     Ok(connection)
 }
 
-fn answer(connection: &Connection, sql: &str, limits: &QueryLimits) -> rusqlite::Result<QueryAnswer> {
-    let QueryLimits { rows: most, bytes: most_bytes, .. } = *limits;
-    let mut bytes = 0;
+/// Runs a query; whether it has more rows than were taken.
+fn answer(
+    connection: &Connection,
+    sql: &str,
+    limits: &QueryLimits,
+    rows: &mut impl AnswerRows,
+) -> rusqlite::Result<bool> {
     let mut statement = connection.prepare(sql)?;
     let columns = distinct(statement.column_names());
+    // Nothing was asked; other statements without columns write.
+    if columns.is_empty() && statement.readonly() {
+        return Ok(false);
+    }
+    rows.begin(&columns);
+    let (mut count, mut bytes) = (0, 0);
     let mut found = statement.query([])?;
-    let (mut rows, mut is_truncated) = (Vec::new(), false);
     while let Some(row) = found.next()? {
-        if most > 0 && rows.len() == most {
-            is_truncated = true;
-            break;
+        if limits.rows > 0 && count == limits.rows {
+            return Ok(true);
         }
         let values = (0..columns.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<_>>>()?;
         bytes += values.iter().map(size).sum::<usize>();
-        if let Some(most) = most_bytes.filter(|&most| bytes > most) {
-            let (rows, most) = (rows.len() + 1, most / 1_000_000);
-            let why = format!("the first {rows} rows have more than {most} MB: select fewer rows or shorter texts");
+        count += 1;
+        if let Some(most) = limits.bytes.filter(|&most| bytes > most) {
+            let most = most / 1_000_000;
+            let why = format!("the first {count} rows have more than {most} MB: select fewer rows or shorter texts");
             return Err(Error::UserFunctionError(why.into()));
         }
-        rows.push(values);
+        if !rows.row(values) {
+            return Ok(true);
+        }
     }
-    Ok(QueryAnswer { columns, rows, is_truncated })
+    Ok(false)
 }
 
 fn size(value: &SqlValue) -> usize {

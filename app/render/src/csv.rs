@@ -83,11 +83,25 @@ fn there_are(tables: &[NamedTable]) -> String {
 /// One table with at most `rows` rows, or all if that is 0.
 pub fn csv(table: &Table, rows: usize, cells: CsvCells) -> String {
     let shown = table.rows.iter().take(if rows == 0 { usize::MAX } else { rows });
-    let written = |cell: &Cell| match cell {
+    let written = |cell: &Cell| written(cell, cells);
+    records(table.columns.iter().map(|column| column.id), shown.map(|row| row.iter().map(written)))
+}
+
+/// One row of a table.
+pub fn row(row: &[Cell], cells: CsvCells) -> String {
+    record(row.iter().map(|cell| written(cell, cells)))
+}
+
+fn written(cell: &Cell, cells: CsvCells) -> String {
+    match cell {
         Cell::Text(text) => cells.text(text).into_owned(),
         cell => exact(cell),
-    };
-    records(table.columns.iter().map(|column| column.id), shown.map(|row| row.iter().map(written)))
+    }
+}
+
+/// One line.
+pub fn record<T: AsRef<[u8]>>(cells: impl IntoIterator<Item = T>) -> String {
+    records(cells, std::iter::empty::<[&str; 0]>())
 }
 
 /// A line of headings and a line each row.
@@ -114,7 +128,7 @@ pub fn exact(cell: &Cell) -> String {
         Cell::Missing => String::new(),
         Cell::Text(text) => text.clone(),
         Cell::Int(number) => number.to_string(),
-        Cell::Float(number) => number.to_string(),
+        Cell::Float(number) => analysis::number::exact(*number),
     }
 }
 

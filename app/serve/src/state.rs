@@ -33,9 +33,9 @@ const SENDING: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug, Default)]
 pub(super) struct AskedPart {
     /// `A..B`
-    pub(super) steps: Option<String>,
+    steps: Option<String>,
     /// `FROM..TO`
-    pub(super) range: Option<String>,
+    range: Option<String>,
 }
 
 /// The runs, the traces that are open, and the work that is done.
@@ -180,6 +180,12 @@ impl ServeState {
 }
 
 impl AskedPart {
+    /// What a request says; an empty value (`?steps=`) says nothing.
+    pub(super) fn new(steps: Option<String>, range: Option<String>) -> Self {
+        let said = |text: &String| !text.is_empty();
+        Self { steps: steps.filter(said), range: range.filter(said) }
+    }
+
     /// The part of a trace; an error if the trace does not have it.
     pub(super) fn scope(&self, session: &Session) -> Result<Scope, ApiError> {
         if self.steps.is_some() && self.range.is_some() {

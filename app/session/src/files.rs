@@ -102,17 +102,22 @@ pub fn read_small(path: &Path, most: u64) -> io::Result<String> {
     if path.as_os_str() == crate::stdin::STANDARD {
         text.push_str(crate::stdin::text(most)?);
     } else {
-        let there = fs::metadata(path)?;
-        if !there.is_file() && !there.is_dir() {
-            let why = "this is no regular file; standard input is -";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
-        }
-        fs::File::open(path)?.take(most.saturating_add(1)).read_to_string(&mut text)?;
+        open_regular(path)?.take(most.saturating_add(1)).read_to_string(&mut text)?;
     }
     if text.len() as u64 > most {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("longer than {} MB", most >> 20)));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {} MB", most >> 20)));
     }
     Ok(text)
+}
+
+/// Opens a file for reading, unless it is a pipe or device.
+pub fn open_regular(path: &Path) -> io::Result<fs::File> {
+    let there = fs::metadata(path)?;
+    if !there.is_file() && !there.is_dir() {
+        let why = "this is no regular file; standard input is -";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    fs::File::open(path)
 }
 
 /// Makes a directory unless it is there. Buckets have none.

@@ -8,7 +8,7 @@ use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::{trace_json, xspace_bytes};
 use serde_json::Value;
 
-use super::mutate::{Field, fields};
+use super::mutate::{Field, encoded, fields};
 
 /// A small file from the tests of importers.
 macro_rules! fixture {
@@ -38,6 +38,29 @@ pub enum Content {
     /// A file with checksums, of which only bytes are changed.
     #[cfg(feature = "riegeli")]
     Bytes(Vec<u8>),
+}
+
+impl Content {
+    /// The file as it is.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Text(text) => text.clone().into_bytes(),
+            Self::Json(document) => document.to_string().into_bytes(),
+            Self::Proto(fields) => encoded(fields),
+            #[cfg(feature = "riegeli")]
+            Self::Bytes(bytes) => bytes.clone(),
+            Self::Frames(frames) => framed(frames),
+        }
+    }
+}
+
+/// Messages behind their lengths, of which each has one byte.
+pub fn framed(frames: &[Vec<Field>]) -> Vec<u8> {
+    let framed = frames.iter().map(|frame| {
+        let bytes = encoded(frame);
+        [vec![bytes.len().min(0x7f) as u8], bytes].concat()
+    });
+    framed.collect::<Vec<_>>().concat()
 }
 
 fn seed(title: &'static str, name: &'static str, content: Content) -> Seed {

@@ -146,6 +146,25 @@ impl StepsReport {
     }
 }
 
+impl StepsReport {
+    /// Keeps the mark of outliers that are slow beside the steps that the statistics count: the median that is named with
+    /// them is theirs.
+    fn compare_slow_steps(&mut self) {
+        for step in &mut self.steps {
+            let median = self.classes.get(step.class).and_then(|class| class.time).map(|time| time.median);
+            step.is_outlier &= median.is_none_or(|median| step.time_ps as f64 > OUTLIER_RATIO * median);
+        }
+    }
+
+    /// Outliers with the median of their class, above which they are, slowest first.
+    pub(crate) fn slow_steps(&self) -> Vec<(&Step, f64)> {
+        let with_median = |step| Some((step, self.class_of(step)?.time?.median));
+        let slow = self.outliers().into_iter().filter_map(with_median);
+        // In a part of the steps, the median can be that of slow ones.
+        slow.filter(|(step, median)| step.time_ps as f64 > *median).collect()
+    }
+}
+
 /// Marks outliers among all steps of their class, including warm-up, so that slow warm-up is visible.
 fn mark_outliers(steps: &mut [Step], classes: usize) {
     for class in 0..classes {
@@ -214,6 +233,7 @@ fn found(cx: &Context<'_>) -> StepsReport {
         classes,
     };
     report.summarise();
+    report.compare_slow_steps();
     report
 }
 

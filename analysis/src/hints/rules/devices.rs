@@ -277,11 +277,10 @@ fn jitter(facts: &HintFacts<'_>) -> RuleResult {
 
 /// Slow steps that do not compile; for those that do there are other rules.
 fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
-    let slow: Vec<&Step> =
-        steps.outliers().into_iter().filter(|step| step.compile_ps.saturating_mul(2) <= step.time_ps).collect();
-    let median = |step: &Step| Some(steps.class_of(step)?.time?.median);
-    let (first, usual) = slow.first().and_then(|step| Some((*step, median(step)?)))?;
-    let excess: f64 = slow.iter().filter_map(|step| Some(step.time_ps as f64 - median(step)?)).sum();
+    let slow = steps.slow_steps().into_iter();
+    let slow: Vec<(&Step, f64)> = slow.filter(|(step, _)| step.compile_ps.saturating_mul(2) <= step.time_ps).collect();
+    let (first, usual) = *slow.first()?;
+    let excess: f64 = slow.iter().map(|(step, median)| step.time_ps as f64 - median).sum();
     let others = if slow.len() > 1 { format!(", and {} more", slow.len() - 1) } else { String::new() };
     Some(Finding {
         statement: format!(
@@ -297,7 +296,7 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         )],
         about: &[TimeUse::SlowSteps],
         is_last_resort: true,
-        spots: spots(facts, slow.iter().map(|step| (step.number, Some(step.time_ps as f64)))),
+        spots: spots(facts, slow.iter().map(|(step, _)| (step.number, Some(step.time_ps as f64)))),
         saving: PossibleSaving::PerStep(Picos::from_ps((excess / facts.step().ok()?.count.max(1) as f64) as i64)),
         ..Finding::default()
     })

@@ -17,7 +17,7 @@ use trace_model::{Caveat, Picos, TimeRange, without_number};
 
 use crate::engine::{Analysis, AnalysisError, Context, Percent, Provenance, Scope, Table, Tabular};
 use crate::facts::category::OpGroup;
-use crate::facts::steps::StepsReport;
+use crate::facts::steps::{Step, StepsReport};
 use crate::facts::time_use::TimeUse;
 use crate::math::stats::percent;
 use crate::math::unit::Unit;
@@ -348,10 +348,15 @@ fn input(report: &InputReport) -> Option<VerdictFinding> {
 
 /// Steps that take much longer than the median.
 fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
-    let (slow, median) = (report.outliers(), report.time?.median);
-    if slow.is_empty() {
-        return None;
-    }
+    let slow = report.slow_steps();
+    let (first, median) = *slow.first()?;
+    let is_one_class = slow.iter().all(|(step, _)| step.class == first.class);
+    let usual = match (is_one_class, report.classes.len()) {
+        (true, 1) => format!("against a median of {}", length(median)),
+        (true, _) => format!("against a median of {} in their class", length(median)),
+        (false, _) => "each against the median of its class".to_owned(),
+    };
+    let slow: Vec<&Step> = slow.into_iter().map(|(step, _)| step).collect();
     let shown: Vec<_> =
         slow.iter().take(3).map(|step| format!("{} ({})", step.title(), length(step.time_ps as f64))).collect();
     let more = if slow.len() > 3 { " …" } else { "" };
@@ -365,12 +370,12 @@ fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     };
     let time_ps = slow.iter().map(|step| step.time_ps).sum::<Picos>().ps();
     let all = report.steps.iter().map(|step| step.time_ps).sum::<Picos>().ps();
-    let (count, median) = (slow.len(), length(median));
+    let count = slow.len();
     let steps = if count == 1 { "step is" } else { "steps are" };
     Some(VerdictFinding {
         id: TimeUse::SlowSteps,
         is_named: false,
-        statement: format!("{count} {steps} slow: {}{more}, against a median of {median}{why}", shown.join(", ")),
+        statement: format!("{count} {steps} slow: {}{more}, {usual}{why}", shown.join(", ")),
         time_ps,
         share_percent: percent(time_ps, all),
         of: format!("all steps: {}", length(all as f64)),

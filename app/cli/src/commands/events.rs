@@ -2,21 +2,22 @@
 
 use std::sync::Arc;
 
-use analysis::{Report, Scope, Table};
+use analysis::{Cell, Column, Report, Scope, Table};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, json};
 use trace_model::Picos;
 
 use crate::common::args::{CsvArgs, InputArgs, OutputArgs, ScopeArgs};
 use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::output::Printer;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{checks, loading, output};
 use render::{Document, ReportSection, csv};
 use session::Session;
 use session::events::{
-    EventFilter, EventList, EventOrder, EventPage, EventTables, EventTotals, GroupKey, ListedColumn, NamePattern,
-    TotalOrder, list, totals,
+    EventFilter, EventList, EventOrder, EventPage, EventTables, EventTotals, FoundEvents, GroupKey, ListedColumn,
+    NamePattern, TotalOrder, find, totals,
 };
 use session::files::OutputGuard;
 
@@ -132,24 +133,10 @@ impl EventAnswer {
         }
     }
 
-    /// What to say if the part that was asked for is beyond the last row.
-    fn beyond(&self, offset: usize) -> Option<String> {
-        let total = self.extent().0;
-        let (what, verb) = match (self, total) {
-            (Self::List(_), 1) => ("event", "matches"),
-            (Self::List(_), _) => ("events", "match"),
-            (Self::Totals(_), 1) => ("group", "matches"),
-            (Self::Totals(_), _) => ("groups", "match"),
-        };
-        let [total_in_words, offset_in_words] = [total, offset].map(|number| analysis::number::count(number as f64));
-        let is_beyond = total > 0 && offset >= total;
-        is_beyond.then(|| format!("{total_in_words} {what} {verb}: --offset {offset_in_words} is past the last one"))
-    }
-
     /// The answer for a reader, with a note that says how many rows are shown.
-    fn report(mut self, offset: usize) -> Arc<dyn Report> {
+    fn report(mut self, EventPage { offset, limit }: EventPage) -> Arc<dyn Report> {
         let (total, next) = self.extent();
-        let beyond = self.beyond(offset);
+        let beyond = beyond(offset, total, matches!(self, Self::List(_)));
         let count = |number: usize| analysis::number::count(number as f64);
         let (what, table) = match &mut self {
             Self::List(list) => ("events", &mut list.events),
@@ -158,9 +145,7 @@ impl EventAnswer {
         let (shown, all) = (count(table.rows.len()), count(total));
         let note = match (beyond, next) {
             (Some(beyond), _) => beyond,
-            (None, Some(next)) => {
-                format!("{shown} of {all} {what} are shown; --offset {next} continues, --limit 0 shows all")
-            }
+            (None, Some(next)) => format!("{shown} of {all} {what} are shown; {}", continues(next, limit)),
             (None, None) if table.rows.len() < total => format!("{shown} of {all} {what} are shown"),
             (None, None) => format!("all {all} {what} are shown"),
         };
@@ -172,36 +157,94 @@ impl EventAnswer {
     }
 }
 
+/// What to say if the part that was asked for is beyond the last row.
+fn beyond(offset: usize, total: usize, is_list: bool) -> Option<String> {
+    let (what, verb) = match (is_list, total) {
+        (true, 1) => ("event", "matches"),
+        (true, _) => ("events", "match"),
+        (false, 1) => ("group", "matches"),
+        (false, _) => ("groups", "match"),
+    };
+    let [total_in_words, offset_in_words] = [total, offset].map(|number| analysis::number::count(number as f64));
+    let is_beyond = total > 0 && offset >= total;
+    is_beyond.then(|| format!("{total_in_words} {what} {verb}: --offset {offset_in_words} is past the last one"))
+}
+
+/// How to get what follows.
+fn continues(next: usize, limit: usize) -> String {
+    let all = if limit > 0 { ", --limit 0 shows all" } else { "" };
+    format!("--offset {next} continues{all}")
+}
+
 /// Runs the command.
 pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     check(&args.question)?;
     let session = loading::open(&args.input, args.format, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let scope = args.scope.scope();
-    let answer = answer(&session, &args.question, scope, &args.input.assume.device, &|| true)?;
-    let (total, next) = answer.extent();
-    let beyond = answer.beyond(args.question.offset);
-    if let (OutputFormat::Ndjson | OutputFormat::Csv, Some(beyond)) = (args.format, beyond) {
-        stderr.warn(&beyond);
-    }
+    let (devices, page) = (&args.input.assume.device, args.question.page());
+    let question = EventQuestion::new(&session, &args.question, scope, devices)?;
     match args.format {
-        OutputFormat::Ndjson => output::print(&lines(answer.table(), total, next))?,
-        OutputFormat::Csv => {
-            output::print(&csv::csv(answer.table(), 0, args.csv.cells()))?;
-            if let Some(next) = next {
-                let shown = answer.table().rows.len();
-                stderr.warn(&format!("{shown} of {total} rows; --offset {next} continues, --limit 0 shows all"));
-            }
+        OutputFormat::Ndjson | OutputFormat::Csv if args.question.group_by.is_empty() => {
+            let found = question.find(&|| true);
+            let next = |shown| found.next(shown);
+            print(args, &found.columns(), found.rows(), (found.total, &next), stderr)?;
+        }
+        OutputFormat::Ndjson | OutputFormat::Csv => {
+            let EventTotals { total, groups, .. } = question.totals(&|| true);
+            let next = |shown| page.next(shown, total);
+            print(args, &groups.columns, groups.rows.into_iter(), (total, &next), stderr)?;
         }
         format => {
             let section =
-                ReportSection { id: "events", title: "Events", result: Ok(answer.report(args.question.offset)) };
+                ReportSection { id: "events", title: "Events", result: Ok(question.answer(&|| true).report(page)) };
             let all =
                 OutputArgs { format, output: Vec::new(), table: None, top: Some(0), csv: args.csv, strict: false };
             output::write(&Document::of(&session, scope, section), &all, &OutputGuard::default(), stderr)?;
         }
     }
     Ok(CommandOutcome::Done)
+}
+
+/// Prints rows as they come, as CSV or as an object for each; what is left out is counted.
+fn print(
+    args: &EventsArgs,
+    columns: &[Column],
+    rows: impl Iterator<Item = Vec<Cell>>,
+    (total, next): (usize, &dyn Fn(usize) -> Option<usize>),
+    stderr: &Stderr,
+) -> Result<(), Failure> {
+    let (is_csv, cells, page) = (args.format == OutputFormat::Csv, args.csv.cells(), args.question.page());
+    if let Some(beyond) = beyond(page.offset, total, args.question.group_by.is_empty()) {
+        stderr.warn(&beyond);
+    }
+    let mut printer = Printer::new();
+    if is_csv {
+        printer.print(&csv::record(columns.iter().map(|column| column.id)));
+    }
+    let mut shown = 0;
+    for row in rows {
+        let line = if is_csv { csv::row(&row, cells) } else { line(columns, &row) };
+        if !printer.takes(&line) {
+            break;
+        }
+        shown += 1;
+    }
+    let next = next(shown);
+    if let Some(next) = next.filter(|_| !is_csv) {
+        printer.print(&format!("{}\n", json!({"truncated": true, "total": total, "next_offset": next})));
+    }
+    printer.finish()?;
+    if let Some(next) = next.filter(|_| is_csv) {
+        stderr.warn(&format!("{shown} of {total} rows; {}", continues(next, page.limit)));
+    }
+    Ok(())
+}
+
+/// A line with an object for a row.
+fn line(columns: &[Column], row: &[Cell]) -> String {
+    let fields = columns.iter().zip(row).map(|(column, cell)| (column.id.to_owned(), json!(cell)));
+    format!("{}\n", serde_json::Value::Object(fields.collect::<Map<_, _>>()))
 }
 
 /// Rejects contradictions before a trace is opened.
@@ -260,39 +303,55 @@ pub fn answer(
     goes_on: &dyn Fn() -> bool,
 ) -> Result<EventAnswer, Failure> {
     check(args)?;
-    let filter = EventFilter {
-        name: args.name.clone(),
-        category: args.category.clone(),
-        program: args.program.clone(),
-        track: args.track.clone(),
-        kind: args.kind.clone(),
-        host: args.host.clone(),
-        device: devices.to_vec(),
-        scope: Some(scope),
-        least: args.least,
-        most: args.most,
-    };
-    let (event_order, total_order) = orders(args)?;
-    let page = EventPage { offset: args.offset, limit: args.limit };
-    let tables = EventTables::new(session);
-    Ok(if args.group_by.is_empty() {
-        let columns = if args.columns.is_empty() { ListedColumn::usual() } else { args.columns.clone() };
-        EventAnswer::List(list(&tables, &filter, &columns, (event_order, args.reverse), page, goes_on))
-    } else {
-        EventAnswer::Totals(totals(&tables, &filter, &args.group_by, total_order, page, goes_on))
-    })
+    Ok(EventQuestion::new(session, args, scope, devices)?.answer(goes_on))
 }
 
-/// An object for each row, and one that counts what is left out.
-fn lines(table: &Table, total: usize, next: Option<usize>) -> String {
-    let object = |row: &Vec<analysis::Cell>| {
-        let fields = table.columns.iter().zip(row).map(|(column, cell)| (column.id.to_owned(), json!(cell)));
-        serde_json::Value::Object(fields.collect::<Map<_, _>>())
-    };
-    let mut text: String = table.rows.iter().flat_map(|row| [object(row).to_string(), "\n".to_owned()]).collect();
-    if let Some(next) = next {
-        text += &json!({"truncated": true, "total": total, "next_offset": next}).to_string();
-        text.push('\n');
+impl EventQuestionArgs {
+    fn page(&self) -> EventPage {
+        EventPage { offset: self.offset, limit: self.limit }
     }
-    text
+}
+
+/// A question about the events of a trace.
+struct EventQuestion<'a> {
+    tables: EventTables,
+    filter: EventFilter,
+    orders: (EventOrder, TotalOrder),
+    args: &'a EventQuestionArgs,
+}
+
+impl<'a> EventQuestion<'a> {
+    fn new(session: &Session, args: &'a EventQuestionArgs, scope: Scope, devices: &[u32]) -> Result<Self, Failure> {
+        let filter = EventFilter {
+            name: args.name.clone(),
+            category: args.category.clone(),
+            program: args.program.clone(),
+            track: args.track.clone(),
+            kind: args.kind.clone(),
+            host: args.host.clone(),
+            device: devices.to_vec(),
+            scope: Some(scope),
+            least: args.least,
+            most: args.most,
+        };
+        Ok(Self { tables: EventTables::new(session), filter, orders: orders(args)?, args })
+    }
+
+    fn find(&self, goes_on: &dyn Fn() -> bool) -> FoundEvents<'_> {
+        let args = self.args;
+        let columns = if args.columns.is_empty() { ListedColumn::usual() } else { args.columns.clone() };
+        find(&self.tables, &self.filter, &columns, (self.orders.0, args.reverse), args.page(), goes_on)
+    }
+
+    fn totals(&self, goes_on: &dyn Fn() -> bool) -> EventTotals {
+        totals(&self.tables, &self.filter, &self.args.group_by, self.orders.1, self.args.page(), goes_on)
+    }
+
+    fn answer(&self, goes_on: &dyn Fn() -> bool) -> EventAnswer {
+        if self.args.group_by.is_empty() {
+            EventAnswer::List(self.find(goes_on).into_list())
+        } else {
+            EventAnswer::Totals(self.totals(goes_on))
+        }
+    }
 }

@@ -8,13 +8,15 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value as Json, json};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::common::args::{InputArgs, ScopeArgs};
+use crate::common::args::{CsvArgs, InputArgs, ScopeArgs};
 use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::output::Printer;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{checks, loading, output, terminal};
-use query::{Database, FUNCTIONS, PRESETS, QueryAnswer, QueryError, QueryLimits, QueryPreset, SqlFunction, SqlValue};
-use session::tables::{ColumnKind, DataTable};
+use query::{AnswerRows, Database, FUNCTIONS, PRESETS, QueryError, QueryLimits, QueryPreset, SqlFunction, SqlValue};
+use render::csv;
+use session::tables::{ColumnKind, CsvCells, DataTable};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Query")]
@@ -36,6 +38,8 @@ pub struct QueryArgs {
     /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
+    #[command(flatten)]
+    pub csv: CsvArgs,
     #[command(flatten)]
     pub scope: ScopeArgs,
 }
@@ -70,25 +74,121 @@ pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
         output::print(&text)?;
         return Ok(CommandOutcome::Done);
     };
-    let limits = QueryLimits { rows: args.limit, time: args.timeout, ..QueryLimits::default() };
-    let answer = database.ask(sql, &limits).map_err(|error| refused(&error))?;
-    let text = match args.format {
-        QueryFormat::Text => aligned(&answer, terminal::width()),
-        QueryFormat::Json => as_json(&answer, session.model().badge().as_deref()),
-        QueryFormat::Ndjson => lines(&answer),
-        QueryFormat::Csv => csv(&answer),
-    };
-    match args.format {
-        QueryFormat::Text => output::print_text(&text)?,
-        _ => output::print(&text)?,
-    }
-    if let Some(badge) = session.model().badge() {
+    let badge = session.model().badge();
+    print(args, sql, &mut database, badge.as_deref(), stderr)?;
+    if let Some(badge) = badge {
         stderr.warn(&format!("times are not measured: {badge}"));
     }
-    if answer.is_truncated {
-        stderr.warn(&format!("only the first {} rows; --limit 0 shows all", answer.rows.len()));
-    }
     Ok(CommandOutcome::Done)
+}
+
+/// Asks, and prints what comes: rows are kept only for columns that line up, and then not longer than a line.
+fn print(
+    args: &QueryArgs,
+    sql: &str,
+    database: &mut Database,
+    badge: Option<&str>,
+    stderr: &Stderr,
+) -> Result<(), Failure> {
+    let limits = QueryLimits { rows: args.limit, time: args.timeout, ..QueryLimits::default() };
+    let mut rows = PrintedRows::new(args, badge);
+    let asked = database.ask_each(sql, &limits, &mut rows);
+    let (is_truncated, count, is_full) = (asked.as_ref().is_ok_and(|more| *more), rows.count, rows.printer.is_full());
+    if asked.is_ok() {
+        rows.end(is_truncated);
+    }
+    // What was printed before a failure stays printed.
+    rows.printer.finish()?;
+    asked.map_err(|error| refused(&error))?;
+    if is_full {
+        stderr.warn(&format!("only the first {count} rows: an answer has at most 1 GB; select fewer rows or columns"));
+    } else if is_truncated && count == args.limit {
+        stderr.warn(&format!("only the first {count} rows; --limit 0 shows all"));
+    }
+    Ok(())
+}
+
+/// Prints rows as they come.
+struct PrintedRows<'a> {
+    printer: Printer,
+    format: QueryFormat,
+    cells: CsvCells,
+    badge: Option<&'a str>,
+    columns: Vec<String>,
+    width: usize,
+    /// Of columns that line up.
+    kept: Vec<Vec<SqlValue>>,
+    count: usize,
+}
+
+impl<'a> PrintedRows<'a> {
+    fn new(args: &QueryArgs, badge: Option<&'a str>) -> Self {
+        let (printer, width) = (Printer::new(), terminal::width());
+        let (columns, kept) = (Vec::new(), Vec::new());
+        Self { printer, format: args.format, cells: args.csv.cells(), badge, columns, width, kept, count: 0 }
+    }
+
+    fn json_head(&self) -> String {
+        format!("{{\"badge\":{},\"columns\":{},\"rows\":[", json!(self.badge), json!(self.columns))
+    }
+
+    fn end(&mut self, is_truncated: bool) {
+        match self.format {
+            QueryFormat::Text if self.columns.is_empty() => {}
+            QueryFormat::Text => {
+                let text = aligned(&self.columns, &self.kept, self.width);
+                self.printer.print(&output::for_terminals(&text));
+            }
+            QueryFormat::Json => {
+                let head = if self.columns.is_empty() { self.json_head() } else { String::new() };
+                self.printer.print(&format!("{head}],\"truncated\":{is_truncated}}}\n"));
+            }
+            QueryFormat::Ndjson | QueryFormat::Csv => {}
+        }
+    }
+}
+
+impl AnswerRows for PrintedRows<'_> {
+    fn begin(&mut self, columns: &[String]) {
+        self.columns = columns.to_vec();
+        match self.format {
+            QueryFormat::Json => drop(self.printer.print(&self.json_head())),
+            QueryFormat::Csv => drop(self.printer.print(&csv::record(columns))),
+            QueryFormat::Text | QueryFormat::Ndjson => {}
+        }
+    }
+
+    fn row(&mut self, row: Vec<SqlValue>) -> bool {
+        let is_taken = match self.format {
+            QueryFormat::Text => {
+                let short = |value| match value {
+                    SqlValue::Text(text) => SqlValue::Text(shortened(&printable(&text), self.width)),
+                    value => value,
+                };
+                self.kept.push(row.into_iter().map(short).collect());
+                true
+            }
+            QueryFormat::Json => {
+                let row = json!(row.iter().map(json_of).collect::<Vec<_>>());
+                let before = if self.count > 0 { "," } else { "" };
+                self.printer.takes(&format!("{before}{row}"))
+            }
+            QueryFormat::Ndjson => {
+                let fields = self.columns.iter().cloned().zip(row.iter().map(json_of));
+                self.printer.takes(&format!("{}\n", Json::Object(fields.collect::<Map<_, _>>())))
+            }
+            QueryFormat::Csv => {
+                let text = |value: &SqlValue| match value {
+                    SqlValue::Null => String::new(),
+                    SqlValue::Text(text) => self.cells.text(text).into_owned(),
+                    value => shown(value),
+                };
+                self.printer.takes(&csv::record(row.iter().map(text)))
+            }
+        };
+        self.count += usize::from(is_taken);
+        is_taken
+    }
 }
 
 fn refused(error: &QueryError) -> Failure {
@@ -96,15 +196,15 @@ fn refused(error: &QueryError) -> Failure {
 }
 
 /// Columns that line up, numbers at the right; texts are shortened to the width of the terminal.
-fn aligned(answer: &QueryAnswer, width: usize) -> String {
+fn aligned(columns: &[String], rows: &[Vec<SqlValue>], width: usize) -> String {
     /// Space between columns, and least width of a shortened text.
     const GAP: usize = 2;
     const LEAST: usize = 12;
-    let cells: Vec<Vec<String>> = answer.rows.iter().map(|row| row.iter().map(shown).collect()).collect();
-    let is_text = |at: usize| answer.rows.iter().any(|row| matches!(row.get(at), Some(SqlValue::Text(_))));
-    let texts: Vec<bool> = (0..answer.columns.len()).map(is_text).collect();
+    let cells: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
+    let is_text = |at: usize| rows.iter().any(|row| matches!(row.get(at), Some(SqlValue::Text(_))));
+    let texts: Vec<bool> = (0..columns.len()).map(is_text).collect();
     let widest = |(at, name): (usize, &String)| cells.iter().map(|row| row[at].width()).fold(name.width(), usize::max);
-    let mut widths: Vec<usize> = answer.columns.iter().enumerate().map(widest).collect();
+    let mut widths: Vec<usize> = columns.iter().enumerate().map(widest).collect();
     while widths.iter().sum::<usize>() + GAP * widths.len() > width + GAP {
         let candidates = widths.iter_mut().zip(&texts).filter(|(width, is_text)| **is_text && **width > LEAST);
         let Some((widest, _)) = candidates.max_by_key(|(width, _)| **width) else { break };
@@ -120,14 +220,14 @@ fn aligned(answer: &QueryAnswer, width: usize) -> String {
         format!("{}\n", line.trim_end())
     };
     let rows: String = cells.iter().map(|row| line(row)).collect();
-    format!("{}{rows}", line(&answer.columns))
+    format!("{}{rows}", line(columns))
 }
 
 fn shown(value: &SqlValue) -> String {
     match value {
         SqlValue::Null => "–".to_owned(),
         SqlValue::Integer(number) => number.to_string(),
-        SqlValue::Real(number) => number.to_string(),
+        SqlValue::Real(number) => analysis::number::exact(*number),
         SqlValue::Text(text) => printable(text),
         SqlValue::Blob(bytes) => format!("<{} bytes>", bytes.len()),
     }
@@ -141,24 +241,6 @@ fn json_of(value: &SqlValue) -> Json {
         SqlValue::Text(text) => json!(text),
         SqlValue::Blob(bytes) => json!(bytes),
     }
-}
-
-fn as_json(answer: &QueryAnswer, badge: Option<&str>) -> String {
-    let rows: Vec<Vec<Json>> = answer.rows.iter().map(|row| row.iter().map(json_of).collect()).collect();
-    format!("{}\n", json!({"badge": badge, "columns": answer.columns, "rows": rows, "truncated": answer.is_truncated}))
-}
-
-fn lines(answer: &QueryAnswer) -> String {
-    let object = |row: &Vec<SqlValue>| {
-        let fields = answer.columns.iter().cloned().zip(row.iter().map(json_of));
-        Json::Object(fields.collect::<Map<_, _>>())
-    };
-    answer.rows.iter().flat_map(|row| [object(row).to_string(), "\n".to_owned()]).collect()
-}
-
-fn csv(answer: &QueryAnswer) -> String {
-    let text = |value: &SqlValue| if *value == SqlValue::Null { String::new() } else { shown(value) };
-    render::csv::records(&answer.columns, answer.rows.iter().map(|row| row.iter().map(text)))
 }
 
 fn listed(tables: &[Arc<DataTable>]) -> String {

@@ -11,12 +11,12 @@ use clap::Args;
 use importers::{ListedRun, Progress};
 use serde_json::{Value, json};
 
-use crate::common::args::AssumeArgs;
+use crate::common::args::{AssumeArgs, CsvArgs};
 use crate::common::failure::{CommandOutcome, Failure};
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{loading, output};
-use render::{CsvCells, NamedTable, csv, markdown, ndjson};
+use render::{NamedTable, csv, markdown, ndjson};
 use session::{Session, devices_in_words, losses_in_words};
 
 /// Arguments of the command.
@@ -30,6 +30,8 @@ pub struct RunsArgs {
     /// Open this many runs, the newest first, for their devices, steps and verdicts; 0 opens none
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub verdicts: usize,
+    #[command(flatten)]
+    pub csv: CsvArgs,
     #[command(flatten)]
     pub assume: AssumeArgs,
 }
@@ -76,7 +78,7 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> 
         OutputFormat::Ndjson => {
             output::print(&ndjson::lines(&[&NamedTable { report: "runs", table: table(&rows) }], &[], 0))?;
         }
-        OutputFormat::Csv => output::print(&csv::csv(&table(&rows), 0, CsvCells::Exact))?,
+        OutputFormat::Csv => output::print(&csv::csv(&table(&rows), 0, args.csv.cells()))?,
         OutputFormat::Md => output::print(&markdown::markdown(&table(&rows), 0))?,
     }
     Ok(CommandOutcome::Done)

@@ -67,6 +67,9 @@ pub struct ChangeArgs {
     pub no_idle: bool,
 }
 
+/// Others are slips of typing, and times would be longer than the timeline can hold.
+const POSSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
 /// A factor: `2x`, `0.5`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Times(f64);
@@ -76,8 +79,8 @@ impl FromStr for Times {
     fn from_str(text: &str) -> Result<Self, String> {
         let factor = text.trim_end_matches(['x', 'X', '×']).parse::<f64>();
         match factor {
-            Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(Self(factor)),
-            _ => Err("write a factor above 0: 2x, 0.5x".to_owned()),
+            Ok(factor) if POSSIBLE.contains(&factor) => Ok(Self(factor)),
+            _ => Err("write a factor above 0, from 0.000001 to 1000000: 2x, 0.5x".to_owned()),
         }
     }
 }
@@ -157,7 +160,7 @@ mod tests {
     fn rejects_factors_of_zero_or_less() {
         assert_eq!("2x".parse(), Ok(Times(2.0)));
         assert_eq!("0.5".parse(), Ok(Times(0.5)));
-        for wrong in ["", "x", "0x", "-1x", "nanx", "infx", "2y"] {
+        for wrong in ["", "x", "0x", "-1x", "nanx", "infx", "2y", "1e300x", "1e-300x"] {
             assert!(wrong.parse::<Times>().is_err(), "{wrong}");
         }
     }

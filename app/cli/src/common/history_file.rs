@@ -3,12 +3,13 @@
 use crate::common::failure::Failure;
 use crate::common::output;
 use crate::common::stderr::Stderr;
+use crate::common::values::STANDARD;
 use analysis::compare::{Summary, SummaryInput};
 use analysis::gates::{GateLevel, GatesReport, Status};
 use analysis::math::stats::median;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use session::files::read_small;
+use session::files::{open_regular, read_small};
 use session::number::counted;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
@@ -179,11 +180,13 @@ fn set_aside(path: &Path, rest: &[u8]) -> io::Result<PathBuf> {
 pub fn read(path: &Path, stderr: &Stderr) -> Result<Vec<HistoryLine>, Failure> {
     let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
     let unread = |error: io::Error| match error.kind() {
-        ErrorKind::InvalidData => wrong(format!("{error}: keep only the last lines of this history")),
+        ErrorKind::FileTooLarge => wrong(format!("{error}: keep only the last lines of this history")),
+        ErrorKind::InvalidData => wrong(error.to_string()),
         _ => Failure::import(error.into(), path),
     };
     // Nobody shall write meanwhile.
-    let _lock = File::open(path).and_then(|file| locked(file.lock_shared()).map(|()| file)).map_err(unread)?;
+    let lock = || open_regular(path).and_then(|file| locked(file.lock_shared()).map(|()| file)).map_err(unread);
+    let _lock = (path.as_os_str() != STANDARD).then(lock).transpose()?;
     let text = read_small(path, MAX_FILE).map_err(unread)?;
     let (mut runs, mut damaged) = (Vec::new(), Vec::new());
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

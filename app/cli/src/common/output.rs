@@ -1,6 +1,7 @@
 //! Writes documents to stdout and to files.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::borrow::Cow;
+use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 use std::path::Path;
 
 use importers::is_remote;
@@ -119,19 +120,19 @@ pub fn write(
 }
 
 /// Prepares text for the terminal.
-fn shown(text: &str) -> String {
+pub fn for_terminals(text: &str) -> String {
     let text = without_orders(text);
     if terminal::has_unicode() { text } else { terminal::ascii(&text) }
 }
 
 /// Prints text composed by a command, which may contain colours.
 pub fn print_text(text: &str) -> Result<(), Failure> {
-    send(&shown(text))
+    send(&for_terminals(text))
 }
 
 /// Prints lines without colours that contain names from files as they are.
 pub fn print_names(text: &str) -> Result<(), Failure> {
-    send(&shown(&harmless(text)))
+    send(&for_terminals(&harmless(text)))
 }
 
 /// The layout: text shows the first rows, other formats have high limits.
@@ -232,16 +233,64 @@ fn only_judged(format: &str) -> Failure {
     Failure::Usage(format!("{format} is written by systole analyze and systole compare"))
 }
 
-/// Prints data: exact for programs, and where it does not command the terminal if that is what reads it.
-pub fn print(text: &str) -> Result<(), Failure> {
-    if io::stdout().is_terminal() { send(&harmless(text)) } else { send(text) }
+/// Most bytes of data that is printed piece by piece.
+const MOST_PRINTED: usize = 1 << 30;
+
+/// Prints data piece by piece: exact for programs, and where it does not command the terminal if that is what reads it.
+pub struct Printer {
+    out: BufWriter<StdoutLock<'static>>,
+    is_terminal: bool,
+    failed: Option<io::Error>,
+    bytes: usize,
 }
 
-/// A reader that closes the pipe (`| head`) is not an error.
-fn send(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Stdout(error)),
-        _ => Ok(()),
+impl Printer {
+    /// Nothing is printed yet.
+    pub fn new() -> Self {
+        let stdout = io::stdout();
+        let is_terminal = stdout.is_terminal();
+        Self { out: BufWriter::new(stdout.lock()), is_terminal, failed: None, bytes: 0 }
     }
+
+    /// Prints a piece; false without printing it if there would be more than a gigabyte, or nobody reads it.
+    pub fn takes(&mut self, piece: &str) -> bool {
+        self.bytes = self.bytes.saturating_add(piece.len());
+        !self.is_full() && self.print(piece)
+    }
+
+    /// Whether there was more than fits.
+    pub fn is_full(&self) -> bool {
+        self.bytes > MOST_PRINTED
+    }
+
+    /// Prints a piece in any case; false if nobody reads it.
+    pub fn print(&mut self, piece: &str) -> bool {
+        if self.failed.is_none() {
+            let piece = if self.is_terminal { Cow::Owned(harmless(piece)) } else { Cow::Borrowed(piece) };
+            self.failed = self.out.write_all(piece.as_bytes()).err();
+        }
+        self.failed.is_none()
+    }
+
+    /// Ends; a reader that closes the pipe (`| head`) is not an error.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        let ended = self.failed.take().map_or_else(|| self.out.flush(), Err);
+        match ended {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Stdout(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Prints data as [`Printer`] does.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut printer = Printer::new();
+    printer.print(text);
+    printer.finish()
+}
+
+fn send(text: &str) -> Result<(), Failure> {
+    let mut printer = Printer { is_terminal: false, ..Printer::new() };
+    printer.print(text);
+    printer.finish()
 }

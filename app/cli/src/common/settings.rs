@@ -142,7 +142,7 @@ pub fn warmup_steps(named: Option<&Path>) -> Option<u32> {
 /// The text of a configuration file.
 pub fn read(path: &Path) -> io::Result<String> {
     files::read_small(path, MAX_FILE).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => {
+        io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge => {
             io::Error::new(error.kind(), format!("{error}: this is not a configuration file"))
         }
         _ => error,

@@ -1,6 +1,6 @@
 //! Messages on stderr.
 
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use analysis::{is_printable, printable, turns_text};
 
@@ -65,9 +65,8 @@ impl Stderr {
     }
 
     /// Prints a line for CI, regardless of the verbosity.
-    #[expect(clippy::print_stderr, reason = "the one place that writes messages")]
     pub fn command(line: &str) {
-        eprintln!("{}", printable(line));
+        write_line(&printable(line));
     }
 
     /// Prints an error.
@@ -75,11 +74,16 @@ impl Stderr {
         self.say("error: ", "31", text);
     }
 
-    #[expect(clippy::print_stderr, reason = "the one place that writes messages")]
     fn say(&self, kind: &str, color: &str, text: &str) {
         let text = harmless(text);
-        if self.color { eprintln!("\x1b[{color}m{kind}\x1b[0m{text}") } else { eprintln!("{kind}{text}") }
+        write_line(&if self.color { format!("\x1b[{color}m{kind}\x1b[0m{text}") } else { format!("{kind}{text}") });
     }
+}
+
+/// Writes a message. Where it cannot be written, the disk of a log for example is full, the work goes on: the exit code
+/// tells how it ends.
+fn write_line(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// Makes text from files safe to print: it must neither control the terminal, nor turn its lines, nor give commands to a

@@ -29,7 +29,7 @@ pub(super) async fn two(
 ) -> Result<Response, ApiError> {
     let base = state.session(params.base).await?;
     let new = state.session(params.new).await?;
-    let part = AskedPart { steps: params.steps, range: None };
+    let part = AskedPart::new(params.steps, None);
     let shared = (Session::clone(&base), Session::clone(&new));
     let text = state.heavy(move |_| {
         let (base, new) = shared;

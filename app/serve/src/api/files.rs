@@ -18,7 +18,7 @@ use tokio::task::spawn_blocking;
 
 use crate::assets::{accepts, names};
 use crate::error::ApiError;
-use crate::input::{InPath, Params};
+use crate::input::{InPath, Params, WholeNumber};
 use crate::runs::FileEntry;
 use crate::state::Shared;
 
@@ -65,7 +65,7 @@ struct OpenFile {
 
 pub(super) async fn bytes(
     State(state): State<Shared>,
-    InPath((id, number)): InPath<(String, u32)>,
+    InPath((id, WholeNumber(number))): InPath<(String, WholeNumber)>,
     Params(params): Params<FileParams>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {

@@ -71,3 +71,36 @@ pub(super) async fn snapshot(
     }
     Ok((out, Body::from_stream(sent(bytes.into(), room))).into_response())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::Arc;
+
+    use futures_util::StreamExt as _;
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[test]
+    fn a_model_has_its_room_until_it_is_taken_or_nobody_waits() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            for takes_all in [true, false] {
+                let room = Arc::new(Semaphore::new(3));
+                let held = Arc::clone(&room).acquire_many_owned(3).await.unwrap();
+                let mut parts = Box::pin(sent(vec![7; 3 << 20].into(), held));
+                for _ in 0..2 {
+                    assert_eq!(parts.next().await.unwrap().unwrap().len(), 1 << 20);
+                    assert_eq!(room.available_permits(), 0, "a client that reads slowly counts");
+                }
+                if takes_all {
+                    assert!(pin!(parts.by_ref().skip(1)).next().await.is_none());
+                } else {
+                    drop(parts);
+                }
+                assert_eq!(room.available_permits(), 3);
+            }
+        });
+    }
+}

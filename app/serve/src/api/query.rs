@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
-use crate::input::{InPath, JsonBody, Params};
+use crate::input::{InPath, JsonBody, Params, whole};
 use crate::state::{AskedPart, Shared};
 use query::{Database, QueryLimits, SqlValue};
 
@@ -29,11 +29,11 @@ pub(super) struct QueryParams {
     sql: String,
     /// Most rows.
     #[schemars(range(min = 1, max = 100_000))]
-    #[serde(default = "rows")]
+    #[serde(default = "rows", deserialize_with = "whole")]
     limit: usize,
     /// Stop after so many seconds.
     #[schemars(range(min = 1, max = 300))]
-    #[serde(default = "seconds")]
+    #[serde(default = "seconds", deserialize_with = "whole")]
     seconds: u32,
     /// Tables of reports: only these steps, both included: `3..7`.
     steps: Option<String>,
@@ -77,7 +77,7 @@ async fn answer(state: Shared, id: String, params: QueryParams) -> Result<Json<Q
     if !(1..=MOST_SECONDS).contains(&params.seconds) {
         return Err(ApiError::wrong(format!("seconds: write a number from 1 to {MOST_SECONDS}")));
     }
-    let part = AskedPart { steps: params.steps, range: params.range };
+    let part = AskedPart::new(params.steps, params.range);
     // A query ends by its own clock, and answers before a single step of SQLite that takes longer.
     let most = Duration::from_secs(u64::from(params.seconds) + 2);
     let found = state.queried(most, id, part, move |session, scope, cancel| {

@@ -8,10 +8,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::{ApiError, json};
-use crate::input::{InPath, Params};
+use crate::input::{InPath, Params, whole};
 use crate::state::{AskedPart, Shared};
 use cli::embedded;
-use render::{Document, DocumentView};
+use render::{self, Document, DocumentView};
 
 /// Entries of a list, as on the command line.
 const ENTRIES: u32 = 10_000;
@@ -29,7 +29,7 @@ pub(super) struct ReportParams {
     range: Option<String>,
     /// Entries of each list; 0 for all.
     #[schemars(range(max = 4_294_967_295u32))]
-    #[serde(default = "entries")]
+    #[serde(default = "entries", deserialize_with = "whole")]
     top: u32,
 }
 
@@ -53,7 +53,7 @@ async fn written(
     ids: Vec<&'static str>,
     params: ReportParams,
 ) -> Result<Response, ApiError> {
-    let part = AskedPart { steps: params.steps, range: params.range };
+    let part = AskedPart::new(params.steps, params.range);
     let text = state.about(id, part, move |session, scope, _| {
         let view = if ids.len() == 1 { DocumentView::Tables } else { DocumentView::Summary };
         let document = Document::new(session, scope, &ids, view);
@@ -88,7 +88,7 @@ pub(super) async fn page(
     InPath(id): InPath<String>,
     Params(params): Params<PartParams>,
 ) -> Result<Response, ApiError> {
-    let part = AskedPart { steps: params.steps, range: params.range };
+    let part = AskedPart::new(params.steps, params.range);
     let page = state.about(id, part, |session, scope, _| Ok(embedded::page(session, scope)?)).await?;
     let headers: [(HeaderName, &str); 2] =
         [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY)];

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ApiError;
-use crate::input::{InPath, Params};
+use crate::input::{InPath, Params, whole};
 use crate::runs::{FileEntry, PlaceError, RunEntry};
 use crate::state::Shared;
 use cli::traces::Roots;
@@ -35,11 +35,11 @@ pub(super) struct Health {
 pub(super) struct PageParams {
     /// Most entries.
     #[schemars(range(min = 1, max = 1000))]
-    #[serde(default = "usual")]
+    #[serde(default = "usual", deserialize_with = "whole")]
     limit: usize,
     /// Entries to leave out at the beginning.
     #[schemars(range(max = 4_294_967_295u32))]
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     offset: u32,
 }
 

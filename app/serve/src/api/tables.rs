@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::reports::PartParams;
 use crate::error::ApiError;
-use crate::input::{InPath, Params};
+use crate::input::{InPath, Params, whole};
 use crate::state::{AskedPart, Shared};
 use session::tables::{Catalog, DataColumn, DataTable, Value as Cell};
 
@@ -22,11 +22,11 @@ const MOST: usize = 100_000;
 pub(super) struct RowParams {
     /// Most rows.
     #[schemars(range(min = 1, max = 100_000))]
-    #[serde(default = "usual")]
+    #[serde(default = "usual", deserialize_with = "whole")]
     limit: usize,
     /// Rows to leave out at the beginning.
     #[schemars(range(max = 4_294_967_295u32))]
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     offset: u32,
     /// Tables of reports: only these steps, both included: `3..7`.
     steps: Option<String>,
@@ -115,7 +115,7 @@ pub(super) async fn list(
     InPath(id): InPath<String>,
     Params(params): Params<PartParams>,
 ) -> Result<Json<TableList>, ApiError> {
-    let part = AskedPart { steps: params.steps, range: params.range };
+    let part = AskedPart::new(params.steps, params.range);
     let tables = state.about(id, part, |session, scope, _| {
         let entry = |table: &DataTable| TableEntry {
             name: table.name.clone(),
@@ -136,7 +136,7 @@ pub(super) async fn rows(
     if !(1..=MOST).contains(&params.limit) {
         return Err(ApiError::wrong(format!("limit: write a number from 1 to {MOST}")));
     }
-    let part = AskedPart { steps: params.steps, range: params.range };
+    let part = AskedPart::new(params.steps, params.range);
     let found = state.about(id, part, move |session, scope, _| {
         let table = Catalog::new(session, scope).table(&name);
         let table = table.ok_or_else(|| ApiError::missing("the run has no table of this name; …/tables lists them"))?;

@@ -1,7 +1,7 @@
 //! What stands for a name: the same everywhere, another one for each name, and as long as the name.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 /// What a name is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +36,58 @@ impl NameKind {
 
 /// Names that tell nothing, and words in which a name is found by chance.
 const HARMLESS: [&str; 10] = ["localhost", "root", "user", "host", "home", "worker", "tpu", "cpu", "local", "runner"];
+/// Words of which profilers and compilers make the names of events: a machine or person with such a name is replaced
+/// where it is named as one, and not in the names of events.
+const ORDINARY: [&str; 48] = [
+    "async",
+    "buffer",
+    "call",
+    "chip",
+    "client",
+    "compile",
+    "copy",
+    "core",
+    "custom",
+    "data",
+    "device",
+    "eval",
+    "execute",
+    "fusion",
+    "gather",
+    "infeed",
+    "input",
+    "jax",
+    "jit",
+    "job",
+    "kernel",
+    "launch",
+    "layer",
+    "loop",
+    "main",
+    "master",
+    "matmul",
+    "memory",
+    "model",
+    "module",
+    "node",
+    "outfeed",
+    "output",
+    "profile",
+    "profiler",
+    "program",
+    "python",
+    "reduce",
+    "scatter",
+    "server",
+    "step",
+    "synthetic",
+    "task",
+    "thread",
+    "trace",
+    "train",
+    "transfer",
+    "xla",
+];
 /// A shorter name is part of other words.
 const LEAST: usize = 3;
 /// In data that is no text, a shorter name may be there by chance.
@@ -43,11 +95,16 @@ const LEAST_IN_OPAQUE: usize = 6;
 const LETTERS: &[u8; 52] = b"nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM";
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
+/// The first letters of a word in lower case; zeros behind a shorter one.
+type Beginning = [u8; LEAST];
+
 /// Names and what stands for them.
 #[derive(Debug, Default)]
 pub struct Names {
     /// In every text these are replaced.
     words: BTreeMap<Vec<u8>, NameKind>,
+    /// The same by their first letters, of each the longest first.
+    by_beginning: HashMap<Beginning, Vec<Vec<u8>>>,
     stand_ins: BTreeMap<Vec<u8>, (NameKind, Vec<u8>)>,
     /// Names so far, by their length.
     counts: BTreeMap<usize, usize>,
@@ -56,8 +113,13 @@ pub struct Names {
 impl Names {
     /// Replaces a name in every text, where it is a word.
     pub fn learn(&mut self, kind: NameKind, name: &[u8]) {
-        if kind == NameKind::Word || (name.len() >= LEAST && !is_harmless(name)) {
-            self.words.entry(name.to_vec()).or_insert(kind);
+        let is_ordinary = || is_any(&HARMLESS, name) || is_any(&ORDINARY, name);
+        if kind == NameKind::Word || (name.len() >= LEAST && !is_number(name) && !is_ordinary()) {
+            let Entry::Vacant(new) = self.words.entry(name.to_vec()) else { return };
+            new.insert(kind);
+            let alike = self.by_beginning.entry(beginning(name, 0).0).or_default();
+            let at = alike.partition_point(|other| other.len() >= name.len());
+            alike.insert(at, name.to_vec());
         }
     }
 
@@ -98,24 +160,37 @@ impl Names {
 
     /// Replaces the words of a text; in data that is no text, only long ones.
     pub(super) fn replace_words(&mut self, text: &mut [u8], is_text: bool) {
-        let words = std::mem::take(&mut self.words);
-        // In reverse order, the longer comes first of two that begin alike.
-        for (word, kind) in words.iter().rev().filter(|(word, _)| is_text || word.len() >= LEAST_IN_OPAQUE) {
-            let mut from = 0;
-            while let Some(Range { start: at, end }) = find(text, word, from) {
-                let is_alone = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric());
-                let before = at.checked_sub(1).and_then(|before| text.get(before));
+        let mut at = 0;
+        while at < text.len() {
+            let Some((word, kind, end)) = self.word_at(text, at, is_text) else {
+                at += 1;
+                continue;
+            };
+            // Written in another case it is the same name; percent-encoded it is longer, and so is what stands for it.
+            let written = if end - at == word.len() { word } else { text[at..end].to_vec() };
+            let new = self.stand_in(kind, &written);
+            text[at..end].copy_from_slice(&new);
+            at = end;
+        }
+    }
+
+    /// The word that begins here, and where it ends.
+    fn word_at(&self, text: &[u8], at: usize, is_text: bool) -> Option<(Vec<u8>, NameKind, usize)> {
+        let (mut beginning, count) = beginning(text, at);
+        for length in (1..=count).rev() {
+            beginning[length..].fill(0);
+            for word in self.by_beginning.get(&beginning).into_iter().flatten() {
+                let Some(end) = end_of(text, word, at).filter(|_| is_text || word.len() >= LEAST_IN_OPAQUE) else {
+                    continue;
+                };
+                let kind = *self.words.get(word)?;
                 // What the user names is replaced within longer words, too.
-                if *kind == NameKind::Word || (is_alone(before) && is_alone(text.get(end))) {
-                    // Written in another case it is the same name; percent-encoded it is longer, and so is what stands for it.
-                    let written = if end - at == word.len() { word.clone() } else { text[at..end].to_vec() };
-                    let new = self.stand_in(*kind, &written);
-                    text[at..end].copy_from_slice(&new);
+                if kind == NameKind::Word || (!goes_on_before(text, at) && !goes_on_behind(text, end)) {
+                    return Some((word.clone(), kind, end));
                 }
-                from = end;
             }
         }
-        self.words = words;
+        None
     }
 
     /// Replaces what was replaced elsewhere, where it is a word in data that is no text.
@@ -130,23 +205,49 @@ impl Names {
 
     /// Replaces the name of a machine, which need not be a word.
     pub fn replace_host(&mut self, name: &mut [u8]) {
-        if !is_harmless(name) {
+        if !is_number(name) && !is_any(&HARMLESS, name) {
             self.replace(NameKind::Host, name);
         }
     }
 }
 
-fn is_harmless(name: &[u8]) -> bool {
-    let is_number = name.iter().all(u8::is_ascii_digit);
-    is_number || HARMLESS.iter().any(|harmless| harmless.as_bytes().eq_ignore_ascii_case(name))
+fn is_number(name: &[u8]) -> bool {
+    name.iter().all(u8::is_ascii_digit)
 }
 
-/// Where a word is in a text, in any case, and with any of its letters percent-encoded.
-fn find(text: &[u8], word: &[u8], from: usize) -> Option<Range<usize>> {
-    let first = word.first()?.to_ascii_lowercase();
-    let last = text.len().checked_sub(word.len())?;
-    let may_begin = |at: &usize| text[*at] == b'%' || text[*at].to_ascii_lowercase() == first;
-    (from..=last).filter(may_begin).find_map(|at| Some(at..end_of(text, word, at)?))
+fn is_any(words: &[&str], name: &[u8]) -> bool {
+    words.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(name))
+}
+
+/// Whether a letter or digit stands before a place; percent-encoded, its own digits are none.
+fn goes_on_before(text: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(3).filter(|before| text[*before] == b'%').and_then(|before| encoded(text, before));
+    let before = before.or_else(|| text.get(at.checked_sub(1)?).copied());
+    before.is_some_and(|byte| byte.is_ascii_alphanumeric())
+}
+
+fn goes_on_behind(text: &[u8], at: usize) -> bool {
+    letter(text, at).is_some_and(|(byte, _)| byte.is_ascii_alphanumeric())
+}
+
+/// A letter of a text, which can be percent-encoded, and its length.
+fn letter(text: &[u8], at: usize) -> Option<(u8, usize)> {
+    match *text.get(at)? {
+        b'%' => Some(encoded(text, at).map_or((b'%', 1), |decoded| (decoded, 3))),
+        byte => Some((byte, 1)),
+    }
+}
+
+/// The first letters from a place on, and how many there are.
+fn beginning(text: &[u8], mut at: usize) -> (Beginning, usize) {
+    let (mut beginning, mut count) = (Beginning::default(), 0);
+    for place in &mut beginning {
+        let Some((byte, length)) = letter(text, at) else { break };
+        *place = byte.to_ascii_lowercase();
+        at += length;
+        count += 1;
+    }
+    (beginning, count)
 }
 
 /// Where a word ends that begins here.

@@ -35,6 +35,7 @@ fn folders_and_files_are_replaced_and_lines_and_endings_stay() {
         ("grpc at db-1.acme.internal:9000", "grpc at n00000000.internal:9000"),
         ("%2Fhome%2Falice%2Fx.py", "%2Fhome%2Fn0000%2Fn.py"),
         ("/home/alice/x by ALICE, %61lice and Alice_2", "/home/n0000/n by n0000, n000000 and n0000_2"),
+        ("/home/alice/x of x%2Falice%2Fy, not x%41alice", "/home/n0000/n of x%2Fn0000%2Fy, not x%41alice"),
     ] {
         assert_eq!(replaced(text), expected, "{text}");
     }
@@ -90,6 +91,12 @@ fn people_and_machines_are_found_everywhere() {
     let mut names = Names::default();
     names.learn(NameKind::Host, b"localhost");
     assert_eq!(replaced_as("localhost", TextKind::Host, names), "localhost");
+    // A machine with the name of a kind of event.
+    let (mut names, mut bytes) = (Names::default(), *b"kernel ep_run_kernel");
+    let regions = [(0..6, TextKind::Host), (7..20, TextKind::Event)].map(|(range, kind)| Region { range, kind });
+    learn(&bytes, &regions, &mut names);
+    replace(&mut bytes, &regions, &mut names, &mut Kept::default());
+    assert_eq!(&bytes, b"n00000 ep_run_kernel");
 }
 
 #[test]

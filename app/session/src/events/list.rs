@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::EventPage;
 use super::filter::{EventFilter, EventTables};
-use crate::tables::{ColumnKind, DataColumn, Value};
+use crate::tables::{ColumnKind, DataColumn, Value, cut};
 
 /// By what a list is ordered; ties are in order of the tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,16 +93,68 @@ impl Tabular for EventList {
     }
 }
 
+/// Events that were found, of which the rows are not made yet.
+pub struct FoundEvents<'a> {
+    /// How many events match.
+    pub total: usize,
+    columns: Vec<(ListedColumn, &'a DataColumn)>,
+    rows: Vec<u32>,
+    page: EventPage,
+    unmatched: Option<String>,
+}
+
+impl FoundEvents<'_> {
+    /// The headings.
+    pub fn columns(&self) -> Vec<Column> {
+        self.columns.iter().map(|(listed, column)| heading(listed.id, listed.title, column)).collect()
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> impl Iterator<Item = Vec<Cell>> {
+        let cells = |&row: &u32| self.columns.iter().map(|(_, column)| cell(column, row as usize)).collect();
+        self.rows.iter().map(cells)
+    }
+
+    /// Where the part begins that follows so many rows.
+    pub fn next(&self, shown: usize) -> Option<usize> {
+        self.page.next(shown, self.total)
+    }
+
+    /// The list, as far as it fits into memory.
+    pub fn into_list(self) -> EventList {
+        let rows = that_fit(self.rows());
+        let next_offset = self.next(rows.len());
+        let notes = ["start is that of the timeline; duration and self time are by the most precise clock".to_owned()];
+        let (columns, total, offset) = (self.columns(), self.total, self.page.offset);
+        let notes = notes.into_iter().chain(self.unmatched).collect();
+        let events = Table { id: "events", title: matching(total), columns, rows, notes };
+        EventList { total, offset, truncated: next_offset.is_some(), next_offset, events }
+    }
+}
+
+/// The first rows, up to a limit of bytes: names can have megabytes, and stand in many rows.
+pub(super) fn that_fit(rows: impl Iterator<Item = Vec<Cell>>) -> Vec<Vec<Cell>> {
+    /// Most bytes of all rows.
+    const MOST: usize = 256 << 20;
+    let size = |cell: &Cell| size_of::<Cell>() + if let Cell::Text(text) = cell { text.len() } else { 0 };
+    let mut bytes = 0;
+    let fits = |row: &Vec<Cell>| {
+        bytes += row.iter().map(size).sum::<usize>();
+        bytes <= MOST
+    };
+    rows.take_while(fits).collect()
+}
+
 /// The events that match, in order. `goes_on` is asked from time to time; if it answers false, the list ends early and
 /// must not be used.
-pub fn list(
-    tables: &EventTables,
+pub fn find<'a>(
+    tables: &'a EventTables,
     filter: &EventFilter,
     columns: &[ListedColumn],
     order: (EventOrder, bool),
     page: EventPage,
     goes_on: &dyn Fn() -> bool,
-) -> EventList {
+) -> FoundEvents<'a> {
     let mut first = FirstRows { reach: page.reach(), rows: Vec::new() };
     let mut total = 0_usize;
     let key = sort_key(tables, order);
@@ -111,20 +163,9 @@ pub fn list(
         first.add((key(row), row as u32));
         !total.is_multiple_of(1 << 16) || goes_on()
     });
-    let rows: Vec<usize> = first.sorted().into_iter().skip(page.offset).map(|(_, row)| row as usize).collect();
-    let found: Vec<(ListedColumn, &DataColumn)> =
-        columns.iter().filter_map(|column| Some((*column, tables.slices.column(column.id)?))).collect();
-    let cells = |&row: &usize| found.iter().map(|(_, column)| cell(column, row)).collect();
-    let next_offset = page.next(rows.len(), total);
-    let mut events = Table {
-        id: "events",
-        title: matching(total),
-        columns: found.iter().map(|(listed, column)| heading(listed.id, listed.title, column)).collect(),
-        rows: rows.iter().map(cells).collect(),
-        notes: vec!["start is that of the timeline; duration and self time are by the most precise clock".to_owned()],
-    };
-    events.notes.extend(tables.unmatched(filter).filter(|_| total == 0));
-    EventList { total, offset: page.offset, truncated: next_offset.is_some(), next_offset, events }
+    let rows = first.sorted().into_iter().skip(page.offset).map(|(_, row)| row).collect();
+    let columns = columns.iter().filter_map(|column| Some((*column, tables.slices.column(column.id)?))).collect();
+    FoundEvents { total, columns, rows, page, unmatched: tables.unmatched(filter).filter(|_| total == 0) }
 }
 
 /// How many events match, as a sentence.
@@ -169,7 +210,7 @@ pub(super) fn cell(column: &DataColumn, row: usize) -> Cell {
         Value::Missing => Cell::Missing,
         Value::Int(number) => Cell::Int(number),
         Value::Float(number) => Cell::Float(number),
-        Value::Text(text) => Cell::text(text),
+        Value::Text(text) => Cell::text(cut(&text)),
     }
 }
 

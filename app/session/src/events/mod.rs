@@ -9,7 +9,7 @@ mod pattern;
 mod totals;
 
 pub use filter::{EventFilter, EventTables};
-pub use list::{EventList, EventOrder, ListedColumn, list};
+pub use list::{EventList, EventOrder, FoundEvents, ListedColumn, find};
 pub use pattern::NamePattern;
 pub use totals::{EventTotals, GroupKey, TotalOrder, totals};
 
@@ -29,7 +29,7 @@ impl EventPage {
     }
 
     /// The first row after this part, if there are more.
-    fn next(self, shown: usize, total: usize) -> Option<usize> {
+    pub fn next(self, shown: usize, total: usize) -> Option<usize> {
         let next = self.offset.saturating_add(shown);
         (shown > 0 && next < total).then_some(next)
     }

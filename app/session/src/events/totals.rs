@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use super::EventPage;
 use super::filter::{EventFilter, EventTables};
-use super::list::{heading, matching};
-use crate::tables::{DataColumn, Value};
+use super::list::{heading, matching, that_fit};
+use crate::tables::{DataColumn, Value, cut};
 
 /// By what events are grouped: a column of the table of slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,9 +102,27 @@ struct GroupTimes {
     durations: Vec<i64>,
 }
 
+/// The value of a key of a group; missing ones come last.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum KeyValue<'a> {
+    Number(i64),
+    Text(&'a str),
+    Missing,
+}
+
+impl KeyValue<'_> {
+    fn cell(self) -> Cell {
+        match self {
+            Self::Number(number) => Cell::Int(number),
+            Self::Text(text) => Cell::text(cut(text)),
+            Self::Missing => Cell::Missing,
+        }
+    }
+}
+
 /// A group, with what its row shows.
-struct EventGroup {
-    names: Vec<Cell>,
+struct EventGroup<'a> {
+    names: Vec<KeyValue<'a>>,
     self_sum: i128,
     total_sum: i128,
     min_ps: i64,
@@ -147,14 +165,14 @@ pub fn totals(
         !events.is_multiple_of(1 << 16) || goes_on()
     });
     let self_of_all: i128 = times.values().map(|group| group.self_sum).sum();
-    let mut groups: Vec<EventGroup> =
+    let mut groups: Vec<EventGroup<'_>> =
         times.into_iter().filter_map(|(keys, times)| group(&columns, keys, &times)).collect();
     groups.sort_by(|a, b| in_order(order, a, b));
     let total = groups.len();
     let is_beyond = groups.iter().any(|group| exact(group.total_sum).is_none() || exact(group.self_sum).is_none());
     let limit = if page.limit == 0 { usize::MAX } else { page.limit };
-    let rows: Vec<Vec<Cell>> =
-        groups.into_iter().skip(page.offset).take(limit).map(|group| row(group, self_of_all)).collect();
+    let rows = groups.into_iter().skip(page.offset).take(limit).map(|group| row(group, self_of_all));
+    let rows = that_fit(rows);
     let next_offset = page.next(rows.len(), total);
     let mut notes = vec![
         "times are by the most precise clock; total, mean and the others count nested events again, self time counts \
@@ -188,11 +206,14 @@ fn key_of(column: &DataColumn, row: usize) -> i64 {
     }
 }
 
-fn group(columns: &[(GroupKey, &DataColumn)], keys: Keys, times: &GroupTimes) -> Option<EventGroup> {
-    let name = |((_, column), key): (&(GroupKey, &DataColumn), i64)| match column.choices() {
-        _ if key == MISSING => Cell::Missing,
-        Some(choices) => u32::try_from(key).ok().and_then(|code| choices.text(code)).map_or(Cell::Missing, Cell::text),
-        None => Cell::Int(key),
+fn group<'a>(columns: &[(GroupKey, &'a DataColumn)], keys: Keys, times: &GroupTimes) -> Option<EventGroup<'a>> {
+    let name = |(&(_, column), key): (&(GroupKey, &'a DataColumn), i64)| match column.choices() {
+        _ if key == MISSING => KeyValue::Missing,
+        Some(choices) => {
+            let text = u32::try_from(key).ok().and_then(|code| choices.text(code));
+            text.map_or(KeyValue::Missing, KeyValue::Text)
+        }
+        None => KeyValue::Number(key),
     };
     let names = columns.iter().zip(keys).map(name).collect();
     let (min_ps, max_ps) = (*times.durations.iter().min()?, *times.durations.iter().max()?);
@@ -218,7 +239,7 @@ fn exact(sum_ps: i128) -> Option<i64> {
     i64::try_from(sum_ps).ok()
 }
 
-fn in_order(order: TotalOrder, a: &EventGroup, b: &EventGroup) -> Ordering {
+fn in_order(order: TotalOrder, a: &EventGroup<'_>, b: &EventGroup<'_>) -> Ordering {
     let first = match order {
         TotalOrder::Total => b.total_sum.cmp(&a.total_sum),
         TotalOrder::SelfTime => b.self_sum.cmp(&a.self_sum),
@@ -227,18 +248,7 @@ fn in_order(order: TotalOrder, a: &EventGroup, b: &EventGroup) -> Ordering {
         TotalOrder::Max => b.max_ps.cmp(&a.max_ps),
         TotalOrder::Name => Ordering::Equal,
     };
-    first.then_with(|| by_names(&a.names, &b.names))
-}
-
-fn by_names(a: &[Cell], b: &[Cell]) -> Ordering {
-    let one = |(a, b): (&Cell, &Cell)| match (a, b) {
-        (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
-        (Cell::Int(a), Cell::Int(b)) => a.cmp(b),
-        (Cell::Missing, Cell::Missing) => Ordering::Equal,
-        (Cell::Missing, _) => Ordering::Greater,
-        _ => Ordering::Less,
-    };
-    a.iter().zip(b).map(one).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    first.then_with(|| a.names.cmp(&b.names))
 }
 
 /// The figures of a group: id, heading, unit, provenance.
@@ -266,7 +276,7 @@ fn figure((id, title, unit, provenance): (&'static str, &'static str, Unit, Prov
     Column { id, title, unit, provenance, kind }
 }
 
-fn row(group: EventGroup, self_of_all: i128) -> Vec<Cell> {
+fn row(group: EventGroup<'_>, self_of_all: i128) -> Vec<Cell> {
     let share: Option<f64> = (self_of_all > 0).then(|| 100.0 * group.self_sum as f64 / self_of_all as f64);
     let figures = [
         Cell::count(group.stats.count as u64),
@@ -282,7 +292,7 @@ fn row(group: EventGroup, self_of_all: i128) -> Vec<Cell> {
         Cell::Int(group.max_ps),
         maybe(group.stats.stddev),
     ];
-    group.names.into_iter().chain(figures).collect()
+    group.names.into_iter().map(KeyValue::cell).chain(figures).collect()
 }
 
 fn maybe(number: Option<f64>) -> Cell {

@@ -107,7 +107,7 @@ fn csv(
         let cells = columns.iter().map(|column| match column.value(row) {
             Value::Missing => String::new(),
             Value::Int(number) => number.to_string(),
-            Value::Float(number) => number.to_string(),
+            Value::Float(number) => analysis::number::exact(number),
             Value::Text(text) => cells.text(&text).into_owned(),
         });
         out.write_record(same.chain(cells)).map_err(failed)?;

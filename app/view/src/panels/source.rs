@@ -1,7 +1,7 @@
 //! Source lines of ops: the stack of an op, the self time of each line of a file, and where the file is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -10,6 +10,7 @@ use analysis::{OpGroup, Scope, TraceFacts as _};
 use trace_model::OpId;
 
 use session::Session;
+use session::files::open_regular;
 
 /// Larger files are not shown.
 const LARGEST: u64 = 16 << 20;
@@ -156,17 +157,22 @@ pub struct SourceText {
 /// Reads a file. The error is a sentence.
 pub fn read(path: PathBuf) -> Result<SourceText, String> {
     let failed = |error: std::io::Error| format!("cannot be read: {error}: {}", path.display());
-    let bytes = fs::metadata(&path).map_err(failed)?.len();
+    // The trace names the path: it could be a device without an end.
+    let file = open_regular(&path).map_err(failed)?;
+    let bytes = file.metadata().map_err(failed)?.len();
     if bytes > LARGEST {
         return Err(format!("is too large to show ({} MB): {}", bytes / 1_000_000, path.display()));
     }
-    let text = fs::read(&path).map_err(failed)?;
+    let mut text = Vec::new();
+    file.take(LARGEST).read_to_end(&mut text).map_err(failed)?;
     let lines = String::from_utf8_lossy(&text).lines().map(|line| line.replace('\t', "    ")).collect();
     Ok(SourceText { path, lines })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use analysis::Options;
     use analysis::reports::ops::op_stats::Ops;

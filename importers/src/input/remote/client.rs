@@ -1,6 +1,7 @@
 //! The HTTP client of all clouds. It refuses hosts that the environment forbids, redirections included.
 
 use std::future::Future;
+use std::io;
 use std::pin::Pin;
 use std::sync::Once;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use object_store::client::{
 };
 use reqwest::redirect::Policy;
 
+use super::errors::{failed, may_pass};
 use crate::input::network::{AllowedHosts, check};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -48,7 +50,13 @@ impl HttpService for GuardedClient {
         Box::pin(async move {
             let host = request.uri().host().unwrap_or_default().to_owned();
             check(self.hosts, &host).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
-            self.client.call(request).await
+            let response = self.client.call(request).await?;
+            // The store would ask again after every failure of a server.
+            let status = response.status();
+            if status.is_server_error() && !may_pass(status.as_u16()) {
+                return Err(HttpError::new(HttpErrorKind::Unknown, io::Error::other(failed(status.as_u16()))));
+            }
+            Ok(response)
         })
     }
 }

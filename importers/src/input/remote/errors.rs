@@ -45,13 +45,35 @@ pub(crate) fn of_status(status: u16, address: &Address) -> ImportError {
     let what = match status {
         401 => not_signed_in(address),
         403 => denied(address),
-        404 | 410 => missing(address),
+        404 => missing(address),
+        410 => format!("the file is not there any more ({})", named(status)),
         412 => CHANGED.to_owned(),
-        429 => "the server refuses more requests for now (429): try again later".to_owned(),
-        500.. => format!("the server failed ({status}), also after {} more attempts", super::settings::RETRIES),
-        _ => format!("the server answers with status {status}"),
+        429 => format!("the server refuses more requests for now ({}): try again later", named(status)),
+        500.. if may_pass(status) => {
+            format!("the server failed ({}), also after {} more attempts", named(status), super::settings::RETRIES)
+        }
+        500.. => failed(status),
+        _ => format!("the server answers with status {}", named(status)),
     };
     ImportError::Remote { what }
+}
+
+/// Whether another attempt can help after a status: not where the answer will be the same.
+pub(crate) fn may_pass(status: u16) -> bool {
+    matches!(status, 408 | 429 | 502 | 503 | 504)
+}
+
+/// A status with its name, which servers may leave out: `404 Not Found`.
+fn named(status: u16) -> String {
+    let name = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    name.map_or_else(|| status.to_string(), |name| format!("{status} {name}"))
+}
+
+const FAILED: &str = "the server failed (";
+
+/// The message about a failure of a server that is not tried again.
+pub(crate) fn failed(status: u16) -> String {
+    format!("{FAILED}{}): try again later", named(status))
 }
 
 /// The message about an object that was written meanwhile.
@@ -71,6 +93,9 @@ fn other(all: &str, error: &object_store::Error, address: &Address) -> String {
     }
     if let Some(refused) = forbidden(all) {
         return refused;
+    }
+    if let Some(at) = all.find(FAILED) {
+        return all[at..].to_owned();
     }
     if is_missing_bucket(all) {
         return no_bucket(address);
@@ -120,7 +145,7 @@ fn no_bucket(address: &Address) -> String {
 
 fn missing(address: &Address) -> String {
     if address.provider == Provider::Web {
-        return "there is no such file (404)".to_owned();
+        return "there is no such file (404 Not Found)".to_owned();
     }
     format!("nothing is there: the bucket {} has no object of this name, and none below it", address.bucket)
 }
@@ -132,22 +157,22 @@ pub(crate) fn nothing_below(address: &Address) -> ImportError {
 
 fn denied(address: &Address) -> String {
     match address.provider {
-        Provider::Web => "access is denied (403): a signed address may have expired".to_owned(),
+        Provider::Web => "access is denied (403 Forbidden): a signed address may have expired".to_owned(),
         Provider::Google => {
-            "access is denied (403): the credentials need the permissions storage.objects.get and storage.objects.list"
+            "access is denied (403 Forbidden): the credentials need the permissions storage.objects.get and storage.objects.list"
                 .to_owned()
         }
         Provider::Amazon => {
-            "access is denied (403): the credentials are wrong, or lack s3:GetObject and s3:ListBucket".to_owned()
+            "access is denied (403 Forbidden): the credentials are wrong, or lack s3:GetObject and s3:ListBucket".to_owned()
         }
         Provider::Azure => {
-            "access is denied (403): the credentials are wrong, or lack the role Storage Blob Data Reader".to_owned()
+            "access is denied (403 Forbidden): the credentials are wrong, or lack the role Storage Blob Data Reader".to_owned()
         }
     }
 }
 
 fn not_signed_in(address: &Address) -> String {
-    format!("not signed in (401): {}", how_to_sign_in(address.provider))
+    format!("not signed in (401 Unauthorized): {}", how_to_sign_in(address.provider))
 }
 
 fn how_to_sign_in(provider: Provider) -> &'static str {

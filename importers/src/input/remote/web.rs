@@ -8,7 +8,7 @@ use reqwest::header::{CONTENT_RANGE, ETAG, HeaderMap, HeaderName, IF_RANGE, LAST
 use reqwest::{Response, StatusCode};
 
 use super::client::client;
-use super::errors::{CHANGED, MORE_THAN_ASKED, OTHER_PART, of_request, of_status};
+use super::errors::{CHANGED, MORE_THAN_ASKED, OTHER_PART, may_pass, of_request, of_status};
 use super::limits::{MOST_UNKNOWN, TransferRate, too_long, within};
 use super::object::{ObjectFacts, write_at};
 use super::settings::{CloudSettings, RETRIES};
@@ -168,8 +168,8 @@ impl WebServer {
             return Ok(None);
         }
         if !status.is_success() {
-            let may_pass = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
-            return Err(Failed { error: of_status(status.as_u16(), address), may_pass });
+            let status = status.as_u16();
+            return Err(Failed { error: of_status(status, address), may_pass: may_pass(status) });
         }
         Ok(Some(response))
     }

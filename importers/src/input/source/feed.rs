@@ -23,7 +23,7 @@ const HEADROOM: usize = 64 << 10;
 /// Number of buffers.
 const BUFFERS: usize = 4;
 /// Maximum size of one item (an event, a top-level value).
-const MAX_ITEM: usize = 1 << 30;
+const MAX_ITEM: usize = 256 << 20;
 
 /// The result of feeding all content.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ fn feed_plain(
 }
 
 fn too_large_item() -> ImportError {
-    ImportError::TooLarge { what: "a single value of more than 1 GiB; this is not a profile".into() }
+    ImportError::TooLarge { what: "a single value of more than 256 MiB; this is not a profile".into() }
 }
 
 struct FeedPiece {

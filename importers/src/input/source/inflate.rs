@@ -73,7 +73,7 @@ impl<'a> Inflater<'a> {
 /// 10 to 60.
 pub(super) const MAX_RATIO: u64 = 300;
 /// See [`MAX_RATIO`].
-pub(super) const BOMB_BYTES: u64 = 1 << 30;
+pub(super) const BOMB_BYTES: u64 = 128 << 20;
 
 /// Damage message for an intact stream that is followed by other data.
 pub(crate) const NOT_GZIP: &str = "what follows the gzip stream is not gzip, and was not read";

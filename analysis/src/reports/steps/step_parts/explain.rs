@@ -127,7 +127,7 @@ impl StepOpTimes {
         let one = |step: &&Step| {
             let median = steps.median_step(step.class).filter(|median| median.number != step.number)?;
             let class = steps.class_of(step).map(|class| class.id.clone()).unwrap_or_default();
-            Some(self.compare(step, median, class, &host))
+            (step.time_ps > median.time_ps).then(|| self.compare(step, median, class, &host))
         };
         steps.outliers().iter().take(MOST_EXPLAINED).filter_map(one).collect()
     }
@@ -148,7 +148,10 @@ impl StepOpTimes {
         host.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
         let (mut parts, mut ops) = (Vec::new(), Vec::new());
         let (mut time_ps, mut median_ps) = (step.time_ps, median.time_ps);
-        if let (Some(slow), Some(usual)) = (self.on_core(step), self.on_core(median)) {
+        // What took long may be on a core without ops: those of the others do not explain it.
+        if let (Some(slow), Some(usual)) = (self.on_core(step), self.on_core(median))
+            && slow.time_ps > usual.time_ps
+        {
             (time_ps, median_ps) = (slow.time_ps, usual.time_ps);
             let change = slow.parts.minus(&usual.parts);
             let changes = StepPart::ALL.map(|part| PartChange { part, change_ps: change.get(part) });

@@ -135,6 +135,26 @@ fn slow_step_is_explained_by_its_excess() {
     assert!(slow.statement.contains("feeding input"), "{}", slow.statement);
 }
 
+/// Step 4 takes 40 ns on a core that recorded no ops; the other one was faster than usual.
+#[test]
+fn ops_of_a_faster_core_explain_no_slow_step() {
+    let steps = "000000000011111111112222222222333333333344444444";
+    let model = text_trace(&format!(
+        "
+        steps      : {steps}................................555555555566666666667777777777
+        ops        : {ops}............................................{ops}
+        TPU:1 steps: {steps}44444444444444444444444444444444555555555566666666667777777777
+        m = fusion.1 [convolution fusion]
+        ",
+        ops = "mmmmmm....mmmmmm....mmmmmm....",
+    ));
+    let report = report(&model, Scope::WholeTrace).unwrap();
+    let [slow] = &report.slow[..] else { panic!("{:?}", report.slow) };
+    assert_eq!((slow.step, slow.time_ps, slow.median_ps, slow.longer_ps), (4, 40_000, 10_000, 30_000));
+    assert!(slow.parts.is_empty() && slow.ops.is_empty(), "{slow:?}");
+    assert!(slow.statement.contains("takes 30.00 ns longer"), "{}", slow.statement);
+}
+
 #[test]
 fn host_time_explains_steps_without_devices() {
     let mut builder = text_builder("host main: .");

@@ -154,6 +154,21 @@ fn host_annotations_keep_all_steps_and_mark_compilation() {
     assert_eq!(table::remark(outliers[0]), "slow, compiles");
 }
 
+/// Slow beside twelve that are left out, and as fast as the others that are not.
+#[test]
+fn steps_are_slow_beside_the_steps_that_are_counted() {
+    let step = |letter: char| format!("{}.", letter.to_string().repeat(if letter < 'M' { 4 } else { 6 }));
+    let steps: String = ('A'..='O').map(step).collect();
+    let names: String = ('A'..='O').map(|letter| format!("\n {letter} = jit_f(1)")).collect();
+    let model = text_trace(&format!("modules: {steps}{names}"));
+    assert_eq!(whole(&model).slow_steps().len(), 2, "the last one ends with its program");
+    let left_out = report(&model, &Options { warmup_steps: 12, ..Options::default() }, Scope::WholeTrace);
+    assert_eq!((left_out.left_out, left_out.slow_steps().len(), left_out.outliers().len()), (13, 0, 0));
+    // Of a part that holds only slow ones, none is slow beside the others.
+    let part = report(&model, &Options::default(), Scope::Steps { first: 12, last: 13 });
+    assert_eq!((part.outliers().len(), part.slow_steps().len()), (2, 0));
+}
+
 #[test]
 fn warm_up_steps_are_listed_but_not_counted() {
     let options = Options { warmup_steps: 6, ..Options::default() };
