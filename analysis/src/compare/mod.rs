@@ -53,7 +53,7 @@ pub use headline::sentence;
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use run_loop::signed;
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE};
-pub(crate) use run_spread::RunSpread;
+pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
     Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA, StepFacts,
@@ -256,11 +256,11 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
             format!(
                 "spread between runs: assumed to be {assumed:.1} (standard deviation), as one run per side does not show \
                  it: a change counts from {limit:.1} on; give several runs of each side, or a history",
-                limit = Percent(run_spread::assumed_limit_percent())
+                limit = Percent(assumed_limit_percent())
             )
         } else {
             format!(
-                "spread between runs: from the {} runs, and an assumed {assumed:.1} that counts like four more",
+                "spread between runs: from the {} runs, and an assumed {assumed:.1} that counts like eight more",
                 runs.0 + runs.1
             )
         });

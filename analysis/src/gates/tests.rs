@@ -397,12 +397,21 @@ fn preset_gates_only_recorded_metrics() {
     let mut alone = run(100.0);
     alone.series.truncate(1);
     (alone.values, alone.loop_series) = (Vec::new(), Vec::new());
-    let names: Vec<String> = preset(&[&alone]).into_iter().map(|gate| gate.metric).collect();
+    let names: Vec<String> = preset(&[alone], &[]).into_iter().map(|gate| gate.metric).collect();
     assert_eq!(names, ["step.time_ms", "step.time_ms"]);
     // A run without any numbers must not pass because it has no gates.
     let none = Summary::default();
     let (report, _) = against(&none, std::slice::from_ref(&none), &GateConfig::default());
     assert!(report.inconclusive().count() > 0 && report.failed().count() == 0, "{report:?}");
+}
+
+#[test]
+fn preset_allows_single_runs_what_runs_may_differ_by() {
+    let limit = |base: usize, cand: usize| {
+        let runs = vec![run(100.0); base.max(cand)];
+        preset(&runs[..base], &runs[..cand])[0].limit()
+    };
+    assert_eq!([limit(1, 0), limit(1, 1), limit(3, 1), limit(1, 3)], ["+6.4 %", "+6.4 %", "+5 %", "+5 %"]);
 }
 
 #[test]
