@@ -312,7 +312,7 @@ mod tests {
         // Three quiet runs on each side show that runs hardly differ.
         let three = |level: f64| (0..3).flat_map(|_| run(level, 0.0, 30)).collect::<Vec<_>>();
         assert_eq!(finding(&three(100.0), &three(102.0)), ChangeVerdict::BetweenRuns);
-        assert_eq!(finding(&three(100.0), &three(103.0)), ChangeVerdict::Changed);
+        assert_eq!(finding(&three(100.0), &three(103.5)), ChangeVerdict::Changed);
     }
 
     #[test]
