@@ -207,7 +207,7 @@ fn comparison_row_shows_the_op_on_both_sides() {
     let mut window = compared("a", "b");
     window.get_by_label_contains("Table: ").click();
     settle(&mut window);
-    window.get_by_label_contains("Ops that changed").click();
+    window.get_by_label_contains("Ops by change").click();
     settle(&mut window);
     window.get_by_label("Row fusion.2").click();
     settle(&mut window);

@@ -4,6 +4,7 @@ use crate::engine::Percent;
 use serde::Serialize;
 
 use super::summary::{ProgramFacts, Summary};
+use crate::facts::steps::StepSource;
 
 /// How much a difference between two runs matters for comparing them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
@@ -103,6 +104,17 @@ pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) ->
     out
 }
 
+/// What should be the same and is not known of both runs.
+pub(crate) fn unknown(base: &Summary, cand: &Summary) -> Vec<&'static str> {
+    let lacks = |is_known: &dyn Fn(&Summary) -> bool| !is_known(base) || !is_known(cand);
+    let known: [(&str, &dyn Fn(&Summary) -> bool); 3] = [
+        ("devices", &|run| run.facts.devices > 0),
+        ("programs", &|run| !run.facts.programs.is_empty()),
+        ("shapes", &|run| shapes(run).next().is_some()),
+    ];
+    known.into_iter().filter(|(_, is_known)| lacks(*is_known)).map(|(what, _)| what).collect()
+}
+
 struct KnownDifferences<'a> {
     require: &'a [String],
     out: Vec<Difference>,
@@ -165,14 +177,13 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     if let (Some(first), Some(second)) = (first, second)
         && first.max(second) >= OTHER_SHAPES_PERCENT
     {
-        let text = |percent: f64| {
-            format!("{percent:.0} of op time in shapes that the other run does not have", percent = Percent(percent))
-        };
+        let text = |percent: f64| format!("{percent:.0}", percent = Percent(percent));
         let why =
             "different shapes can mean different work (batch size, sequence length) or the same work done differently";
         let is_other = first.max(second) >= OTHER_MODEL_PERCENT;
         let weight = if is_other { Weight::OtherWork } else { Weight::Care };
-        found.note("shapes", "Shapes", [text(first), text(second)], weight, why);
+        let title = "Op time in shapes that the other run does not have";
+        found.note("shapes", title, [text(first), text(second)], weight, why);
     }
 }
 
@@ -206,7 +217,11 @@ fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     } else {
         "one run has steps, the other is a whole capture"
     };
-    found.differ("step_source", "Steps are from", [a.source.clone(), b.source.clone()], weight, why);
+    let title = |id: &str| {
+        let source = serde_json::from_value(id.into()).ok();
+        source.map_or_else(|| id.to_owned(), |source: StepSource| source.title().to_owned())
+    };
+    found.differ("step_source", "Steps are from", [title(&a.source), title(&b.source)], weight, why);
     let few = a.counted.min(b.counted) as f64;
     let uneven = few < FEWER_STEPS * a.counted.max(b.counted) as f64;
     let weight = if uneven { Weight::OtherWork } else { Weight::Note };

@@ -79,6 +79,9 @@ pub struct Comparison {
     pub cand: ComparisonSide,
     /// Their differences, most important first.
     pub differences: Vec<Difference>,
+    /// What should be the same in both runs and is not known of both: `programs`, `shapes` …
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<&'static str>,
     /// Whether numbers can be compared.
     pub is_comparable: bool,
     /// The time from the first step to the end of the last, of all classes of steps together.

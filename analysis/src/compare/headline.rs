@@ -13,6 +13,8 @@ use crate::engine::{Percent, counted};
 const CLAUSES: usize = 4;
 /// Smallest share of the change that gets a clause.
 const WORTH_SAYING: f64 = 0.05;
+/// Share of the step below which a change gets none.
+const NEGLIGIBLE: f64 = 0.001;
 /// What is divided among ops.
 const MIDDLE: &str = "mean of the middle half of steps";
 
@@ -72,14 +74,10 @@ fn median_clause(step: &MetricChange, comparison: &Comparison) -> String {
         ChangeVerdict::BetweenRuns => {
             let noise = step.noise.filter(|_| base.median > 0.0).map_or(0.0, |noise| 100.0 * noise / base.median);
             let runs = [&comparison.base, &comparison.cand].map(|side| side.runs.len());
-            let known = if runs == [1, 1] {
-                "one run per side does not show how much runs differ, and up to"
-            } else {
-                "with as many runs as these, runs of the same program may differ by up to"
-            };
-            let end = if runs == [1, 1] { " is assumed" } else { "" };
+            let known = if runs == [1, 1] { " (assumed: one run per side does not show it)" } else { "" };
             format!(
-                "{differs}, more than the steps of a run differ, but {known} {noise:.1}{end}",
+                "{differs}, more than the steps of a run differ, but runs of the same program may differ by up to \
+                 {noise:.1}{known}",
                 noise = Percent(noise)
             )
         }
@@ -107,8 +105,8 @@ fn ps(value: f64) -> Picos {
 /// nothing changed.
 pub fn sentence(attribution: &Attribution) -> Option<String> {
     let all: f64 = attribution.families.iter().map(|family| family.change_ps.abs()).sum();
-    let said =
-        |family: &&FamilyChange| family.change_ps.abs() >= WORTH_SAYING * all && family.change_ps.abs().round() >= 1.0;
+    let least = (WORTH_SAYING * all).max(attribution.base_ps * NEGLIGIBLE).max(0.5);
+    let said = |family: &&FamilyChange| family.change_ps.abs() >= least;
     let named: Vec<&FamilyChange> = attribution.families.iter().filter(said).take(CLAUSES).collect();
     if named.is_empty() {
         return None;

@@ -36,13 +36,14 @@ impl IdleByCause {
 }
 
 /// Causes that a comparison names; idle time of other causes is `idle`.
-const NAMED: [(IdleCause, &str); 6] = [
+const NAMED: [(IdleCause, &str); 7] = [
     (IdleCause::Input, "input wait"),
-    (IdleCause::Compile, "idle, host compiles"),
-    (IdleCause::HostToDevice, "idle, host copies to the device"),
-    (IdleCause::DeviceToHost, "idle, host reads results"),
-    (IdleCause::Dispatch, "idle, host launches programs"),
-    (IdleCause::User, "idle, host runs its own code"),
+    (IdleCause::Compile, "idle while the host compiles"),
+    (IdleCause::HostToDevice, "idle while the host copies to the device"),
+    (IdleCause::DeviceToHost, "idle while the host reads results"),
+    (IdleCause::Dispatch, "idle while the host launches programs"),
+    (IdleCause::User, "idle while the host runs its own code"),
+    (IdleCause::Wait, "idle while the host waits"),
 ];
 
 /// Idle time in the mean step of the middle half, by cause as far as it is known. If it is, there is always an entry for

@@ -40,7 +40,7 @@ mod table;
 mod tests;
 mod times;
 
-use crate::engine::Percent;
+use crate::engine::{Percent, counted};
 use crate::math::unit::Unit;
 use pool::PooledRuns;
 
@@ -53,7 +53,7 @@ pub use headline::sentence;
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use run_loop::signed;
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE};
-pub(crate) use run_spread::RunSpread;
+pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
     Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA, StepFacts,
@@ -78,6 +78,7 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     }
     let bars = differences.iter().any(|found| found.weight == Weight::Bars);
     let mut out = Comparison::empty(first, second, options);
+    out.unknown = first.first().zip(second.first()).map(|(a, b)| comparable::unknown(a, b)).unwrap_or_default();
     out.is_comparable = !(bars && !options.force || base.is_empty() || cand.is_empty());
     out.differences = differences;
     if out.is_comparable {
@@ -130,6 +131,7 @@ impl Comparison {
             base: side(base),
             cand: side(cand),
             differences: Vec::new(),
+            unknown: Vec::new(),
             is_comparable: false,
             loop_change: None,
             steps: Vec::new(),
@@ -243,8 +245,12 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
     let fewest = out.base.steps.min(out.cand.steps);
     let needed = out.options.test.min_steps;
     if fewest < needed {
-        let fewest = if fewest == 1 { "one steady step".to_owned() } else { format!("{fewest} steady steps") };
-        notes.push(format!("{fewest} per side: changes are shown, but telling them from noise needs {needed}"));
+        let steps = match (out.base.steps, out.cand.steps) {
+            (1, 1) => "one steady step per side".to_owned(),
+            (base, cand) if base == cand => format!("{base} steady steps per side"),
+            (base, cand) => format!("{base} against {}", counted(cand, "steady step")),
+        };
+        notes.push(format!("{steps}: changes are shown, but telling them from noise needs {needed} per side"));
     }
     let runs = (out.base.runs.len(), out.cand.runs.len());
     if runs.0.min(runs.1) >= ENOUGH_RUNS {
@@ -254,13 +260,14 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
         let assumed = Percent(out.options.test.assumed_spread_percent);
         notes.push(if runs == (1, 1) {
             format!(
-                "spread between runs: assumed to be {assumed:.1} (standard deviation), as one run per side does not show \
-                 it: a change counts from {limit:.1} on; give several runs of each side, or a history",
-                limit = Percent(run_spread::assumed_limit_percent())
+                "one run per side does not show how much runs differ: a standard deviation of {assumed:.0} between runs is \
+                 assumed, so that a change counts from {limit:.1} on; several runs per side, or a history, show it",
+                limit = Percent(assumed_limit_percent())
             )
         } else {
             format!(
-                "spread between runs: from the {} runs, and an assumed {assumed:.1} that counts like four more",
+                "the spread between runs comes from these {} runs and an assumed standard deviation of {assumed:.0}, which \
+                 counts like eight more",
                 runs.0 + runs.1
             )
         });
@@ -270,7 +277,7 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
         notes.push(format!(
             "too few {} for {} tested: among this many ops, no change could be told from chance (?)",
             if runs.0.min(runs.1) >= ENOUGH_RUNS { "runs" } else { "steps" },
-            crate::engine::counted(too_few, "op")
+            counted(too_few, "op")
         ));
     }
     let unlisted = base.not_listed() + cand.not_listed();

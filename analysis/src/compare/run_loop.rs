@@ -184,6 +184,7 @@ impl LoopChange {
         let percent = self.change_percent.map(|percent| format!(", {percent:+.1}", percent = Percent(percent)));
         let percent = percent.unwrap_or_default();
         let differs = if self.step_change_ps > 0.0 { "longer" } else { "less" };
+        let is_as_long = self.step_change_ps.abs().round() < 1.0;
         let is_same = (self.base_steps - self.cand_steps).abs() < 0.5;
         let (before, after) = (ps(self.base_ps), ps(self.cand_ps));
         let mut text = if is_same && before == after {
@@ -191,6 +192,10 @@ impl LoopChange {
         } else if is_same {
             let change = ps((self.cand_ps - self.base_ps).abs());
             format!("the loop of {} takes {change} {differs} ({before} to {after}{percent})", steps(self.base_steps))
+        } else if is_as_long {
+            let (first, second) = (steps(self.base_steps), steps(self.cand_steps));
+            let each = ps(self.base_ps / self.base_steps);
+            format!("the loop takes as long per step: {each} ({before} for {first}, {after} for {second})")
         } else {
             let (first, second) = (self.base_ps / self.base_steps, self.cand_ps / self.cand_steps);
             format!(

@@ -5,7 +5,7 @@ use super::change::{ChangeVerdict, MetricChange};
 use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
 use super::summary::Better;
 use super::{FamilyChange, ShiftEstimate};
-use crate::engine::{Table, TableBuilder, Tabular};
+use crate::engine::{Table, TableBuilder, Tabular, counted};
 use crate::math::unit::Unit;
 
 impl SeriesChange {
@@ -31,6 +31,23 @@ impl OpChange {
             (Some(base), Some(cand)) if base != cand => format!("{base} → {cand}"),
             (_, Some(name)) | (Some(name), None) => name.clone(),
             (None, None) => String::new(),
+        }
+    }
+}
+
+impl FamilyChange {
+    /// `slower`, `~`, `new` …; empty for the time in unlisted ops.
+    pub fn verdict(&self) -> &'static str {
+        match (self.finding, self.base_ops, self.cand_ops) {
+            (None, ..) => "",
+            (Some(_), 0, _) => "new",
+            (Some(_), _, 0) => "gone",
+            (Some(ChangeVerdict::Changed), ..) if self.change_ps > 0.0 => "slower",
+            (Some(ChangeVerdict::Changed), ..) => "faster",
+            (Some(ChangeVerdict::Noise), ..) => "~",
+            (Some(ChangeVerdict::BetweenRuns), ..) if self.change_ps > 0.0 => "? slower",
+            (Some(ChangeVerdict::BetweenRuns), ..) => "? faster",
+            (Some(_), ..) => "?",
         }
     }
 }
@@ -110,7 +127,48 @@ const CLASS_TABLES: [[&str; 4]; 7] = [
     ["steps_class_8", "step_shares_class_8", "attribution_class_8", "ops_class_8"],
 ];
 
+/// `devices, steps and formats`
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+/// What the times of ops are.
+const OPS_LEGEND: &str = "Median times per step; of a collective only the exposed time counts. Largest change of the mean \
+                          step first. p is after Holm's correction over all ops.";
+
 impl Comparison {
+    /// What the numbers of steps and the signs of their verdicts mean.
+    pub fn legend(&self) -> String {
+        format!(
+            "Medians over steady steps on the slowest device; ± is half the 95 % confidence interval of the median. \
+             ~: within noise (rank-sum test at {} %, and the spread between equal steps). ? slower, ? faster: more than \
+             that, but not more than runs of the same program may differ.",
+            100.0 * self.options.test.alpha
+        )
+    }
+
+    /// What the numbers of ops mean, and how many of them changed.
+    pub fn ops_legend(&self) -> String {
+        let changed = self.ops.iter().filter(|op| op.change.is_real()).count();
+        format!("{changed} of {} changed by more than noise. {OPS_LEGEND}", counted(self.ops.len(), "op"))
+    }
+
+    /// What both runs have in common, if no difference was found.
+    pub fn agreement(&self) -> Option<String> {
+        let is_known = |what: &&str| !self.unknown.contains(what);
+        let same = ["devices", "programs", "shapes", "steps", "formats"].into_iter().filter(is_known);
+        let same = listed(&same.collect::<Vec<_>>());
+        let unknown = match &self.unknown[..] {
+            [] => String::new(),
+            unknown => format!("; {} are not known of both runs", listed(unknown)),
+        };
+        self.differences.is_empty().then(|| format!("none: {same} agree{unknown}"))
+    }
+
     /// The programs that its steps run, on both sides.
     pub fn class_title(&self) -> String {
         let (base, cand) = (&self.base.class, &self.cand.class);
@@ -140,9 +198,7 @@ impl Comparison {
             format!("{} ({steps})", side.runs.join(", "))
         };
         let mut notes = vec![format!("base: {}; cand: {}", side(&self.base), side(&self.cand))];
-        if self.differences.is_empty() {
-            notes.push("the runs agree in devices, programs, shapes, steps and formats".to_owned());
-        }
+        notes.extend(self.agreement());
         Table::of("differences", "Differences between the runs", &self.differences)
             .derived("what", "What", Unit::None, |found| found.title)
             .derived("base", "Base", Unit::None, |found| &found.base)
@@ -155,12 +211,7 @@ impl Comparison {
 
     fn steps_tables(&self) -> Vec<Table> {
         let of_unit = |unit: Unit| self.steps.iter().filter(move |series| series.unit == unit);
-        let mut notes = vec![format!(
-            "Medians over steady steps on the slowest device; ± is half the 95 % confidence interval of the median. \
-             ~: within noise (rank-sum test at {} %, and the spread between equal steps). ?: more than that, but not \
-             more than runs of the same program may differ.",
-            100.0 * self.options.test.alpha
-        )];
+        let mut notes = vec![self.legend()];
         notes.extend(self.notes.iter().cloned());
         let times = series_table("steps", "Step time", of_unit(Unit::Picoseconds), Unit::Picoseconds, notes);
         let shares = of_unit(Unit::Percent).peekable();
@@ -169,14 +220,9 @@ impl Comparison {
     }
 
     fn ops_table(&self) -> Table {
-        let notes = vec![
-            "Median times per step; of a collective only the exposed time counts. Largest change of the mean \
-             step first. p is after Holm's correction over all ops."
-                .to_owned(),
-        ];
         let median =
             |estimate: Option<ShiftEstimate>, name: &Option<String>| Some(estimate.filter(|_| name.is_some())?.median);
-        Table::of("ops", "Ops that changed", &self.ops)
+        Table::of("ops", "Ops by change", &self.ops)
             .derived("op", "Op", Unit::None, OpChange::name)
             .derived("base_ps", "Base", Unit::Picoseconds, |op| median(op.change.base, &op.base_name))
             .derived("cand_ps", "Cand", Unit::Picoseconds, |op| median(op.change.cand, &op.cand_name))
@@ -189,7 +235,9 @@ impl Comparison {
             .derived("confidence_percent", "Sure", Unit::Percent, |op| {
                 op.confidence.map(|confidence| 100.0 * confidence)
             })
-            .derived("p", "p", Unit::None, |op| op.change.p.filter(|_| op.how.is_some() && tells(&op.change)))
+            .derived("p", "p", Unit::None, |op| {
+                op.change.p.filter(|_| op.how.is_some() && op.change.finding.is_tested())
+            })
             .derived("category", "Category", Unit::None, |op| &op.category)
             .derived("source", "Source", Unit::None, |op| &op.source)
             .derived("program", "Program", Unit::None, |op| &op.program)
@@ -198,14 +246,16 @@ impl Comparison {
             .derived("shapes", "Shapes", Unit::None, |op| {
                 op.shapes.as_ref().map(|(base, cand)| format!("{base} → {cand}"))
             })
-            .notes(notes)
+            .note(self.ops_legend())
             .build()
     }
 }
 
-/// Whether its p-value is meaningful.
-fn tells(change: &MetricChange) -> bool {
-    matches!(change.finding, ChangeVerdict::Changed | ChangeVerdict::BetweenRuns | ChangeVerdict::Noise)
+impl ChangeVerdict {
+    /// Whether a p-value is meaningful beside it.
+    pub fn is_tested(self) -> bool {
+        matches!(self, Self::Changed | Self::BetweenRuns | Self::Noise)
+    }
 }
 
 /// The metric and its change.
@@ -245,7 +295,7 @@ fn change_table<'a>(
         .derived(change, "Change", unit, |row| row.change.change)
         .derived("change_of_base_percent", "Of base", Unit::Percent, |row| row.change.change_percent)
         .derived("verdict", "Verdict", Unit::None, move |row| verdict(row.change, unit, row.better))
-        .derived("p", "p", Unit::None, |row| row.change.p.filter(|_| tells(row.change)))
+        .derived("p", "p", Unit::None, |row| row.change.p.filter(|_| row.change.finding.is_tested()))
         .derived("change_from", "Change from", unit, |row| Some(row.change.range?.0))
         .derived("change_to", "to", unit, |row| Some(row.change.range?.1))
         .derived("noise", "Noise", unit, |row| row.change.noise)
@@ -300,7 +350,7 @@ struct ShareRow<'a> {
     base_ps: f64,
     cand_ps: f64,
     change_ps: f64,
-    finding: Option<ChangeVerdict>,
+    verdict: &'static str,
     p: Option<f64>,
 }
 
@@ -308,39 +358,33 @@ impl<'a> ShareRow<'a> {
     fn whole(of: &Attribution) -> Self {
         let &Attribution { base_ps, cand_ps, change_ps, .. } = of;
         let name = "interquartile mean step";
-        Self { name, part: "", ops: [0, 0], base_ps, cand_ps, change_ps, finding: None, p: None }
+        Self { name, part: "", ops: [0, 0], base_ps, cand_ps, change_ps, verdict: "", p: None }
     }
 
     fn family(family: &'a FamilyChange) -> Self {
-        let &FamilyChange { base_ps, cand_ps, change_ps, finding, p, .. } = family;
+        let &FamilyChange { base_ps, cand_ps, change_ps, p, .. } = family;
+        let p = p.filter(|_| family.finding.is_some_and(ChangeVerdict::is_tested));
         let ops = [family.base_ops, family.cand_ops];
-        Self { name: &family.name, part: family.part.title(), ops, base_ps, cand_ps, change_ps, finding, p }
+        Self {
+            name: &family.name,
+            part: family.part.title(),
+            ops,
+            base_ps,
+            cand_ps,
+            change_ps,
+            verdict: family.verdict(),
+            p,
+        }
     }
 
     /// Number of ops on a side; unknown for the whole step.
     fn count(self, side: usize) -> Option<usize> {
         self.ops.get(side).copied().filter(|_| self.ops != [0, 0])
     }
-
-    fn verdict(self) -> &'static str {
-        match (self.finding, self.ops) {
-            (None, _) => "",
-            (Some(_), [0, _]) => "new",
-            (Some(_), [_, 0]) => "gone",
-            (Some(ChangeVerdict::Changed), _) if self.change_ps > 0.0 => "slower",
-            (Some(ChangeVerdict::Changed), _) => "faster",
-            (Some(ChangeVerdict::Noise), _) => "~",
-            (Some(ChangeVerdict::BetweenRuns), _) if self.change_ps > 0.0 => "? slower",
-            (Some(ChangeVerdict::BetweenRuns), _) => "? faster",
-            (Some(_), _) => "?",
-        }
-    }
 }
 
 fn attribution_table(attribution: &Attribution) -> Table {
-    use ChangeVerdict::{BetweenRuns, Changed, Noise};
     let whole = attribution.base_ps;
-    let tells = |row: &ShareRow<'_>| matches!(row.finding, Some(Changed | BetweenRuns | Noise));
     let families = attribution.families.iter().map(ShareRow::family);
     Table::of("attribution", "Where the time changed", [ShareRow::whole(attribution)].into_iter().chain(families))
         .derived("ops", "Ops", Unit::None, |row| row.name)
@@ -353,8 +397,8 @@ fn attribution_table(attribution: &Attribution) -> Table {
         .derived("change_of_step_percent", "Of base step", Unit::Percent, |row| {
             (whole > 0.0).then(|| 100.0 * row.change_ps / whole)
         })
-        .derived("verdict", "Verdict", Unit::None, ShareRow::verdict)
-        .derived("p", "p", Unit::None, |row| row.p.filter(|_| tells(&row)))
+        .derived("verdict", "Verdict", Unit::None, |row| row.verdict)
+        .derived("p", "p", Unit::None, |row| row.p)
         .note(
             "Rows add up to the first one. Ops whose names differ only in their number share a row; matched ops appear under their name in cand.",
         )

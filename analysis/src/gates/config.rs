@@ -70,10 +70,7 @@ impl GateConfig {
     /// The regression gates: those of the user, else the [`preset`] for these runs.
     pub(crate) fn regressions(&self, baseline: Option<&[Summary]>, runs: &[Summary]) -> Vec<Regression> {
         match baseline {
-            Some(base) if self.regression.is_empty() => {
-                let all: Vec<&Summary> = base.iter().chain(runs).collect();
-                preset(&all)
-            }
+            Some(base) if self.regression.is_empty() => preset(base, runs),
             _ => self.regression.clone(),
         }
     }

@@ -2,13 +2,13 @@
 
 use super::measure::MetricRuns;
 use super::{Regression, StepAggregate};
-use crate::compare::Summary;
+use crate::compare::{Summary, assumed_limit_percent};
 
-/// The preset regressions whose metrics any of these runs has.
+/// The preset regressions whose metrics any of these runs has; `cand` is empty if it is not known yet.
 ///
 /// | metric | aggregate | fails if it increases by more than |
 /// |---|---|---|
-/// | time of the step | median | 5 % |
+/// | time of the step | median | 5 %; of one run against one 6.4 %, the spread that is then assumed between runs |
 /// | time of the step | p90 | 10 % |
 /// | time of the loop, per step | mean | 10 % |
 /// | compilations in the loop | maximum over the runs | 0 |
@@ -19,11 +19,12 @@ use crate::compare::Summary;
 /// | time compiling | one number | 50 %, and 100 ms |
 ///
 /// The median step time is always included: without it, a run without any metrics would pass.
-pub fn preset(runs: &[&Summary]) -> Vec<Regression> {
-    let has = |metric: &str| runs.iter().any(|run| MetricRuns::of(std::slice::from_ref(*run), metric, None).is_ok());
-    let mut found = all();
+pub fn preset(base: &[Summary], cand: &[Summary]) -> Vec<Regression> {
+    let runs = || base.iter().chain(cand);
+    let has = |metric: &str| runs().any(|run| MetricRuns::of(std::slice::from_ref(run), metric, None).is_ok());
+    let mut found = all(base.len().max(cand.len()) < 2);
     found.retain(|gate| gate.metric == STEP_TIME || has(&gate.metric));
-    found.retain(|gate| gate.metric != EXPOSED || runs.iter().any(|run| communicates(run)));
+    found.retain(|gate| gate.metric != EXPOSED || runs().any(communicates));
     found
 }
 
@@ -38,7 +39,10 @@ const COMPILING_PERCENT: f64 = 50.0;
 /// Shorter times are loads from a cache.
 const COMPILING_MS: f64 = 100.0;
 
-fn all() -> Vec<Regression> {
+/// How much longer the median step of several runs may be.
+const STEP_PERCENT: f64 = 5.0;
+
+fn all(is_one_run: bool) -> Vec<Regression> {
     let gate = |metric: &str, aggregate: StepAggregate| Regression {
         metric: metric.to_owned(),
         aggregate: Some(aggregate),
@@ -48,7 +52,7 @@ fn all() -> Vec<Regression> {
     let points = |gate: Regression, limit: f64| Regression { max_increase_abs: Some(limit), ..gate };
     let causes = CAUSES.map(|metric| points(gate(metric, StepAggregate::Max), 5.0));
     let others = vec![
-        percent(gate(STEP_TIME, StepAggregate::Median), 5.0),
+        percent(gate(STEP_TIME, StepAggregate::Median), if is_one_run { of_one_run() } else { STEP_PERCENT }),
         percent(gate(STEP_TIME, StepAggregate::P90), 10.0),
         percent(gate("loop.step_ms", StepAggregate::Mean), 10.0),
         points(gate("compile.loop_count", StepAggregate::Max), 0.0),
@@ -61,6 +65,11 @@ fn all() -> Vec<Regression> {
         ..percent(gate("compile.wall_ms", StepAggregate::Max), COMPILING_PERCENT)
     };
     others.into_iter().chain(causes).chain([compiling]).collect()
+}
+
+/// The difference that one run against one may have, to a tenth of a percent.
+fn of_one_run() -> f64 {
+    (10.0 * assumed_limit_percent()).round() / 10.0
 }
 
 /// Whether a run has devices that communicate: without them there is no exposed communication.

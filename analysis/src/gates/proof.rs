@@ -52,7 +52,7 @@ pub(super) fn proof(
         // The limit of the gate says what runs may differ by: nothing is assumed.
         let alpha = alpha.unwrap_or(RANKS_ALPHA);
         let test = TestOptions { alpha, min_steps, assumed_spread_percent: 0.0, ..TestOptions::default() };
-        match MetricChange::of_runs(&base.runs, &cand.runs, effect, &test).finding {
+        match MetricChange::judged(&base.runs, &cand.runs, effect, &test).finding {
             ChangeVerdict::Changed => {}
             _ if are_apart(&base.runs, &cand.runs) => {}
             ChangeVerdict::Noise | ChangeVerdict::BetweenRuns => return NoiseVerdict::Noise,

@@ -72,8 +72,8 @@ fn differences(comparison: &Comparison, layout: &TextLayout) -> String {
         text.push_str(&layout.lines(4, &sides, str::to_owned));
         text.push_str(&layout.lines(4, found.why, |line| layout.style.dim(line)));
     }
-    if comparison.differences.is_empty() {
-        text.push_str("  none: devices, programs, shapes, steps and formats agree\n");
+    if let Some(agreement) = comparison.agreement() {
+        text.push_str(&layout.lines(2, &agreement, str::to_owned));
     }
     text
 }

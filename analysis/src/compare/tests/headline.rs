@@ -47,6 +47,11 @@ fn headline_is_about_the_loop_and_names_what_the_median_step_hides() {
     let said = say(&quiet("loop.gap_ps"), &steps);
     assert!(said.contains("time between steps +20.00 ms"), "{said}");
     // Loops of different lengths are compared per step.
+    let said = say(&quiet("x"), &looped(&[10.0; 8], &[]));
+    assert!(
+        said.contains("; the loop takes as long per step: 10.00 ms (40.00 ms for 4 steps, 80.00 ms for 8 steps);"),
+        "{said}"
+    );
     let said = say(&quiet("x"), &looped(&[12.0; 8], &[]));
     assert!(said.starts_with("not the same work: the runs differ in steady steps (4 against 8)"), "{said}");
     assert!(said.contains("the loop takes 2.000 ms longer per step (10.00 ms to 12.00 ms, +20.0 %; 40.00 ms for 4 steps, 96.00 ms for 8 steps)"), "{said}");
@@ -79,4 +84,52 @@ fn waiting_for_input_is_not_called_idle() {
         say(with(None, 2.0), with(Some(2.9), 0.1)),
         "mean of the middle half of steps +1.000 ms: idle +1.000 ms"
     );
+}
+
+#[test]
+fn headline_says_how_much_runs_may_differ_and_how_that_is_known() {
+    let say = |base: &[Summary], cand: &[Summary]| compare(base, cand, &CompareOptions::default()).statement;
+    let steps = |ms: f64| looped(&[ms; 20], &[]);
+    let single = say(&[steps(20.0)], &[steps(21.0)]);
+    let expected = "the median step is slower by 1.000 ms (20.00 ms to 21.00 ms, +5.00 %), more than the steps of a run \
+                    differ, but runs of the same program may differ by up to 6.4 % (assumed: one run per side does not show \
+                    it)";
+    assert!(single.contains(expected), "{single}");
+    let three = |ms: f64| [steps(ms), steps(ms), steps(ms)];
+    let several = say(&three(20.0), &three(20.5));
+    assert!(several.contains("but runs of the same program may differ by up to 3.0 %;"), "{several}");
+    assert!(say(&three(20.0), &three(21.0)).contains("slower by 1.000 ms (20.00 ms to 21.00 ms, +5.00 %); mean"));
+}
+
+#[test]
+fn negligible_changes_of_parts_are_not_in_the_headline() {
+    let with = |waiting_us: f64| {
+        let mut run = made(20.0, 0.0, 20, 0);
+        let rest = |cause: Option<&str>, us: f64| RestTimes {
+            part: StepPart::Idle,
+            shape: None,
+            cause: cause.map(str::to_owned),
+            middle_ps: us * 1e6,
+        };
+        run.rest = vec![rest(None, 100.0 - waiting_us), rest(Some("input wait"), waiting_us)];
+        run
+    };
+    let compared = |us: f64| compare(&[with(0.0)], &[with(us)], &CompareOptions::default()).attribution.unwrap();
+    // 0.09 % and 0.2 % of the step.
+    assert_eq!(sentence(&compared(18.0)), None);
+    assert!(sentence(&compared(40.0)).unwrap().contains("input wait +40.00 µs"));
+}
+
+#[test]
+fn what_is_not_known_of_both_runs_does_not_agree() {
+    let said = |run: &Summary| {
+        let compared = compare(std::slice::from_ref(run), std::slice::from_ref(run), &CompareOptions::default());
+        compared.agreement().unwrap()
+    };
+    let mut known = made(20.0, 0.0, 20, 1);
+    known.facts.devices = 1;
+    assert_eq!(said(&known), "none: devices, programs, shapes, steps and formats agree");
+    let expected = "none: steps and formats agree; devices, programs and shapes are not known of both runs";
+    (known.facts.devices, known.facts.programs, known.ops) = (0, Vec::new(), Vec::new());
+    assert_eq!(said(&known), expected);
 }

@@ -14,7 +14,7 @@
 //! (`MAX_SPREAD`). A function that ran only once still makes a step if it dominates the device: serving captures
 //! often contain only one execution.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, GroupKind, SliceAttr, TraceModel, TrackKind};
 
 use super::marks::{CUT_OFF, MarkedSteps, RawStep, StepMark, join, step_number, top_slices, tracks_of_kind};
@@ -22,7 +22,7 @@ use super::{annotated, host, programs};
 use crate::engine::{Context, counted};
 
 /// Source of steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepSource {
     /// Recorded on the device.

@@ -92,7 +92,7 @@ fn config_of(runs: &[Summary]) -> WrittenConfig {
         "\n# Against a baseline: more than this, and more than noise\n\
          # (require_significance = false judges the number alone).\n",
     );
-    for gate in preset(&runs.iter().collect::<Vec<_>>()) {
+    for gate in preset(runs, &[]) {
         match too_few(runs, gate.aggregate, Some(&gate.metric)) {
             Some(why) => left_out.push(format!("regression of {} {}: {why}", titled(&gate), gate.limit())),
             None => regression(&mut text, &gate),

@@ -2,8 +2,8 @@
 //! network access.
 
 use analysis::compare::{
-    Attribution, ChangeVerdict, Comparison, ComparisonSide, MetricChange, OpChange, ShiftEstimate, Summary, Weight,
-    matched_classes, signed,
+    Attribution, Comparison, ComparisonSide, MetricChange, OpChange, ShiftEstimate, Summary, Weight, matched_classes,
+    signed,
 };
 use analysis::{Percent, Tabular as _, Unit};
 use maud::{Markup, PreEscaped, html};
@@ -79,7 +79,7 @@ fn differences(comparison: &Comparison) -> Markup {
                 p { (capitalised(found.why)) }
             }
         }
-        @if comparison.differences.is_empty() { p { "None: devices, programs, shapes, steps and formats agree." } }
+        @if let Some(agreement) = comparison.agreement() { p { (capitalised(&agreement)) } }
     }
 }
 
@@ -100,7 +100,7 @@ fn class(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> Markup 
         @if let Some(attribution) = &comparison.attribution {
             (section("Where the time changed", &waterfall(attribution)))
         }
-        (section("Ops", &ops(&comparison.ops)))
+        (section("Ops", &ops(comparison)))
     }
 }
 
@@ -149,10 +149,7 @@ pub fn numbers(comparison: &Comparison) -> Markup {
             }
         }
         (notes(comparison))
-        p.dim {
-            "Medians over steady steps on the slowest device; ± is half the 95 % confidence interval of the median. ~ is no \
-             more than noise (rank sum test at " (100.0 * comparison.options.test.alpha) " %, and more than equal steps differ by)."
-        }
+        p.dim { (comparison.legend()) }
     }
 }
 
@@ -210,16 +207,7 @@ pub fn waterfall(attribution: &Attribution) -> Markup {
         .map(|family| {
             let count = family.base_ops.max(family.cand_ops);
             let count = if count > 1 { format!(" ×{count}") } else { String::new() };
-            let what = match (family.finding, family.base_ops, family.cand_ops) {
-                (None, ..) => "",
-                (_, 0, _) => "new",
-                (_, _, 0) => "gone",
-                (Some(ChangeVerdict::Changed), ..) if family.change_ps > 0.0 => "slower",
-                (Some(ChangeVerdict::Changed), ..) => "faster",
-                (Some(ChangeVerdict::Noise), ..) => "~",
-                (Some(_), ..) => "?",
-            };
-            (format!("{}{count}", family.name), family.part.title(), family.change_ps, what)
+            (format!("{}{count}", family.name), family.part.title(), family.change_ps, family.verdict())
         })
         .collect();
     let rest = attribution.change_ps - shown.iter().map(|family| family.change_ps).sum::<f64>();
@@ -268,11 +256,11 @@ pub fn waterfall(attribution: &Attribution) -> Markup {
     }
 }
 
-fn ops(ops: &[OpChange]) -> Markup {
+fn ops(comparison: &Comparison) -> Markup {
+    let ops = &comparison.ops;
     if ops.is_empty() {
         return PreEscaped::default();
     }
-    let changed = ops.iter().filter(|op| op.change.is_real()).count();
     html! {
         div.scroll {
             table {
@@ -291,10 +279,8 @@ fn ops(ops: &[OpChange]) -> Markup {
             }
         }
         p.dim {
-            (changed) " of " (ops.len()) " ops changed by more than noise"
-            @if ops.len() > ROWS { "; the " (ROWS) " with the largest change of the mean step are shown" }
-            ". Median times per step; of a collective only the exposed time counts. p is after Holm's correction over \
-             all ops; the percentage is the confidence that the two ops are the same."
+            (comparison.ops_legend()) " The percentage is the confidence that the two ops are the same."
+            @if ops.len() > ROWS { " The first " (ROWS) " are shown." }
         }
     }
 }
@@ -304,7 +290,7 @@ fn op_row(op: &OpChange) -> Markup {
         let estimate = estimate.filter(|_| name.is_some());
         estimate.map_or(number::MISSING.to_owned(), |estimate| number::value(estimate.median, Unit::Picoseconds))
     };
-    let tells = matches!(op.change.finding, ChangeVerdict::Changed | ChangeVerdict::Noise) && op.how.is_some();
+    let tells = op.change.finding.is_tested() && op.how.is_some();
     html! {
         tr {
             td { (op.name()) }

@@ -3,12 +3,13 @@
 //! the steps of real captures.
 //!
 //! ```text
-//! cargo test --release -p analysis --test suite gate_noise -- --ignored --nocapture
+//! cargo test --release -p analysis --test suite noise -- --ignored --nocapture
 //! ```
 //!
 //! prints the tables of docs/compare.md. Seeds are fixed: the same numbers every time.
 #![expect(clippy::print_stdout, reason = "the tables are what it is for")]
 
+mod grid;
 mod made;
 mod real;
 
@@ -94,6 +95,7 @@ fn print_tables_for_the_docs() {
             }
         }
     }
+    grid::print_tables();
     real::print_table(&comparable());
 }
 

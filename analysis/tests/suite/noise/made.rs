@@ -3,10 +3,11 @@
 
 use analysis::Unit;
 use analysis::compare::{
-    Better, LOOP_COMPILATIONS, LOOP_STEP, RunValue, SCHEMA, SLOW_SHARE, StepFacts, StepSeries, Summary,
+    Better, LOOP_COMPILATIONS, LOOP_STEP, OpTimes, RunValue, SCHEMA, SLOW_SHARE, StepFacts, StepSeries, Summary,
 };
 use analysis::math::resample::random;
 use analysis::math::stats::median;
+use analysis::reports::steps::step_parts::StepPart;
 
 /// How noisy runs are.
 #[derive(Clone, Copy, Debug)]
@@ -42,9 +43,9 @@ pub struct Noise {
     pub compiling: f64,
     /// Standard deviation of shares of a run (waiting for input, memory …), points.
     pub points: f64,
-    /// One step in so many takes 5 to 20 % longer.
+    /// One step in so many takes 5 to 20 % longer; none if 0.
     pub slow_one_in: u64,
-    /// One in so many takes 1.5 to 3 times as long (garbage collection, a checkpoint).
+    /// One in so many takes 1.5 to 3 times as long (garbage collection, a checkpoint); none if 0.
     pub pause_one_in: u64,
 }
 
@@ -134,9 +135,19 @@ impl Runs {
         (0..steps).map(next).collect()
     }
 
-    fn times(&mut self, regression: Regression) -> Vec<f64> {
-        let Noise { steps, jitter, between, slow_one_in, pause_one_in, .. } = self.noise;
-        let level = STEP_PS * (1.0 + between * self.normal());
+    /// What one run differs by from the others, as a factor.
+    fn level(&mut self) -> f64 {
+        1.0 + self.noise.between * self.normal()
+    }
+
+    /// The steps of one more run.
+    pub fn times(&mut self, regression: Regression) -> Vec<f64> {
+        let level = STEP_PS * self.level();
+        self.steps_of(level, regression)
+    }
+
+    fn steps_of(&mut self, level: f64, regression: Regression) -> Vec<f64> {
+        let Noise { steps, jitter, slow_one_in, pause_one_in, .. } = self.noise;
         let mut times = Vec::new();
         for noise in self.correlated() {
             let mut time = 1.0 + jitter * noise;
@@ -160,6 +171,32 @@ impl Runs {
             }
         }
         times
+    }
+
+    /// One more run whose steps consist of this many ops of the same length. The ops share the level of the run; the
+    /// noise of their steps is their own.
+    pub fn run_of_ops(&mut self, ops: usize) -> Summary {
+        let level = STEP_PS * self.level() / ops as f64;
+        let op = |place: usize| {
+            let values = self.steps_of(level, Regression::None);
+            OpTimes {
+                program: None,
+                name: format!("fusion.{place}"),
+                category: "fusion".to_owned(),
+                part: StepPart::Vector,
+                is_collective: false,
+                shape: None,
+                source: None,
+                framework: None,
+                place: place as u32,
+                runs: 1.0,
+                middle_ps: level,
+                values,
+            }
+        };
+        let ops = (0..ops).map(op).collect();
+        let steps = StepFacts { counted: self.noise.steps, ..StepFacts::default() };
+        Summary { schema: SCHEMA.to_owned(), steps, ops, ..Summary::default() }
     }
 
     /// One more run.
