@@ -104,7 +104,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     }
     let why = facts.report::<Gaps>().ok().and_then(|gaps| gaps.main_cause());
     let steady =
-        facts.steady::<Gaps>().ok().and_then(|gaps| gaps.main_cause()).filter(|cause| Some(cause) != why.as_ref());
+        facts.in_steps::<Gaps>().ok().and_then(|gaps| gaps.main_cause()).filter(|cause| Some(cause) != why.as_ref());
     let mut statement = format!("no op runs for {:.1} of device time", Percent(share));
     if let Some(why) = why {
         statement = format!("{statement}, mostly {why}");
@@ -230,7 +230,7 @@ impl<'r> IdleByCause<'r> {
 
 fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 1] = [IdleCause::Dispatch];
-    let gaps = facts.steady::<Gaps>()?;
+    let gaps = facts.in_steps::<Gaps>()?;
     let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
     let between = waiting.device.between_ps();
     let part = if between > 0 { 100.0 * waiting.time_ps as f64 / between as f64 } else { 0.0 };
@@ -247,20 +247,20 @@ fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
 
 fn host_sync(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 2] = [IdleCause::DeviceToHost, IdleCause::Wait];
-    let gaps = facts.steady::<Gaps>()?;
+    let gaps = facts.in_steps::<Gaps>()?;
     let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host reads or waits for results", &CAUSES, facts.limit(&SYNC))
 }
 
 fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
-    let (input, limit) = (facts.steady::<Input>()?, facts.limit(&INPUT));
+    let (input, limit) = (facts.in_steps::<Input>()?, facts.limit(&INPUT));
     let known = input.devices.iter().filter_map(|device| Some((device, device.percent?)));
     let worst = known.max_by(|a, b| a.1.total_cmp(&b.1));
     let Some((device, percent)) = worst.filter(|(_, percent)| *percent >= limit) else { return Ok(None) };
     if facts.cx.tensor_cores().is_empty() {
         return host_input_bound(facts, device, percent, limit);
     }
-    let gaps = facts.steady::<Gaps>()?;
+    let gaps = facts.in_steps::<Gaps>()?;
     let waiting = IdleByCause::most(&gaps, &[IdleCause::Input]);
     let events = waiting.as_ref().map(|waiting| waiting.events(&[IdleCause::Input]));
     // Ops that wait show themselves.
@@ -303,7 +303,7 @@ fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit
 
 fn upload_bound(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 1] = [IdleCause::HostToDevice];
-    let gaps = facts.steady::<Gaps>()?;
+    let gaps = facts.in_steps::<Gaps>()?;
     let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host copies to it", &CAUSES, facts.limit(&UPLOAD))
 }
