@@ -281,7 +281,10 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         steps.outliers().into_iter().filter(|step| step.compile_ps.saturating_mul(2) <= step.time_ps).collect();
     let median = |step: &Step| Some(steps.class_of(step)?.time?.median);
     let (first, usual) = slow.first().and_then(|step| Some((*step, median(step)?)))?;
-    let excess: f64 = slow.iter().filter_map(|step| Some(step.time_ps as f64 - median(step)?)).sum();
+    let beyond = |step: &&Step| Some(step.time_ps as f64 - median(step)?);
+    let excess: f64 = slow.iter().filter_map(beyond).sum();
+    let counts = |step: &&&Step| !(step.is_partial || step.is_warmup);
+    let saved = slow.iter().filter(counts).filter_map(beyond).sum::<f64>() / facts.step().ok()?.count.max(1) as f64;
     let others = if slow.len() > 1 { format!(", and {} more", slow.len() - 1) } else { String::new() };
     Some(Finding {
         statement: format!(
@@ -298,7 +301,7 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         about: &[TimeUse::SlowSteps],
         is_last_resort: true,
         spots: spots(facts, slow.iter().map(|step| (step.number, Some(step.time_ps as f64)))),
-        saving: PossibleSaving::PerStep(Picos::from_ps((excess / facts.step().ok()?.count.max(1) as f64) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps(saved as i64)),
         ..Finding::default()
     })
 }

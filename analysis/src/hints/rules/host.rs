@@ -16,7 +16,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "K31",
         title: "The device is idle",
         confidence: Confidence::High,
-        thresholds: &[&IDLE],
+        thresholds: &[&IDLE, &REST],
         check: idle,
         page: include_str!("../../../../docs/hints/K31.md"),
     },
@@ -65,7 +65,12 @@ pub(super) static RULES: &[Rule] = &[
 static CALLBACK: Threshold =
     Threshold::percent("K42.callback_percent", 5.0, "a value printed now and then costs far less");
 static IDLE: Threshold =
-    Threshold::percent("K31.idle_percent", 10.0, "a tenth is the limit of XProf's overview as well");
+    Threshold::percent("K31.idle_percent", 2.0, "programs that are launched in time leave gaps of microseconds");
+static REST: Threshold = Threshold::percent(
+    "K31.rest_percent",
+    10.0,
+    "beside a cause that other rules name, less is not worth a hint of its own; the limit of XProf's overview",
+);
 static GAP_SHARE: Threshold =
     Threshold::percent("K32.between_percent", 5.0, "a launch that is queued in time leaves no gap");
 static DISPATCH: Threshold = Threshold::percent(
@@ -99,7 +104,8 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let (explained, by) = explained(facts);
     let left = (all - explained).clamped();
     let left_percent = 100.0 * left.ps() as f64 / step.ps.max(1.0);
-    if !by.is_empty() && left_percent < limit {
+    let rest = facts.limit(&REST);
+    if !by.is_empty() && left_percent < rest {
         return Ok(None);
     }
     let why = facts.report::<Gaps>().ok().and_then(|gaps| gaps.main_cause());
@@ -119,7 +125,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     if !by.is_empty() {
         let of = format!("step ({})", step.of);
         let what = format!("idle, that of {} left out", by.join(", "));
-        evidence.push(HintEvidence::percent(what, left_percent, of, Some(limit)).by(Provenance::Inferred));
+        evidence.push(HintEvidence::percent(what, left_percent, of, Some(rest)).by(Provenance::Inferred));
     }
     Ok(Some(Finding {
         statement,
