@@ -23,6 +23,7 @@ impl Tabular for DcnReport {
 impl DcnReport {
     fn collective_table(&self) -> Table {
         let mut notes = vec![
+            "Stall: the sum of all executions on all devices".to_owned(),
             "of window: of the windows of all devices that take part; slack: send to recv-done, less transfer ops between"
                 .to_owned(),
             "Required: bytes that one device transmits ÷ slack; a NIC of 100 Gb/s carries 12.5 GB/s for all devices of a host"
