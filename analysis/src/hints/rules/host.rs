@@ -65,7 +65,7 @@ pub(super) static RULES: &[Rule] = &[
 static CALLBACK: Threshold =
     Threshold::percent("K42.callback_percent", 5.0, "a value printed now and then costs far less");
 static IDLE: Threshold =
-    Threshold::percent("K31.idle_percent", 2.0, "programs that are launched in time leave gaps of microseconds");
+    Threshold::percent("K31.idle_percent", 3.0, "programs that are launched in time leave gaps of microseconds");
 static REST: Threshold = Threshold::percent(
     "K31.rest_percent",
     10.0,

@@ -225,7 +225,7 @@ fn idle_time_above_the_threshold_is_a_hint() {
     let severity =
         |idle: usize| report(&picture(idle)).hints.iter().find(|hint| hint.id == "K31").map(|hint| hint.severity);
     let expected = [HintSeverity::Medium, HintSeverity::High, HintSeverity::Critical].map(Some);
-    assert_eq!((severity(1), [2, 6, 16].map(severity)), (None, expected), "without a cliff");
+    assert_eq!((severity(2), [3, 6, 16].map(severity)), (None, expected), "without a cliff");
     assert_eq!(saving(&picture(9), "K31"), Some(90_000_000));
 }
 
