@@ -14,6 +14,7 @@ mod programs;
 pub(crate) mod python_frame;
 mod spans;
 pub mod steps;
+pub mod sum_over;
 pub mod time_use;
 pub mod window;
 

@@ -56,19 +56,27 @@ impl Fact for CoreExtents {
 pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
     cx.reports.check(cx.scope)?;
     let Some(whole) = core_extent(cx, core) else { return Ok(None) };
-    let (range, on_clock): (_, fn(&TraceModel, GroupId, TimeRange) -> TimeRange) = match cx.scope {
+    let part = match cx.scope {
         Scope::WholeTrace => return Ok(Some(whole)),
-        Scope::Range(range) => (range, cut),
+        Scope::Range(range) => range,
         Scope::Steps { first, last } => {
-            let steps = cx.fact::<StepsReport>();
-            let Some(range) = steps.range_on(cx.model, core, first, last) else { return Err(no_steps(first, last)) };
-            (range, shifted)
+            let range = cx.fact::<StepsReport>().range_on(cx.model, core, first, last);
+            range.ok_or_else(|| no_steps(first, last))?
         }
     };
-    let on_device = |range: TimeRange| {
-        if range == whole.range { whole } else { TimeWindow { range, measured: on_clock(cx.model, core, range) } }
+    let Some(range) = part.intersect(whole.range) else { return Ok(None) };
+    let measured = match cx.scope {
+        _ if range == whole.range => whole.measured,
+        Scope::Steps { .. } => shifted(cx.model, core, range),
+        _ => {
+            // Several ops may begin or end at the very border, at different times by their own clock.
+            let inner = cut(cx.model, core, range);
+            let start = if range.start == whole.range.start { whole.measured.start } else { inner.start };
+            let end = if range.end == whole.range.end { whole.measured.end } else { inner.end };
+            TimeRange::new(start, end)
+        }
     };
-    Ok(range.intersect(whole.range).map(on_device))
+    Ok(Some(TimeWindow { range, measured }))
 }
 
 pub(crate) fn host_window(cx: &Context<'_>) -> Result<TimeRange, AnalysisError> {
@@ -185,6 +193,9 @@ pub(crate) fn slices_of_window<'a>(
     window: TimeWindow,
 ) -> impl Iterator<Item = SliceSpans<'a>> {
     let (model, is_whole) = (cx.model, cx.scope == Scope::WholeTrace);
+    // Steps and programs have times on the timeline only.
+    let on_timeline = matches!(model.track(track).kind, TrackKind::Steps | TrackKind::Modules);
+    let measured_window = if on_timeline { window.range } else { window.measured };
     let range = if is_whole { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range };
     let lanes = model.lanes(track).iter().flat_map(move |lane| model.spans_in(lane, range));
     lanes.filter_map(move |spans| {
@@ -196,7 +207,7 @@ pub(crate) fn slices_of_window<'a>(
             let nothing = || window.contains(spans.slice).then(|| TimeRange::at(span.start, Picos::ZERO));
             span.intersect(of).or_else(nothing)
         };
-        let measured = part(spans.measured, window.measured)?;
+        let measured = part(spans.measured, measured_window)?;
         Some(SliceSpans { shown: part(spans.shown, window.range)?, measured, ..spans })
     })
 }
@@ -217,6 +228,13 @@ pub(crate) fn hull_of_window(cx: &Context<'_>, track: TrackId, window: TimeWindo
 /// Whether an execution counts in a window: it starts inside. For the whole trace all do.
 pub(crate) fn counts(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> bool {
     cx.scope == Scope::WholeTrace || window.contains(slice)
+}
+
+/// The time of an execution in a window.
+pub(crate) fn part_in(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> Picos {
+    let range = slice.measured_range();
+    let part = if cx.scope == Scope::WholeTrace { Some(range) } else { range.intersect(window.measured) };
+    part.map_or(Picos::ZERO, TimeRange::dur)
 }
 
 /// Span of a slice on the clock that timed the ops of its core. Steps and programs are recorded on the timeline alone;

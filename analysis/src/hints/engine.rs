@@ -12,6 +12,7 @@ use super::report::{CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy,
 use super::rule::Rule;
 use super::{HintFacts, Page};
 use crate::engine::AnalysisError;
+use crate::facts::sum_over::SumOver;
 use crate::reports::summary::verdict::Verdict;
 use crate::what_if::Scenario;
 use priced::{PricedFinding, RowByOp};
@@ -33,6 +34,7 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
         hints: Vec::new(),
         of: step.of.clone(),
         step_ps: step.ps,
+        sums_over: SumOver::of(facts.cx, facts.ops().map_or(0, |ops| ops.cores.len())),
         combined_saving_ps: None,
         combined_saving_percent: None,
         not_combined: Vec::new(),

@@ -112,20 +112,6 @@ impl<'a> HintFacts<'a> {
         Ok(StepTime { ps: longest as f64, count: 1, of: "whole window".to_owned() })
     }
 
-    /// Another report over the counted steps and what lies between them, without
-    /// warm-up; in the same scope where no step was left out, or there are none.
-    ///
-    /// # Errors
-    ///
-    /// That analysis does not apply to the steady steps.
-    pub(crate) fn steady<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
-        let Some(steps) = self.steps().filter(|steps| steps.left_out > 0) else { return self.report::<A>() };
-        match counted_numbers(&steps) {
-            Some((first, last)) => self.cx.scoped(Scope::Steps { first, last }).report::<A>(),
-            None => self.report::<A>(),
-        }
-    }
-
     /// Another report over the counted steps and nothing else: its sums, divided by [`StepTime::count`], are those of one
     /// step. In the same scope where there are no steps.
     ///

@@ -6,6 +6,7 @@ use trace_model::{OpId, Picos};
 use super::{Confidence, FindingPlace, HintEvidence};
 use crate::engine::Percent;
 use crate::engine::{Table, Tabular, number};
+use crate::facts::sum_over::SumOver;
 use crate::facts::time_use::TimeUse;
 use crate::math::unit::Unit;
 use crate::what_if::Scenario;
@@ -189,6 +190,8 @@ pub struct HintsReport {
     pub of: String,
     /// Its length.
     pub step_ps: f64,
+    /// What times of ops are sums over.
+    pub sums_over: SumOver,
     /// All hints together, played again at once: never the sum of their savings.
     pub combined_saving_ps: Option<i64>,
     /// The same of the step.
@@ -281,9 +284,12 @@ impl HintsReport {
             .derived("hint", "Hint", Unit::None, |(hint, _)| hint.id)
             .derived("op", "Op", Unit::None, |(_, op)| &op.name)
             .derived("program", "Program", Unit::None, |(_, op)| &op.program)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |(_, op)| op.self_time_ps)
+            .derived("self_time_each_ps", self.sums_over.self_time_title(), Unit::Picoseconds, |(_, op)| {
+                self.sums_over.each_ps(op.self_time_ps)
+            })
             .derived("source", "Source", Unit::None, |(_, op)| &op.source)
-            .note("Self time over all devices.")
+            .measured("self_time_ps", "Self time (sum)", Unit::Picoseconds, |(_, op)| op.self_time_ps)
+            .note(self.sums_over.note())
             .build()
     }
 

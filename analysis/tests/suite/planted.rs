@@ -1,13 +1,17 @@
 //! Captures with planted causes: the advice is the planted one, however the program is cut into ops.
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
+use std::path::{Path, PathBuf};
+
 use analysis::Scope;
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport};
 use analysis::reports::summary::targets::{TargetColor, Targets};
 use analysis::reports::summary::utilization::Utilization;
 use analysis::reports::summary::verdict::Verdict;
 
-use crate::capture::{Capture, corpus, open};
+use importers::{ImportOptions, Progress};
+
+use crate::capture::{Capture, corpus, model_at, open};
 
 fn hints(capture: &Capture) -> HintsReport {
     capture.cx(Scope::WholeTrace).report::<Hints>().unwrap().as_ref().clone()
@@ -33,7 +37,8 @@ fn planted_causes_are_found_in_programs_of_few_and_of_many_ops() {
             let Some(capture) = open(&format!("planted/{name}_{cut}.xplane.pb")) else { return };
             let report = hints(&capture);
             let found = about_program(&report);
-            let first = found.first().unwrap_or_else(|| panic!("{name}_{cut}: no hint"));
+            // 2 of 20 ms are idle: a hint of its own.
+            let first = found.iter().find(|hint| hint.id != "K31").unwrap_or_else(|| panic!("{name}_{cut}: no hint"));
             assert_eq!(first.id, id, "{name}_{cut}");
             let saved = first.saving_ps.map(|saving| saving as f64 / report.step_ps);
             match (saved, share) {
@@ -88,32 +93,38 @@ fn bound_of_another_target_does_not_leave_the_limits_unknown() {
     assert!(target("hbm").note.as_ref().unwrap().contains("more compute"), "{:?}", target("hbm"));
 }
 
-/// Every capture of the corpus and every sample.
-fn all_captures() -> Vec<std::path::PathBuf> {
-    let here = std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let mut folders = vec![here.join("../assets/samples")];
-    folders.extend(corpus().iter().flat_map(|corpus| ["planted", "tpu", "host"].map(|folder| corpus.join(folder))));
-    let mut files: Vec<_> = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap()).collect();
-    let paths = files.drain(..).map(|entry| entry.unwrap().path());
-    let is_capture = |path: &std::path::PathBuf| {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        path.is_dir() && name.starts_with("mh_") || name.ends_with(".xplane.pb") || name.ends_with(".trace.json.gz")
-    };
-    let mut paths: Vec<_> = paths.filter(is_capture).collect();
+/// Everything in the corpus and every sample; not all of it are captures.
+fn all_files() -> Vec<PathBuf> {
+    let mut paths = entries(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples"));
+    if let Some(corpus) = corpus() {
+        let folders = ["planted", "tpu", "host", "gpu", "big", "regressions", "simulators/astra-sim/out"];
+        let simulators = entries(&corpus.join("simulators")).into_iter().filter(|path| path.is_dir());
+        let folders = folders.map(|name| corpus.join(name)).into_iter().chain(simulators);
+        paths.extend(folders.flat_map(|folder| entries(&folder)));
+        // The other file of the session says the same, and takes longest of all.
+        paths.retain(|path| !path.ends_with("jax_cpu_808k_events.trace.json.gz"));
+    }
     paths.sort();
     paths
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
 /// All hints together save at least as much as any of them, and a replay of what a hint changes saves what it says.
 #[test]
 fn savings_agree_with_each_other_and_with_their_replay() {
-    let mut replayed = 0;
-    for path in all_captures() {
-        let capture = Capture::new(crate::capture::model_at(&path));
+    let (mut opened, mut replayed) = (0, 0);
+    for path in all_files() {
+        let Ok(model) = importers::import_path(&path, &ImportOptions::default(), &Progress::new()) else { continue };
+        opened += 1;
+        let capture = Capture::new(model);
         let cx = capture.cx(Scope::WholeTrace);
         let Ok(report) = cx.report::<Hints>() else { continue };
         let path = path.display();
         let largest = report.hints.iter().filter_map(|hint| hint.saving_ps).max();
+        assert!(largest.is_none_or(|saving| saving as f64 <= report.step_ps + 1.0), "{path}: {largest:?}");
         if let Some(together) = report.combined_saving_ps {
             assert!(Some(together) >= largest, "{path}: {together} together, {largest:?} alone");
             assert!(together as f64 <= report.step_ps + 1.0, "{path}: {together} of {}", report.step_ps);
@@ -129,5 +140,48 @@ fn savings_agree_with_each_other_and_with_their_replay() {
             replayed += 1;
         }
     }
-    assert!(replayed > 0);
+    let least = if corpus().is_some() { 100 } else { 15 };
+    assert!(opened >= least && replayed > least / 2, "{opened} {replayed}");
+}
+
+/// From the planted truth: 2 of 20 ms are idle, while the host reads input.
+#[test]
+fn input_wait_of_a_tenth_is_a_hint() {
+    let Some(capture) = open("planted/norec_v6e.xplane.pb") else { return };
+    let report = hints(&capture);
+    let input = about_program(&report).into_iter().find(|hint| hint.id == "K34").unwrap();
+    assert_eq!(input.severity, HintSeverity::High);
+    assert!((1.8..=2.0).contains(&(input.saving_ps.unwrap() as f64 * 1e-9)), "{input:?}");
+}
+
+/// 84 % of device time waits for arrays that were offloaded; 12 of the 16 GB that each device loads in a step are free.
+#[test]
+fn offload_is_told_what_fits_and_in_which_direction_to_load() {
+    for name in ["v6e_x4_host_offload", "v6e_x4_host_offload_steps_added"] {
+        let Some(capture) = open(&format!("tpu/{name}.xplane.pb")) else { return };
+        let report = hints(&capture);
+        let first = about_program(&report)[0];
+        assert_eq!((first.id, first.severity), ("K26", HintSeverity::Critical), "{name}");
+        let advice = &first.action;
+        assert!(advice.starts_with("2 of the 3 arrays loaded from the host (10.74 GB of 16.11 GB) fit"), "{advice}");
+        let order =
+            ["Keep on the device what fits", "jax.memory.Space.Device", "both directions at once", "fewer bytes"];
+        let places: Vec<_> =
+            order.iter().map(|part| advice.find(part).unwrap_or_else(|| panic!("{part}: {advice}"))).collect();
+        assert!(places.is_sorted() && !advice.contains("Space.Host"), "{advice}");
+    }
+}
+
+/// Few rows: padding them costs nothing, for memory limits them.
+#[test]
+fn decoding_is_not_told_about_padding() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
+    let mut paths = vec![samples.join("synthetic_v5e_serving.xplane.pb")];
+    let names = ["v5e", "v5p", "v6e"].map(|chip| format!("simulators/neusim/llama3-8b-tpu{chip}-tp4_decode.csv"));
+    paths.extend(corpus().into_iter().flat_map(|corpus| names.clone().map(|name| corpus.join(name))));
+    for path in paths {
+        let report = hints(&Capture::new(model_at(&path)));
+        let ids: Vec<&str> = about_program(&report).iter().map(|hint| hint.id).collect();
+        assert!(ids.contains(&"K16") && !ids.contains(&"K11"), "{}: {ids:?}", path.display());
+    }
 }

@@ -5,11 +5,17 @@ use std::collections::BTreeMap;
 
 use analysis::Scope;
 use analysis::facts::category::OpGroup;
+use analysis::reports::communication::dcn::Dcn;
 use analysis::reports::communication::overlap::Overlap;
+use analysis::reports::communication::sparse_cores::SparseCores;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::steps::devices::Devices;
 use analysis::reports::summary::utilization::Utilization;
+use importers::{InputSource, Progress};
 use proptest::prelude::*;
+use sample_traces::rare::{MegascaleSample, SparseOffload};
+use sample_traces::session::SampleSession;
+use sample_traces::write::xspace_bytes;
 use trace_model::{
     GroupKind, Op, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
 };
@@ -99,8 +105,53 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
     out
 }
 
+/// The same of waiting in collectives, of transfers between slices and of work on `SparseCores`.
+fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
+    let mut out = BTreeMap::new();
+    let mut add = |name: String, value: f64| *out.entry(name).or_default() += value;
+    if let Ok(overlap) = capture.scoped::<Overlap>(scope) {
+        for core in &overlap.cores {
+            add(format!("waiting of {}", core.core), core.skew_wait_ps.unwrap_or(0) as f64);
+            add(format!("waiting for {}", core.core), core.awaited_ps.unwrap_or(0) as f64);
+            add(format!("collectives of {}", core.core), core.collectives as f64);
+        }
+        for transfer in &overlap.transfers {
+            let skew = transfer.skew.as_ref();
+            add(format!("matched executions of {}", transfer.op), skew.map_or(0.0, |skew| skew.instances as f64));
+        }
+    }
+    if let Ok(dcn) = capture.scoped::<Dcn>(scope) {
+        for device in &dcn.devices {
+            add(format!("stall of {}", device.device), device.stall_ps as f64);
+        }
+        for transfer in &dcn.collectives {
+            add(format!("stall in {}", transfer.rendezvous), transfer.stall_ps as f64);
+            add(format!("executions of {}", transfer.rendezvous), transfer.occurrences as f64);
+        }
+    }
+    if let Ok(sparse) = capture.scoped::<SparseCores>(scope) {
+        for core in &sparse.cores {
+            add(format!("busy of {}", core.core), core.busy_ps.unwrap_or(0) as f64);
+            add(format!("programs of {}", core.core), core.programs as f64);
+            add(format!("program time of {}", core.core), core.program_ps as f64);
+        }
+        for op in &sparse.ops {
+            add(format!("self of {}", op.op), op.self_ps as f64);
+        }
+        for offload in &sparse.offloads {
+            add(format!("executions of {}", offload.op), offload.occurrences as f64);
+            add(format!("work of {}", offload.op), offload.sparse_ps as f64);
+            add(format!("hidden of {}", offload.op), offload.hidden_ps as f64);
+            add(format!("in flight of {}", offload.op), offload.in_flight_ps as f64);
+            add(format!("waited of {}", offload.op), offload.waited_ps.unwrap_or(0) as f64);
+        }
+    }
+    out.retain(|_, value: &mut f64| *value != 0.0);
+    out
+}
+
 /// `cuts` in thousandths of the capture.
-fn adds_up(capture: &Capture, cuts: &[i64]) {
+fn adds_up(capture: &Capture, cuts: &[i64], sums: fn(&Capture, Scope) -> BTreeMap<String, f64>) {
     let extent = capture.model.extent();
     let at =
         |cut: &i64| extent.start + Picos::from_ps((i128::from(extent.dur().ps()) * i128::from(*cut) / 1000) as i64);
@@ -116,10 +167,9 @@ fn adds_up(capture: &Capture, cuts: &[i64]) {
     assert_eq!(whole.keys().collect::<Vec<_>>(), parts.keys().collect::<Vec<_>>());
     for (name, value) in whole {
         let of_parts = parts[&name];
-        // Each border is rounded to a picosecond on each clock.
-        let rounding = 2.0 * borders.len() as f64;
+        // Parts of executions are not whole numbers; all others are exact.
         assert!(
-            (value - of_parts).abs() <= 1e-9 * value + rounding,
+            (value - of_parts).abs() <= 1e-9 * value.min(1e3),
             "{name}: {value} in the whole, {of_parts} in parts {cuts:?}"
         );
     }
@@ -153,7 +203,7 @@ proptest! {
         has_clock in any::<bool>(),
     ) {
         let capture = Capture::new(drawn(&devices, has_clock));
-        adds_up(&capture, &cuts);
+        adds_up(&capture, &cuts, sums);
         let extent = capture.model.extent();
         screen_has_one_denominator(&capture, Scope::WholeTrace);
         screen_has_one_denominator(&capture, Scope::Range(TimeRange::at(extent.start, Picos::from_ps(extent.dur().ps() / 3))));
@@ -165,17 +215,43 @@ fn parts_of_real_captures_add_up_to_the_whole() {
     let Some(corpus) = corpus() else { return };
     for name in ["tpu/v5e_matmul.xplane.pb", "planted/norec_v6e.xplane.pb", "planted/late_joiner.xplane.pb"] {
         let capture = Capture::new(model_at(&corpus.join(name)));
-        adds_up(&capture, &[123, 400, 777]);
+        adds_up(&capture, &[123, 400, 777], sums);
         screen_has_one_denominator(&capture, Scope::WholeTrace);
     }
     // Its device clock jumps against the timeline.
     let jumps = Capture::new(model_at(&corpus.join("tpu/v6e_x4_host_offload.xplane.pb")));
-    adds_up(&jumps, &[250, 500]);
+    adds_up(&jumps, &[250, 500], sums);
     for part in [0, 3] {
         let extent = jumps.model.extent();
         let length = Picos::from_ps(extent.dur().ps() / 8);
         let start = extent.start + Picos::from_ps(length.ps() * part);
         screen_has_one_denominator(&jumps, Scope::Range(TimeRange::at(start, length)));
+    }
+}
+
+#[test]
+fn transfers_and_waiting_add_up_to_the_whole() {
+    let samples = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
+    let written = |session: &SampleSession| {
+        let source = InputSource::from_bytes("sample.xplane.pb", xspace_bytes(session)).unwrap();
+        importers::import(&source, &Progress::new()).unwrap()
+    };
+    let mut captures = vec![
+        ("straggler", model_at(&samples.join("synthetic_v5e_8chip_straggler.xplane.pb"))),
+        ("slices", written(&MegascaleSample::default().session())),
+        ("offload", written(&SparseOffload::default().session())),
+    ];
+    for name in ["planted/k06_4steps_sl0.xplane.pb", "planted/mh_skew0"] {
+        captures.extend(corpus().map(|corpus| (name, model_at(&corpus.join(name)))));
+    }
+    for (name, model) in captures {
+        let capture = Capture::new(model);
+        let whole = sums_of_transfers(&capture, Scope::WholeTrace);
+        assert!(whole.keys().any(|sum| sum.starts_with("wait") || sum.starts_with("stall")), "{name}: {whole:?}");
+        let cuts = |count: i64| (1..count).map(|cut| 1000 * cut / count).collect::<Vec<_>>();
+        for count in [2, 7, 23] {
+            adds_up(&capture, &cuts(count), sums_of_transfers);
+        }
     }
 }
 

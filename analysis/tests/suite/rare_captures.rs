@@ -203,6 +203,7 @@ fn reports_an_all_reduce_over_two_slices() {
         );
         assert_eq!((all_reduce.slices, all_reduce.occurrences, all_reduce.stall_ps), (Some(2), 3, 15 * US));
         let mean = &all_reduce.mean;
+        let mean = mean.as_ref().unwrap();
         assert!(near(mean.observed_ps, 9e6) && near(mean.slack_ps, 4e6) && near(mean.stall_ps, 5e6), "{mean:?}");
         assert!(near(all_reduce.transmitted_bytes.unwrap(), 40_000.0));
         assert!(near(all_reduce.required_bandwidth.unwrap(), 10e9));

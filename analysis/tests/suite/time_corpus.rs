@@ -11,8 +11,9 @@ use analysis::reports::ops::op_stats::{OpRow, Ops};
 use analysis::reports::steps::devices::Devices;
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::doctor::Doctor;
-use analysis::{OpGroup, Scope};
+use analysis::{Cell, OpGroup, Scope, Tabular as _};
 use serde_json::Value;
+use trace_model::{Picos, TimeRange};
 
 use crate::capture::{Capture, corpus, open};
 
@@ -322,4 +323,32 @@ fn async_collectives_of_a_training_step_are_not_kernels() {
     let row = links.rows.iter().find(|row| row.op == "async-collective-start.3").unwrap();
     // `bf16[1,512,7168]` of each becomes `bf16[1,2048,7168]`.
     assert_eq!((row.message.bytes, row.message.participants), (Some(2048 * 7168 * 2), Some(4)));
+}
+
+/// Of four devices in steps of 784 ms: what is listed of a step is 784 ms, and not the sum over devices or steps.
+#[test]
+fn times_of_ops_are_those_of_one_device_in_one_step() {
+    let Some(capture) = open(V6E_STEPS) else { return };
+    let listed = |scope| {
+        let tables = capture.scoped::<Ops>(scope).unwrap().tables();
+        let table = tables.iter().find(|table| table.id == "op_groups").unwrap().clone();
+        let at = table.columns.iter().position(|column| column.id == "self_time_each_ps").unwrap();
+        let times = table.rows.iter().map(|row| if let Cell::Int(ps) = row[at] { ps } else { 0 });
+        (times.sum::<i64>() as f64 * 1e-9, table.columns[at].title, table.notes.join(" "))
+    };
+    let (one, title, notes) = listed(Scope::Steps { first: 3, last: 3 });
+    assert!(near(one, 784.2, 0.3) && title == "Self time a step", "{one} {title}");
+    assert!(notes.contains("the sum over 4 devices and 1 step"), "{notes}");
+    assert!(near(listed(Scope::Steps { first: 3, last: 12 }).0, 784.2, 0.3));
+    // A range knows no steps.
+    let extent = capture.model.extent();
+    let range = TimeRange::at(extent.start + Picos::from_ps(extent.dur().ps() / 2), Picos::from_ps(2_000_000_000_000));
+    let (each, title, _) = listed(Scope::Range(range));
+    assert!(title == "Self time a device" && near(each, 2_000.0, 500.0), "{each} {title}");
+    // The headline names the same base.
+    let overlap = capture.report::<Overlap>();
+    let (all, exposed) = overlap.mean_comm().unwrap();
+    assert!(
+        all >= exposed && near(exposed.ps() as f64 * 100.0, overlap.summary.exposed_mean_ps.unwrap() as f64, 100.0)
+    );
 }

@@ -111,19 +111,21 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
         head(&mut text, hint, report, None, layout);
         lines(&mut text, "seen  ", &sentence(&hint.statement), layout);
         lines(&mut text, "do    ", &hint.action, layout);
+        let over = report.sums_over;
         let ops: Vec<String> = hint
             .ops
             .iter()
             .take(OPS_SHOWN)
-            .map(|op| match &op.source {
-                Some(source) => format!("{} ({}) at {source}", op.name, Picos::from_ps(op.self_time_ps)),
-                None => format!("{} ({})", op.name, Picos::from_ps(op.self_time_ps)),
+            .map(|op| {
+                let source = op.source.as_ref().map_or_else(String::new, |source| format!(" at {source}"));
+                format!("{} ({}){source}", op.name, Picos::from_ps(over.each_ps(op.self_time_ps)))
             })
             .collect();
         if !ops.is_empty() {
             let more = hint.ops.len().saturating_sub(OPS_SHOWN);
             let more = if more > 0 { format!(", {more} more") } else { String::new() };
-            lines(&mut text, "ops   ", &format!("{}{more}", ops.join(", ")), layout);
+            let of = over.title(["self time in a step on a device", "self time on a device"]);
+            lines(&mut text, "ops   ", &format!("{}{more}; {of}", ops.join(", ")), layout);
         }
         also(&mut text, hint, true, layout);
         if !hint.overlaps_with.is_empty() {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use analysis::facts::steps::StepsReport;
+use analysis::facts::sum_over::SumOver;
 use analysis::hints::{Hints, HintsReport};
 use analysis::reports::communication::overlap::{Overlap, OverlapReport};
 use analysis::reports::ops::op_stats::{CoreOps, Ops, OpsReport};
@@ -14,7 +15,7 @@ use analysis::reports::summary::targets::{Target, Targets, TargetsReport};
 use analysis::reports::summary::utilization::{Utilization, UtilizationReport};
 use analysis::reports::summary::verdict::{Verdict, VerdictReport};
 use analysis::{Analysis, Metric, OpGroup, Percent, Provenance, Unit, counted};
-use trace_model::{Picos, Severity};
+use trace_model::Severity;
 
 /// Utilization, in this order, in words that fit a terminal.
 const UTILIZATION: [(&str, &str); 7] = [
@@ -87,6 +88,8 @@ pub struct DeviceTime {
     pub parts: Vec<(OpGroup, i64)>,
     /// Length of the windows of all devices.
     pub total_ps: i64,
+    /// What these are sums over.
+    pub over: SumOver,
 }
 
 /// What one device spends its time on.
@@ -194,11 +197,13 @@ fn step(report: &StepsReport) -> Option<KeyFigure> {
     Some(KeyFigure::time("Step, median", time.median, counted(time.count, "step")))
 }
 
-/// The exposed communication of all steps, the mean over devices; `None` without communication.
+/// The exposed communication of a step on a device, or of a device; `None` without communication.
 fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
-    let (all, exposed) = (report.summary.comm_mean_ps?, report.summary.exposed_mean_ps?);
-    let of = format!("{} of communication on each device (mean)", Picos::from_ps(all));
-    Some(KeyFigure::time("Exposed communication, sum per device", exposed as f64, of))
+    let (all, exposed) = report.mean_comm()?;
+    let over = report.sums_over;
+    let title = over.title(["Exposed communication in a step", "Exposed communication of a device"]);
+    let of = over.title(["in a step on a device", "on a device"]);
+    Some(KeyFigure::time(title, exposed.ps() as f64, format!("{all} of communication {of}, mean over {}", over.text())))
 }
 
 impl DeviceTime {
@@ -208,7 +213,12 @@ impl DeviceTime {
         let devices: Vec<_> = devices.collect();
         let mut parts = sum(&devices);
         parts.sort_by_key(|&(group, time)| (std::cmp::Reverse(time), group));
-        (report.total_time_ps > 0).then_some(Self { devices, parts, total_ps: report.total_time_ps })
+        (report.total_time_ps > 0).then_some(Self {
+            devices,
+            parts,
+            total_ps: report.total_time_ps,
+            over: report.sums_over,
+        })
     }
 }
 

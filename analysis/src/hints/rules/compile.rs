@@ -388,7 +388,7 @@ fn syncs(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
-    let gaps = facts.steady::<Gaps>()?;
+    let gaps = facts.in_steps::<Gaps>()?;
     let steps = facts.step()?.count.max(1) as f64;
     let (least, most) = (facts.limit(&SMALL_PROGRAMS), facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US);
     let Some(device) = gaps.devices.iter().max_by_key(|device| device.between_ps()) else { return Ok(None) };

@@ -148,11 +148,15 @@ fn is_below(limit: f64, rate: Option<f64>) -> bool {
     rate.is_some_and(|percent| percent < limit)
 }
 
+/// A matmul that is limited by the matrix units, and by no memory.
+fn is_compute_bound_matmul(row: &OpRow) -> bool {
+    row.group == OpGroup::MatMul && row.rates.bound_by == Some(BoundBy::Compute)
+}
+
 fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
     let limit = facts.limit(&MATMUL_EFFICIENCY);
-    let kind =
-        |row: &OpRow| row.group == OpGroup::MatMul && is_plain(row) && row.rates.bound_by == Some(BoundBy::Compute);
+    let kind = |row: &OpRow| is_plain(row) && is_compute_bound_matmul(row);
     let slow = |like: &LikeOps<'_>| is_below(limit, like.rate(|rates| rates.flops_percent));
     let Some(found) = facts.heavy_alike(&MATMUL_SHARE, kind, slow)? else { return Ok(None) };
     let saving = PossibleSaving::ops("matmuls", found.shrink(ideal));
@@ -181,8 +185,9 @@ fn efficiency_once_started(facts: &HintFacts<'_>, like: &LikeOps<'_>) -> Option<
 fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
     let limit = facts.limit(&SLOW_EFFICIENCY);
-    let kind =
-        |row: &OpRow| is_plain(row) && !matches!(row.group, OpGroup::MatMul | OpGroup::CustomKernel | OpGroup::HostIo);
+    let is_other =
+        |row: &OpRow| matches!(row.group, OpGroup::CustomKernel | OpGroup::HostIo) || is_compute_bound_matmul(row);
+    let kind = |row: &OpRow| is_plain(row) && !is_other(row);
     let slow = |like: &LikeOps<'_>| is_below(limit, efficiency_once_started(facts, like));
     let Some(found) = facts.heavy_alike(&SLOW_SHARE, kind, slow)? else { return Ok(None) };
     let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));

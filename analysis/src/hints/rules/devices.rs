@@ -280,7 +280,10 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
     let slow = steps.slow_steps().into_iter();
     let slow: Vec<(&Step, f64)> = slow.filter(|(step, _)| step.compile_ps.saturating_mul(2) <= step.time_ps).collect();
     let (first, usual) = *slow.first()?;
-    let excess: f64 = slow.iter().map(|(step, median)| step.time_ps as f64 - median).sum();
+    let beyond = |(step, median): &(&Step, f64)| step.time_ps as f64 - median;
+    let excess: f64 = slow.iter().map(beyond).sum();
+    let counts = |(step, _): &&(&Step, f64)| !(step.is_partial || step.is_warmup);
+    let saved = slow.iter().filter(counts).map(beyond).sum::<f64>() / facts.step().ok()?.count.max(1) as f64;
     let others = if slow.len() > 1 { format!(", and {} more", slow.len() - 1) } else { String::new() };
     Some(Finding {
         statement: format!(
@@ -297,7 +300,7 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         about: &[TimeUse::SlowSteps],
         is_last_resort: true,
         spots: spots(facts, slow.iter().map(|(step, _)| (step.number, Some(step.time_ps as f64)))),
-        saving: PossibleSaving::PerStep(Picos::from_ps((excess / facts.step().ok()?.count.max(1) as f64) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps(saved as i64)),
         ..Finding::default()
     })
 }

@@ -16,7 +16,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "K31",
         title: "The device is idle",
         confidence: Confidence::High,
-        thresholds: &[&IDLE],
+        thresholds: &[&IDLE, &REST],
         check: idle,
         page: include_str!("../../../../docs/hints/K31.md"),
     },
@@ -65,7 +65,12 @@ pub(super) static RULES: &[Rule] = &[
 static CALLBACK: Threshold =
     Threshold::percent("K42.callback_percent", 5.0, "a value printed now and then costs far less");
 static IDLE: Threshold =
-    Threshold::percent("K31.idle_percent", 10.0, "XProf's check_host_boundness has the same limit");
+    Threshold::percent("K31.idle_percent", 3.0, "programs that are launched in time leave gaps of microseconds");
+static REST: Threshold = Threshold::percent(
+    "K31.rest_percent",
+    10.0,
+    "beside a cause that other rules name, less is not worth a hint of its own; XProf's check_host_boundness has the same limit",
+);
 static GAP_SHARE: Threshold =
     Threshold::percent("K32.between_percent", 5.0, "a launch that is queued in time leaves no gap");
 static DISPATCH: Threshold = Threshold::percent(
@@ -99,12 +104,13 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let (explained, by) = explained(facts);
     let left = (all - explained).clamped();
     let left_percent = 100.0 * left.ps() as f64 / step.ps.max(1.0);
-    if !by.is_empty() && left_percent < limit {
+    let rest = facts.limit(&REST);
+    if !by.is_empty() && left_percent < rest {
         return Ok(None);
     }
     let why = facts.report::<Gaps>().ok().and_then(|gaps| gaps.main_cause());
     let steady =
-        facts.steady::<Gaps>().ok().and_then(|gaps| gaps.main_cause()).filter(|cause| Some(cause) != why.as_ref());
+        facts.in_steps::<Gaps>().ok().and_then(|gaps| gaps.main_cause()).filter(|cause| Some(cause) != why.as_ref());
     let mut statement = format!("no op runs for {:.1} of device time", Percent(share));
     if let Some(why) = why {
         statement = format!("{statement}, mostly {why}");
@@ -119,7 +125,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     if !by.is_empty() {
         let of = format!("step ({})", step.of);
         let what = format!("idle, that of {} left out", by.join(", "));
-        evidence.push(HintEvidence::percent(what, left_percent, of, Some(limit)).by(Provenance::Inferred));
+        evidence.push(HintEvidence::percent(what, left_percent, of, Some(rest)).by(Provenance::Inferred));
     }
     Ok(Some(Finding {
         statement,
@@ -230,7 +236,7 @@ impl<'r> IdleByCause<'r> {
 
 fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 1] = [IdleCause::Dispatch];
-    let gaps = facts.steady::<Gaps>()?;
+    let gaps = facts.in_steps::<Gaps>()?;
     let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
     let between = waiting.device.between_ps();
     let part = if between > 0 { 100.0 * waiting.time_ps as f64 / between as f64 } else { 0.0 };
@@ -247,20 +253,20 @@ fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
 
 fn host_sync(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 2] = [IdleCause::DeviceToHost, IdleCause::Wait];
-    let gaps = facts.steady::<Gaps>()?;
+    let gaps = facts.in_steps::<Gaps>()?;
     let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host reads or waits for results", &CAUSES, facts.limit(&SYNC))
 }
 
 fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
-    let (input, limit) = (facts.steady::<Input>()?, facts.limit(&INPUT));
+    let (input, limit) = (facts.in_steps::<Input>()?, facts.limit(&INPUT));
     let known = input.devices.iter().filter_map(|device| Some((device, device.percent?)));
     let worst = known.max_by(|a, b| a.1.total_cmp(&b.1));
     let Some((device, percent)) = worst.filter(|(_, percent)| *percent >= limit) else { return Ok(None) };
     if facts.cx.tensor_cores().is_empty() {
         return host_input_bound(facts, device, percent, limit);
     }
-    let gaps = facts.steady::<Gaps>()?;
+    let gaps = facts.in_steps::<Gaps>()?;
     let waiting = IdleByCause::most(&gaps, &[IdleCause::Input]);
     let events = waiting.as_ref().map(|waiting| waiting.events(&[IdleCause::Input]));
     // Ops that wait show themselves.
@@ -303,7 +309,7 @@ fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit
 
 fn upload_bound(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 1] = [IdleCause::HostToDevice];
-    let gaps = facts.steady::<Gaps>()?;
+    let gaps = facts.in_steps::<Gaps>()?;
     let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host copies to it", &CAUSES, facts.limit(&UPLOAD))
 }

@@ -217,7 +217,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
 
 /// Time that the link to the host needs in each step, each direction by itself; `None` if its speed is not known.
 fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<f64>, AnalysisError> {
-    let Ok(expected) = facts.steady::<Expected>() else { return Ok(None) };
+    let Ok(expected) = facts.in_steps::<Expected>() else { return Ok(None) };
     let of_link = |row: &&LimitRow| matches!(row.limit, TimeLimit::HostRead | TimeLimit::HostWrite);
     let most = expected.limits.iter().filter(of_link).map(|row| row.least_ps).reduce(f64::max);
     let executions = (steps.max(1) * facts.ops()?.cores.len().max(1)) as f64;

@@ -222,8 +222,11 @@ fn host_offload_copies_are_recognized_by_memory_space() {
 fn idle_time_above_the_threshold_is_a_hint() {
     let picture =
         |idle: usize| format!("@column 10us\nops: M{}{}\nM = f [loop fusion]", run('.', idle), run('M', 99 - idle));
-    assert_eq!(saving(&picture(10), "K31"), Some(100_000_000));
-    assert_eq!(saving(&picture(9), "K31"), None);
+    let severity =
+        |idle: usize| report(&picture(idle)).hints.iter().find(|hint| hint.id == "K31").map(|hint| hint.severity);
+    let expected = [HintSeverity::Medium, HintSeverity::High, HintSeverity::Critical].map(Some);
+    assert_eq!((severity(2), [3, 6, 16].map(severity)), (None, expected), "without a cliff");
+    assert_eq!(saving(&picture(9), "K31"), Some(90_000_000));
 }
 
 #[test]

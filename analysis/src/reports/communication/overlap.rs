@@ -30,6 +30,7 @@ mod table;
 
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::TraceFacts as _;
+use crate::facts::sum_over::SumOver;
 use crate::facts::window::ran_nothing;
 use cores::CoreActivity;
 
@@ -63,7 +64,8 @@ impl Analysis for Overlap {
             core.skew_wait_ps = waits.own.get(&index).map(|wait| wait.ps());
             core.awaited_ps = core.skew_wait_ps.map(|_| waits.caused.get(&index).map_or(0, |wait| wait.ps()));
         }
-        Ok(OverlapReport { summary: OverlapSummary::of(&cores), cores, kinds: rows::kinds(&transfers), transfers })
+        let (summary, sums_over) = (OverlapSummary::of(&cores), SumOver::of(cx, cores.len()));
+        Ok(OverlapReport { summary, cores, kinds: rows::kinds(&transfers), transfers, sums_over })
     }
 }
 

@@ -11,6 +11,7 @@ use trace_model::ProgramId;
 
 use super::{HloOp, TimedProgram};
 use crate::engine::{AnalysisError, Context, Table, Tabular};
+use crate::facts::sum_over::ARE_SUMS;
 use crate::hlo::Instruction;
 use crate::math::unit::Unit;
 
@@ -166,6 +167,7 @@ impl Tabular for ProgramDiff {
                 row.second.as_ref().and_then(|op| op.self_time_ps)
             })
             .recorded("op_name", "Framework name", Unit::None, |row| row.any().map(|op| &op.framework_name))
+            .note(ARE_SUMS)
             .notes(self.notes.clone());
         vec![table.build()]
     }

@@ -8,6 +8,7 @@ use trace_model::{GroupKind, ProgramId, TrackKind};
 use super::times::ProgramTimes;
 use super::{ProgramOrigin, TimedProgram};
 use crate::engine::{Context, Table, Tabular};
+use crate::facts::sum_over::ARE_SUMS;
 use crate::math::stats::percent;
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::Ops;
@@ -99,6 +100,7 @@ impl Tabular for ProgramList {
             .measured("runs", "Runs", Unit::Count, |row| row.runs)
             .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
             .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
+            .note(ARE_SUMS)
             .note("of op time: self time of all ops, idle time left out");
         let table = if self.rows.is_empty() { table.note("this capture names no programs") } else { table };
         vec![table.build()]

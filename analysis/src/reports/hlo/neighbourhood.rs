@@ -7,6 +7,7 @@ use trace_model::ProgramId;
 
 use super::{HloOp, ProgramOrigin, TimedProgram, line};
 use crate::engine::{AnalysisError, Context, Table, Tabular};
+use crate::facts::sum_over::ARE_SUMS;
 use crate::hlo::{HloModule, InstructionId};
 use crate::math::unit::Unit;
 
@@ -262,6 +263,7 @@ impl Tabular for Neighbourhood {
             .recorded("shape", "Shape", Unit::None, |node| &node.op.shape)
             .recorded("source", "Source", Unit::None, |node| &node.op.source)
             .recorded("program", "Program", Unit::None, |_| self.program.as_str())
+            .note(ARE_SUMS)
             .note("of op time: self time of all ops, idle time left out")
             .notes(self.notes.clone());
         for (count, what) in [(self.left_out, "within the radius"), (self.left_out_inside, "inside")] {

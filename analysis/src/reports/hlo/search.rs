@@ -5,6 +5,7 @@ use trace_model::ProgramId;
 
 use super::{HloOp, TimedProgram, line};
 use crate::engine::{Context, Table, Tabular};
+use crate::facts::sum_over::ARE_SUMS;
 use crate::hlo::Instruction;
 use crate::math::unit::Unit;
 
@@ -138,6 +139,7 @@ impl Tabular for FoundInstructions {
             .recorded("op_name", "Framework name", Unit::None, |row| &row.op.framework_name)
             .recorded("computation", "Inside", Unit::None, |row| row.op.computation.as_str())
             .recorded("program", "Program", Unit::None, |row| &row.program)
+            .note(ARE_SUMS)
             .notes(self.unread.iter().cloned());
         vec![table.build()]
     }

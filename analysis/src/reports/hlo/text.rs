@@ -7,6 +7,7 @@ use trace_model::{OpId, ProgramId};
 
 use super::{ProgramOrigin, TimedProgram, line};
 use crate::engine::{AnalysisError, Context, Table, Tabular};
+use crate::facts::sum_over::ARE_SUMS;
 use crate::math::unit::Unit;
 
 /// The text of a program.
@@ -113,6 +114,7 @@ impl Tabular for ProgramListing {
             .measured("self_time_ps", "Self time", Unit::Picoseconds, |line| line.self_time_ps)
             .derived("exposed_ps", "Exposed", Unit::Picoseconds, |line| line.exposed_ps)
             .recorded("text", "Text", Unit::None, |line| &line.text)
+            .note(ARE_SUMS)
             .notes(self.notes.clone());
         vec![table.build()]
     }

@@ -15,6 +15,7 @@ use serde::Serialize;
 use trace_model::{Bundles, OpId, Picos};
 
 use crate::engine::{Analysis, AnalysisError, Context, Percent, Table, Tabular};
+use crate::facts::sum_over::SumOver;
 use crate::math::unit::Unit;
 use crate::reports::ops::op_stats::{OpRow, Ops};
 
@@ -26,6 +27,8 @@ pub struct Code;
 pub struct CodeReport {
     /// By self time, the largest first.
     pub rows: Vec<CodeRow>,
+    /// What times and amounts of all executions are sums over.
+    pub sums_over: SumOver,
     /// Notes for the reader.
     pub notes: Vec<String>,
 }
@@ -107,7 +110,7 @@ impl Analysis for Code {
                 spilling[..spilling.len().min(SHOWN)].join(", ")
             ));
         }
-        Ok(CodeReport { rows, notes })
+        Ok(CodeReport { rows, sums_over: ops.sums_over, notes })
     }
 }
 
@@ -155,7 +158,8 @@ const UNITS: [(&str, &str, &str); 9] = [
 
 impl Tabular for CodeReport {
     fn tables(&self) -> Vec<Table> {
-        let mut notes = self.notes.clone();
+        let mut notes = vec![self.sums_over.note()];
+        notes.extend(self.notes.iter().cloned());
         let shown = |unit: &&String| UNITS.iter().any(|(name, ..)| name == *unit) || unit.contains(':');
         let others: BTreeSet<&String> =
             self.rows.iter().flat_map(|row| row.slots_percent.keys()).filter(|unit| !shown(unit)).collect();
@@ -165,7 +169,9 @@ impl Tabular for CodeReport {
         }
         let table = Table::of("bundles", "Code of ops, by time", &self.rows)
             .measured("name", "Op", Unit::None, |row| &row.name)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
+            .derived("self_time_each_ps", self.sums_over.self_time_title(), Unit::Picoseconds, |row| {
+                self.sums_over.each_ps(row.self_time_ps)
+            })
             .measured("self_of_total_percent", "of window", Unit::Percent, |row| row.self_of_total_percent)
             .compiler("bundles", "Bundles", Unit::Count, |row| row.bundles)
             .compiler("busiest", "Busiest", Unit::None, |row| &row.busiest)
@@ -176,6 +182,7 @@ impl Tabular for CodeReport {
             table.compiler(id, title, Unit::Percent, move |row| row.slots_percent.get(unit).copied())
         });
         let table = units
+            .measured("self_time_ps", "Self time (sum)", Unit::Picoseconds, |row| row.self_time_ps)
             .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
             .compiler("shares_code_of", "Code of", Unit::None, |row| &row.shares_code_of)
             .measured("program", "Program", Unit::None, |row| &row.program)

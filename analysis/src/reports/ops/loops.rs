@@ -244,7 +244,9 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
 
 fn notes(rows: &[LoopRow]) -> Vec<String> {
     let mut notes =
-        vec!["an iteration: time of the loop / iterations as measured; own: without the ops inside".to_owned()];
+        vec!["time: the sum of all executions on all devices; an iteration: time of the loop / iterations as measured; own: \
+              without the ops inside"
+            .to_owned()];
     for row in rows {
         let (Some(known), Some(measured)) = (row.known_trip_count, row.measured_trip_count) else { continue };
         if (measured - known as f64).abs() > 0.5 {
@@ -266,7 +268,7 @@ impl Tabular for LoopsReport {
         vec![
             Table::of("loops", "Loops by time", &self.rows)
                 .measured("name", "Loop", Unit::None, |row| &row.name)
-                .measured("total_time_ps", "Time", Unit::Picoseconds, |row| row.total_time_ps)
+                .measured("total_time_ps", "Time (sum)", Unit::Picoseconds, |row| row.total_time_ps)
                 .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
                 .measured("measured_trip_count", "Iterations", Unit::Count, |row| row.measured_trip_count)
                 .compiler("known_trip_count", "by compiler", Unit::Count, |row| row.known_trip_count)

@@ -211,7 +211,9 @@ impl Tabular for RooflineReport {
         for ridge in &self.ridges {
             notes.push(format!("ridge against {}: {:.1} FLOP/byte", ridge.memory.title(), ridge.flops_per_byte));
         }
-        notes.push("the program and steps take the time of all devices added up, idle time included".to_owned());
+        notes.push(
+            "times: sums of all executions on all devices, those of the program and of steps with idle time".to_owned(),
+        );
         notes.extend(self.notes.iter().cloned());
         let points = whole.chain(&self.devices).chain(&self.ops);
         let mut tables = vec![self.table("roofline", "Roofline", points).notes(notes).build()];

@@ -100,12 +100,12 @@ fn compile_line(report: &CompileReport) -> String {
     if parts.is_empty() { report.statement.clone() } else { format!("{}: {}", report.statement, parts.join(", ")) }
 }
 
-/// Mean over devices: communication, and its exposed part.
+/// Mean over devices and steps: communication, and its exposed part.
 fn communication(report: &OverlapReport) -> Option<String> {
     let summary = &report.summary;
-    let length = |ps: i64| Picos::from_ps(ps).to_string();
-    let (all, exposed) = (summary.comm_mean_ps?, summary.exposed_mean_ps?);
-    let mut text = format!("{} of communication on each device (mean), {} exposed", length(all), length(exposed));
+    let (all, exposed) = report.mean_comm()?;
+    let of = report.sums_over.title(["in each step on each device", "on each device"]);
+    let mut text = format!("{all} of communication {of} (mean), {exposed} exposed");
     match summary.overlap_ratio_percent {
         Some(hidden) => {
             let _ = write!(text, ", {} hidden behind compute", number::value(hidden, Unit::Percent));

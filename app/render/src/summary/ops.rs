@@ -17,18 +17,20 @@ const ROWS: usize = 8;
 /// The top of the op table, with the columns that help to decide what to do.
 pub fn top(document: &Document, layout: &TextLayout) -> String {
     let Ok(report) = document.session.report::<Ops>(document.scope) else { return String::new() };
-    let families = families(&report.rows);
+    let (families, over) = (families(&report.rows), report.sums_over);
     let top = if layout.top == 0 { ROWS } else { layout.top.min(ROWS) };
     let (shown, rest) = families.split_at(families.len().min(top));
     let note = (!rest.is_empty()).then(|| {
         let count: usize = rest.iter().map(|family| family.rows.len()).sum();
-        let time = rest.iter().map(|family| family.self_time_ps).sum::<Picos>();
+        let time = Picos::from_ps(over.each_ps(rest.iter().map(|family| family.self_time_ps).sum::<Picos>().ps()));
         let others = if count == 1 { "1 more op takes".to_owned() } else { format!("{count} more ops take") };
         format!("{others} {time}; each op by itself: --only ops")
     });
-    let title = match report.cores.len() {
-        1 => "Top ops by self time".to_owned(),
-        n => format!("Top ops by self time, {n} devices together"),
+    let title = match (over.steps, over.devices) {
+        (Some(_), 1) => "Top ops by self time in a step, mean",
+        (Some(_), _) => "Top ops by self time in a step on a device, mean",
+        (None, 1) => "Top ops by self time",
+        (None, _) => "Top ops by self time on a device, mean",
     };
     let share = |time: i64| (report.total_time_ps > 0).then(|| 100.0 * time as f64 / report.total_time_ps as f64);
     let file = |source: &str| source.rsplit('/').next().unwrap_or(source).to_owned();
@@ -38,7 +40,7 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
         .derived("category", "Category", Unit::None, |family| Cell::said(&family.rows[0].category))
         .derived("ops", "Ops", Unit::Count, |family| family.rows.len())
         .derived("runs", "Runs", Unit::Count, OpFamily::occurrences)
-        .derived("self_time_ps", "Self time", Unit::Picoseconds, |family| family.self_time_ps)
+        .derived("self_time_each_ps", "Self time", Unit::Picoseconds, |family| over.each_ps(family.self_time_ps))
         .derived("share", "of device", Unit::Percent, |family| share(family.self_time_ps))
         .derived("limit", "Limit reached", Unit::None, |family| limit(family, &report.peaks))
         .derived("source", "Source", Unit::None, |family| said(family.rows[0].source.as_deref().map(file)))

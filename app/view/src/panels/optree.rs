@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::facts::sum_over::ARE_SUMS;
 use analysis::reports::ops::op_stats::OpRow;
 use analysis::{OpGroup, Table, Unit};
 use trace_model::{OpId, Picos, without_number};
@@ -127,6 +128,7 @@ impl OpNode {
             .measured("self_time_ps", "Self time", Unit::Picoseconds, |(node, ..)| node.self_time_ps)
             .measured("self_of_op_time_percent", "of op time", Unit::Percent, |(node, ..)| share(node.self_time_ps))
             .derived("efficiency_percent", "of limit", Unit::Percent, |(node, ..)| node.efficiency_percent())
+            .note(ARE_SUMS)
             .note("of op time: self time of all ops, idle time left out")
             .build()
     }

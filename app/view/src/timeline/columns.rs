@@ -105,37 +105,68 @@ pub struct RowStack {
     rows: f32,
     /// By colour: rows that were owed to it in earlier columns.
     owed: Vec<f32>,
-    counts: Vec<(ColorKey, usize)>,
+    /// Of this column.
+    colors: Vec<ColorRows>,
+}
+
+/// Rows of a colour in a column.
+struct ColorRows {
+    color: ColorKey,
+    /// Its place in [`RowStack::owed`].
+    place: usize,
+    /// Its share, and what it was owed.
+    wanted: f32,
+    /// What it gets: a whole number.
+    count: f32,
+}
+
+impl ColorRows {
+    fn owed(&self) -> f32 {
+        self.wanted - self.count
+    }
 }
 
 impl RowStack {
     /// For columns of so many rows.
     pub fn new(rows: usize) -> Self {
-        Self { rows: rows as f32, owed: Vec::new(), counts: Vec::new() }
+        Self { rows: rows as f32, owed: Vec::new(), colors: Vec::new() }
     }
 
     /// The rows of each colour in the next column. All columns have the same colours in the same order.
+    ///
+    /// Each colour gets the whole rows that are wanted for it, and those of the largest remainders one more. So none is
+    /// owed more than about a row, whatever the others are owed.
     pub fn rows_of(
         &mut self,
         shares: impl Iterator<Item = (ColorKey, f32)>,
     ) -> impl Iterator<Item = (ColorKey, usize)> {
-        self.counts.clear();
-        // Where a colour ends in the stack, before and after it is rounded to whole rows.
-        let (mut exact, mut rounded) = (0.0, 0.0);
-        for (i, (color, share)) in shares.enumerate() {
-            if self.owed.len() <= i {
-                self.owed.push(0.0);
+        let Self { rows, owed, colors } = self;
+        colors.clear();
+        for (place, (color, share)) in shares.enumerate() {
+            if owed.len() <= place {
+                owed.push(0.0);
             }
-            let Some(owed) = self.owed.get_mut(i).filter(|_| share > 0.0) else { continue };
-            let wanted = share * self.rows + *owed;
-            exact += wanted;
-            let end = exact.round().clamp(rounded, self.rows);
-            let count = end - rounded;
-            *owed = wanted - count;
-            rounded = end;
-            self.counts.push((color, count as usize));
+            if let Some(owed) = owed.get(place).filter(|_| share > 0.0) {
+                let wanted = share * *rows + owed;
+                colors.push(ColorRows { color, place, wanted, count: wanted.floor().max(0.0) });
+            }
         }
-        self.counts.iter().copied()
+        let wanted: f32 = colors.iter().map(|color| color.wanted).sum();
+        let given: f32 = colors.iter().map(|color| color.count).sum();
+        let left = (wanted.round().clamp(0.0, *rows) - given) as i32;
+        for _ in 0..left.abs() {
+            let by_owed = |a: &&mut ColorRows, b: &&mut ColorRows| a.owed().total_cmp(&b.owed());
+            if left > 0 {
+                colors.iter_mut().max_by(by_owed).into_iter().for_each(|most| most.count += 1.0);
+            } else {
+                let with_rows = colors.iter_mut().filter(|color| color.count > 0.0);
+                with_rows.min_by(by_owed).into_iter().for_each(|least| least.count -= 1.0);
+            }
+        }
+        for color in colors.iter() {
+            owed[color.place] = color.owed();
+        }
+        colors.iter().map(|color| (color.color, color.count as usize))
     }
 }
 
@@ -144,24 +175,34 @@ pub fn class_of(keys: &[ColorKey]) -> impl Fn(LabelId) -> u8 + Sync + Copy {
     |label| keys.get(label.index()).map_or(ColorKey::of_group(OpGroup::Other).0, |key| key.0)
 }
 
+/// The part of a piece of time that lies in a column.
+struct ColumnPart {
+    piece: usize,
+    column: usize,
+    /// 0 to 1.
+    of_piece: f64,
+}
+
 /// Where columns lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnGrid {
     /// Where column 0 begins.
     origin: Timestamp,
-    /// Length of a column in picoseconds times 2^32: so exact that columns far from zero are where they should be.
+    /// Length of a column in picoseconds times 2^32, so that columns far from zero are where they should be.
     length: i128,
 }
 
 impl ColumnGrid {
     const ONE: f64 = (1_u64 << 32) as f64;
+    /// Of a column that is shorter, a picosecond is a part that can be seen.
+    const SHORT: f64 = 1_024.0;
 
-    /// Columns of this length. Short ones are whole picoseconds long, as no slice begins or ends between these.
+    /// Columns of this length. If they are so short that they differ by whether they begin at a picosecond, tiles do.
     pub fn new(origin: Timestamp, length_ps: f64) -> Self {
-        const SHORT: f64 = 64.0;
-        let length_ps = if length_ps < SHORT { length_ps.ceil() } else { length_ps };
+        const OF_TILE: f64 = TILE_COLUMNS as f64;
+        let length_ps = if length_ps < Self::SHORT { (length_ps * OF_TILE).round() / OF_TILE } else { length_ps };
         // 2^62 ps are two months; a longer trace needs no longer columns.
-        Self { origin, length: (length_ps.clamp(1.0, (1_u64 << 62) as f64) * Self::ONE) as i128 }
+        Self { origin, length: (length_ps.clamp(1.0 / OF_TILE, (1_u64 << 62) as f64) * Self::ONE) as i128 }
     }
 
     /// Columns that are about three times as long: the next power of two.
@@ -176,10 +217,47 @@ impl ColumnGrid {
         self.length as f64 / Self::ONE
     }
 
-    /// Where a column begins.
+    /// Where a column begins: at this time, or before the next picosecond.
     pub fn start_of(self, column: i64) -> Timestamp {
-        let at = ((i128::from(column) * self.length) >> 32) + i128::from(self.origin.ps());
-        Timestamp::from_ps(i64::try_from(at).unwrap_or(if column < 0 { i64::MIN } else { i64::MAX }))
+        self.time_of(self.exact_start_of(column) >> 32)
+    }
+
+    /// The same since the origin, in picoseconds times 2^32.
+    fn exact_start_of(self, column: i64) -> i128 {
+        i128::from(column) * self.length
+    }
+
+    fn time_of(self, since_origin: i128) -> Timestamp {
+        let at = since_origin + i128::from(self.origin.ps());
+        Timestamp::from_ps(i64::try_from(at).unwrap_or(if at < 0 { i64::MIN } else { i64::MAX }))
+    }
+
+    /// Times that divide the tile of a column into pieces, and which part of a piece lies in which column. Pieces are as
+    /// long as columns; short columns also share pieces of a picosecond, in which nothing begins or ends.
+    fn parts(self, first: i64) -> (Vec<Timestamp>, Vec<ColumnPart>) {
+        let starts = (0..=TILE_COLUMNS as i64).map(|column| self.exact_start_of(first.saturating_add(column)));
+        let starts: Vec<i128> = starts.collect();
+        if self.length_ps() >= Self::SHORT {
+            let parts = (0..TILE_COLUMNS).map(|column| ColumnPart { piece: column, column, of_piece: 1.0 });
+            return (starts.iter().map(|start| self.time_of(start >> 32)).collect(), parts.collect());
+        }
+        const BELOW: i128 = (1 << 32) - 1;
+        let mut times: Vec<i128> = starts.iter().flat_map(|start| [start >> 32, (start + BELOW) >> 32]).collect();
+        times.sort_unstable();
+        times.dedup();
+        let (mut parts, mut column) = (Vec::new(), 0);
+        for (piece, ends) in times.windows(2).enumerate() {
+            let [from, to] = [ends[0] << 32, ends[1] << 32];
+            while column < TILE_COLUMNS && starts[column] < to {
+                let inside = starts[column + 1].min(to) - starts[column].max(from);
+                parts.push(ColumnPart { piece, column, of_piece: inside as f64 / (to - from) as f64 });
+                if starts[column + 1] > to {
+                    break;
+                }
+                column += 1;
+            }
+        }
+        (times.into_iter().map(|time| self.time_of(time)).collect(), parts)
     }
 
     /// The column at a time.
@@ -214,25 +292,27 @@ impl ColumnTile {
         for (place, &class) in classes.iter().enumerate() {
             place_of[usize::from(class)] = place;
         }
-        let ends: Vec<Timestamp> =
-            (0..=TILE_COLUMNS as i64).map(|column| grid.start_of(first.saturating_add(column))).collect();
+        let (times, parts) = grid.parts(first);
+        let whole = grid.length_ps() * lanes.len() as f64;
         let mut shares = vec![0.0; TILE_COLUMNS * count];
         let mut marks = vec![None; TILE_COLUMNS];
         for (lane, sums) in lanes {
-            let mut column = 0;
-            sums.between(model, lane, class_of, ends.iter().copied(), |covered, begin| {
-                let whole = (ends[column + 1] - ends[column]).ps().max(1) as f64 * lanes.len() as f64;
+            let mut parts = parts.chunk_by(|a, b| a.piece == b.piece);
+            sums.between(model, lane, class_of, times.iter().copied(), |covered, begin| {
+                let parts = parts.next().unwrap_or_default();
                 let mut most = (0, None);
-                for (&class, &ps) in sums.classes().iter().zip(covered) {
-                    shares[column * count + place_of[usize::from(class)]] += (ps as f64 / whole) as f32;
-                    if ps > most.0 {
-                        most = (ps, Some(ColorKey(class)));
+                for (&class, &ps) in sums.classes().iter().zip(covered).filter(|(_, ps)| **ps > 0) {
+                    for part in parts {
+                        let share = ps as f64 * part.of_piece / whole;
+                        shares[part.column * count + place_of[usize::from(class)]] += share as f32;
                     }
+                    most = most.max((ps, Some(ColorKey(class))));
                 }
                 let without_length = || ColorKey(class_of(model.slice(begin.start).label_id()));
                 let mark = most.1.or_else(|| (begin.start < begin.end).then(without_length));
-                marks[column] = marks[column].or(mark);
-                column += 1;
+                for part in parts.iter().take(if most.0 > 0 { parts.len() } else { 1 }) {
+                    marks[part.column] = marks[part.column].or(mark);
+                }
             });
         }
         let occurs = |place: &usize| shares.iter().skip(*place).step_by(count).any(|&share| share > 0.0);
@@ -240,7 +320,7 @@ impl ColumnTile {
         let color = |&place: &usize| classes.iter().nth(place).map(|&class| ColorKey(class));
         Self {
             id: 0,
-            range: TimeRange::new(ends[0], ends[TILE_COLUMNS]),
+            range: TimeRange::new(grid.start_of(first), grid.start_of(first.saturating_add(TILE_COLUMNS as i64))),
             colors: places.iter().filter_map(color).collect(),
             shares: shares.chunks(count.max(1)).flat_map(|column| places.iter().map(|&place| column[place])).collect(),
             marks: marks.into(),

@@ -3,6 +3,7 @@
 use analysis::{Percent, counted};
 use std::collections::{BTreeMap, BTreeSet};
 
+use analysis::facts::sum_over::SumOver;
 use analysis::hints::{
     FindingPlace, Hint, HintEvidence, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule,
 };
@@ -142,7 +143,7 @@ fn card_ui(
         if let Some((_, state)) = what_if.as_mut().filter(|(own, _)| *own == hint.id) {
             hint_what_if_ui(ui, sight, state, hint);
         }
-        ops_ui(ui, trace, hint, *open, out);
+        ops_ui(ui, trace, (hint, report.sums_over), *open, out);
         if *open {
             evidence_ui(ui, hint);
             page_ui(ui, hint.id);
@@ -204,7 +205,7 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
     });
 }
 
-fn ops_ui(ui: &mut Ui, trace: &OpenTrace, hint: &Hint, open: bool, out: &mut Vec<ViewCommand>) {
+fn ops_ui(ui: &mut Ui, trace: &OpenTrace, (hint, over): (&Hint, SumOver), open: bool, out: &mut Vec<ViewCommand>) {
     if hint.ops.is_empty() {
         return;
     }
@@ -218,7 +219,9 @@ fn ops_ui(ui: &mut Ui, trace: &OpenTrace, hint: &Hint, open: bool, out: &mut Vec
                 out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
                 out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&op.name, labels))));
             }
-            ui.label(RichText::new(time(Picos::from_ps(op.self_time_ps))).small());
+            let each = time(Picos::from_ps(over.each_ps(op.self_time_ps)));
+            let of = over.title(["Self time in a step on a device", "Self time on a device"]);
+            ui.label(RichText::new(each).small()).on_hover_text(of);
             let place = op.source.as_deref().unwrap_or(&op.program);
             ui.add(egui::Label::new(RichText::new(place).small().color(theme.text_weak)).truncate());
         });

@@ -333,8 +333,9 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
         ui,
         |ui| {
             for row in &list.rows {
-                let time =
-                    row.self_time_ps.map_or_else(String::new, |ps| format!("  {}", times::time(Picos::from_ps(ps))));
+                let time = row
+                    .self_time_ps
+                    .map_or_else(String::new, |ps| format!("  {} on all devices", times::time(Picos::from_ps(ps))));
                 ui.selectable_value(&mut wanted, Some(row.id), format!("{}{time}", row.program));
             }
         },
@@ -401,8 +402,9 @@ fn text_ui(ui: &mut Ui, text: &ProgramListing, center: Option<&str>) -> Option<(
         let field = egui::TextEdit::singleline(&mut filter).hint_text("Lines that contain");
         let response = ui.add(field.desired_width(190.0));
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter lines"));
-        let known =
-            text.self_time_ps.map_or_else(String::new, |ps| format!(" · self {}", times::time(Picos::from_ps(ps))));
+        let known = text
+            .self_time_ps
+            .map_or_else(String::new, |ps| format!(" · self {}, on all devices", times::time(Picos::from_ps(ps))));
         ui.label(RichText::new(format!("{} lines{known}", text.lines.len())).small().weak());
     });
     ui.data_mut(|data| data.insert_temp(id, filter.clone()));

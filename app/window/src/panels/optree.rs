@@ -26,8 +26,8 @@ const MOST: usize = 200;
 const COLUMNS: [(f32, &str, &str); 4] = [
     (64.0, "of limit", "Least time that the limits allow for the work, as a share of the whole time, waiting included"),
     (72.0, "of op time", "Self time as a share of all ops' self time, idle time left out"),
-    (80.0, "self time", "Time of all executions, without their child ops"),
-    (54.0, "runs", "Executions"),
+    (80.0, "self time", "Time of all executions on all devices, without their child ops"),
+    (54.0, "runs", "Executions on all devices"),
 ];
 
 /// The columns that fit, with their right edges, and their total width.

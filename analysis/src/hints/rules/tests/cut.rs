@@ -131,6 +131,9 @@ fn programs() -> Vec<(&'static str, Vec<WholeOp>, Vec<&'static str>)> {
             vec![op("fusion", "loop fusion", 1800, [1, 20]), op("add_fusion", "loop fusion", 180, [1, 60])],
             vec!["K14"],
         ),
+        // Matmuls that memory limits, and that are far from this limit, too.
+        ("matmuls far below memory", vec![op("fusion", "convolution fusion", 1800, [5, 20])], vec!["K14"]),
+        ("slow decoding", vec![matmul(16, 4096, 720, [2, 30])], vec!["K14", "K16"]),
         // Parts of three microseconds.
         ("short slow streams", vec![op("fusion", "loop fusion", 180, [1, 20])], vec!["K14"]),
         // Parts of one microsecond at their roof do not lose their time by starting.

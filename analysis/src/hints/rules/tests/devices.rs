@@ -1,7 +1,10 @@
 //! What devices and hosts do to each other.
 
+use sample_traces::text_trace;
+
 use super::{about_program, report, report_of, run};
-use crate::engine::HintOptions;
+use crate::engine::{Context, HintOptions, Options, ReportCache, Scope};
+use crate::hints::Hints;
 use crate::reports::steps::balance::tests::parallel;
 
 #[test]
@@ -57,4 +60,21 @@ fn barrier_time_above_the_threshold_is_a_hint() {
     assert_eq!(about_program(&waits), ["K09", "K31"]);
     assert!(hint.statement.contains("10.0 % of its window"), "{}", hint.statement);
     assert!(!about_program(&report(&barrier(9))).contains(&"K09"));
+}
+
+/// A slow step that is left out as warm-up costs the others nothing.
+#[test]
+fn slow_warmup_has_no_price_in_a_step() {
+    let letters: Vec<char> = ('A'..='I').collect();
+    let steps: String = letters.iter().map(|&letter| run(letter, if letter == 'A' { 60 } else { 10 })).collect();
+    let legend: String =
+        letters.iter().enumerate().map(|(at, letter)| format!("{letter} = train step={at}\n")).collect();
+    let model = text_trace(&format!("@column 1ms\nhost python: {steps}\n{legend}"));
+    let saving = |warmup_steps| {
+        let (options, reports) = (Options { warmup_steps, ..Options::default() }, ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let found = cx.report::<Hints>().unwrap();
+        found.hints.iter().find(|hint| hint.id == "K48").and_then(|hint| hint.saving_ps)
+    };
+    assert_eq!((saving(0), saving(1)), (Some(50_000_000_000 / 9), Some(0)));
 }

@@ -15,6 +15,7 @@ fn each_sample_triggers_exactly_its_hints() {
         ("slow matmul", one_op("convolution fusion", "flops=40e6 hbm_read=1 hbm_write=1"), &["K12"]),
         ("memory roof", one_op("loop fusion", "flops=1 hbm_read=80_000 hbm_write=0"), &["K13"]),
         ("slow op", one_op("loop fusion", "flops=1 hbm_read=40_000 hbm_write=0"), &["K14"]),
+        ("matmul far from memory", one_op("convolution fusion", "flops=10e6 hbm_read=40_000 hbm_write=0"), &["K14"]),
         ("padding", matmul(1024, 64, 1024, ""), &["K11", "K12"]),
         ("launches", gaps('h', 10, "tpu::System::Execute"), &["K32"]),
         ("reading", gaps('h', 10, "np.asarray(jax.Array)"), &["K33"]),

@@ -98,3 +98,42 @@ fn code_of_the_program_is_no_wait_for_results() {
         }
     }
 }
+
+/// Ten steps of 15 ms with 5 ms between, in which the host does something; before them, it does so for longer.
+fn loop_after(before: usize, event: &str) -> HintsReport {
+    let rows = |device: char, host: char| {
+        let early = if before > 0 { format!("{}{}", run(device, 15), run(host, before)) } else { String::new() };
+        early + &format!("{}{}", run(device, 15), run(host, 5)).repeat(STEPS)
+    };
+    let digits: String = (0..STEPS).map(|step| step.to_string().repeat(20)).collect();
+    let waits = if before > 0 { 15 + before } else { 0 };
+    let picture = format!(
+        "@column 1ms\nsteps: {}{digits}\nmodules: {}\nops: {}\nhost main: {}\nP = jit_train(1)\nM = fusion.1 [convolution \
+         fusion]\nh = {event}",
+        run('.', waits),
+        rows('P', '.'),
+        rows('M', '.'),
+        rows('.', 'h')
+    );
+    report_of(&text_trace(&picture), HintOptions::default())
+}
+
+#[test]
+fn waits_outside_of_the_steps_are_no_part_of_them() {
+    let cases = [
+        ("K31", "something"),
+        ("K32", "tpu::System::Execute"),
+        ("K33", "np.asarray(jax.Array)"),
+        ("K34", "IteratorGetNext"),
+        ("K35", "DevicePut"),
+    ];
+    for (id, event) in cases {
+        let saving = |before| {
+            let found = loop_after(before, event);
+            found.hints.iter().find(|hint| hint.id == id).and_then(|hint| hint.saving_ps)
+        };
+        let own = saving(0).unwrap_or_else(|| panic!("{id} is silent about {event}"));
+        assert!((4_500_000_000..=5_000_000_000).contains(&own), "{id}: {own}");
+        assert_eq!(saving(200), Some(own), "{id}");
+    }
+}

@@ -27,9 +27,9 @@ pub use links::LinkUse;
 pub use row::{CollectiveRow, CollectiveShare, Remark};
 
 use crate::engine::{Analysis, AnalysisError, Context};
+use crate::facts::sum_over::SumOver;
 use crate::math::stats::percent;
 use crate::reports::communication::overlap::{Overlap, Transfer};
-use crate::reports::steps::step_times::Steps;
 
 /// The analysis `collectives`.
 pub struct Collectives;
@@ -52,10 +52,8 @@ impl Analysis for Collectives {
         let links = LinkUse::of(cx);
         let rows: Vec<CollectiveRow> =
             transfers.into_iter().map(|transfer| CollectiveRow::of(&links, transfer)).collect();
-        let steps = cx.report::<Steps>().ok().filter(|steps| steps.has_steps()).map(|steps| steps.steps.len() as u64);
-        let devices = overlap.summary.cores as u64;
-        let per_step = steps.filter(|&steps| steps > 0 && devices > 0).map(|steps| (steps, devices));
-        Ok(CollectivesReport { kinds: kinds(&rows, per_step), steps, devices, links, rows })
+        let over = overlap.sums_over;
+        Ok(CollectivesReport { kinds: kinds(&rows, over), steps: over.steps, devices: over.devices, links, rows })
     }
 }
 
@@ -66,7 +64,7 @@ pub struct CollectivesReport {
     pub links: LinkUse,
     /// Number of devices that recorded ops.
     pub devices: u64,
-    /// Steps that sums are divided by; `None` if none were found.
+    /// Steps that sums are divided by; `None` in a range and where none were found.
     pub steps: Option<u64>,
     /// The same by pattern, fused ones separately, most exposed first; the sum of all last.
     pub kinds: Vec<KindRow>,
@@ -120,12 +118,12 @@ pub struct KindRow {
     pub exposed_per_step_ps: Option<f64>,
 }
 
-fn kinds(rows: &[CollectiveRow], per_step: Option<(u64, u64)>) -> Vec<KindRow> {
+fn kinds(rows: &[CollectiveRow], over: SumOver) -> Vec<KindRow> {
     let mut by_kind: std::collections::BTreeMap<(&str, bool), Vec<&CollectiveRow>> = std::collections::BTreeMap::new();
     for row in rows {
         by_kind.entry((&row.kind, row.is_fused)).or_default().push(row);
     }
-    let sum = |(kind, is_fused): (&str, bool), rows: &[&CollectiveRow]| KindRow::of(kind, is_fused, rows, per_step);
+    let sum = |(kind, is_fused): (&str, bool), rows: &[&CollectiveRow]| KindRow::of(kind, is_fused, rows, over);
     let mut out: Vec<KindRow> = by_kind.into_iter().map(|(kind, rows)| sum(kind, &rows)).collect();
     out.sort_by(|a, b| (b.exposed_ps, &a.kind, a.is_fused).cmp(&(a.exposed_ps, &b.kind, b.is_fused)));
     if out.len() > 1 {
@@ -135,11 +133,11 @@ fn kinds(rows: &[CollectiveRow], per_step: Option<(u64, u64)>) -> Vec<KindRow> {
 }
 
 impl KindRow {
-    fn of(kind: &str, is_fused: bool, rows: &[&CollectiveRow], per_step: Option<(u64, u64)>) -> Self {
+    fn of(kind: &str, is_fused: bool, rows: &[&CollectiveRow], over: SumOver) -> Self {
         let time = |of: fn(&CollectiveRow) -> i64| rows.iter().fold(0_i64, |sum, row| sum.saturating_add(of(row)));
         let sent = rows.iter().map(|row| Some(row.message.sent_bytes? * row.executions)).sum::<Option<f64>>();
         let (time_ps, exposed_ps) = (time(|row| row.time_ps), time(|row| row.exposed_ps));
-        let over = per_step.map(|(steps, devices)| steps as f64 * devices as f64);
+        let of_step = |sum: f64| over.steps.map(|_| over.each(sum));
         Self {
             kind: kind.to_owned(),
             is_fused,
@@ -151,8 +149,8 @@ impl KindRow {
             exposed_ps,
             bus_bandwidth: sent.filter(|_| time_ps > 0).map(|sent| sent / (time_ps as f64 * 1e-12)),
             share: CollectiveShare::weighted(rows.iter().filter_map(|row| row.weighted_share())),
-            sent_bytes_per_step: sent.zip(over).map(|(sent, over)| sent / over),
-            exposed_per_step_ps: over.map(|over| exposed_ps as f64 / over),
+            sent_bytes_per_step: sent.and_then(of_step),
+            exposed_per_step_ps: of_step(exposed_ps as f64),
         }
     }
 }

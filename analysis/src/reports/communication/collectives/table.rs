@@ -2,6 +2,7 @@
 
 use super::{CollectivesReport, Remark};
 use crate::engine::{Cell, Table, Tabular};
+use crate::facts::sum_over::SumOver;
 use crate::math::stats::percent;
 use crate::math::unit::Unit;
 
@@ -18,25 +19,26 @@ fn maybe_ps(time: Option<f64>) -> Option<i64> {
 impl CollectivesReport {
     fn kinds_table(&self) -> Table {
         let of_links = self.links.provenance();
-        let mut notes = vec![format!(
-            "Sums over {} {}. Bus bandwidth: bytes that each device must send ÷ time, as nccl-tests define it.",
-            self.devices,
-            if self.devices == 1 { "device" } else { "devices" }
-        )];
-        notes.push(match self.steps {
-            Some(1) => "There is one step: per step is per device.".to_owned(),
-            Some(steps) => format!("Per step: ÷ {steps} steps ÷ devices; what runs between steps counts too."),
-            None => "No steps were found: nothing is given per step.".to_owned(),
-        });
-        notes.push(self.links.note());
+        let over = SumOver { devices: self.devices, steps: self.steps };
+        let notes = [
+            format!("{}, and so are other times", over.note()),
+            "Bus bandwidth: bytes that each device must send ÷ time, as nccl-tests define it.".to_owned(),
+            self.links.note(),
+        ];
         Table::of("collective_kinds", "Collectives by pattern", &self.kinds)
             .measured("kind", "Kind", Unit::None, |kind| {
                 if kind.is_fused { format!("{} (fused)", kind.kind) } else { kind.kind.clone() }
             })
             .measured("ops", "Ops", Unit::Count, |kind| kind.ops)
             .measured("occurrences", "Times", Unit::Count, |kind| kind.occurrences)
-            .compiler("sent_bytes", "Sent", Unit::Bytes, |kind| kind.sent_bytes)
-            .measured("time_ps", "In flight", Unit::Picoseconds, |kind| kind.time_ps)
+            .derived(
+                "exposed_each_ps",
+                over.title(["Exposed a step", "Exposed a device"]),
+                Unit::Picoseconds,
+                move |kind| over.each_ps(kind.exposed_ps),
+            )
+            .compiler("sent_bytes", "Sent (sum)", Unit::Bytes, |kind| kind.sent_bytes)
+            .measured("time_ps", "In flight (sum)", Unit::Picoseconds, |kind| kind.time_ps)
             .measured("hidden_ps", "Hidden", Unit::Picoseconds, |kind| kind.hidden_ps)
             .measured("exposed_ps", "Exposed", Unit::Picoseconds, |kind| kind.exposed_ps)
             .derived("exposed_of_time_percent", "of in flight", Unit::Percent, |kind| {
@@ -49,9 +51,8 @@ impl CollectivesReport {
             .column("links_high_percent", "Up to", Unit::Percent, of_links, |kind| {
                 kind.share.map(|share| share.high_percent)
             })
-            .compiler("sent_per_step_bytes", "Sent a step", Unit::Bytes, |kind| kind.sent_bytes_per_step)
-            .derived("exposed_per_step_ps", "Exposed a step", Unit::Picoseconds, |kind| {
-                maybe_ps(kind.exposed_per_step_ps)
+            .compiler("sent_each_bytes", over.title(["Sent a step", "Sent a device"]), Unit::Bytes, move |kind| {
+                Some(over.each(kind.sent_bytes?))
             })
             .notes(notes)
             .build()

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use trace_model::hlo_text::HloText;
-use trace_model::{GroupId, OpId, ProgramId, SliceRef, TimeRange, TraceModel, TrackKind};
+use trace_model::{GroupId, OpId, Picos, ProgramId, SliceRef, TimeRange, TraceModel, TrackKind};
 
 use super::report::{DcnCollective, DcnDevice, DcnTimes};
 use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpClasses;
-use crate::facts::window::counts;
+use crate::facts::window::{TimeWindow, counts, part_in};
 use crate::hardware::limits::ratio;
 use crate::math::intervals::IntervalSet;
 use crate::math::stats::percent;
@@ -171,9 +171,12 @@ struct OpenTransfer {
 /// Sums over executions.
 #[derive(Clone, Copy, Debug, Default)]
 struct TransferSums {
+    /// Executions whose `recv-done` begins in the scope, and their times.
     occurrences: u64,
-    window_ps: i64,
     times: DcnTimes,
+    window_ps: i64,
+    /// Time of ops, as far as it lies in the scope.
+    stall_ps: i64,
 }
 
 pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices, AnalysisError> {
@@ -185,16 +188,19 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
     let mut sums: BTreeMap<usize, TransferSums> = BTreeMap::new();
     for core in cx.tensor_cores() {
         let Some(window) = cx.window(core)? else { continue };
-        let ops = ops(cx.model, core, &known);
-        let busy: IntervalSet = ops.iter().map(|(slice, _)| slice.measured_range()).collect();
+        let ops = ops(cx, core, window, &known);
+        let busy: IntervalSet = ops.iter().map(|op| op.range).collect();
         let stall = busy.measure_in(window.measured).ps();
-        let ops: Vec<_> = ops.into_iter().filter(|(slice, _)| counts(cx, window, *slice)).collect();
-        if ops.is_empty() && stall == 0 {
+        if stall == 0 && !ops.iter().any(|op| op.counts) {
             continue;
         }
         let window_ps = window.dur().ps();
         let mut own: BTreeMap<usize, TransferSums> = BTreeMap::new();
         out.unmatched += walk(&ops, &busy, &mut own);
+        for op in ops.iter().filter(|op| op.inside > Picos::ZERO) {
+            let sum = own.entry(op.is.key).or_default();
+            sum.stall_ps = sum.stall_ps.saturating_add(op.inside.ps());
+        }
         out.devices.push(DcnDevice {
             device: cx.model.device_name(core),
             window_ps,
@@ -206,6 +212,7 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
             let sum = sums.entry(key).or_default();
             sum.occurrences += one.occurrences;
             sum.window_ps = sum.window_ps.saturating_add(window_ps);
+            sum.stall_ps = sum.stall_ps.saturating_add(one.stall_ps);
             sum.times = sum.times.plus(&one.times);
         }
     }
@@ -213,26 +220,42 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
     Ok(out)
 }
 
-/// Ops of collectives between slices on one core, by the clock that timed them.
-fn ops<'a>(model: &'a TraceModel, core: GroupId, known: &'a KnownTransfers) -> Vec<(SliceRef<'a>, &'a DcnOp)> {
-    let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Ops);
-    let slices = tracks.flat_map(|track| model.slices_on(track));
-    let mut found: Vec<_> = slices.filter_map(|slice| Some((slice, known.ops.get(&slice.op()?)?))).collect();
-    found.sort_by_key(|(slice, _)| (slice.measured_range().start, slice.id()));
-    found
+/// An execution of an op of collectives between slices.
+struct TransferOp<'a> {
+    is: &'a DcnOp,
+    /// By the clock that timed it.
+    range: TimeRange,
+    /// The part of it in the scope.
+    inside: Picos,
+    /// Whether it counts in the scope: it begins there.
+    counts: bool,
 }
 
-/// Joins the four ops of each execution; returns the number of ends without a start.
-fn walk(ops: &[(SliceRef<'_>, &DcnOp)], busy: &IntervalSet, sums: &mut BTreeMap<usize, TransferSums>) -> u64 {
+/// All of them on one core.
+fn ops<'a>(cx: &Context<'_>, core: GroupId, window: TimeWindow, known: &'a KnownTransfers) -> Vec<TransferOp<'a>> {
+    let tracks = cx.model.tracks_of(core).into_iter().filter(|&track| cx.model.track(track).kind == TrackKind::Ops);
+    let slices = tracks.flat_map(|track| cx.model.slices_on(track));
+    let mut found: Vec<_> = slices.filter_map(|slice| Some((slice, known.ops.get(&slice.op()?)?))).collect();
+    found.sort_by_key(|(slice, _)| (slice.measured_range().start, slice.id()));
+    let op = |(slice, is): (SliceRef<'_>, &'a DcnOp)| {
+        let (inside, counts) = (part_in(cx, window, slice), counts(cx, window, slice));
+        TransferOp { is, range: slice.measured_range(), inside, counts }
+    };
+    found.into_iter().map(op).collect()
+}
+
+/// Joins the four ops of each execution, and adds up those whose `recv-done` counts; returns the number of ends without a
+/// start.
+fn walk(ops: &[TransferOp<'_>], busy: &IntervalSet, sums: &mut BTreeMap<usize, TransferSums>) -> u64 {
     let mut open: HashMap<usize, OpenTransfer> = HashMap::new();
     let mut unmatched = 0;
-    for (slice, op) in ops {
-        let range = slice.measured_range();
+    for &TransferOp { is: op, range, counts, .. } in ops {
         let state = open.entry(op.key).or_default();
         match op.part {
             TransferPart::Send => state.send = Some(range),
             TransferPart::Recv => state.recv = Some(range),
             TransferPart::SendDone if state.send.is_some() => state.send_done = Some(range),
+            TransferPart::SendDone if !counts => {}
             TransferPart::SendDone => match sums.get_mut(&op.key) {
                 // The program finished receiving before it waited for its send.
                 Some(sum) => {
@@ -243,6 +266,9 @@ fn walk(ops: &[(SliceRef<'_>, &DcnOp)], busy: &IntervalSet, sums: &mut BTreeMap<
             },
             TransferPart::RecvDone => {
                 let OpenTransfer { send, send_done, recv } = std::mem::take(state);
+                if !counts {
+                    continue;
+                }
                 let Some(send) = send else {
                     unmatched += 1;
                     continue;
@@ -299,24 +325,24 @@ fn rows(model: &TraceModel, known: &KnownTransfers, sums: &BTreeMap<usize, Trans
     let found = sums.iter().filter_map(|(&key, sums)| Some((known.collectives.get(key)?, sums)));
     let mut rows: Vec<DcnCollective> = found
         .map(|(collective, sums)| {
-            let mean = sums.times.per(sums.occurrences);
+            let mean = (sums.occurrences > 0).then(|| sums.times.per(sums.occurrences));
             let received = collective.received.map(|bytes| bytes as f64);
             let transfer = collective.transfer.as_deref();
             let slices = if transfer == Some("ONE_TO_ONE") { Some(2) } else { collective.slices };
             let bytes = transfer.zip(received).zip(slices).and_then(|((t, bytes), n)| transmitted(t, bytes, n));
-            let rate = |ps: f64| ratio(bytes, Some(ps / 1e12));
+            let rate = |ps: fn(&DcnTimes) -> f64| ratio(bytes, mean.as_ref().map(|mean| ps(mean) / 1e12));
             DcnCollective {
                 rendezvous: collective.rendezvous.clone(),
                 program: collective.program.map(|program| model.program_title(program)),
                 transfer: collective.transfer.clone(),
                 slices,
                 occurrences: sums.occurrences,
-                stall_ps: sums.times.stall_ps as i64,
-                stall_percent: percent(sums.times.stall_ps as i64, sums.window_ps),
+                stall_ps: sums.stall_ps,
+                stall_percent: percent(sums.stall_ps, sums.window_ps),
                 mean,
                 transmitted_bytes: bytes,
-                required_bandwidth: rate(mean.slack_ps),
-                observed_bandwidth: rate(mean.observed_ps),
+                required_bandwidth: rate(|mean| mean.slack_ps),
+                observed_bandwidth: rate(|mean| mean.observed_ps),
             }
         })
         .collect();

@@ -30,14 +30,14 @@ pub struct DcnCollective {
     pub transfer: Option<String>,
     /// Number of slices that take part.
     pub slices: Option<u64>,
-    /// Executions over all devices.
+    /// Executions over all devices whose `recv-done` begins in the scope.
     pub occurrences: u64,
-    /// Sum over executions of the time that the device spent in one of the four ops.
+    /// Time that devices spent in one of the four ops, as far as it lies in the scope.
     pub stall_ps: i64,
     /// The same as a share of the windows of the devices that took part.
     pub stall_percent: Option<f64>,
-    /// Means over executions.
-    pub mean: DcnTimes,
+    /// Means over these executions; `None` if there are none.
+    pub mean: Option<DcnTimes>,
     /// Bytes that one device transmits in one execution.
     pub transmitted_bytes: Option<f64>,
     /// `transmitted / mean slack`, bytes/s; `None` without slack.

@@ -23,6 +23,7 @@ impl Tabular for DcnReport {
 impl DcnReport {
     fn collective_table(&self) -> Table {
         let mut notes = vec![
+            "Stall: the sum of all executions on all devices".to_owned(),
             "of window: of the windows of all devices that take part; slack: send to recv-done, less transfer ops between"
                 .to_owned(),
             "Required: bytes that one device transmits ÷ slack; a NIC of 100 Gb/s carries 12.5 GB/s for all devices of a host"
@@ -35,18 +36,18 @@ impl DcnReport {
             .measured("rendezvous", "Rendezvous", Unit::None, |row| &row.rendezvous)
             .measured("stall_ps", "Stall", Unit::Picoseconds, |row| row.stall_ps)
             .measured("stall_percent", "of window", Unit::Percent, |row| row.stall_percent)
-            .measured("slack_ps", "Mean slack", Unit::Picoseconds, |row| row.mean.slack_ps)
-            .measured("observed_ps", "Mean observed", Unit::Picoseconds, |row| row.mean.observed_ps)
+            .measured("slack_ps", "Mean slack", Unit::Picoseconds, |row| Some(row.mean?.slack_ps))
+            .measured("observed_ps", "Mean observed", Unit::Picoseconds, |row| Some(row.mean?.observed_ps))
             .inferred("required_bandwidth", "Required", Unit::BytesPerSecond, |row| row.required_bandwidth)
             .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
             .compiler("transfer", "Kind", Unit::None, |row| &row.transfer)
             .inferred("slices", "Slices", Unit::Count, |row| row.slices)
             .inferred("transmitted_bytes", "Transmitted", Unit::Bytes, |row| row.transmitted_bytes)
             .inferred("observed_bandwidth", "Observed", Unit::BytesPerSecond, |row| row.observed_bandwidth)
-            .measured("send_ps", "send", Unit::Picoseconds, |row| row.mean.send_ps)
-            .measured("send_done_ps", "send-done", Unit::Picoseconds, |row| row.mean.send_done_ps)
-            .measured("recv_ps", "recv", Unit::Picoseconds, |row| row.mean.recv_ps)
-            .measured("recv_done_ps", "recv-done", Unit::Picoseconds, |row| row.mean.recv_done_ps)
+            .measured("send_ps", "send", Unit::Picoseconds, |row| Some(row.mean?.send_ps))
+            .measured("send_done_ps", "send-done", Unit::Picoseconds, |row| Some(row.mean?.send_done_ps))
+            .measured("recv_ps", "recv", Unit::Picoseconds, |row| Some(row.mean?.recv_ps))
+            .measured("recv_done_ps", "recv-done", Unit::Picoseconds, |row| Some(row.mean?.recv_done_ps))
             .measured("program", "Program", Unit::None, |row| &row.program)
             .notes(notes)
             .build()

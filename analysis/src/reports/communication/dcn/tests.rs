@@ -57,7 +57,8 @@ fn reports_slack_stall_and_observed_time_of_overlapping_collectives() {
         .collectives
         .iter()
         .map(|row| {
-            (row.rendezvous.as_str(), row.mean.slack_ps / 1e6, row.mean.stall_ps / 1e6, row.mean.observed_ps / 1e6)
+            let mean = row.mean.unwrap();
+            (row.rendezvous.as_str(), mean.slack_ps / 1e6, mean.stall_ps / 1e6, mean.observed_ps / 1e6)
         })
         .collect();
     assert_eq!(times, [("two", 2.0, 140.0, 146.0), ("one", 2.0, 6.0, 11.0)]);

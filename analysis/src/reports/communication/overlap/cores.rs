@@ -21,8 +21,8 @@ pub(crate) struct InFlightSpan {
     pub range: TimeRange,
     /// Whether it starts inside the window and so counts as an occurrence.
     pub begins_here: bool,
-    /// The part of it that lies inside, from 0 to 1.
-    pub part: f64,
+    /// Length of the whole span.
+    pub whole: Picos,
     pub class: OpClass,
     /// The op that issues it.
     pub label: LabelId,
@@ -115,6 +115,11 @@ impl CoreTraffic {
         Ok(Some(Self { time, in_flight, unknown_flight }))
     }
 
+    /// Whether an execution begins inside the window.
+    pub(super) fn begins_inside(&self, execution: SliceRef<'_>) -> bool {
+        execution.measured_range().start >= self.time.window.measured.start
+    }
+
     /// Spans in flight of collectives, or of everything else.
     fn flight(&self, collective: bool) -> IntervalSet {
         let of_kind = self.in_flight.iter().filter(|span| span.class.is_collective() == collective);
@@ -142,7 +147,7 @@ impl CoreTraffic {
             group: time.core,
             window_ps: window.ps(),
             compute_ps: activity.compute_time.ps(),
-            collectives: self.collectives(),
+            collectives: self.collectives(model),
             comm_total_ps: comm.total.ps(),
             overlapped_ps: (!self.unknown_flight).then(|| comm.overlapped.ps()),
             exposed_ps: comm.exposed.ps(),
@@ -159,9 +164,9 @@ impl CoreTraffic {
         }
     }
 
-    /// Number of executions: of synchronous collectives the ops, of asynchronous ones the spans, or the done ops if
-    /// there are no spans.
-    fn collectives(&self) -> u64 {
+    /// Number of executions that begin inside: of synchronous collectives the ops, of asynchronous ones the spans, or the
+    /// done ops if there are no spans.
+    fn collectives(&self, model: &TraceModel) -> u64 {
         let mut slices: Vec<SliceId> = self
             .time
             .segments
@@ -172,6 +177,7 @@ impl CoreTraffic {
             .collect();
         slices.sort_unstable();
         slices.dedup();
+        slices.retain(|&slice| self.begins_inside(model.slice(slice)));
         let spans = self.in_flight.iter().filter(|span| span.class.is_collective() && span.begins_here).count();
         (slices.len() + spans) as u64
     }
@@ -193,9 +199,8 @@ fn spans(cx: &Context<'_>, classes: &OpClasses, time: &CoreTime) -> Vec<InFlight
             None => classify_texts(None, "", slice.name()).0,
         };
         let begins_here = time.window.measured.contains(range.start);
-        let part = inside.dur().fraction_of(range.dur()).unwrap_or(1.0);
-        let (label, slice) = (slice.label_id(), slice.id());
-        out.push(InFlightSpan { range: inside, begins_here, part, class, label, done, slice });
+        let (whole, label, slice) = (range.dur(), slice.label_id(), slice.id());
+        out.push(InFlightSpan { range: inside, begins_here, whole, class, label, done, slice });
     };
     let has_device_clock = slices(TrackKind::Ops).next().is_some_and(|op| op.device_range().is_some());
     // A track has a device clock for all of its slices or for none.

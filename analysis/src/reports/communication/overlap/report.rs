@@ -8,6 +8,7 @@ use trace_model::{GroupId, OpId, Picos};
 use super::skew::MatchedCollective;
 use crate::facts::category::CollectiveKind;
 use crate::facts::collective_traffic::CollectiveTraffic;
+use crate::facts::sum_over::SumOver;
 
 /// The overlap of communication and compute.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -20,6 +21,8 @@ pub struct OverlapReport {
     pub kinds: Vec<KindTotal>,
     /// Each collective and each asynchronous transfer, most exposed first.
     pub transfers: Vec<Transfer>,
+    /// What times of kinds and transfers are sums over.
+    pub sums_over: SumOver,
 }
 
 /// Numbers over all cores.
@@ -197,6 +200,15 @@ pub struct KindTotal {
     pub exposed_ps: i64,
     /// Time in which a core waited.
     pub blocking_ps: i64,
+}
+
+impl OverlapReport {
+    /// Communication and its exposed part, the mean over devices and steps; `None` without communication.
+    pub fn mean_comm(&self) -> Option<(Picos, Picos)> {
+        let steps = SumOver { devices: 1, ..self.sums_over };
+        let each = |ps: i64| Picos::from_ps(steps.each_ps(ps));
+        Some((each(self.summary.comm_mean_ps?), each(self.summary.exposed_mean_ps?)))
+    }
 }
 
 impl OverlapSummary {

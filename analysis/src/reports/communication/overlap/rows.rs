@@ -4,7 +4,9 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use trace_model::{GroupId, LabelId, OpId, Picos, ProgramId, SliceId, SourceId, StringId, TraceModel};
+use trace_model::{
+    GroupId, LabelId, OpId, Picos, ProgramId, SliceId, SliceRef, SourceId, StringId, TimeRange, TraceModel, TrackKind,
+};
 
 use super::cores::{CoreActivity, CoreTraffic, InFlightSpan, name_of};
 use super::hiding_ops::{HidingOps, HidingTime};
@@ -59,6 +61,8 @@ struct MultiCoreTransfers {
     executions: BTreeMap<usize, Vec<CollectiveExecution>>,
     /// Synchronous executions by core: there can be as many as ops.
     synchronous: BTreeMap<usize, Vec<SliceId>>,
+    /// When synchronous ones ran that the begin of the scope cuts, and those that its end cuts.
+    cut: [Option<TimeRange>; 2],
 }
 
 impl OverlapSums {
@@ -86,7 +90,7 @@ impl OverlapSums {
         let (hidden, blocked) = (meanwhile.compute.measure_in(span.range), meanwhile.blocked.measure_in(span.range));
         let idle = span.range.dur() - hidden - blocked;
         self.occurrences += u64::from(span.begins_here);
-        self.executions += span.part;
+        self.executions += span.range.dur().fraction_of(span.whole).unwrap_or(1.0);
         self.time += span.range.dur();
         self.hidden += hidden;
         self.idle += idle;
@@ -95,14 +99,36 @@ impl OverlapSums {
         if hidden > Picos::ZERO {
             shared.has_unknown_hiding_ops |= !compute.add(span.range, &mut shared.hiding_ops);
         }
-        let execution = CollectiveExecution::of(model.slice(span.slice), span.range.dur(), blocked);
+        let begins_inside = span.begins_here;
+        let slice = model.slice(span.slice);
+        let execution = CollectiveExecution { begins_inside, ..CollectiveExecution::of(slice, span.whole, blocked) };
         shared.executions.entry(index).or_default().push(execution);
     }
 }
 
 impl MultiCoreTransfers {
+    /// Adds a synchronous execution of which a part may lie outside of the window of its core.
+    fn add_cut(&mut self, core: usize, slice: SliceRef<'_>, window: TimeRange) {
+        let range = slice.measured_range();
+        let Some(part) = range.intersect(window) else { return };
+        for (is_cut, cut) in [range.start < part.start, part.end < range.end].into_iter().zip(&mut self.cut) {
+            if is_cut {
+                *cut = Some(cut.map_or(slice.range(), |cut| cut.hull(slice.range())));
+            }
+        }
+        let (begins_inside, before) = (range.start >= part.start, part.start - range.start);
+        let of = CollectiveExecution::of(slice, range.dur(), part.dur());
+        let execution = CollectiveExecution { begins_inside, before, ..of };
+        self.executions.entry(core).or_default().push(execution);
+    }
+
     /// Removes and returns all executions, by core, on a clock that all cores share.
-    fn executions(&mut self, cx: &Context<'_>, cores: &[GroupId]) -> BTreeMap<usize, Vec<CollectiveExecution>> {
+    fn executions(
+        &mut self,
+        cx: &Context<'_>,
+        key: TransferKey,
+        cores: &[GroupId],
+    ) -> BTreeMap<usize, Vec<CollectiveExecution>> {
         let model = cx.model;
         let mut all = std::mem::take(&mut self.executions);
         for (core, slices) in std::mem::take(&mut self.synchronous) {
@@ -110,6 +136,11 @@ impl MultiCoreTransfers {
             let executions =
                 slices.map(|slice| CollectiveExecution::of(slice, slice.measured_dur(), slice.measured_dur()));
             all.entry(core).or_default().extend(executions);
+        }
+        for cut in self.cut.into_iter().flatten() {
+            for (core, execution) in beyond(cx, key, cores, cut, &all) {
+                all.entry(core).or_default().push(execution);
+            }
         }
         for (&core, executions) in &mut all {
             let Some(&group) = cores.get(core) else { continue };
@@ -119,6 +150,30 @@ impl MultiCoreTransfers {
         }
         all
     }
+}
+
+/// Executions of a synchronous collective outside the scope, while a border cuts those of other cores, which ran in
+/// `cut`: without them nobody knows who waits for whom.
+fn beyond(
+    cx: &Context<'_>,
+    key: TransferKey,
+    cores: &[GroupId],
+    cut: TimeRange,
+    known: &BTreeMap<usize, Vec<CollectiveExecution>>,
+) -> Vec<(usize, CollectiveExecution)> {
+    let mut found = Vec::new();
+    for (index, &core) in cores.iter().enumerate() {
+        let known = known.get(&index).map_or(&[][..], Vec::as_slice);
+        let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track));
+        for slice in lanes.unwrap_or_default().iter().flat_map(|lane| cx.model.slices_in(lane, cut)) {
+            let execution = CollectiveExecution::beyond(slice);
+            let is_new = || known.iter().all(|known| known.key != execution.key);
+            if key_of(cx.model, slice.label_id()) == key && is_new() {
+                found.push((index, execution));
+            }
+        }
+    }
+    found
 }
 
 /// The rows of all cores, which come one after the other.
@@ -156,10 +211,10 @@ impl OverlapRows {
         let names: Vec<String> = cores.iter().map(|core| core.core.clone()).collect();
         let groups: Vec<GroupId> = cores.iter().map(|core| core.group).collect();
         let mut waits = SkewWaits::default();
-        let rows = self.places.into_values().map(|place| std::mem::take(&mut self.rows[place]));
-        let finished = |row| {
+        let rows = self.places.into_iter().map(|(key, place)| (key, std::mem::take(&mut self.rows[place])));
+        let finished = |(key, row)| {
             trace_model::may_pause();
-            finish(cx, classes, row, (&names, &groups), &mut waits)
+            finish(cx, classes, (key, row), (&names, &groups), &mut waits)
         };
         let mut out: Vec<Transfer> = rows.map(finished).collect();
         out.sort_by(|a, b| {
@@ -259,17 +314,16 @@ fn add_ops(
             continue;
         }
         // An op with another one inside consists of several pieces, and a border of the scope may cut it.
-        let (range, window) = (slice.measured_range(), core.time.window.measured);
+        let range = slice.measured_range();
         let is_one_piece = segment.range == range;
         row.executions += segment.range.dur().fraction_of(slice.self_dur()).unwrap_or(1.0).min(1.0);
         if is_one_piece || seen.insert(segment.slice) {
-            row.occurrences += u64::from(range.start >= window.start);
+            row.occurrences += u64::from(core.begins_inside(slice));
             let Some(shared) = row.shared.as_mut().filter(|_| !class.is_async()) else { continue };
             if is_one_piece {
                 shared.synchronous.entry(index).or_default().push(segment.slice);
-            } else if let Some(part) = range.intersect(window) {
-                let execution = CollectiveExecution::of(slice, range.dur(), part.dur());
-                shared.executions.entry(index).or_default().push(execution);
+            } else {
+                shared.add_cut(index, slice, core.time.window.measured);
             }
         }
     }
@@ -278,7 +332,7 @@ fn add_ops(
 fn finish(
     cx: &Context<'_>,
     classes: &OpClasses,
-    mut row: OverlapSums,
+    (key, mut row): (TransferKey, OverlapSums),
     (names, cores): (&[String], &[GroupId]),
     waits: &mut SkewWaits,
 ) -> Transfer {
@@ -287,14 +341,14 @@ fn finish(
     let kind = row.class.collective;
     let message = kind.map(|kind| CollectiveTraffic::of(cx, row.op, kind, cores.len()));
     let groups = message.as_ref().and_then(|message| message.groups.as_deref());
-    let executions = row.shared.as_mut().map(|shared| shared.executions(cx, cores));
+    let executions = row.shared.as_mut().map(|shared| shared.executions(cx, key, cores));
     let hosts: Vec<SourceId> = cores.iter().map(|&core| cx.model.group(core).source).collect();
     let found = executions.and_then(|executions| matched(executions, groups, &hosts));
     // A core that has an asynchronous collective in flight may compute meanwhile.
     if let Some(found) = found.as_ref().filter(|_| !row.class.is_async()) {
         waits.add(found);
     }
-    let skew = found.map(|found| Arc::new(Skew::of(&found, names)));
+    let skew = found.filter(|found| found.instances > 0).map(|found| Arc::new(Skew::of(&found, names)));
     let name = cx.model.str(row.name);
     let category = row.op.map_or("", |op| classes.category(op));
     let stem = if category.is_empty() { name } else { category };

@@ -2,7 +2,8 @@
 //!
 //! All participants leave a collective together, so the one that enters last takes the shortest time: that time is
 //! the transfer, and the *skew wait* of another participant is how much longer it took. For an asynchronous
-//! collective only the time in which its core was blocked can be waiting.
+//! collective only the time in which its core was blocked can be waiting. Who enters early waits first and transfers
+//! then: of an execution that a border of the scope cuts, that part of the waiting counts that lies inside.
 //!
 //! Executions are matched by the instance id that the runtime recorded, or else by order (the k-th with the k-th).
 //! Real ids are only unique on their own core (on v6e they contain the core's count of programs), so matched
@@ -24,7 +25,11 @@ pub(crate) struct CollectiveExecution {
     pub range: TimeRange,
     /// By the clock of the ops.
     pub dur: Picos,
-    /// The part of it in which its core was blocked.
+    /// Whether it begins in the scope.
+    pub begins_inside: bool,
+    /// How much of the time in which its core was blocked lies before the scope.
+    pub before: Picos,
+    /// The part of it inside the scope in which its core was blocked.
     pub blocked: Picos,
     pub instance: Option<i64>,
 }
@@ -32,14 +37,25 @@ pub(crate) struct CollectiveExecution {
 impl CollectiveExecution {
     pub(crate) fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
         let instance = slice.attr(SliceAttr::CollectiveInstance);
-        Self { key: slice.id().index() as u32, range: slice.range(), dur, blocked, instance }
+        let (key, before) = (slice.id().index() as u32, Picos::ZERO);
+        Self { key, range: slice.range(), dur, begins_inside: true, before, blocked, instance }
+    }
+
+    /// The same, outside the scope as a whole.
+    pub(super) fn beyond(slice: SliceRef<'_>) -> Self {
+        Self { begins_inside: false, ..Self::of(slice, slice.measured_dur(), Picos::ZERO) }
+    }
+
+    /// The part inside the scope of a wait at its begin.
+    fn inside(&self, wait: Picos) -> Picos {
+        (wait - self.before).clamped().min(self.blocked)
     }
 }
 
 /// The result of matching the executions of one collective on several cores.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MatchedCollective {
-    /// Executions that were matched over cores.
+    /// Executions that were matched over cores, and whose transfer begins inside the scope.
     pub instances: u64,
     /// Sum over them of the shortest time on any core.
     pub transfer: Picos,
@@ -88,11 +104,13 @@ pub(super) fn matched(
     let (mut count, mut transfer) = (0, Picos::ZERO);
     for instance in instances(&mut by_core, groups, hosts)?.iter() {
         let last = instance.iter().min_by_key(|(core, execution)| (execution.dur, *core));
-        let Some((last, shortest)) = last.map(|(core, execution)| (*core, execution.dur)) else { continue };
-        count += 1;
-        transfer += shortest;
+        let Some(&(last, shortest)) = last else { continue };
+        if shortest.begins_inside {
+            count += 1;
+            transfer += shortest.dur;
+        }
         for &(core, execution) in instance {
-            let wait = (execution.dur - shortest).min(execution.blocked);
+            let wait = execution.inside(execution.dur - shortest.dur);
             *waits[core].get_or_insert_default() += wait;
             *caused[last].get_or_insert_default() += wait;
         }
@@ -227,7 +245,8 @@ mod tests {
 
     fn execution(start: i64, end: i64, instance: Option<i64>) -> CollectiveExecution {
         let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
-        CollectiveExecution { key: 0, range, dur: range.dur(), blocked: range.dur(), instance }
+        let (dur, before) = (range.dur(), Picos::ZERO);
+        CollectiveExecution { key: 0, range, dur, begins_inside: true, before, blocked: dur, instance }
     }
 
     fn wait(cores: &[&[(i64, i64, Option<i64>)]]) -> Option<i64> {

@@ -4,6 +4,9 @@ use super::report::OverlapReport;
 use crate::engine::{Table, Tabular};
 use crate::math::unit::Unit;
 
+/// Titles of exposed time in a step, and on a device.
+const EXPOSED: [&str; 2] = ["Exposed a step", "Exposed a device"];
+
 impl Tabular for OverlapReport {
     fn tables(&self) -> Vec<Table> {
         vec![self.cores_table(), self.kinds_table(), self.transfers_table()]
@@ -34,10 +37,14 @@ impl OverlapReport {
             .measured("kind", "Kind", Unit::None, |kind| &kind.kind)
             .measured("ops", "Ops", Unit::Count, |kind| kind.ops)
             .measured("occurrences", "Times", Unit::Count, |kind| kind.occurrences)
-            .measured("time_ps", "In flight", Unit::Picoseconds, |kind| kind.time_ps)
+            .derived("exposed_each_ps", self.sums_over.title(EXPOSED), Unit::Picoseconds, |kind| {
+                self.sums_over.each_ps(kind.exposed_ps)
+            })
+            .measured("time_ps", "In flight (sum)", Unit::Picoseconds, |kind| kind.time_ps)
             .measured("hidden_ps", "Hidden", Unit::Picoseconds, |kind| kind.hidden_ps)
             .measured("exposed_ps", "Exposed", Unit::Picoseconds, |kind| kind.exposed_ps)
             .measured("blocking_ps", "Blocking", Unit::Picoseconds, |kind| kind.blocking_ps)
+            .note(self.note())
             .note("Spans of one kind may overlap each other: their sum can exceed the window.")
             .build()
     }
@@ -48,12 +55,19 @@ impl OverlapReport {
             .measured("op", "Op", Unit::None, |transfer| &transfer.op)
             .measured("program", "Program", Unit::None, |transfer| &transfer.program)
             .measured("occurrences", "Times", Unit::Count, |transfer| transfer.occurrences)
-            .measured("time_ps", "In flight", Unit::Picoseconds, |transfer| transfer.time_ps)
+            .derived("exposed_each_ps", self.sums_over.title(EXPOSED), Unit::Picoseconds, |transfer| {
+                self.sums_over.each_ps(transfer.exposed_ps)
+            })
+            .measured("time_ps", "In flight (sum)", Unit::Picoseconds, |transfer| transfer.time_ps)
             .measured("hidden_ps", "Hidden", Unit::Picoseconds, |transfer| transfer.hidden_ps)
             .measured("exposed_ps", "Exposed", Unit::Picoseconds, |transfer| transfer.exposed_ps)
             .measured("blocking_ps", "Blocking", Unit::Picoseconds, |transfer| transfer.blocking_ps)
             .measured("idle_ps", "In flight while idle", Unit::Picoseconds, |transfer| transfer.idle_ps)
-            .note("Sums over all devices.")
+            .note(self.note())
             .build()
+    }
+
+    fn note(&self) -> String {
+        format!("{}, and so are other times", self.sums_over.note())
     }
 }

@@ -9,6 +9,7 @@ use crate::engine::{AnalysisError, Context};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::{OpClass, OpClasses};
 use crate::facts::core_time::{SelfTimeSegment, self_time_segments};
+use crate::facts::window::{counts, part_in};
 use crate::math::intervals::IntervalSet;
 use crate::math::stats::percent;
 
@@ -21,7 +22,7 @@ pub struct Offload {
     pub program: Option<String>,
     /// Programs that executed the work on `SparseCores`.
     pub runs: Vec<String>,
-    /// Number of executions whose work was found.
+    /// Number of executions whose work was found, and whose start op begins in the scope.
     pub occurrences: u64,
     /// Time in which `SparseCores` worked.
     pub sparse_ps: i64,
@@ -59,9 +60,8 @@ pub(super) fn offloads(
     for device in devices {
         let Some(window) = cx.window(device)? else { continue };
         let Some(ops) = model.track_of_kind(device, TrackKind::Ops) else { continue };
-        let starts = starts(model, device).into_iter().filter(|start| window.contains(*start));
-        let mut starts = starts.peekable();
-        if starts.peek().is_none() {
+        let starts = starts(model, device);
+        if starts.is_empty() {
             continue;
         }
         let own: Vec<GroupId> =
@@ -70,23 +70,30 @@ pub(super) fn offloads(
         let by_device = [device].iter().chain(&own).all(|&core| has_device_clock(model, core));
         let span = |slice: SliceRef<'_>| if by_device { slice.measured_range() } else { slice.range() };
         let compute = compute(model.slices_on(ops), classes, span);
-        for start in starts {
+        // Of what a border of the scope cuts, the part inside counts.
+        let inside = if by_device { window.measured } else { window.range };
+        for start in starts.into_iter().filter(|start| span(*start).start < inside.end) {
+            let counts = counts(cx, window, start);
             let Some(program) = targets.find(start) else {
-                unmatched += 1;
+                unmatched += u64::from(counts);
                 continue;
             };
-            let work = work(model, program, span);
             let done = done_of(model, classes, start);
+            let end = done.map_or(span(start).end, |done| span(done).end);
+            let in_flight = span(start).hull(TimeRange::new(end, end)).intersect(inside).unwrap_or_default();
+            let work = work(model, program, span).intersect(&IntervalSet::of(inside));
+            if !counts && in_flight.is_empty() && work.is_empty() {
+                continue;
+            }
             let sum = sums.entry(start.label_id()).or_default();
-            sum.occurrences += 1;
+            sum.occurrences += u64::from(counts);
             sum.runs.insert(program.name().to_owned());
             sum.sparse_ps = sum.sparse_ps.saturating_add(work.measure().ps());
             sum.hidden_ps = sum.hidden_ps.saturating_add(work.intersect(&compute).measure().ps());
-            let end = done.map_or(span(start).end, |done| span(done).end);
-            let in_flight = span(start).hull(TimeRange::new(end, end)).dur();
-            sum.in_flight_ps = sum.in_flight_ps.saturating_add(in_flight.ps());
+            sum.in_flight_ps = sum.in_flight_ps.saturating_add(in_flight.dur().ps());
             if let Some(done) = done {
-                sum.waited_ps = Some(sum.waited_ps.unwrap_or(0).saturating_add(done.self_dur().ps()));
+                let waited = part_in(cx, window, done).min(done.self_dur());
+                sum.waited_ps = Some(sum.waited_ps.unwrap_or(0).saturating_add(waited.ps()));
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use super::SparseCoresReport;
 use crate::engine::{Table, Tabular};
+use crate::facts::sum_over::ARE_SUMS;
 use crate::math::unit::Unit;
 
 impl Tabular for SparseCoresReport {
@@ -41,6 +42,7 @@ impl SparseCoresReport {
         let mut notes = vec![
             "hidden: of the SparseCore's work, while the TensorCore computed; waited: self time of done ops".to_owned(),
         ];
+        notes.push(ARE_SUMS.to_owned());
         if self.unmatched > 0 {
             notes.push(format!("the work of {} starts was not found on any SparseCore", self.unmatched));
         }
@@ -67,6 +69,7 @@ impl SparseCoresReport {
             .measured("time_ps", "Total time", Unit::Picoseconds, |op| op.time_ps)
             .measured("category", "Category", Unit::None, |op| &op.category)
             .measured("program", "Program", Unit::None, |op| &op.program)
+            .note(ARE_SUMS)
             .note("of op time: of the self time of all ops on SparseCores")
             .build()
     }

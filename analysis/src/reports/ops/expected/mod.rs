@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::category::OpGroup;
+use crate::facts::sum_over::SumOver;
 use crate::hardware::ici::NetworkFrom;
 use crate::hardware::limits::{BoundBy, possible};
 use crate::hardware::peaks::Peaks;
@@ -57,6 +58,8 @@ pub struct ExpectedReport {
     pub links_recorded: bool,
     /// Whether HBM traffic is inferred from shapes.
     pub hbm_is_estimated: bool,
+    /// What times and amounts of all executions are sums over.
+    pub sums_over: SumOver,
     /// Notes for the reader.
     pub notes: Vec<String>,
 }
@@ -200,6 +203,7 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
         links_of: chip.filter(|_| used_links).map(|chip| chip.id.clone()),
         links_recorded: network.as_ref().is_some_and(|network| network.from == NetworkFrom::Recorded),
         hbm_is_estimated: ops.hbm_is_estimated,
+        sums_over: ops.sums_over,
         notes: ops.notes.clone(),
     }
 }

@@ -6,6 +6,9 @@ use super::{ExpectedReport, ExpectedRow, GroupSums};
 use crate::engine::{Cell, Percent, Provenance, Table, Tabular};
 use crate::math::unit::Unit;
 
+/// Titles of the time above the roofline in a step, and on a device.
+const ABOVE: [&str; 2] = ["Above roofline a step", "Above roofline a device"];
+
 impl Tabular for ExpectedReport {
     fn tables(&self) -> Vec<Table> {
         vec![self.op_table(), self.group_table(), self.limit_table()]
@@ -26,7 +29,9 @@ impl ExpectedReport {
 
     fn op_table(&self) -> Table {
         let of_peak = self.provenance();
-        let mut notes = self.total_notes();
+        let over = self.sums_over;
+        let mut notes = vec![over.note()];
+        notes.extend(self.total_notes());
         notes.push(format!("least times by {}; {}", self.peaks.flops_text(), self.peaks.hbm_text()));
         if let Some(chip) = &self.links_of {
             notes.push(if self.links_recorded {
@@ -38,9 +43,11 @@ impl ExpectedReport {
         notes.extend(self.notes.iter().cloned());
         Table::of("expected", "Ops by time above their roofline", &self.rows)
             .measured("name", "Op", Unit::None, |row| &row.name)
-            .column("above_ps", "Above roofline", Unit::Picoseconds, of_peak, |row| row.above_ps)
-            .measured("actual_ps", "Actual", Unit::Picoseconds, |row| row.actual_ps)
-            .column("expected_ps", "Expected", Unit::Picoseconds, of_peak, |row| row.expected_ps)
+            .column("above_each_ps", over.title(ABOVE), Unit::Picoseconds, of_peak, |row| {
+                Some(over.each(row.above_ps?))
+            })
+            .measured("actual_ps", "Actual (sum)", Unit::Picoseconds, |row| row.actual_ps)
+            .column("expected_ps", "Expected (sum)", Unit::Picoseconds, of_peak, |row| row.expected_ps)
             .column("efficiency_percent", "Efficiency", Unit::Percent, of_peak, |row| row.efficiency_percent)
             .column("bound_by", "Bound by", Unit::None, of_peak, |row| Some(row.bound_by?.title()))
             .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
@@ -49,6 +56,7 @@ impl ExpectedReport {
             .column("above_of_op_time_percent", "of op time", Unit::Percent, of_peak, |row| {
                 row.above_of_op_time_percent
             })
+            .column("above_ps", "Above roofline (sum)", Unit::Picoseconds, of_peak, |row| row.above_ps)
             .measured("group", "Group", Unit::None, |row| row.group.title())
             .compiler("flops", "Operations", Unit::Flop, |row| row.flops)
             .compiler("bytes", "Bytes", Unit::Bytes, |row| row.bytes)
@@ -67,7 +75,7 @@ impl ExpectedReport {
         };
         let (actual, known) = (totals.actual_ps as f64, totals.known_ps as f64);
         let mut notes = vec![format!(
-            "ops took {}; of {} ({} of it) the least time is known: {}, so {} of them are above the roofline",
+            "ops took {} (all sums); of {} ({} of it) the least time is known: {}, so {} of them are above the roofline",
             time(actual),
             time(known),
             of(known, actual),
@@ -107,17 +115,20 @@ impl ExpectedReport {
 
     fn group_table(&self) -> Table {
         let of_peak = self.provenance();
+        let over = self.sums_over;
         let known = |sums: &GroupSums| sums.totals.known_ps > 0;
+        let above = move |sums: &GroupSums| known(sums).then_some(sums.totals.above_ps);
         Table::of("expected_groups", "Time above the roofline by kind of op", &self.groups)
             .measured("group", "Group", Unit::None, |sums| sums.group.title())
-            .column("above_ps", "Above roofline", Unit::Picoseconds, of_peak, |sums| {
-                known(sums).then_some(sums.totals.above_ps)
+            .column("above_each_ps", over.title(ABOVE), Unit::Picoseconds, of_peak, move |sums| {
+                Some(over.each(above(sums)?))
             })
-            .measured("actual_ps", "Actual", Unit::Picoseconds, |sums| sums.totals.actual_ps)
-            .column("expected_ps", "Expected", Unit::Picoseconds, of_peak, |sums| {
+            .column("above_ps", "Above roofline (sum)", Unit::Picoseconds, of_peak, above)
+            .measured("actual_ps", "Actual (sum)", Unit::Picoseconds, |sums| sums.totals.actual_ps)
+            .column("expected_ps", "Expected (sum)", Unit::Picoseconds, of_peak, |sums| {
                 known(sums).then_some(sums.totals.expected_ps)
             })
-            .measured("unknown_ps", "of actual unknown", Unit::Picoseconds, |sums| sums.totals.unknown_ps)
+            .measured("unknown_ps", "of actual unknown (sum)", Unit::Picoseconds, |sums| sums.totals.unknown_ps)
             .build()
     }
 
@@ -129,7 +140,7 @@ impl ExpectedReport {
         ];
         Table::of("expected_limits", "Least time of the work at each limit", &self.limits)
             .column("limit", "Limit", Unit::None, of_peak, |row| row.limit.title())
-            .column("least_ps", "Least time", Unit::Picoseconds, of_peak, |row| row.least_ps)
+            .column("least_ps", "Least time (sum)", Unit::Picoseconds, of_peak, |row| row.least_ps)
             .column("of_window_percent", "of window", Unit::Percent, of_peak, |row| row.of_window_percent)
             .notes(notes)
             .build()

@@ -116,7 +116,8 @@ impl KernelsReport {
         lines::join_counters(cx, &mut kernels, &ops);
         let time_ps = kernels.iter().map(|kernel| kernel.time_ps).sum::<Picos>().ps();
         let hints = advice::hints(&kernels);
-        Self { kernels, ops, time_ps, op_time_ps: report.op_time_ps, peaks: report.peaks.clone(), hints }
+        let (op_time_ps, peaks, sums_over) = (report.op_time_ps, report.peaks.clone(), report.sums_over);
+        Self { kernels, ops, time_ps, op_time_ps, peaks, sums_over, hints }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::declared::DeclaredCosts;
+use crate::facts::sum_over::SumOver;
 use crate::hardware::peaks::Peaks;
 use crate::reports::summary::hardware_counters::CounterMetric;
 
@@ -21,6 +22,8 @@ pub struct KernelsReport {
     pub op_time_ps: i64,
     /// The peaks that achieved rates are compared with.
     pub peaks: Peaks,
+    /// What times and amounts of all executions are sums over.
+    pub sums_over: SumOver,
     /// Advice on the findings.
     pub hints: Vec<String>,
 }

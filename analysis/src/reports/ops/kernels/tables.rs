@@ -55,7 +55,12 @@ impl KernelsReport {
     fn kernel_table(&self) -> Table {
         Table::of("kernels", "Kernels (custom calls)", &self.kernels)
             .measured("kernel", "Kernel", Unit::None, |kernel| &kernel.kernel)
-            .measured("time_ps", "Time", Unit::Picoseconds, |kernel| kernel.time_ps)
+            .derived(
+                "time_each_ps",
+                self.sums_over.title(["Time a step", "Time a device"]),
+                Unit::Picoseconds,
+                |kernel| self.sums_over.each_ps(kernel.time_ps),
+            )
             .measured("of_op_time_percent", "of op time", Unit::Percent, |kernel| kernel.of_op_time_percent)
             .measured("occurrences", "Runs", Unit::Count, |kernel| kernel.occurrences)
             .measured("mean_time_ps", "Mean", Unit::Picoseconds, |kernel| kernel.mean_time_ps)
@@ -67,6 +72,7 @@ impl KernelsReport {
                 kernel.flops_percent
             })
             .inferred("needed_flops_percent", "by shapes", Unit::Percent, |kernel| kernel.needed_flops_percent)
+            .measured("time_ps", "Time (sum)", Unit::Picoseconds, |kernel| kernel.time_ps)
             .recorded("target", "Calls", Unit::None, |kernel| &kernel.target)
             .measured("ops", "Ops", Unit::Count, |kernel| kernel.ops)
             .measured("min_time_ps", "Least", Unit::Picoseconds, |kernel| kernel.min_time_ps)
@@ -87,6 +93,7 @@ impl KernelsReport {
 
     fn kernel_notes(&self) -> Vec<String> {
         let mut notes = vec![
+            self.sums_over.note(),
             "of op time: of the self time of all ops of all devices; DMA wait: ep_wait_in and ep_wait_out of the \
              kernel's time"
                 .to_owned(),
@@ -118,6 +125,7 @@ impl KernelsReport {
             .measured("total_ps", "Total time", Unit::Picoseconds, |(.., stage)| Some(stage?.total_ps))
             .measured("occurrences", "Times", Unit::Count, |(.., stage)| Some(stage?.occurrences))
             .note("Self times of one kernel add up to the time of its executions with scopes.")
+            .note(self.sums_over.sums_note())
             .build()
     }
 
@@ -151,6 +159,7 @@ impl KernelsReport {
                 "Each line divides the kernel anew. The profiler spreads their times over estimated cycles between \
                  markers; of kernel: of the executions that have this line.",
             )
+            .note(self.sums_over.sums_note())
             .build()
     }
 
@@ -193,6 +202,7 @@ impl KernelsReport {
             .compiler("flops", "FLOP", Unit::Flop, |op| op.flops)
             .measured("program", "Program", Unit::None, |op| &op.program)
             .recorded("source", "Source", Unit::None, |op| &op.source)
+            .note(self.sums_over.sums_note())
             .build()
     }
 }

@@ -23,6 +23,7 @@ use trace_model::Picos;
 use crate::engine::{Analysis, AnalysisError, Context};
 use crate::facts::TraceFacts;
 use crate::facts::category::OpGroup;
+use crate::facts::sum_over::SumOver;
 use crate::hardware::chips::Chip;
 use crate::hardware::peaks::Peaks;
 use crate::hlo::{InstructionRef, MatrixProduct};
@@ -53,6 +54,8 @@ pub struct MatmulsReport {
     pub peaks: Peaks,
     /// Why sizes are missing, and for how many ops.
     pub missing: BTreeMap<String, u64>,
+    /// What times and amounts of all executions are sums over.
+    pub sums_over: SumOver,
 }
 
 impl Analysis for Matmuls {
@@ -91,6 +94,7 @@ impl Analysis for Matmuls {
             missing,
             sizes: by_size::by_size(&rows, ops.op_time_ps),
             rows,
+            sums_over: ops.sums_over,
         })
     }
 }

@@ -25,11 +25,14 @@ impl MatmulsReport {
 
     fn size_table(&self) -> Table {
         let (sizes, rate) = self.provenances();
+        let over = self.sums_over;
         Table::of("matmul_sizes", self.title(), &self.sizes)
             .column("m", "M", Unit::Count, sizes, |row| row.sizes.m)
             .column("k", "K", Unit::Count, sizes, |row| row.sizes.k)
             .column("n", "N", Unit::Count, sizes, |row| row.sizes.n)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
+            .derived("self_time_each_ps", over.self_time_title(), Unit::Picoseconds, move |row| {
+                over.each_ps(row.self_time_ps)
+            })
             .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
             .column("flops_percent", "of FLOP/s", Unit::Percent, rate, |row| row.flops_percent)
             .column("padding_efficiency_percent", "Useful", Unit::Percent, sizes, |row| row.padding_efficiency_percent)
@@ -40,7 +43,8 @@ impl MatmulsReport {
             .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |row| row.flops_per_second)
             .column("types", "Types", Unit::None, sizes, |row| Cell::said(&row.types))
             .column("padding_gain_percent", "then useful", Unit::Percent, sizes, |row| row.padding_gain_percent)
-            .inferred("padding_loss_ps", "Lost, at most", Unit::Picoseconds, |row| row.padding_loss_ps)
+            .measured("self_time_ps", "Self time (sum)", Unit::Picoseconds, |row| row.self_time_ps)
+            .inferred("padding_loss_ps", "Lost, at most (sum)", Unit::Picoseconds, |row| row.padding_loss_ps)
             .notes(self.notes())
             .build()
     }
@@ -49,9 +53,12 @@ impl MatmulsReport {
         let (sizes, rate) = self.provenances();
         let notes = if self.sizes.is_empty() { self.notes() } else { Vec::new() };
         let size = |row: &MatmulRow, get: fn(&super::MatmulSizes) -> u64| row.sizes.as_ref().map(get);
+        let over = self.sums_over;
         Table::of("matmuls", "Matrix multiplications by op", &self.rows)
             .measured("name", "Op", Unit::None, |row| &row.name)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
+            .derived("self_time_each_ps", over.self_time_title(), Unit::Picoseconds, move |row| {
+                over.each_ps(row.self_time_ps)
+            })
             .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
             .column("m", "M", Unit::Count, sizes, |row| size(row, |sizes| sizes.m))
             .column("k", "K", Unit::Count, sizes, |row| size(row, |sizes| sizes.k))
@@ -65,7 +72,8 @@ impl MatmulsReport {
             .column("types", "Types", Unit::None, sizes, |row| row.types.as_deref().map(Cell::said))
             .column("passes", "Passes", Unit::Count, sizes, |row| row.passes.map(u64::from))
             .column("padding_gain_percent", "then useful", Unit::Percent, sizes, |row| row.padding_gain_percent)
-            .inferred("padding_loss_ps", "Lost, at most", Unit::Picoseconds, |row| row.padding_loss_ps)
+            .measured("self_time_ps", "Self time (sum)", Unit::Picoseconds, |row| row.self_time_ps)
+            .inferred("padding_loss_ps", "Lost, at most (sum)", Unit::Picoseconds, |row| row.padding_loss_ps)
             .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |row| row.flops_per_second)
             .column("flops", "FLOP of one run", Unit::Flop, sizes, |row| row.flops)
             .compiler("recorded_flops", "as recorded", Unit::Flop, |row| row.recorded_flops)
@@ -85,7 +93,7 @@ impl MatmulsReport {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec![format!("of FLOP/s: {}", self.peaks.flops_share_text())];
+        let mut notes = vec![self.sums_over.note(), format!("of FLOP/s: {}", self.peaks.flops_share_text())];
         if let Some(tile) = self.tile {
             let all = self
                 .padding_efficiency_percent

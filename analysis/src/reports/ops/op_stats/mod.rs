@@ -34,6 +34,7 @@ use trace_model::GroupKind;
 use crate::engine::{Analysis, AnalysisError, Context, counted};
 use crate::facts::TraceFacts as _;
 use crate::facts::category::OpGroup;
+use crate::facts::sum_over::SumOver;
 use crate::hardware::limits::{BoundBy, OpWork};
 use crate::hardware::peaks::DIFFERENT_PEAKS;
 use crate::math::parallel;
@@ -68,7 +69,7 @@ impl Analysis for Ops {
             cores.push(core_report(cx, basis, &sums));
             merged.add(sums);
         })?;
-        Ok(report(basis, cores, merged))
+        Ok(report(cx, cores, merged))
     }
 }
 
@@ -125,7 +126,8 @@ fn why_no_ops(cx: &Context<'_>) -> String {
     reason.to_owned()
 }
 
-fn report(basis: &OpCostModel, cores: Vec<CoreOps>, merged: MergedRows<'_>) -> OpsReport {
+fn report(cx: &Context<'_>, cores: Vec<CoreOps>, merged: MergedRows<'_>) -> OpsReport {
+    let basis: &Arc<OpCostModel> = cx.fact();
     let sum = |time: fn(&CoreOps) -> i64| cores.iter().map(time).fold(0, i64::saturating_add);
     let (total_time_ps, op_time_ps) = (sum(|core| core.total_time_ps), sum(|core| core.op_time_ps));
     let peaks = cores.iter().map(|core| core.peaks.clone()).reduce(|all, one| all.common(&one)).unwrap_or_default();
@@ -138,7 +140,8 @@ fn report(basis: &OpCostModel, cores: Vec<CoreOps>, merged: MergedRows<'_>) -> O
         notes.push(DIFFERENT_PEAKS.to_owned());
     }
     notes.extend(beyond::notes(&cores));
-    OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, hbm_is_estimated, notes }
+    let sums_over = SumOver::of(cx, cores.len());
+    OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, hbm_is_estimated, sums_over, notes }
 }
 
 fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOps {

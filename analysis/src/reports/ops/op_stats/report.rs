@@ -7,6 +7,7 @@ use trace_model::{GroupId, Picos};
 
 use super::row::OpRow;
 use crate::facts::category::{OpGroup, by_group};
+use crate::facts::sum_over::SumOver;
 use crate::hardware::limits::{BoundBy, OpWork};
 use crate::hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
 
@@ -30,6 +31,8 @@ pub struct OpsReport {
     pub peaks: Peaks,
     /// Whether HBM traffic is inferred from shapes, because the format lost it.
     pub hbm_is_estimated: bool,
+    /// What the times and costs of rows and groups are sums over.
+    pub sums_over: SumOver,
     /// Notes for the reader.
     pub notes: Vec<String>,
 }

@@ -7,12 +7,12 @@
 use std::collections::BTreeMap;
 
 use trace_model::{
-    GroupId, LabelId, OpId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, TimeRange, TraceModel, TrackId, TrackKind,
+    GroupId, LabelId, OpId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, TraceModel, TrackId, TrackKind,
 };
 
 use crate::engine::{AnalysisError, Context, Scope};
 use crate::facts::category::{OpClass, OpClasses};
-use crate::facts::window::{TimeWindow, counts, slices_of_window};
+use crate::facts::window::{TimeWindow, counts, part_in, slices_of_window};
 use crate::facts::{TraceFacts as _, window};
 use crate::math::intervals::UnionBuilder;
 
@@ -218,13 +218,6 @@ fn facts_in<'a>(
     let model = cx.model;
     let range = if cx.scope == Scope::WholeTrace { model.extent().hull(window.range) } else { window.range };
     model.lanes(track).iter().flat_map(move |lane| model.slices_with_in(fact, lane, range))
-}
-
-/// The time of an execution in a window.
-fn part_in(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> Picos {
-    let range = slice.measured_range();
-    let part = if cx.scope == Scope::WholeTrace { Some(range) } else { range.intersect(window.measured) };
-    part.map_or(Picos::ZERO, TimeRange::dur)
 }
 
 /// Self time of executions that are cut, and that have others inside: those inside the window do not follow from sums of

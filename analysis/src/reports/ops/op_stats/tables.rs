@@ -1,6 +1,6 @@
 //! The tables of the op report.
 
-use super::report::OpsReport;
+use super::report::{GroupRow, OpsReport};
 use super::{BoundBy, OpCosts};
 use crate::engine::{Cell, Column, Provenance, Table, Tabular, counted};
 use crate::math::unit::Unit;
@@ -18,17 +18,21 @@ impl Tabular for OpsReport {
 impl OpsReport {
     /// Time by group, idle time last.
     fn group_table(&self) -> Table {
+        let over = self.sums_over;
+        let self_time = |row: Option<&GroupRow>| row.map_or(self.idle_ps, |row| row.self_time_ps);
         Table::of("op_groups", "Time by kind of op", self.groups.iter().map(Some).chain([None]))
             .measured("group", "Group", Unit::None, |row| row.map_or("Idle", |row| row.group.title()))
             .measured("ops", "Ops", Unit::Count, |row| Some(row?.ops))
             .measured("occurrences", "Executions", Unit::Count, |row| Some(row?.occurrences))
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| {
-                row.map_or(self.idle_ps, |row| row.self_time_ps)
+            .derived("self_time_each_ps", over.self_time_title(), Unit::Picoseconds, move |row| {
+                over.each_ps(self_time(row))
             })
             .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row?.self_of_op_time_percent)
             .measured("self_of_total_percent", "of window", Unit::Percent, |row| {
                 row.map_or_else(|| self.idle_percent(), |row| row.self_of_total_percent)
             })
+            .measured("self_time_ps", "Self time (sum)", Unit::Picoseconds, self_time)
+            .note(over.note())
             .note(format!(
                 "op time: self time of all ops of {}; window: from the first op of each device to the end of its last, in a \
                  range or in steps of the ops that begin there",
@@ -49,24 +53,29 @@ impl OpsReport {
         } else {
             (Provenance::Derived, rate_provenance)
         };
+        let over = self.sums_over;
         let mut notes = vec![
+            over.note(),
             format!("of FLOP/s, of HBM: {}", self.peaks.shares_text()),
             "rates divide the compiler's costs by total time; halves of asynchronous ops have none".to_owned(),
         ];
         notes.extend(self.notes.iter().cloned());
         let mut table = Table::of("ops", "Ops by self time", &self.rows)
             .measured("name", "Op", Unit::None, |row| &*row.name)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
+            .derived("self_time_each_ps", over.self_time_title(), Unit::Picoseconds, |row| {
+                over.each_ps(row.self_time_ps)
+            })
             .measured("self_of_total_percent", "of window", Unit::Percent, |row| row.self_of_total_percent)
             .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
             .column("flops_percent", "of FLOP/s", Unit::Percent, rate_provenance, |row| row.rates.flops_percent)
             .column("hbm_percent", "of HBM", Unit::Percent, bound_provenance, |row| row.rates.hbm_percent)
             .column("bound_by", "Bound by", Unit::None, bound_provenance, |row| row.rates.bound_by.map(BoundBy::title))
             .measured("category", "Category", Unit::None, |row| Cell::said(&row.category))
+            .measured("self_time_ps", "Self time (sum)", Unit::Picoseconds, |row| row.self_time_ps)
             .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
             .measured("mean_time_ps", "Mean", Unit::Picoseconds, |row| row.mean_time_ps)
             .measured("min_time_ps", "Least", Unit::Picoseconds, |row| row.min_time_ps)
-            .measured("total_time_ps", "Total time", Unit::Picoseconds, |row| row.total_time_ps)
+            .measured("total_time_ps", "Total time (sum)", Unit::Picoseconds, |row| row.total_time_ps)
             .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |row| row.rates.flops_per_second)
             .column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, hbm_rate, |row| row.rates.hbm_bytes_per_second)
             .column("efficiency_percent", "of roofline", Unit::Percent, bound_provenance, |row| {
@@ -79,6 +88,7 @@ impl OpsReport {
             .build();
         let idle_cell = |column: &Column| match column.id {
             "name" | "category" => Cell::text("IDLE"),
+            "self_time_each_ps" => Cell::Int(over.each_ps(self.idle_ps)),
             "self_time_ps" | "total_time_ps" => Cell::Int(self.idle_ps),
             "self_of_total_percent" => self.idle_percent().into(),
             "occurrences" => Cell::Int(0),
@@ -123,6 +133,7 @@ impl OpsReport {
             .derived("vmem_write_percent", "of peak VMEM write", Unit::Percent, |row| row.rates.vmem_write_percent)
             .measured("dma_stall_ps", "DMA stall", Unit::Picoseconds, |row| row.dma_stall_ps)
             .measured("program", "Program", Unit::None, |row| Cell::said(&row.program))
+            .note(self.sums_over.sums_note())
             .build()
     }
 

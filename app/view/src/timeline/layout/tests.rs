@@ -35,25 +35,8 @@ impl<'a> Drawn<'a> {
         DrawnTrace { model: self.model, lod: &self.lod, tree: &self.tree, keys: &self.keys }
     }
 
-    pub(super) fn window<'b>(
-        &'b self,
-        time: TimeRange,
-        rows: &'b VisibleRows,
-        (width, height): (f32, f32),
-    ) -> LayoutWindow<'b> {
-        LayoutWindow {
-            time: Viewport::of(time),
-            rows,
-            scroll: 0.0,
-            width,
-            height,
-            selection: None,
-            highlighted: None,
-            arrows: false,
-            flow: 0,
-            colors: &self.keys,
-            pixel: 1.0,
-        }
+    pub(super) fn window<'b>(&'b self, time: TimeRange, rows: &'b VisibleRows, size: (f32, f32)) -> LayoutWindow<'b> {
+        window(&self.keys, time, rows, size)
     }
 
     /// The whole trace, unfolded, without a limit of work.
@@ -63,6 +46,28 @@ impl<'a> Drawn<'a> {
         let mut tiles = LaneTiles::with_columns_from(time.start);
         list.fill(self.scene(), &self.window(time, &rows, size), &mut tiles);
         list
+    }
+}
+
+/// A window in which nothing is selected.
+pub(super) fn window<'a>(
+    colors: &'a [ColorKey],
+    time: TimeRange,
+    rows: &'a VisibleRows,
+    (width, height): (f32, f32),
+) -> LayoutWindow<'a> {
+    LayoutWindow {
+        time: Viewport::of(time),
+        rows,
+        scroll: 0.0,
+        width,
+        height,
+        selection: None,
+        highlighted: None,
+        arrows: false,
+        flow: 0,
+        colors,
+        pixel: 1.0,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::panels::copy::text_menu;
 use crate::theme;
 use crate::timeline::paint::elided_middle;
 use crate::times;
-use view::overview::{DeviceBar, share};
+use view::overview::{DeviceBar, DeviceTime, share};
 
 /// At most this many devices get a bar of their own.
 const MAX_BARS: usize = 16;
@@ -38,11 +38,12 @@ pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
         }
         return;
     };
-    let count = i64::try_from(time.devices.len()).unwrap_or(i64::MAX).max(1);
-    let total = times::time(Picos::from_ps(time.total_ps / count));
-    let note = match count {
-        1 => format!("of {total}, first op to the end of the last"),
-        n => format!("mean of {n} devices, of {total} each, first op to the end of the last"),
+    let over = time.over;
+    let total = times::time(Picos::from_ps(over.each_ps(time.total_ps)));
+    let note = match (over.steps, over.devices) {
+        (None, 1) => format!("of {total}, first op to the end of the last"),
+        (None, _) => format!("mean of {}, of {total} each, first op to the end of the last", over.text()),
+        (Some(_), _) => format!("mean over {}, of {total}, first op to the end of the last", over.text()),
     };
     section_ui(ui, "Device time", &note);
     let shown = time.devices.iter().take(MAX_BARS);
@@ -56,7 +57,7 @@ pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
     }
     ui.add_space(4.0);
     for &(group, part) in &time.parts {
-        sum_ui(ui, group, part, time.total_ps, count);
+        sum_ui(ui, group, part, time);
     }
 }
 
@@ -99,8 +100,9 @@ fn about(device: &DeviceBar) -> Vec<String> {
     device.parts.iter().map(line).chain([of]).collect()
 }
 
-/// The time of a kind of work on all of `count` devices, shown as their mean.
-fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64, count: i64) {
+/// The time of a kind of work on all devices, shown as its mean.
+fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, all: &DeviceTime) {
+    let (total, over) = (all.total_ps, all.over);
     let theme = theme::current(ui);
     let shown = ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.y = 1.0;
@@ -116,14 +118,14 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, total: i64, count: i64) {
                 });
             };
             right(ui, 64.0, RichText::new(share(time, total)).color(theme.text_strong));
-            let mean = times::time(Picos::from_ps(time / count));
+            let mean = times::time(Picos::from_ps(over.each_ps(time)));
             right(ui, 64.0 + times::more_room(), RichText::new(mean).weak());
         });
     });
     let (time, total) = (times::time(Picos::from_ps(time)), times::time(Picos::from_ps(total)));
-    let of = if count > 1 { format!(" on all {count} devices together") } else { String::new() };
     shown.response.on_hover_text(format!(
-        "{}: {time} of {total}{of}\nMeasured: self time of ops, of the windows of the devices",
-        group.title()
+        "{}: {time} of {total}, sums over {}\nMeasured: self time of ops, of the windows of the devices",
+        group.title(),
+        over.text()
     ));
 }

@@ -31,6 +31,7 @@ struct TopOpsRow {
     category: String,
     group: OpGroup,
     occurrences: u64,
+    /// In a step on a device.
     self_time_ps: i64,
     of_op_time_percent: Option<f64>,
     of_limit_percent: Option<f64>,
@@ -48,7 +49,7 @@ impl TopOpsRow {
             category: family.rows[0].category.to_string(),
             group: family.rows[0].group,
             occurrences: family.occurrences(),
-            self_time_ps: family.self_time_ps,
+            self_time_ps: report.sums_over.each_ps(family.self_time_ps),
             of_op_time_percent: share,
             of_limit_percent: family.efficiency_percent(),
             ops: family.places.clone(),
@@ -56,13 +57,13 @@ impl TopOpsRow {
         }
     }
 
-    fn of_op(row: &OpRow, op: usize, is_inside: bool) -> Self {
+    fn of_op(row: &OpRow, report: &OpsReport, op: usize, is_inside: bool) -> Self {
         Self {
             title: row.name.to_string(),
             category: row.category.to_string(),
             group: row.group,
             occurrences: row.occurrences,
-            self_time_ps: row.self_time_ps,
+            self_time_ps: report.sums_over.each_ps(row.self_time_ps),
             of_op_time_percent: row.self_of_op_time_percent,
             of_limit_percent: row.rates.efficiency_percent,
             ops: vec![op],
@@ -102,13 +103,14 @@ impl TopOps {
         self.rows.clear();
         for family in families(&report.rows) {
             if let [only] = family.places[..] {
-                self.rows.push(TopOpsRow::of_op(family.rows[0], only, false));
+                self.rows.push(TopOpsRow::of_op(family.rows[0], report, only, false));
                 continue;
             }
             let row = TopOpsRow::of_family(&family, report);
             let inside = if self.open.contains(&row.key()) { row.ops.clone() } else { Vec::new() };
             self.rows.push(row);
-            let inside = inside.into_iter().filter_map(|op| Some(TopOpsRow::of_op(report.rows.get(op)?, op, true)));
+            let of_op = |op| Some(TopOpsRow::of_op(report.rows.get(op)?, report, op, true));
+            let inside = inside.into_iter().filter_map(of_op);
             self.rows.extend(inside);
         }
     }
@@ -138,7 +140,8 @@ static COLUMNS: [TopOpsColumn; 4] = [
     },
     TopOpsColumn {
         title: "self time",
-        about: "Time of all executions, without their child ops",
+        about: "Time of executions without their child ops: in a step on a device, the mean over all; where there are no \
+                steps, on a device",
         width: 78.0,
         text: |row| times::time(Picos::from_ps(row.self_time_ps)),
     },
@@ -174,7 +177,9 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut TopOps, out: 
         return;
     }
     made.make(report);
-    section_ui(ui, "Ops", "by self time, those of one name together; click an op to see its longest execution");
+    let each = report.sums_over.title(["in a step on a device", "on a device"]);
+    let about = format!("by self time {each}, those of one name together; click an op to see its longest execution");
+    section_ui(ui, "Ops", &about);
     heading_ui(ui);
     let width = ui.available_width();
     let selected = sight.state.place.selection;
@@ -278,7 +283,7 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
     ui.label(RichText::new(&*row.name).strong());
     ui.weak(format!("{} · {}", row.category, &row.program));
     ui.label(format!(
-        "{}, {} each on average",
+        "{} on all devices, {} each on average",
         counted(row.occurrences, "execution"),
         times::time(Picos::from_ps(row.mean_time_ps as i64))
     ));
