@@ -185,10 +185,11 @@ fn hostile_messages_end_no_server_of_agents() {
     command.args(["mcp", "--root", "."]).current_dir(place.dir.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut server = command.spawn().unwrap();
     let (mut stdin, mut stdout) = (server.stdin.take().unwrap(), server.stdout.take().unwrap());
-    let reader = thread::spawn(move || {
+    let read = move || {
         let mut said = String::new();
         stdout.read_to_string(&mut said).map(|_| said).unwrap()
-    });
+    };
+    let reader = thread::Builder::new().name("reader".into()).spawn(read).unwrap();
     let hello =
         json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let mut line = |text: &str| stdin.write_all(text.as_bytes()).and_then(|()| stdin.write_all(b"\n")).unwrap();

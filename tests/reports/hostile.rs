@@ -192,7 +192,7 @@ fn mutated_files_are_rejected_or_reported() {
                 Outcome::Refused => count[0] += 1,
                 Outcome::Reported => count[1] += 1,
                 Outcome::Failed(why) => {
-                    failures.lock().unwrap().push(keep(number, (seed.title, seed.name), &bytes, &why))
+                    failures.lock().unwrap().push(keep(number, (seed.title, seed.name), &bytes, &why));
                 }
             }
         }

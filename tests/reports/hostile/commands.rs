@@ -147,26 +147,22 @@ fn run(folder: &Path, line: &str, file: &str) -> Result<(), String> {
 fn changed(seeds: &[Seed], folder: &Path, number: u64) -> (String, Vec<u8>, Option<&'static str>) {
     let count = (OF_CAPTURES.len() + OF_OTHERS.len()) as u64;
     let mut rng = Rng::new(number);
-    match OF_OTHERS.get((number % count) as usize) {
-        Some((_, from)) => {
-            let mut text = fs::read_to_string(folder.join(from)).unwrap();
-            (0..=rng.below(3)).for_each(|_| mutate::text(&mut rng, &mut text));
-            let mut bytes = text.into_bytes();
-            if rng.one_in(4) {
-                mutate::bytes(&mut rng, &mut bytes);
-            }
-            (format!("changed-{from}"), bytes, None)
+    if let Some((_, from)) = OF_OTHERS.get((number % count) as usize) {
+        let mut text = fs::read_to_string(folder.join(from)).unwrap();
+        (0..=rng.below(3)).for_each(|_| mutate::text(&mut rng, &mut text));
+        let mut bytes = text.into_bytes();
+        if rng.one_in(4) {
+            mutate::bytes(&mut rng, &mut bytes);
         }
-        None => {
-            let (seed, bytes, _) = mutant(seeds, rng.next() >> 24);
-            let place = folder.join(RUN);
-            fs::create_dir_all(&place).unwrap();
-            for (name, content) in &seed.beside {
-                fs::write(place.join(name), content).unwrap();
-            }
-            (format!("{RUN}/{}", seed.name), bytes, Some(seed.title))
-        }
+        return (format!("changed-{from}"), bytes, None);
     }
+    let (seed, bytes, _) = mutant(seeds, rng.next() >> 24);
+    let place = folder.join(RUN);
+    fs::create_dir_all(&place).unwrap();
+    for (name, content) in &seed.beside {
+        fs::write(place.join(name), content).unwrap();
+    }
+    (format!("{RUN}/{}", seed.name), bytes, Some(seed.title))
 }
 
 /// One command; what is wrong, and the file.

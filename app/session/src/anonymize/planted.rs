@@ -80,11 +80,10 @@ fn nested(message: &str, field: u32) -> Option<&'static str> {
 /// too.
 fn texts_of(message: &str) -> &'static [u32] {
     match message {
-        "space" => &[2, 3, 4, 99],
+        "space" | "event metadata" => &[2, 3, 4, 99],
         "plane" => &[2, 99],
         "line" => &[2, 11, 99],
         "stat" => &[5, 6, 99],
-        "event metadata" => &[2, 3, 4, 99],
         "stat metadata" => &[2, 3, 99],
         _ => &[99],
     }

@@ -159,8 +159,8 @@ fn host_annotations_keep_all_steps_and_mark_compilation() {
 fn steps_are_slow_beside_the_steps_that_are_counted() {
     let step = |letter: char| format!("{}.", letter.to_string().repeat(if letter < 'M' { 4 } else { 6 }));
     let steps: String = ('A'..='O').map(step).collect();
-    let names: String = ('A'..='O').map(|letter| format!("\n {letter} = jit_f(1)")).collect();
-    let model = text_trace(&format!("modules: {steps}{names}"));
+    let names: Vec<String> = ('A'..='O').map(|letter| format!("{letter} = jit_f(1)")).collect();
+    let model = text_trace(&format!("modules: {steps}\n {}", names.join("\n ")));
     assert_eq!(whole(&model).slow_steps().len(), 2, "the last one ends with its program");
     let left_out = report(&model, &Options { warmup_steps: 12, ..Options::default() }, Scope::WholeTrace);
     assert_eq!((left_out.left_out, left_out.slow_steps().len(), left_out.outliers().len()), (13, 0, 0));
