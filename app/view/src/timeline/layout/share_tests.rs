@@ -174,8 +174,8 @@ fn painted_shares_are_shares_of_time() {
 fn painted_shares_of_captures_are_shares_of_time() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let samples = ["synthetic_v5e_8chip_overlap.xplane.pb", "synthetic_v5e_decode.xplane.pb"];
-    let mut paths: Vec<PathBuf> = samples.map(|name| here.join("../assets/samples").join(name)).into();
-    let corpus = here.join("../../shared/corpus");
+    let mut paths: Vec<PathBuf> = samples.map(|name| here.join("../../assets/samples").join(name)).into();
+    let corpus = here.join("../../../shared/corpus");
     let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
     assert!(corpus.is_dir() || !is_required, "{} is required but absent", corpus.display());
     let captures = [
