@@ -177,7 +177,7 @@ fn csv_is_one_table_or_a_directory_of_them() {
     for name in ["ops", "ops.ops"] {
         let table = printed(&["analyze", &path, "--only", "ops", "--table", name, "--format", "csv"]);
         is_one_table(&table);
-        assert!(table.starts_with("name,self_time_ps,"), "{table}");
+        assert!(table.starts_with("name,self_time_each_ps,"), "{table}");
     }
     let top = printed(&["analyze", &path, "--only", "ops", "--table", "ops", "--format", "csv", "--top", "3"]);
     assert_eq!(top.lines().count(), 4);

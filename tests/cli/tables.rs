@@ -208,7 +208,7 @@ fn exported_files_equal_sql_results() {
 
     printed(&["export", path, "--to", "csv", "--tables", "ops,tracks", "--run-name", "a,b", "-o", out]);
     let ops = fs::read_to_string(format!("{out}/ops.csv")).unwrap();
-    assert!(ops.starts_with("run,name,self_time_ps") && ops.contains("\n\"a,b\","), "{ops}");
+    assert!(ops.starts_with("run,name,self_time_each_ps") && ops.contains("\n\"a,b\","), "{ops}");
     printed(&["export", path, "--to", "arrow", "--tables", "hints", "-o", out]);
     assert!(fs::read(format!("{out}/hints.arrow")).unwrap().starts_with(b"ARROW1"));
     assert!(refused(&["export", path, "--tables", "opps", "-o", out]).contains("there is no table \"opps\""));

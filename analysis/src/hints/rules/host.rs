@@ -16,7 +16,7 @@ pub(super) static RULES: &[Rule] = &[
         id: "K31",
         title: "The device is idle",
         confidence: Confidence::High,
-        thresholds: &[&IDLE, &REST],
+        thresholds: &[&IDLE, &UNEXPLAINED],
         check: idle,
         page: include_str!("../../../../docs/hints/K31.md"),
     },
@@ -66,10 +66,10 @@ static CALLBACK: Threshold =
     Threshold::percent("K42.callback_percent", 5.0, "a value printed now and then costs far less");
 static IDLE: Threshold =
     Threshold::percent("K31.idle_percent", 3.0, "programs that are launched in time leave gaps of microseconds");
-static REST: Threshold = Threshold::percent(
-    "K31.rest_percent",
+static UNEXPLAINED: Threshold = Threshold::percent(
+    "K31.unexplained_percent",
     10.0,
-    "beside a cause that other rules name, less is not worth a hint of its own; XProf's check_host_boundness has the same limit",
+    "nobody can act on less if the host shows no cause of it, or other rules name one; XProf's check_host_boundness has the same limit",
 );
 static GAP_SHARE: Threshold =
     Threshold::percent("K32.between_percent", 5.0, "a launch that is queued in time leaves no gap");
@@ -92,8 +92,9 @@ const HARDLY_PERCENT: f64 = 0.5;
 
 /// Idle time that no other rule has a better word for.
 fn idle(facts: &HintFacts<'_>) -> RuleResult {
-    let ops = facts.ops()?;
-    let limit = facts.limit(&IDLE);
+    let (ops, gaps) = (facts.ops()?, facts.report::<Gaps>());
+    let is_explained = gaps.as_ref().is_ok_and(|gaps| gaps.has_known_cause());
+    let limit = facts.limit(if is_explained { &IDLE } else { &UNEXPLAINED });
     let share = if ops.total_time_ps > 0 { 100.0 * ops.idle_ps as f64 / ops.total_time_ps as f64 } else { 0.0 };
     if share < limit {
         return Ok(None);
@@ -104,11 +105,11 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let (explained, by) = explained(facts);
     let left = (all - explained).clamped();
     let left_percent = 100.0 * left.ps() as f64 / step.ps.max(1.0);
-    let rest = facts.limit(&REST);
+    let rest = facts.limit(&UNEXPLAINED);
     if !by.is_empty() && left_percent < rest {
         return Ok(None);
     }
-    let why = facts.report::<Gaps>().ok().and_then(|gaps| gaps.main_cause());
+    let why = gaps.as_ref().ok().and_then(|gaps| gaps.main_cause());
     let steady =
         facts.in_steps::<Gaps>().ok().and_then(|gaps| gaps.main_cause()).filter(|cause| Some(cause) != why.as_ref());
     let mut statement = format!("no op runs for {:.1} of device time", Percent(share));
@@ -131,7 +132,7 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
         statement,
         evidence,
         about: &[TimeUse::Idle],
-        spots: facts.report::<Gaps>().map(|gaps| longest_gaps(&gaps)).unwrap_or_default(),
+        spots: gaps.map(|gaps| longest_gaps(&gaps)).unwrap_or_default(),
         saving: PossibleSaving::Replay { changes: vec![change], at_most: (!by.is_empty()).then_some(left) },
         ..Finding::default()
     }))
