@@ -14,6 +14,7 @@ mod capture;
 mod causes;
 mod ci_workflow;
 mod commands;
+mod comparisons;
 mod gates;
 mod gates_ci;
 mod guide;

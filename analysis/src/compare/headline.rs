@@ -8,6 +8,7 @@ use super::comparison::Comparison;
 use super::run_loop::{LoopChange, signed};
 use super::{Difference, FamilyChange, Weight};
 use crate::engine::{Percent, counted};
+use crate::reports::steps::step_parts::StepPart;
 
 /// Maximum number of clauses about the largest changes.
 const CLAUSES: usize = 4;
@@ -105,8 +106,13 @@ fn ps(value: f64) -> Picos {
 /// nothing changed.
 pub fn sentence(attribution: &Attribution) -> Option<String> {
     let all: f64 = attribution.families.iter().map(|family| family.change_ps.abs()).sum();
-    let least = (WORTH_SAYING * all).max(attribution.base_ps * NEGLIGIBLE).max(0.5);
-    let said = |family: &&FamilyChange| family.change_ps.abs() >= least;
+    let negligible = attribution.base_ps * NEGLIGIBLE;
+    let least = (WORTH_SAYING * all).max(negligible).max(0.5);
+    // What idle time is for only matters if it changed.
+    let is_idle = |family: &FamilyChange| family.part == StepPart::Idle;
+    let idle: f64 = attribution.families.iter().filter(|family| is_idle(family)).map(|family| family.change_ps).sum();
+    let is_moved = |family: &FamilyChange| is_idle(family) && idle.abs() < negligible;
+    let said = |family: &&FamilyChange| family.change_ps.abs() >= least && !is_moved(family);
     let named: Vec<&FamilyChange> = attribution.families.iter().filter(said).take(CLAUSES).collect();
     if named.is_empty() {
         return None;
@@ -117,7 +123,7 @@ pub fn sentence(attribution: &Attribution) -> Option<String> {
             (0, 0) => "",
             (0, _) => " (new)",
             (_, 0) => " (gone)",
-            _ if family.part == crate::reports::steps::step_parts::StepPart::ExposedComm => " exposed",
+            _ if family.part == StepPart::ExposedComm => " exposed",
             _ => "",
         };
         let count = family.base_ops.max(family.cand_ops);

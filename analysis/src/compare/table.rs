@@ -145,8 +145,8 @@ impl Comparison {
     pub fn legend(&self) -> String {
         format!(
             "Medians over steady steps on the slowest device; ± is half the 95 % confidence interval of the median. \
-             ~: within noise (rank-sum test at {} %, and the spread between equal steps). ? slower, ? faster: more than \
-             that, but not more than runs of the same program may differ.",
+             ~: within noise (rank-sum test at {} %, and the spread between equal steps). ? before a direction: more \
+             than that, but not more than runs of the same program may differ.",
             100.0 * self.options.test.alpha
         )
     }

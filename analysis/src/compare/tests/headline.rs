@@ -103,7 +103,7 @@ fn headline_says_how_much_runs_may_differ_and_how_that_is_known() {
 
 #[test]
 fn negligible_changes_of_parts_are_not_in_the_headline() {
-    let with = |waiting_us: f64| {
+    let with = |idle_us: f64, waiting_us: f64| {
         let mut run = made(20.0, 0.0, 20, 0);
         let rest = |cause: Option<&str>, us: f64| RestTimes {
             part: StepPart::Idle,
@@ -111,13 +111,18 @@ fn negligible_changes_of_parts_are_not_in_the_headline() {
             cause: cause.map(str::to_owned),
             middle_ps: us * 1e6,
         };
-        run.rest = vec![rest(None, 100.0 - waiting_us), rest(Some("input wait"), waiting_us)];
+        run.rest = vec![rest(None, idle_us), rest(Some("input wait"), waiting_us)];
         run
     };
-    let compared = |us: f64| compare(&[with(0.0)], &[with(us)], &CompareOptions::default()).attribution.unwrap();
+    let say = |idle_us: f64, waiting_us: f64| {
+        let compared = compare(&[with(100.0, 0.0)], &[with(idle_us, waiting_us)], &CompareOptions::default());
+        sentence(&compared.attribution.unwrap())
+    };
     // 0.09 % and 0.2 % of the step.
-    assert_eq!(sentence(&compared(18.0)), None);
-    assert!(sentence(&compared(40.0)).unwrap().contains("input wait +40.00 µs"));
+    assert_eq!(say(100.0, 18.0), None);
+    assert!(say(100.0, 40.0).unwrap().contains("input wait +40.00 µs"));
+    // As much idle time for another reason.
+    assert_eq!(say(50.0, 50.0), None);
 }
 
 #[test]
