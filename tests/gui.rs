@@ -441,7 +441,7 @@ fn table_row_moves_the_timeline_and_highlights() {
     press(&mut window, Modifiers::NONE, Key::Escape);
     assert!(state(&window).highlighted.is_none());
     for _ in 0..2 {
-        window.get_by_label("Sort by Self time").click();
+        window.get_by_label("Sort by Self time a step").click();
         settle(&mut window);
     }
     window.get_by_label("Row fusion.1");

@@ -158,11 +158,14 @@ fn headline_figures_are_the_same_in_text_json_and_window() {
             figures_seen += 1;
         }
 
-        let exposed = report("overlap")["summary"]["exposed_mean_ps"].as_i64();
-        let exposed = exposed.map(|ps| number::value(ps as f64, Unit::Picoseconds));
-        let expected: Vec<String> =
-            exposed.iter().map(|time| format!("Exposed communication, sum per device: {time}")).collect();
-        assert_eq!(label("Exposed communication, sum per device"), expected, "{}", path.display());
+        // Of a step, as the step beside it.
+        let steps = report("overlap")["sums_over"]["steps"].as_f64();
+        let exposed = report("overlap")["summary"]["exposed_mean_ps"].as_f64().map(|ps| ps / steps.unwrap_or(1.0));
+        let exposed = exposed.map(|ps| number::value(ps, Unit::Picoseconds));
+        let title = if steps.is_some() { "in a step" } else { "of a device" };
+        let title = format!("Exposed communication {title}");
+        let expected: Vec<String> = exposed.iter().map(|time| format!("{title}: {time}")).collect();
+        assert_eq!(label(&title), expected, "{}", path.display());
         if let Some(exposed) = exposed {
             assert!(text.contains(&format!(", {exposed} exposed")), "{exposed}: {text}");
             figures_seen += 1;

@@ -59,16 +59,10 @@ impl SumOver {
     /// How what is of one step or device follows from sums, for tables that have both.
     pub(crate) fn note(self) -> String {
         match (self.steps, self.devices) {
-            (Some(_), _) => format!(
-                "a step: of one device, the sum over {} divided by both, with what runs between steps; counts and amounts \
-                 are sums",
-                self.text()
-            ),
-            (None, 1) => {
-                "a device: the sum of all executions, for there is one device, and no steps; counts and amounts are sums".to_owned()
-            }
-            (None, _) => {
-                format!("a device: the sum over {} divided by their number; counts and amounts are sums", self.text())
+            (None, 1) => "one device and no steps: times, counts and amounts are sums of all executions".to_owned(),
+            (None, _) => format!("a device: the mean over {}; counts and amounts are sums", self.text()),
+            (Some(_), _) => {
+                format!("a step: the mean over {}, with what runs between; counts and amounts are sums", self.text())
             }
         }
     }

@@ -338,7 +338,7 @@ fn times_of_ops_are_those_of_one_device_in_one_step() {
     };
     let (one, title, notes) = listed(Scope::Steps { first: 3, last: 3 });
     assert!(near(one, 784.2, 0.3) && title == "Self time a step", "{one} {title}");
-    assert!(notes.contains("the sum over 4 devices and 1 step"), "{notes}");
+    assert!(notes.contains("the mean over 4 devices and 1 step"), "{notes}");
     assert!(near(listed(Scope::Steps { first: 3, last: 12 }).0, 784.2, 0.3));
     // A range knows no steps.
     let extent = capture.model.extent();
