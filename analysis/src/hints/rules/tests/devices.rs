@@ -67,8 +67,9 @@ fn barrier_time_above_the_threshold_is_a_hint() {
 fn slow_warmup_has_no_price_in_a_step() {
     let letters: Vec<char> = ('A'..='I').collect();
     let steps: String = letters.iter().map(|&letter| run(letter, if letter == 'A' { 60 } else { 10 })).collect();
-    let legend: String =
-        letters.iter().enumerate().map(|(at, letter)| format!("{letter} = train step={at}\n")).collect();
+    let legend: Vec<String> =
+        letters.iter().enumerate().map(|(at, letter)| format!("{letter} = train step={at}")).collect();
+    let legend = legend.join("\n");
     let model = text_trace(&format!("@column 1ms\nhost python: {steps}\n{legend}"));
     let saving = |warmup_steps| {
         let (options, reports) = (Options { warmup_steps, ..Options::default() }, ReportCache::default());

@@ -31,12 +31,9 @@ impl CollectivesReport {
             })
             .measured("ops", "Ops", Unit::Count, |kind| kind.ops)
             .measured("occurrences", "Times", Unit::Count, |kind| kind.occurrences)
-            .derived(
-                "exposed_each_ps",
-                over.title(["Exposed a step", "Exposed a device"]),
-                Unit::Picoseconds,
-                move |kind| over.each_ps(kind.exposed_ps),
-            )
+            .derived("exposed_per_step_ps", "Exposed a step", Unit::Picoseconds, |kind| {
+                maybe_ps(kind.exposed_per_step_ps)
+            })
             .compiler("sent_bytes", "Sent (sum)", Unit::Bytes, |kind| kind.sent_bytes)
             .measured("time_ps", "In flight (sum)", Unit::Picoseconds, |kind| kind.time_ps)
             .measured("hidden_ps", "Hidden", Unit::Picoseconds, |kind| kind.hidden_ps)
@@ -51,9 +48,7 @@ impl CollectivesReport {
             .column("links_high_percent", "Up to", Unit::Percent, of_links, |kind| {
                 kind.share.map(|share| share.high_percent)
             })
-            .compiler("sent_each_bytes", over.title(["Sent a step", "Sent a device"]), Unit::Bytes, move |kind| {
-                Some(over.each(kind.sent_bytes?))
-            })
+            .compiler("sent_per_step_bytes", "Sent a step", Unit::Bytes, |kind| kind.sent_bytes_per_step)
             .notes(notes)
             .build()
     }
