@@ -13,7 +13,6 @@ use flate2::write::GzEncoder;
 use sample_traces::write::{ProtoMessage, gzip};
 use serde_json::Value;
 
-use crate::outputs::recompile;
 use crate::place::{Place, json, stderr, stdout};
 
 /// Most memory that a process had, in megabytes; 0 where the system does not tell.
@@ -148,7 +147,7 @@ fn a_packed_text_of_a_gigabyte_is_refused_with_little_memory() {
 #[cfg(feature = "query")]
 #[test]
 fn a_query_of_nothing_has_no_answer() {
-    let (place, path) = (Place::empty(), recompile());
+    let (place, path) = (Place::empty(), crate::outputs::recompile());
     for sql in [";", " ; ", "/* a comment */", "/* another */;"] {
         for (format, expected) in [
             ("text", ""),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use analysis::{Cell, Column, Report, Scope, Table};
+use analysis::{Cell, Column, Report, Scope};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, json};
 use trace_model::Picos;
@@ -118,7 +118,8 @@ pub enum EventAnswer {
 
 impl EventAnswer {
     /// The rows.
-    pub fn table(&self) -> &Table {
+    #[cfg(feature = "mcp")]
+    pub fn table(&self) -> &analysis::Table {
         match self {
             Self::List(list) => &list.events,
             Self::Totals(totals) => &totals.groups,
@@ -183,21 +184,22 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
     checks::check_scope(&session, &args.input, &args.scope)?;
     let scope = args.scope.scope();
     let (devices, page) = (&args.input.assume.device, args.question.page());
-    let question = EventQuestion::new(&session, &args.question, scope, devices)?;
+    let question = || EventQuestion::new(&session, &args.question, scope, devices);
     match args.format {
         OutputFormat::Ndjson | OutputFormat::Csv if args.question.group_by.is_empty() => {
+            let question = question()?;
             let found = question.find(&|| true);
             let next = |shown| found.next(shown);
             print(args, &found.columns(), found.rows(), (found.total, &next), stderr)?;
         }
         OutputFormat::Ndjson | OutputFormat::Csv => {
-            let EventTotals { total, groups, .. } = question.totals(&|| true);
+            let EventTotals { total, groups, .. } = question()?.totals(&|| true);
             let next = |shown| page.next(shown, total);
             print(args, &groups.columns, groups.rows.into_iter(), (total, &next), stderr)?;
         }
         format => {
-            let section =
-                ReportSection { id: "events", title: "Events", result: Ok(question.answer(&|| true).report(page)) };
+            let report = answer(&session, &args.question, scope, devices, &|| true)?.report(page);
+            let section = ReportSection { id: "events", title: "Events", result: Ok(report) };
             let all =
                 OutputArgs { format, output: Vec::new(), table: None, top: Some(0), csv: args.csv, strict: false };
             output::write(&Document::of(&session, scope, section), &all, &OutputGuard::default(), stderr)?;
