@@ -8,7 +8,7 @@
 //!
 //! `run` prepares what the commands below it read. After the bar stand the parts that are shown: so many lines (`*`: those
 //! before the next empty one) from the first one, or from the first one that contains a text. A line `…` stands for lines
-//! that are left out. The commands
+//! that are left out. `exit 10` among the parts is the code with which the command ends, 0 if none is named. The commands
 //! run in one folder a page, in which `assets` and `../shared/corpus` are those of the project; a block that needs the
 //! corpus is checked only where it is. `UPDATE_GOLDEN=1` writes the blocks.
 
@@ -26,9 +26,6 @@ use regex_lite::Regex;
 use crate::guide::{pages_on_disk, repository};
 
 const CORPUS: &str = "../shared/corpus";
-/// Gates failed: a result, too.
-const FAILED_GATES: i32 = 10;
-
 /// The folder in which the commands of a page run.
 struct Workplace {
     folder: tempfile::TempDir,
@@ -43,8 +40,8 @@ impl Workplace {
         Self { folder }
     }
 
-    /// What a command prints; `None` if it needs the corpus and there is none.
-    fn run(&self, command: &str) -> Option<String> {
+    /// What a command prints that ends with this code; `None` if it needs the corpus and there is none.
+    fn run(&self, command: &str, code: i32) -> Option<String> {
         let folder = self.folder.path().join("project");
         if command.contains(CORPUS) && !folder.join(CORPUS).is_dir() {
             let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
@@ -59,10 +56,18 @@ impl Workplace {
         }
         let program = program.args(arguments.split_whitespace()).env("COLUMNS", "100").current_dir(folder);
         let output = program.stdin(Stdio::null()).output().unwrap();
-        let is_done = output.status.success() || matches!(output.status.code(), Some(FAILED_GATES | 11));
-        assert!(is_done, "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{command}: {}", String::from_utf8_lossy(&output.stderr));
         Some(String::from_utf8(output.stdout).unwrap())
     }
+}
+
+fn parts_of(parts: &str) -> impl Iterator<Item = &str> {
+    parts.split(',').map(str::trim).filter(|part| !part.is_empty())
+}
+
+/// 10 of `exit 10`.
+fn exit_code(part: &str) -> Option<i32> {
+    part.strip_prefix("exit ").map(|code| code.parse().unwrap())
 }
 
 /// The parts of an output that a page shows, `first 4, "K01" 2`, with `…` where lines are left out.
@@ -81,10 +86,10 @@ fn shown(output: &str, parts: &str) -> String {
         let count = if count == "*" { paragraph() } else { count.parse().unwrap() };
         start..start + count.min(rest.len())
     };
-    let ranges: Vec<Range<usize>> = match parts {
-        "" => std::iter::once(0..lines.len()).collect(),
-        parts => parts.split(',').map(range).collect(),
-    };
+    let mut ranges: Vec<Range<usize>> = parts_of(parts).filter(|part| exit_code(part).is_none()).map(range).collect();
+    if ranges.is_empty() {
+        ranges.push(0..lines.len());
+    }
     let (mut out, mut done) = (String::new(), 0);
     let rest = lines.len()..lines.len();
     for range in ranges.into_iter().chain([rest]) {
@@ -108,7 +113,9 @@ fn renewed(page: &Path, text: &str) -> String {
     let (mut out, mut copied) = (String::new(), 0);
     for found in mark.captures_iter(text) {
         let (end, command) = (found.get(0).unwrap().end(), &found[2]);
-        let output = workplace.get_or_insert_with(Workplace::new).run(command);
+        let parts = found.get(3).map_or("", |parts| parts.as_str());
+        let code = parts_of(parts).find_map(exit_code).unwrap_or(0);
+        let output = workplace.get_or_insert_with(Workplace::new).run(command, code);
         if &found[1] == "run" {
             continue;
         }
@@ -118,7 +125,7 @@ fn renewed(page: &Path, text: &str) -> String {
         let close = start + block.find("```").unwrap();
         let Some(output) = output else { continue };
         out.push_str(&text[copied..start]);
-        out.push_str(&shown(&output, found.get(3).map_or("", |parts| parts.as_str())));
+        out.push_str(&shown(&output, parts));
         copied = close;
     }
     out + &text[copied..]
@@ -173,7 +180,8 @@ fn output_blocks_name_their_command() {
 fn left_out_lines_are_marked() {
     let output = "a\nb\nK01 x\n  y\nK02 z\nend\n";
     assert_eq!(shown(output, ""), output);
-    assert_eq!(shown(output, "first 1, \"K01\" 2"), "a\n…\nK01 x\n  y\n…\n");
+    assert_eq!(shown(output, "exit 10"), output);
+    assert_eq!(shown(output, "first 1, \"K01\" 2, exit 10"), "a\n…\nK01 x\n  y\n…\n");
     assert_eq!(shown(output, "first 2, \"K01\" 1, \"end\" 1"), "a\nb\nK01 x\n…\nend\n");
     assert_eq!(shown("head\n\na b\nc\n\nend\n", "\"b\" *"), "…\na b\nc\n…\n");
 }

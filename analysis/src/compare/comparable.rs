@@ -3,7 +3,7 @@
 use crate::engine::Percent;
 use serde::Serialize;
 
-use super::summary::{ProgramFacts, Summary};
+use super::summary::{ProgramFacts, StepFacts, Summary};
 use crate::facts::steps::StepSource;
 
 /// How much a difference between two runs matters for comparing them.
@@ -70,7 +70,8 @@ const UNKNOWN: &str = "not known";
 const OTHER_SHAPES_PERCENT: f64 = 5.0;
 /// From this share on it is another model, or another batch.
 const OTHER_MODEL_PERCENT: f64 = 50.0;
-/// Captures of the same time have nearly as many steps; with fewer than this share the loops are not the same work.
+/// With fewer than this share of the steps, in less than this share of the time, the loops are not the same work. Of
+/// captures of the same time the faster run has more steps.
 const FEWER_STEPS: f64 = 0.9;
 /// Differences that concern the work; the others concern how it was recorded or built.
 const WORK: [&str; 5] = ["device_type", "device_count", "program", "shapes", "steps"];
@@ -222,10 +223,12 @@ fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
         source.map_or_else(|| id.to_owned(), |source: StepSource| source.title().to_owned())
     };
     found.differ("step_source", "Steps are from", [title(&a.source), title(&b.source)], weight, why);
-    let few = a.counted.min(b.counted) as f64;
-    let uneven = few < FEWER_STEPS * a.counted.max(b.counted) as f64;
+    let is_less = |of: &dyn Fn(&StepFacts) -> f64| of(a).min(of(b)) < FEWER_STEPS * of(a).max(of(b));
+    let time = |steps: &StepFacts| steps.counted as f64 * steps.middle_ps;
+    let is_time_known = time(a).min(time(b)) > 0.0;
+    let uneven = is_less(&|steps| steps.counted as f64) && (!is_time_known || is_less(&time));
     let weight = if uneven { Weight::OtherWork } else { Weight::Note };
-    let why = "the loops differ in length, so they are compared per step; medians only differ in confidence";
+    let why = "loops of different length are compared per step";
     found.differ("steps", "Steady steps", [a.counted, b.counted].map(|n| n.to_string()), weight, why);
 }
 
@@ -268,6 +271,14 @@ mod tests {
         assert!(is_other(&steps(20), &steps(12)));
         // Captures of the same time differ by a step or two.
         assert!(!is_other(&steps(20), &steps(19)));
+        // A faster run has more steps in captures of the same time.
+        let timed = |counted: usize, ms: f64| {
+            let mut run = steps(counted);
+            run.steps.middle_ps = ms * 1e9;
+            run
+        };
+        assert!(!is_other(&timed(20, 10.0), &timed(25, 8.0)));
+        assert!(is_other(&timed(20, 10.0), &timed(40, 8.0)));
         let mut recorded = steps(20);
         (recorded.facts.formats, recorded.facts.lost) = (vec!["xplane".to_owned()], 3);
         assert!(!is_other(&steps(20), &recorded));
