@@ -241,8 +241,7 @@ impl ColumnGrid {
             let parts = (0..TILE_COLUMNS).map(|column| ColumnPart { piece: column, column, of_piece: 1.0 });
             return (starts.iter().map(|start| self.time_of(start >> 32)).collect(), parts.collect());
         }
-        const BELOW: i128 = (1 << 32) - 1;
-        let mut times: Vec<i128> = starts.iter().flat_map(|start| [start >> 32, (start + BELOW) >> 32]).collect();
+        let mut times: Vec<i128> = starts.iter().flat_map(|start| [start >> 32, -(-start >> 32)]).collect();
         times.sort_unstable();
         times.dedup();
         let (mut parts, mut column) = (Vec::new(), 0);
