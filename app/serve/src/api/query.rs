@@ -26,6 +26,7 @@ const MOST_MEMORY: usize = 512 << 20;
 #[serde(deny_unknown_fields)]
 pub(super) struct QueryParams {
     /// SQL of SQLite, or the name of a ready-made query. Times are picoseconds: us(x), ms(x), seconds(x).
+    #[schemars(length(min = 1))]
     sql: String,
     /// Most rows.
     #[schemars(range(min = 1, max = 100_000))]
