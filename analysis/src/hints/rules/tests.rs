@@ -498,13 +498,3 @@ fn padding_hint_needs_matmul_sizes() {
     let unknown = report(&one_op("convolution fusion", "flops=1"));
     assert!(["K11", "K17"].iter().all(|id| unknown.cannot_tell.iter().any(|rule| rule.id == *id)));
 }
-
-#[test]
-fn multi_pass_matmuls_are_found_by_precision() {
-    let at = |precision: &str| matmul(1024, 1024, 1024, &format!(", operand_precision={{{precision},{precision}}}"));
-    // One of six.
-    assert_eq!(saving(&at("highest"), "K17"), Some(83_333_333));
-    assert_eq!(saving(&at("high"), "K17"), Some(66_666_667));
-    assert_eq!(saving(&at("default"), "K17"), None);
-    assert_eq!(ids(&at("highest")), ["K12", "K17"]);
-}

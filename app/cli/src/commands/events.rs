@@ -118,7 +118,6 @@ pub enum EventAnswer {
 
 impl EventAnswer {
     /// The rows.
-    #[cfg(feature = "mcp")]
     pub fn table(&self) -> &analysis::Table {
         match self {
             Self::List(list) => &list.events,

@@ -1,6 +1,6 @@
 //! Sizes and types of matmuls, and loops around little work.
 
-use super::{cannot_tell, ids, report, run, saving};
+use super::{cannot_tell, ids, matmul, report, run, saving};
 
 /// So many of a hundred columns of 1 µs are one product on a v5e, the rest copies.
 fn product(columns: usize, sizes: (u64, u64, u64), types: (&str, &str), bytes: u64) -> String {
@@ -83,4 +83,14 @@ fn short_loops_suggest_unrolling() {
     assert!(!ids(&looping(63, 19)).contains(&"K23"));
     assert!(!ids(&looping(64, 20)).contains(&"K23"));
     assert!(cannot_tell(&report("ops: MMMM\nM = fusion.1 [convolution fusion]"), "K23"));
+}
+
+#[test]
+fn multi_pass_matmuls_are_found_by_precision() {
+    let at = |precision: &str| matmul(1024, 1024, 1024, &format!(", operand_precision={{{precision},{precision}}}"));
+    // One of six.
+    assert_eq!(saving(&at("highest"), "K17"), Some(83_333_333));
+    assert_eq!(saving(&at("high"), "K17"), Some(66_666_667));
+    assert_eq!(saving(&at("default"), "K17"), None);
+    assert_eq!(ids(&at("highest")), ["K12", "K17"]);
 }
