@@ -26,6 +26,7 @@ const SIGNED_TIMES: &[&str] = &[
     "change_ps",
     // Negative for an op that is recorded as faster than the limits of its device.
     "above_ps",
+    "above_each_ps",
 ];
 
 /// Percentages that are not a part of a whole.
