@@ -107,13 +107,13 @@ pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) ->
 
 /// What should be the same and is not known of both runs.
 pub(crate) fn unknown(base: &Summary, cand: &Summary) -> Vec<&'static str> {
-    let lacks = |is_known: &dyn Fn(&Summary) -> bool| !is_known(base) || !is_known(cand);
-    let known: [(&str, &dyn Fn(&Summary) -> bool); 3] = [
-        ("devices", &|run| run.facts.devices > 0),
-        ("programs", &|run| !run.facts.programs.is_empty()),
-        ("shapes", &|run| shapes(run).next().is_some()),
+    let both = |is_known: fn(&Summary) -> bool| is_known(base) && is_known(cand);
+    let known = [
+        ("devices", both(|run| run.facts.devices > 0)),
+        ("programs", both(|run| !run.facts.programs.is_empty())),
+        ("shapes", both(|run| shapes(run).next().is_some())),
     ];
-    known.into_iter().filter(|(_, is_known)| lacks(*is_known)).map(|(what, _)| what).collect()
+    known.into_iter().filter(|(_, is_known)| !is_known).map(|(what, _)| what).collect()
 }
 
 struct KnownDifferences<'a> {

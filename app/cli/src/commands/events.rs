@@ -219,7 +219,7 @@ fn print(
     if let Some(beyond) = beyond(page.offset, total, args.question.group_by.is_empty()) {
         stderr.warn(&beyond);
     }
-    let mut printer = Printer::new();
+    let mut printer = Printer::to_stdout();
     if is_csv {
         printer.print(&csv::record(columns.iter().map(|column| column.id)));
     }

@@ -123,7 +123,7 @@ struct PrintedRows<'a> {
 
 impl<'a> PrintedRows<'a> {
     fn new(args: &QueryArgs, badge: Option<&'a str>) -> Self {
-        let (printer, width) = (Printer::new(), terminal::width());
+        let (printer, width) = (Printer::to_stdout(), terminal::width());
         let (columns, kept) = (Vec::new(), Vec::new());
         Self { printer, format: args.format, cells: args.csv.cells(), badge, columns, width, kept, count: 0 }
     }

@@ -246,7 +246,7 @@ pub struct Printer {
 
 impl Printer {
     /// Nothing is printed yet.
-    pub fn new() -> Self {
+    pub fn to_stdout() -> Self {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
         Self { out: BufWriter::new(stdout.lock()), is_terminal, failed: None, bytes: 0 }
@@ -284,13 +284,13 @@ impl Printer {
 
 /// Prints data as [`Printer`] does.
 pub fn print(text: &str) -> Result<(), Failure> {
-    let mut printer = Printer::new();
+    let mut printer = Printer::to_stdout();
     printer.print(text);
     printer.finish()
 }
 
 fn send(text: &str) -> Result<(), Failure> {
-    let mut printer = Printer { is_terminal: false, ..Printer::new() };
+    let mut printer = Printer { is_terminal: false, ..Printer::to_stdout() };
     printer.print(text);
     printer.finish()
 }
