@@ -9,7 +9,11 @@
 //! [`capture`] records for a fixed time, [`continuous`] takes snapshots of a session without end, [`monitor`](fn@monitor) asks for
 //! the state of the devices. All of them block; a caller hears of progress and may stop.
 
-#![allow(clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+#![allow(
+    clippy::missing_errors_doc,
+    rustdoc::private_intra_doc_links,
+    reason = "part of the program, not a library for others"
+)]
 
 mod address;
 mod client;

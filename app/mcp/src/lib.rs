@@ -3,7 +3,12 @@
 //! A tool answers with the tables of the commands of the same name: it opens a trace as they do, asks the same reports and
 //! refuses with the same messages. [`SystoleService`] knows no transport: here it is served on standard input and output.
 
-#![allow(missing_docs, clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+#![allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    rustdoc::private_intra_doc_links,
+    reason = "part of the program, not a library for others"
+)]
 
 mod answer;
 mod args;

@@ -1,6 +1,10 @@
 //! SQL over the tables of a trace: SQLite reads them as virtual tables. Nothing can be written, and no file is opened.
 
-#![allow(clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+#![allow(
+    clippy::missing_errors_doc,
+    rustdoc::private_intra_doc_links,
+    reason = "part of the program, not a library for others"
+)]
 
 mod functions;
 mod memory;

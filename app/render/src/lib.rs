@@ -2,7 +2,11 @@
 //! [`analysis::Report`] and [`analysis::Table`]; only the summary screen and
 //! the health screen know particular analyses.
 
-#![allow(clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+#![allow(
+    clippy::missing_errors_doc,
+    rustdoc::private_intra_doc_links,
+    reason = "part of the program, not a library for others"
+)]
 
 pub mod comparison;
 pub mod csv;

@@ -3,7 +3,12 @@
 //! A request passes the `guard`, then finds its place: a file of the window (`assets`), `/api/v1` (`api`) or the tools for
 //! agents (`/mcp`). What blocks runs as `work`, on a few threads. Nothing is ever written.
 
-#![allow(missing_docs, clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+#![allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    rustdoc::private_intra_doc_links,
+    reason = "part of the program, not a library for others"
+)]
 
 mod api;
 mod args;

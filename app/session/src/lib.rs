@@ -1,7 +1,11 @@
 //! An open trace and what is read from it: its reports, its tables, its events, and the files that are written of them.
 //! All front ends work on it; nothing here knows how anything is shown.
 
-#![allow(clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+#![allow(
+    clippy::missing_errors_doc,
+    rustdoc::private_intra_doc_links,
+    reason = "part of the program, not a library for others"
+)]
 
 pub mod anonymize;
 pub mod convert;

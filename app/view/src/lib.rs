@@ -12,7 +12,11 @@
 //! | [`state`] | what the user looks at, and its history |
 //! | [`palette`], [`time_format`], [`viewport`], [`in_time`] | colours, times for people, the visible part of the time axis, sorting by time |
 
-#![allow(clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+#![allow(
+    clippy::missing_errors_doc,
+    rustdoc::private_intra_doc_links,
+    reason = "part of the program, not a library for others"
+)]
 
 pub mod compare;
 pub mod in_time;

@@ -4,7 +4,12 @@
 //! the previous frame; [`App::ui`](eframe::App::ui) draws and collects new commands. Widgets read the trace and the
 //! state and change neither.
 
-#![allow(missing_docs, clippy::missing_errors_doc, reason = "part of the program, not a library for others")]
+#![allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    rustdoc::private_intra_doc_links,
+    reason = "part of the program, not a library for others"
+)]
 
 mod address;
 mod apply;
