@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
-pub use guard::{KEPT_TEXTS, OutputGuard, PERFETTO_SEQUENCE, PNG_SOFTWARE, is_same};
+pub use guard::{KEPT_TEXTS, MARKDOWN_MARK, OutputGuard, PERFETTO_SEQUENCE, PNG_SOFTWARE, TEXT_MARK, is_same};
 
 /// The beginning of the names of temporary files.
 const PREFIX: &str = ".systole-";

@@ -12,7 +12,7 @@ use crate::common::stderr::{Stderr, harmless, without_orders};
 use crate::common::terminal;
 use crate::common::values::{FileFormat, STANDARD};
 use render::{AnsiStyle, Document, NamedTable, TextLayout, csv, ndjson};
-use session::files::{OutputGuard, directory_of, is_same, make_directory, write_file};
+use session::files::{MARKDOWN_MARK, OutputGuard, TEXT_MARK, directory_of, is_same, make_directory, write_file};
 
 /// Rejects impossible outputs before the work starts, and those that would destroy something.
 pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), Failure> {
@@ -108,7 +108,12 @@ pub fn write(
                 guard,
             )?;
         } else {
-            write_to(path, &text_of(document, file.format, output, &layout)?)?;
+            let text = text_of(document, file.format, output, &layout)?;
+            let text = match mark_of(file.format) {
+                Some(mark) => format!("{text}\n{mark}\n"),
+                None => text,
+            };
+            write_to(path, &text)?;
         }
         stderr.detail(&format!("wrote {}", path.display()));
     }
@@ -117,6 +122,15 @@ pub fn write(
     let format = output.output.iter().find(|file| file.is_stdout()).map_or(output.format.into(), |file| file.format);
     let text = text_of(document, format, output, &layout)?;
     if format == FileFormat::Text { print_text(&text) } else { print(&text) }
+}
+
+/// What tells a file of this format from one that a person wrote; other formats have a mark of their own.
+fn mark_of(format: FileFormat) -> Option<&'static str> {
+    match format {
+        FileFormat::Text => Some(TEXT_MARK),
+        FileFormat::Md => Some(MARKDOWN_MARK),
+        _ => None,
+    }
 }
 
 /// Prepares text for the terminal.

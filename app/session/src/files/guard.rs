@@ -16,6 +16,11 @@ const PERFETTO_VARINT: [u8; 5] = [0x53 | 0x80, 0x79 | 0x80, 0x73 | 0x80, 0x74 | 
 /// The first line of the list of texts that `anonymize` keeps.
 pub const KEPT_TEXTS: &str = "# Texts that systole anonymize kept";
 
+/// The last line of Markdown in a file: a person's notes may look alike in all else.
+pub const MARKDOWN_MARK: &str = "<!-- Written by systole: the next run replaces this file. -->";
+/// The last line of a text in a file.
+pub const TEXT_MARK: &str = "Written by systole: the next run replaces this file.";
+
 /// What the outputs of a call are checked against.
 #[derive(Clone, Debug, Default)]
 pub struct OutputGuard {
@@ -138,22 +143,17 @@ fn is_ours(content: &[u8]) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let begins = |with: &str| text.starts_with(with);
     let has = |what: &str| text.contains(what);
-    let mut lines = text.lines();
-    let first = lines.next().unwrap_or_default();
+    let is_json = |field: &str| begins("{") && text.split_whitespace().collect::<String>().contains(field);
     content.is_empty()
         // JSON, but not a history, to which lines are appended.
-        || begins("{") && has("\"systole.") && !has("\"systole.history/")
+        || is_json("\"schema\":\"systole.") && !has("\"systole.history/")
         || begins("{\"displayTimeUnit\"") && has("\"tool\":\"systole\"")
-        || begins("{") && has("sarif-2.1.0.json") && has("systole")
-        || is_row(first)
+        || has("sarif-2.1.0.json") && is_json("\"name\":\"systole\"")
+        || is_row(text.lines().next().unwrap_or_default())
         || has("<testsuites name=\"systole\"")
         || begins("<!doctype html>") && has(" · Systole</title>")
         || begins("<svg") && has("data-tool=\"systole\"")
-        || begins("# Comparison\n\n")
-        || begins("# ") && lines.next() == Some("") && lines.next().is_some_and(is_scope)
-        // Text: the size of the trace is below the names of files; a comparison lists the differences.
-        || text.lines().take(10).any(|line| line.contains(" captured · ") && line.contains(" slice"))
-        || has("\nDifferences between the runs\n")
+        || text.lines().last().is_some_and(|last| [MARKDOWN_MARK, TEXT_MARK].contains(&last))
         || begins(KEPT_TEXTS)
         || has_bytes(content, b"\x89PNG") && has_bytes(content, PNG_SOFTWARE.as_bytes())
         // An archive of `pack` begins with the summary.
@@ -167,11 +167,6 @@ fn is_ours(content: &[u8]) -> bool {
 fn is_row(line: &str) -> bool {
     let row = serde_json::from_str::<serde_json::Value>(line).unwrap_or_default();
     row.get("report").is_some() && (row.get("table").is_some() || row.get("not_applicable").is_some())
-}
-
-/// The part of the trace, as Markdown names it below the title.
-fn is_scope(line: &str) -> bool {
-    line == "whole trace" || line.starts_with("step ") || line.starts_with("steps ") || line.contains(" to ")
 }
 
 /// Whether the first line of a file has at least half of these headings: tables get more columns with time.
@@ -231,14 +226,20 @@ mod tests {
         let file = dir.path().join("file");
         let line = r#"{"schema":"systole.history/1"}"#;
         let html = "<!doctype html><html><title>mine</title>";
-        for other in ["notes", "[1]", "{\"a\": 1}", "# Read me\n\nabout\n", "a,b\n1,2\n", "PK\x03\x04", html, line] {
+        let settings = r#"{"systole.path": "/usr/bin/systole"}"#;
+        let notes = "398.0 ms captured · 1,220 slices · 1 × TPU v6 Lite\nmy own remarks\n";
+        let edited = format!("the report\n{TEXT_MARK}\nand my remarks\n");
+        let texts = ["notes", notes, &edited, "# Read me\n\nHow to tune\n", "# Comparison\n\nof two cars\n", html];
+        for other in texts.into_iter().chain(["[1]", "{\"a\": 1}", settings, "a,b\n1,2\n", "PK\x03\x04", line]) {
             fs::write(&file, other).unwrap();
             let refused = guard(Path::new("in"), false).check(&file).unwrap_err();
             assert!(refused.contains("--force"), "{refused}");
             assert_eq!(guard(Path::new("in"), true).check(&file), Ok(()), "{other}");
         }
-        fs::write(&file, "").unwrap();
-        assert_eq!(guard(Path::new("in"), false).check(&file), Ok(()));
+        for own in ["", &format!("# Comparison\n\n{MARKDOWN_MARK}\n"), &format!("the report\n{TEXT_MARK}\n")] {
+            fs::write(&file, own).unwrap();
+            assert_eq!(guard(Path::new("in"), false).check(&file), Ok(()), "{own}");
+        }
     }
 
     #[test]
