@@ -13,6 +13,7 @@
 //! A [`LaneMipmap`] is a tree over the rows of a lane with eight children per node, each with the longest slice below
 //! it, which finds the slices that are long enough to be seen alone.
 
+use std::mem::swap;
 use std::ops::Range;
 
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
@@ -129,7 +130,8 @@ impl ClassSums {
         }
         for time in times {
             let row = cursor.row;
-            before.copy_from_slice(&cursor.until_time);
+            // It is overwritten next.
+            swap(&mut before, &mut cursor.until_time);
             self.advance(model, lane, (&class_of, &places), &mut cursor, time.ps());
             for ((covered, before), until) in covered.iter_mut().zip(&before).zip(&cursor.until_time) {
                 *covered = until.wrapping_sub(*before).max(0);

@@ -173,6 +173,11 @@ impl<C: Copy> Palette<C> {
         self.slices[usize::from(key.0)]
     }
 
+    /// Colours of slices by [`ColorKey`].
+    pub fn slices(&self) -> &[SliceColor<C>] {
+        &self.slices
+    }
+
     /// Colours of the categories that are work.
     pub fn work(&self) -> impl Iterator<Item = C> {
         WORK.into_iter().map(|group| self.group(group))

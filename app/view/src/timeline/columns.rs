@@ -11,6 +11,7 @@
 //! it is less than a row.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use analysis::{OpGroup, measured_range};
 use trace_model::{ClassSums, LabelId, Lane, SliceId, TimeRange, Timestamp, TraceModel};
@@ -42,6 +43,10 @@ pub struct ColumnTile {
 pub struct LongSlice {
     /// The slice.
     pub slice: SliceId,
+    /// Its time, kept here because each frame needs it, and the model's columns are far from each other in memory.
+    pub range: TimeRange,
+    /// Its label.
+    pub label: LabelId,
     /// Whether its length on the timeline is not the measured one.
     pub is_distorted: bool,
 }
@@ -54,7 +59,8 @@ impl LongSlice {
     pub fn new(model: &TraceModel, slice: SliceId) -> Self {
         let of_model = model.slice(slice);
         let [drawn, measured] = [of_model.dur(), measured_range(of_model, model).dur()].map(|dur| dur.ps() as f64);
-        Self { slice, is_distorted: (drawn - measured).abs() > drawn.max(measured) * Self::LEAST }
+        let is_distorted = (drawn - measured).abs() > drawn.max(measured) * Self::LEAST;
+        Self { slice, range: of_model.range(), label: of_model.label_id(), is_distorted }
     }
 }
 
@@ -80,22 +86,22 @@ impl ColumnTile {
         self.colors.iter().copied().zip(shares.iter().copied())
     }
 
-    /// The columns as rows of pixels: for each column and row, from the top, calls `set`.
-    pub fn draw_rows(&self, rows: usize, mut set: impl FnMut(usize, usize, ColumnCell)) {
+    /// The columns as rows of pixels, counted from the top: for each column, calls `set` with rows that are alike until
+    /// it has said all of them.
+    pub fn draw_rows(&self, rows: usize, mut set: impl FnMut(usize, Range<usize>, ColumnCell)) {
         let mut stack = RowStack::new(rows);
         for column in 0..TILE_COLUMNS {
             let mut bottom = rows;
             for (color, count) in stack.rows_of(self.column(column)) {
-                for row in bottom.saturating_sub(count)..bottom {
-                    set(column, row, ColumnCell::Work(color));
-                }
-                bottom = bottom.saturating_sub(count);
+                let top = bottom.saturating_sub(count);
+                set(column, top..bottom, ColumnCell::Work(color));
+                bottom = top;
             }
-            let mark = self.marks.get(column).copied().flatten().filter(|_| bottom == rows);
-            let mark = mark.map_or(ColumnCell::Empty, ColumnCell::Mark);
-            for row in 0..bottom {
-                set(column, row, if row + MARK_ROWS >= rows { mark } else { ColumnCell::Empty });
+            if let Some(mark) = self.marks.get(column).copied().flatten().filter(|_| bottom == rows) {
+                bottom = rows.saturating_sub(MARK_ROWS);
+                set(column, bottom..rows, ColumnCell::Mark(mark));
             }
+            set(column, 0..bottom, ColumnCell::Empty);
         }
     }
 }

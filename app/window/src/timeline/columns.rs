@@ -24,8 +24,12 @@ pub struct ColumnTextures {
     free: Vec<usize>,
     /// What they are drawn for.
     look: Option<(&'static Theme, f32)>,
+    colors: CellColors,
     frame: u64,
 }
+
+/// By [`ColorKey`]: the colour of work, and of slices that are too short to be seen.
+type CellColors = Vec<[Color32; 2]>;
 
 struct TextureSlot {
     number: usize,
@@ -38,7 +42,8 @@ impl ColumnTextures {
         let scale = ctx.pixels_per_point();
         let same = self.look.is_some_and(|(last, at)| std::ptr::eq(last, theme) && (at - scale).abs() < f32::EPSILON);
         if !same {
-            *self = Self { look: Some((theme, scale)), ..Self::default() };
+            let colors = theme.slices().iter().map(|slice| [slice.fill, theme.canvas.lerp_to_gamma(slice.fill, FAINT)]);
+            *self = Self { look: Some((theme, scale)), colors: colors.collect(), ..Self::default() };
         }
         self.frame += 1;
         for drawn in [&list.scrolled, &list.pinned].into_iter().flat_map(|part| &part.columns) {
@@ -50,7 +55,7 @@ impl ColumnTextures {
             let number = self.free_slot(ctx);
             let (texture, at) = self.place_of(number);
             if let Some(texture) = self.textures.get_mut(texture) {
-                texture.set_partial(at, image(&drawn.tile, rows, theme), TextureOptions::NEAREST);
+                texture.set_partial(at, image(&drawn.tile, rows, &self.colors), TextureOptions::NEAREST);
             }
             self.slots.insert((drawn.tile.id, rows), TextureSlot { number, used: frame });
         }
@@ -124,16 +129,19 @@ impl ColumnTextures {
 }
 
 /// The pixels of a tile.
-fn image(tile: &ColumnTile, rows: usize, theme: &Theme) -> ColorImage {
+fn image(tile: &ColumnTile, rows: usize, colors: &CellColors) -> ColorImage {
     let mut pixels = vec![Color32::TRANSPARENT; TILE_COLUMNS * rows];
-    tile.draw_rows(rows, |column, row, cell| {
-        let color = match cell {
+    tile.draw_rows(rows, |column, within, cell| {
+        let (key, of_key) = match cell {
             ColumnCell::Empty => return,
-            ColumnCell::Work(key) => theme.slice(key).fill,
-            ColumnCell::Mark(key) => theme.canvas.lerp_to_gamma(theme.slice(key).fill, FAINT),
+            ColumnCell::Work(key) => (key, 0),
+            ColumnCell::Mark(key) => (key, 1),
         };
-        if let Some(pixel) = pixels.get_mut(row * TILE_COLUMNS + column) {
-            *pixel = color;
+        let color = colors.get(usize::from(key.0)).map_or(Color32::TRANSPARENT, |colors| colors[of_key]);
+        for row in within {
+            if let Some(pixel) = pixels.get_mut(row * TILE_COLUMNS + column) {
+                *pixel = color;
+            }
         }
     });
     ColorImage { size: [TILE_COLUMNS, rows], source_size: vec2(TILE_COLUMNS as f32, rows as f32), pixels }

@@ -1,6 +1,8 @@
 //! The minimap: the whole trace, and which part of it is visible.
 
-use egui::{CursorIcon, Mesh, PointerButton, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2};
+use std::sync::Arc;
+
+use egui::{CursorIcon, Mesh, PointerButton, Rect, Role, Sense, Shape, Stroke, StrokeKind, Ui, WidgetInfo, pos2};
 use trace_model::TimeRange;
 
 use crate::theme;
@@ -11,21 +13,50 @@ use view::timeline::density::MinimapDensity;
 use view::timeline::trace::OpenTrace;
 use view::viewport::Viewport;
 
+/// What the minimap keeps between frames.
+#[derive(Default)]
+pub struct MinimapState {
+    /// Where a selection began.
+    select_from: Option<f32>,
+    drawn: Option<DrawnDensity>,
+}
+
+/// The load as it was drawn last: it is the same in most frames.
+struct DrawnDensity {
+    of: Arc<MinimapDensity>,
+    rect: Rect,
+    theme: &'static Theme,
+    mesh: Arc<Mesh>,
+}
+
+impl MinimapState {
+    /// The load, drawn anew only if it, the place or the colours are others.
+    fn density(&mut self, rect: Rect, density: &Arc<MinimapDensity>, theme: &'static Theme) -> Arc<Mesh> {
+        let last = self
+            .drawn
+            .take()
+            .filter(|last| Arc::ptr_eq(&last.of, density) && last.rect == rect && std::ptr::eq(last.theme, theme));
+        let draw = || DrawnDensity { of: Arc::clone(density), rect, theme, mesh: density_mesh(rect, density, theme) };
+        Arc::clone(&self.drawn.insert(last.unwrap_or_else(draw)).mesh)
+    }
+}
+
 /// Draws the minimap. Dragging the visible part moves it, dragging elsewhere selects what to show, a click centers the
-/// view. `select_from` is where a selection began.
+/// view.
 pub fn minimap_ui(
     ui: &Ui,
     rect: Rect,
     trace: &OpenTrace,
     state: &ViewState,
-    select_from: &mut Option<f32>,
+    kept: &mut MinimapState,
     out: &mut Vec<ViewCommand>,
 ) {
     let theme = theme::current(ui);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme.labels);
     let inner = rect.shrink2(egui::vec2(0.0, 4.0));
-    density(&painter, inner, &trace.density, theme);
+    painter.add(Shape::Mesh(kept.density(inner, &trace.density, theme)));
+    let select_from = &mut kept.select_from;
 
     let extent = trace.model.extent();
     let whole = Viewport::of(extent);
@@ -83,7 +114,7 @@ pub fn minimap_ui(
 }
 
 /// Draws the load of devices at the top and of everything else at the bottom.
-fn density(painter: &egui::Painter, rect: Rect, density: &MinimapDensity, theme: &Theme) {
+fn density_mesh(rect: Rect, density: &MinimapDensity, theme: &Theme) -> Arc<Mesh> {
     let both = !density.devices.is_empty() && !density.others.is_empty();
     let middle = if both { rect.top() + rect.height() * 0.62 } else { rect.bottom() };
     let mut mesh = Mesh::default();
@@ -96,7 +127,7 @@ fn density(painter: &egui::Painter, rect: Rect, density: &MinimapDensity, theme:
     if both {
         strip(&mut mesh, rect.with_min_y(middle), &density.others, theme.text_weak.gamma_multiply(0.75));
     }
-    painter.add(mesh);
+    Arc::new(mesh)
 }
 
 /// The categories of the work of devices, stacked from whole points; a bar is a point wide.

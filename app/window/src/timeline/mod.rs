@@ -60,8 +60,7 @@ pub struct Timeline {
     hovered: Option<Timestamp>,
     hovered_track: Option<TrackId>,
     shown: Option<Viewport>,
-    /// Where a selection on the minimap began.
-    minimap_from: Option<f32>,
+    minimap: minimap::MinimapState,
 }
 
 /// What analyses and searches know about the drawn trace.
@@ -201,7 +200,7 @@ impl Timeline {
         labels::names_ui(ui, names, trace, state, out);
         let name = known.other_trace.map(|beside| beside.side.name());
         if head.minimap {
-            minimap::minimap_ui(ui, areas.minimap, trace, state, &mut self.minimap_from, out);
+            minimap::minimap_ui(ui, areas.minimap, trace, state, &mut self.minimap, out);
         }
         let filters = state.leaves_out() || !state.track_filter.is_empty();
         if head.ruler && (head.minimap || filters || ui.memory(|memory| memory.has_focus(filter_id(name)))) {

@@ -35,12 +35,16 @@ pub struct PaintColors<'a> {
 const DIM: f32 = 0.22;
 
 impl PaintColors<'_> {
-    fn of(&self, drawn: &SliceBox, dim: bool) -> ThemeSliceColor {
+    fn key(&self, drawn: &SliceBox) -> Option<ColorKey> {
         let key = self.keys.get(drawn.label.index());
-        let key = key.map(|key| if drawn.beside_work { key.beside_work() } else { *key });
-        let color = key.map_or(ThemeSliceColor { fill: self.theme.text_weak, text: self.theme.canvas }, |key| {
-            self.theme.slice(key)
-        });
+        key.map(|key| if drawn.beside_work { key.beside_work() } else { *key })
+    }
+
+    fn of(&self, drawn: &SliceBox, dim: bool) -> ThemeSliceColor {
+        let color =
+            self.key(drawn).map_or(ThemeSliceColor { fill: self.theme.text_weak, text: self.theme.canvas }, |key| {
+                self.theme.slice(key)
+            });
         if !dim {
             return color;
         }
@@ -131,8 +135,14 @@ fn edges_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColo
     let mut mesh = Mesh::default();
     mesh.reserve_triangles(boxes.len() * 2);
     mesh.reserve_vertices(boxes.len() * 4);
+    let weakened = |fill: Color32| {
+        let fill = if is_dim { colors.dimmed(fill) } else { fill };
+        colors.theme.canvas.lerp_to_gamma(fill, FAINT)
+    };
+    let by_key: Vec<Color32> = colors.theme.slices().iter().map(|slice| weakened(slice.fill)).collect();
+    let without_key = weakened(colors.theme.text_weak);
     for drawn in boxes {
-        let color = colors.theme.canvas.lerp_to_gamma(colors.of(drawn, is_dim).fill, FAINT);
+        let color = colors.key(drawn).and_then(|key| by_key.get(usize::from(key.0))).copied().unwrap_or(without_key);
         let edge = Rect::from_min_max(pos2(drawn.right - 1.0, drawn.top), pos2(drawn.right, drawn.top + drawn.height));
         mesh.add_colored_rect(edge.translate(origin.to_vec2()), color);
         if let Some(corners) = drawn.notch() {

@@ -4,6 +4,7 @@ use trace_model::{LabelId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
 
 use super::highlighted::Highlighted;
 use crate::palette::ColorKey;
+use crate::timeline::columns::LongSlice;
 use crate::timeline::tiles::LONG;
 use crate::timeline::tree::{GAP, LANE, TrackRow, VisibleRows};
 use crate::viewport::Viewport;
@@ -114,6 +115,12 @@ pub(super) struct SlicePiece {
 impl From<SliceRef<'_>> for SlicePiece {
     fn from(slice: SliceRef<'_>) -> Self {
         Self { range: slice.range(), slice: slice.id(), label: slice.label_id(), count: 1, occupied: slice.dur() }
+    }
+}
+
+impl From<&LongSlice> for SlicePiece {
+    fn from(long: &LongSlice) -> Self {
+        Self { range: long.range, slice: long.slice, label: long.label, count: 1, occupied: long.range.dur() }
     }
 }
 

@@ -6,7 +6,7 @@ use trace_model::{Picos, SliceId, TimeRange};
 
 use super::boxes::{LayoutWindow, MIN_WIDTH, SHORTEST_BOX, SliceBox, SlicePiece, boxed};
 use crate::palette::ColorKey;
-use crate::timeline::columns::{ColumnTile, LongSlice, MARK_ROWS, RowLanes, TILE_COLUMNS};
+use crate::timeline::columns::{ColumnTile, MARK_ROWS, RowLanes, TILE_COLUMNS};
 use crate::timeline::scene::DrawnTrace;
 use crate::timeline::tiles::{LaneTiles, ShownTile};
 
@@ -104,13 +104,14 @@ pub(super) fn add_lanes(
             continue;
         }
         // Slices of a lane are in order of time, and those at the end of a tile may reach into the next one.
-        for &LongSlice { slice, is_distorted } in &tile.long {
-            if last.is_some_and(|last| slice <= last) {
+        for long in &tile.long {
+            if last.is_some_and(|last| long.slice <= last) {
                 continue;
             }
-            last = Some(slice);
-            let drawn = boxed(window, &SlicePiece::from(scene.model.slice(slice)), top, height);
+            last = Some(long.slice);
+            let drawn = boxed(window, &SlicePiece::from(long), top, height);
             let drawn = drawn.filter(|drawn| drawn.right - drawn.left >= SHORTEST_BOX);
+            let is_distorted = long.is_distorted;
             boxes.extend(drawn.map(|drawn| SliceBox { beside_work: row.beside_work, is_distorted, ..drawn }));
         }
         let column = (tile.range.dur().ps() as f64 / window.point_ps() / TILE_COLUMNS as f64) as f32;

@@ -101,9 +101,9 @@ fn bars(columns: &DrawnColumns, width: f32, shares: &mut ColorShares) {
 fn pixels(columns: &DrawnColumns, width: f32, shares: &mut ColorShares) {
     let rows = columns.height.round() as usize;
     let mut drawn = vec![Vec::new(); TILE_COLUMNS];
-    columns.tile.draw_rows(rows, |column, _, cell| {
+    columns.tile.draw_rows(rows, |column, within, cell| {
         if let ColumnCell::Work(color) = cell {
-            drawn[column].push(color);
+            drawn[column].extend(within.map(|_| color));
         }
     });
     let [left, from, to] = [columns.left, columns.shown.0.max(0.0), columns.shown.1.min(width)].map(f32::round);
