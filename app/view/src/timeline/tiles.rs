@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use trace_model::{ClassSums, Picos, TimeRange, Timestamp};
+use web_time::Instant;
 
 use crate::palette::ColorKey;
 use crate::timeline::columns::{ColumnGrid, ColumnTile, LongSlice, RowLanes, TILE_COLUMNS, class_of};
@@ -47,7 +48,9 @@ pub struct LaneTiles {
     is_usual: bool,
     sums: HashMap<usize, ClassSums>,
     frame: u64,
+    /// Tiles that this frame may compute, and until when it may compute more.
     budget: usize,
+    until: Option<Instant>,
     is_incomplete: bool,
     next_id: u64,
     /// Where columns begin.
@@ -75,6 +78,7 @@ impl LaneTiles {
             sums: HashMap::new(),
             frame: 0,
             budget: usize::MAX,
+            until: None,
             is_incomplete: false,
             next_id: 0,
             origin,
@@ -84,10 +88,10 @@ impl LaneTiles {
         }
     }
 
-    /// Begins a frame that may compute `budget` new tiles.
-    pub fn begin_frame(&mut self, budget: usize) {
+    /// Begins a frame that may compute `budget` new tiles, and more until some time.
+    pub fn begin_frame(&mut self, budget: usize, until: Option<Instant>) {
         self.frame += 1;
-        self.budget = budget;
+        (self.budget, self.until) = (budget, until);
         if self.frame.is_multiple_of(KEPT_FRAMES) {
             let frame = self.frame;
             self.strips.retain(|_, strips| {
@@ -142,13 +146,13 @@ impl LaneTiles {
         for number in first..=last {
             if let Some(tile) = strip.tiles.get(&number) {
                 out.push((Arc::clone(tile), tile.range));
-            } else if self.budget == 0 {
+            } else if self.budget == 0 && self.until.is_none_or(|until| Instant::now() >= until) {
                 self.is_incomplete = true;
                 let column = number.saturating_mul(TILE_COLUMNS as i64);
                 let end = column.saturating_add(TILE_COLUMNS as i64);
                 stand_in(&mut strips, TimeRange::new(grid.start_of(column), grid.start_of(end)), out);
             } else {
-                self.budget -= 1;
+                self.budget = self.budget.saturating_sub(1);
                 let tile = Arc::new(self.compute(scene, row, number));
                 out.push((Arc::clone(&tile), tile.range));
                 strip.tiles.insert(number, tile);
@@ -258,7 +262,7 @@ mod tests {
         let mut tiles = LaneTiles::default();
         let mut frame = |budget: usize, pixel_ps: f64| {
             let mut shown = Vec::new();
-            tiles.begin_frame(budget);
+            tiles.begin_frame(budget, None);
             tiles.scale(scene, &keys, pixel_ps, 1.0, 20);
             tiles.tiles(scene, ROW, view, &mut shown);
             assert!(shown.windows(2).all(|pair| pair[0].1.end <= pair[1].1.start), "nothing comes twice");

@@ -11,7 +11,7 @@ use crate::jobs::JobAnswer;
 use crate::keys::hint;
 use crate::theme::{self, Theme, readable_on, small_font};
 use crate::timeline::canvas_x;
-use crate::timeline::paint::{elided, elided_middle};
+use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
 use crate::workspace::Workspace;
 use view::compare::{DeltaTone, StepAlignment, TimeDelta, TraceCorrespondence, TraceSide, deltas, tone_of};

@@ -12,7 +12,7 @@ use super::search::count_text;
 use crate::AppCommand;
 use crate::jobs::JobAnswer;
 use crate::theme::{self, small_font};
-use crate::timeline::paint::{elided, elided_middle};
+use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
 use view::search::{OrderBy, SearchResults, table};
 use view::state::{ViewCommand, ViewState};

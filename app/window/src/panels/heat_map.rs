@@ -13,7 +13,7 @@ use super::context::{PanelContext, section_ui};
 use super::number::number;
 use crate::theme;
 use crate::theme::Theme;
-use crate::timeline::paint::elided_middle;
+use crate::timeline::elide::elided_middle;
 use crate::times;
 use analysis::Unit;
 use view::panels::heat_map::{HeatCell, HeatDevice, HeatMap, HeatQuantity, HeatStep};

@@ -7,7 +7,7 @@ use trace_model::Picos;
 
 use super::number::number;
 use crate::theme;
-use crate::timeline::paint::{elided, elided_middle};
+use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
 use view::panels::hlo_graph::{HEIGHT, HloGraph, WIDTH, shape_line};
 

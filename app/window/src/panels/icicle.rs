@@ -6,7 +6,7 @@ use trace_model::Picos;
 
 use super::number::number;
 use crate::theme::{self, readable_on};
-use crate::timeline::paint::elided;
+use crate::timeline::elide::elided;
 use crate::times;
 use analysis::{OpGroup, Unit};
 use view::palette::ColorKey;

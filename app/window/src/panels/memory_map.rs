@@ -15,7 +15,7 @@ use super::tables::one_table_ui;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::theme::{self, readable_on};
-use crate::timeline::paint::elided;
+use crate::timeline::elide::elided;
 use view::palette::ColorKey;
 use view::panels::target::RowTarget;
 use view::state::{HighlightedLabels, ViewCommand};

@@ -6,7 +6,7 @@ use super::find::{PaletteEntry, find, fits};
 use crate::AppCommand;
 use crate::keys::{self, Keys};
 use crate::theme::{self, small_font};
-use crate::timeline::paint::{elided, elided_middle};
+use crate::timeline::elide::{elided, elided_middle};
 use view::state::{Panel, ViewCommand, ViewState};
 use view::timeline::bands::StepBand;
 use view::timeline::trace::OpenTrace;

@@ -11,7 +11,7 @@ use trace_model::{Picos, TimeRange};
 use super::context::{PanelContext, section_ui};
 use crate::theme;
 use crate::theme::Theme;
-use crate::timeline::paint::elided_middle;
+use crate::timeline::elide::elided_middle;
 use crate::times;
 use session::number::counted;
 use view::state::ViewCommand;

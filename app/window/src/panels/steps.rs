@@ -12,7 +12,7 @@ use super::context::section_ui;
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::legend::swatch_ui;
 use crate::theme::{self, Theme, readable_on, small_font};
-use crate::timeline::paint::elided;
+use crate::timeline::elide::elided;
 use crate::times::{self, time};
 use view::state::{ReportScope, ViewCommand};
 use view::timeline::bands::{StepBar, StepBars, group_of};

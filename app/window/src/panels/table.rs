@@ -9,7 +9,7 @@ use super::copy::row_menu;
 use super::follow::ScrollToSelection;
 use super::number::shown;
 use crate::theme::{self, small_font};
-use crate::timeline::paint::{elided, elided_middle};
+use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
 use view::time_format::TimeFormat;
 

@@ -3,7 +3,7 @@
 use egui::{Align2, Rect, Sense, Ui, pos2, vec2};
 use trace_model::Picos;
 
-use super::paint;
+use super::elide::elided;
 use crate::theme::{self, Theme, small_font};
 use crate::times;
 use view::state::ViewCommand;
@@ -20,10 +20,10 @@ pub fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>) {
     let base = base.map(|base| format!("{} +", times::format().tick(base, roundness(base))));
     let used = base.map_or(0.0, |text| {
         let room = rect.width() - 18.0;
-        paint::elided(&painter, right, Align2::RIGHT_CENTER, &text, room, &small_font(), theme.text).x + 10.0
+        elided(&painter, right, Align2::RIGHT_CENTER, &text, room, &small_font(), theme.text).x + 10.0
     });
     let text = format!("{} in view", times::time(span));
-    paint::elided(&painter, left, Align2::LEFT_CENTER, &text, right.x - left.x - used, &small_font(), theme.text_weak);
+    elided(&painter, left, Align2::LEFT_CENTER, &text, right.x - left.x - used, &small_font(), theme.text_weak);
 }
 
 /// The scroll bar of the rows that scroll, which begin below `pinned`.

@@ -2,7 +2,8 @@
 
 use egui::{Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use super::paint::{elided, elided_middle, fold_mark};
+use super::elide::{elided, elided_middle};
+use super::paint::fold_mark;
 use crate::keys::menu_entry;
 use crate::theme::{self, Theme, readable_on, small_font};
 use view::compare::TraceSide;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Align2, Color32, Galley, Painter, Rangef, Rect, Shape, Stroke, Ui, pos2, vec2};
 use trace_model::{TimeRange, Timestamp};
 
-use super::paint::elided;
+use super::elide::{elided, text_width};
 use crate::theme::{Theme, small_font};
 use crate::times::time;
 use view::compare::TraceSide;
@@ -50,10 +50,7 @@ pub fn band_names(painter: &Painter, ruler: Rect, bands: &[StepBand], x_of: impl
         let room = right - left - 8.0;
         let at = pos2(left + 4.0, ruler.top() + 9.0);
         let color = if band.is_outlier { theme.warning } else { theme.text };
-        let width = |text: &str| {
-            let font = small_font();
-            painter.fonts_mut(|fonts| text.chars().map(|c| fonts.glyph_width(&font, c)).sum::<f32>())
-        };
+        let width = |text: &str| text_width(painter, text, &small_font());
         // A truncated number would be read as another number.
         let (long, short) = (band.name(), band.short_name());
         let fits = [long.as_str(), &short].into_iter().find(|text| width(text) <= room);

@@ -4,6 +4,7 @@
 mod areas;
 mod columns;
 mod edges;
+pub mod elide;
 mod input;
 mod labels;
 mod marks;
@@ -16,9 +17,11 @@ mod tooltip;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use egui::{Pos2, Rect, Sense, Stroke, Ui, Vec2, vec2};
 use trace_model::{SliceId, TimeRange, Timestamp, TrackId};
+use web_time::Instant;
 
 use self::areas::TimelineAreas;
 pub use self::areas::TimelineHead;
@@ -43,8 +46,10 @@ use view::viewport::{Viewport, ruler_base, tick_step, ticks};
 
 /// Distance in points within which an arrow is pointed at.
 const ARROW_REACH: f32 = 3.0;
-/// Number of tiles computed per frame; takes about 3 ms on slow memory.
-const NEW_TILES: usize = 20;
+/// Number of tiles that each frame computes, so that frames on slow memory show progress, too; and how long it may
+/// compute more.
+const NEW_TILES: usize = 6;
+const TIME_FOR_TILES: Duration = Duration::from_micros(700);
 
 /// The default bindings, if none are given.
 static USUAL_KEYS: LazyLock<Keys> = LazyLock::new(Keys::default);
@@ -178,7 +183,7 @@ impl Timeline {
             pixel: scale.ceil() / scale,
         };
         reveal::reveal(trace, state, &window, out);
-        self.tiles.begin_frame(NEW_TILES);
+        self.tiles.begin_frame(NEW_TILES, Some(Instant::now() + TIME_FOR_TILES));
         self.list.fill(trace.scene(), &window, &mut self.tiles);
         if self.tiles.is_incomplete() {
             ui.ctx().request_repaint();

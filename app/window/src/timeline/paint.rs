@@ -1,10 +1,11 @@
 //! Draws a [`DrawList`] with egui: colours, one mesh for all boxes, texts. Decides nothing about what is shown or
 //! where.
 
-use egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rangef, Rect, Shape, Stroke, StrokeKind, Vec2, pos2, vec2};
+use egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rangef, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
 use trace_model::{CounterSeries, Picos, Timestamp, TraceModel};
 
 use super::columns::{ColumnTextures, FAINT};
+use super::elide::elided_middle;
 use crate::theme::{Theme, ThemeSliceColor, small_font};
 use crate::times;
 use view::palette::ColorKey;
@@ -227,79 +228,6 @@ fn texts(
         let middle = origin.y + drawn.top + drawn.height / 2.0;
         elided_middle(painter, pos2(left, middle), name, room, &font, color);
     }
-}
-
-/// Writes as much of `text` as fits into `room` points, with an ellipsis if it is truncated.
-pub fn elided(
-    painter: &Painter,
-    at: Pos2,
-    align: Align2,
-    text: &str,
-    room: f32,
-    font: &FontId,
-    color: Color32,
-) -> Vec2 {
-    let text = painter.fonts_mut(|fonts| {
-        let mut width = |c: char| fonts.glyph_width(font, c);
-        let ellipsis = width('…');
-        let mut used = 0.0;
-        let mut fits = 0;
-        for (i, c) in text.char_indices() {
-            // Texts come from files: a line break would spoil the row.
-            let c_width = width(c);
-            if used + c_width > room {
-                return if fits == 0 { String::new() } else { format!("{}…", &text[..fits]) };
-            }
-            used += c_width;
-            if used + ellipsis <= room {
-                fits = i + c.len_utf8();
-            }
-        }
-        text.to_owned()
-    });
-    if text.is_empty() {
-        return Vec2::ZERO;
-    }
-    let text = if text.contains(char::is_control) { text.replace(char::is_control, " ") } else { text };
-    painter.text(at, align, text, font.clone(), color).size()
-}
-
-/// Like [`elided`], but keeps the end as well: names of ops differ in their number.
-pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &FontId, color: Color32) -> Vec2 {
-    /// Letters of the end, and the least of the beginning; fewer where there is little room.
-    const PARTS: [(usize, usize); 3] = [(8, 3), (4, 2), (2, 1)];
-    /// In shorter texts the end identifies the op no better than the beginning.
-    const SHORT: usize = 10;
-    /// Where there is less room, only a beginning fits.
-    const LEAST: f32 = 32.0;
-    let shortened = painter.fonts_mut(|fonts| {
-        let mut width = |c: char| fonts.glyph_width(font, c);
-        // Never reads more characters than fit, because names of ops can be long.
-        let mut beginning = |text: &str, room: f32| {
-            let mut used = 0.0;
-            let beyond = text.char_indices().find(|&(_, c)| {
-                used += width(c);
-                used > room
-            });
-            (beyond.map_or(text.len(), |(at, _)| at), used)
-        };
-        if room < LEAST || text.len() < SHORT || beginning(text, room).0 == text.len() {
-            return None;
-        }
-        let (_, ellipsis) = beginning("…", f32::INFINITY);
-        for (tail, least) in PARTS {
-            let cut = text.char_indices().rev().nth(tail - 1).map_or(0, |(at, _)| at);
-            let (head, tail) = text.split_at(cut);
-            let (_, of_tail) = beginning(tail, f32::INFINITY);
-            let head = &head[..beginning(head, room - of_tail - ellipsis).0];
-            // An end without a beginning does not identify an op.
-            if head.chars().count() >= least {
-                return Some(format!("{head}…{tail}"));
-            }
-        }
-        None
-    });
-    elided(painter, at, Align2::LEFT_CENTER, shortened.as_deref().unwrap_or(text), room + 1.0, font, color)
 }
 
 fn counters(painter: &Painter, origin: Pos2, part: &DrawnRows, theme: &Theme) {

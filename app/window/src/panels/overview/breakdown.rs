@@ -9,7 +9,7 @@ use crate::panels::context::PanelContext;
 use crate::panels::context::{reason_ui, section_ui};
 use crate::panels::copy::text_menu;
 use crate::theme;
-use crate::timeline::paint::elided_middle;
+use crate::timeline::elide::elided_middle;
 use crate::times;
 use view::overview::{DeviceBar, DeviceTime, share};
 

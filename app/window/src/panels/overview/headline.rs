@@ -11,7 +11,7 @@ use crate::panels::copy::text_menu;
 use crate::panels::number::number;
 use crate::theme;
 use crate::theme::Theme;
-use crate::timeline::paint::elided;
+use crate::timeline::elide::elided;
 use crate::times;
 use session::devices_in_words;
 use session::number::counted;
