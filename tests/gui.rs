@@ -1,7 +1,6 @@
 //! The window, driven as users and screen readers do: by labels, mouse and keys.
 //! No renderer is needed.
 
-#[cfg(feature = "capture")]
 mod gui_capture;
 mod gui_figures;
 mod gui_found;
@@ -9,7 +8,6 @@ mod gui_keys;
 mod gui_navigation;
 mod gui_pair;
 mod gui_panels;
-#[cfg(feature = "query")]
 mod gui_query;
 mod gui_rail;
 mod gui_runs;
@@ -17,7 +15,6 @@ mod gui_scope;
 mod gui_sessions;
 mod gui_simulated;
 mod gui_views;
-#[cfg(feature = "capture")]
 #[path = "cli/mock_profiler.rs"]
 #[expect(dead_code, reason = "other tests ask it for more")]
 mod mock_profiler;

@@ -6,8 +6,6 @@ use crate::open::OpenArgs;
 use cli::commands::analyze::AnalyzeArgs;
 use cli::commands::anonymize::AnonymizeArgs;
 use cli::commands::cache::CacheArgs;
-#[cfg(feature = "capture")]
-use cli::commands::capture::CaptureArgs;
 use cli::commands::chips::ChipsArgs;
 use cli::commands::compare::CompareArgs;
 use cli::commands::completions::CompletionsArgs;
@@ -15,8 +13,6 @@ use cli::commands::config::ConfigArgs;
 use cli::commands::doctor::DoctorArgs;
 use cli::commands::events::EventsArgs;
 use cli::commands::explain::ExplainArgs;
-#[cfg(feature = "export")]
-use cli::commands::export::ExportArgs;
 use cli::commands::formats::FormatsArgs;
 use cli::commands::history::HistoryArgs;
 use cli::commands::hlo::HloArgs;
@@ -25,23 +21,15 @@ use cli::commands::kernels::KernelsArgs;
 use cli::commands::man::ManArgs;
 use cli::commands::metrics::MetricsArgs;
 use cli::commands::pack::PackArgs;
-#[cfg(feature = "query")]
-use cli::commands::query::QueryArgs;
 use cli::commands::render::RenderArgs;
 use cli::commands::runs::RunsArgs;
 use cli::commands::schema::SchemaArgs;
 use cli::commands::skill::SkillArgs;
 use cli::commands::summarize::SummarizeArgs;
-#[cfg(feature = "capture")]
-use cli::commands::top::TopArgs;
 use cli::commands::watch::WatchArgs;
 use cli::commands::whatif::WhatifArgs;
 use cli::common::args::MessageArgs;
 use cli::common::help;
-#[cfg(feature = "mcp")]
-use mcp::McpArgs;
-#[cfg(feature = "serve")]
-use serve::ServeArgs;
 
 /// Profiler-trace analyzer and visualizer for TPUs.
 #[derive(Debug, Parser)]
@@ -114,19 +102,19 @@ pub enum CliCommand {
     /// Write slices, ops, steps, counters and other tables as Parquet, Arrow or CSV
     #[cfg(feature = "export")]
     #[command(after_help = help::MORE, after_long_help = help::EXPORT)]
-    Export(ExportArgs),
+    Export(cli::commands::export::ExportArgs),
     /// Ask the trace in SQL: slices, ops, steps, counters and every table of the reports
     #[cfg(feature = "query")]
     #[command(after_help = help::MORE, after_long_help = help::QUERY)]
-    Query(QueryArgs),
+    Query(cli::commands::query::QueryArgs),
     /// Record profiles of running programs through their profiler servers, then the verdict
     #[cfg(feature = "capture")]
     #[command(after_help = help::MORE, after_long_help = help::CAPTURE)]
-    Capture(CaptureArgs),
+    Capture(cli::commands::capture::CaptureArgs),
     /// Live utilization of the devices of running programs, from their profiler servers
     #[cfg(feature = "capture")]
     #[command(after_help = help::MORE, after_long_help = help::TOP)]
-    Top(TopArgs),
+    Top(cli::commands::top::TopArgs),
     /// A profile without names of people, machines and files; all numbers stay
     #[command(after_help = help::MORE, after_long_help = help::ANONYMIZE)]
     Anonymize(AnonymizeArgs),
@@ -136,11 +124,11 @@ pub enum CliCommand {
     /// Serve the reports as tools for agents (Model Context Protocol) on standard input and output
     #[cfg(feature = "mcp")]
     #[command(after_help = help::MORE, after_long_help = help::MCP)]
-    Mcp(McpArgs),
+    Mcp(mcp::McpArgs),
     /// The runs of log directories in a browser, with an interface for programs (HTTP)
     #[cfg(feature = "serve")]
     #[command(after_help = help::MORE, after_long_help = help::SERVE)]
-    Serve(ServeArgs),
+    Serve(serve::ServeArgs),
     /// Write instructions for coding agents: how to find what limits a program
     Skill(SkillArgs),
     /// Show the timeline in a window

@@ -124,7 +124,6 @@ fn models_that_nobody_takes_have_a_limit() {
 }
 
 /// One call of a function in SQL can take long: as many of them as there are places for queries.
-#[cfg(feature = "query")]
 #[test]
 #[ignore = "takes long: scripts/attack-tests"]
 fn functions_that_take_long_keep_no_report_waiting() {
@@ -161,7 +160,6 @@ fn functions_that_take_long_keep_no_report_waiting() {
     assert_eq!(server.json("/api/v1/health")["status"], "ok");
 }
 
-#[cfg(feature = "query")]
 #[test]
 #[ignore = "takes long: scripts/attack-tests"]
 fn an_answer_has_at_most_a_gigabyte() {
@@ -180,7 +178,6 @@ fn an_answer_has_at_most_a_gigabyte() {
 }
 
 /// Requests that are no requests, and more of them than anybody asks.
-#[cfg(feature = "mcp")]
 #[test]
 #[ignore = "takes long: scripts/attack-tests"]
 fn hostile_messages_end_no_server_of_agents() {

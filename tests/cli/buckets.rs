@@ -255,10 +255,8 @@ fn reports_and_summaries_are_written_to_buckets_and_compared_there() {
     assert!(remote.server.object("base.json").is_some());
     let compared = done(&["compare", "--format", "json", "--force", "gs://logs/base.json", "s3://logs/one.json"]);
     assert!(stdout(&compared).contains("gs://logs/base.json"), "{}", stdout(&compared));
-    if cfg!(feature = "export") {
-        done(&["export", "gs://logs/one.json", "--to", "csv", "-o", "gs://logs/out/csv"]);
-        assert!(remote.server.object("out/csv/slices.csv").is_some());
-    }
+    done(&["export", "gs://logs/one.json", "--to", "csv", "-o", "gs://logs/out/csv"]);
+    assert!(remote.server.object("out/csv/slices.csv").is_some());
     let refused = remote.refused(&["analyze", "gs://logs/one.json", "-o", &format!("json={}", remote.web("r.json"))]);
     assert!(refused.contains("not to web servers"), "{refused}");
 }

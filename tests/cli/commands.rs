@@ -340,12 +340,8 @@ fn render_works_without_a_window() {
     assert!(stderr(&other).contains(".svg"));
     let out = dir.path().join("steps.PNG");
     let points = run(&["render", &trace, "--size", "800x400", "--scale", "2", "-o", out.to_str().unwrap()]);
-    if cfg!(feature = "png") {
-        // The first chunk of a PNG contains width and height.
-        assert_eq!(fs::read(&out).unwrap()[16..20], 1600_u32.to_be_bytes(), "{}", stderr(&points));
-    } else {
-        assert!(code(&points) == 2 && stderr(&points).contains("feature png"), "{}", stderr(&points));
-    }
+    // The first chunk of a PNG contains width and height.
+    assert_eq!(fs::read(&out).unwrap()[16..20], 1600_u32.to_be_bytes(), "{}", stderr(&points));
 }
 
 #[test]
@@ -469,10 +465,4 @@ fn roles_turn_simulator_processes_into_devices() {
     let output = run(&["analyze", &path, "--roles", roles.to_str().unwrap()]);
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("in-flight"), "{}", stderr(&output));
-}
-
-#[cfg(not(feature = "remote"))]
-#[test]
-fn a_build_without_buckets_says_so() {
-    assert_refused("gs://bucket/run", 3, &["this build cannot read buckets; build with --features remote"]);
 }

@@ -1,6 +1,5 @@
 //! `systole events`: a list of events, and their times in groups.
 
-#[cfg(feature = "query")]
 use std::path::Path;
 
 use serde_json::Value;
@@ -12,14 +11,12 @@ fn lines(args: &[&str]) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
 }
 
-#[cfg(feature = "query")]
 fn sql(path: &str, query: &str) -> Vec<Vec<Value>> {
     let text = printed(&["query", path, query, "--format", "json", "--limit", "0"]);
     let answer: Value = serde_json::from_str(&text).unwrap_or_default();
     serde_json::from_value(answer["rows"].clone()).unwrap_or_default()
 }
 
-#[cfg(feature = "query")]
 #[test]
 fn lists_and_groups_are_those_of_sql() {
     let path = &recompile();
@@ -118,7 +115,6 @@ fn wrong_questions_are_refused_with_a_cure() {
 
 /// XProf's own aggregates for these files, by `xprof aggregate_xplane_events`: number of distinct names, events, and the
 /// sum of all durations on the timeline in picoseconds. It names ops by their whole HLO text.
-#[cfg(feature = "query")]
 #[test]
 fn events_of_real_captures_are_those_that_xprof_counts() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/tpu");
@@ -143,5 +139,4 @@ fn events_of_real_captures_are_those_that_xprof_counts() {
     }
 }
 
-#[cfg(feature = "query")]
 const XPROF: [(&str, usize, i64, i64); 1] = [("v5e_matmul.xplane.pb", 1077, 9776, 2_978_959_001_358)];

@@ -78,10 +78,8 @@ fn names_of_megabytes_are_cut_and_their_length_is_named() {
         vec!["events", "x.xplane.pb", "--limit", "0", "--format", "csv"],
         vec!["events", "x.xplane.pb", "--limit", "0", "--group-by", "name,step", "--format", "ndjson"],
     ];
-    if cfg!(feature = "query") {
-        let sql = "SELECT name FROM slices";
-        calls.extend(["json", "ndjson", "csv"].map(|format| vec!["query", "x.xplane.pb", sql, "--format", format]));
-    }
+    let sql = "SELECT name FROM slices";
+    calls.extend(["json", "ndjson", "csv"].map(|format| vec!["query", "x.xplane.pb", sql, "--format", format]));
     for call in calls {
         let mut command = place.command();
         command.args(&call);
@@ -144,7 +142,6 @@ fn a_packed_text_of_a_gigabyte_is_refused_with_little_memory() {
 }
 
 /// As `sqlite3` does.
-#[cfg(feature = "query")]
 #[test]
 fn a_query_of_nothing_has_no_answer() {
     let (place, path) = (Place::empty(), crate::outputs::recompile());

@@ -3,13 +3,9 @@
 //! One program of tests, so that it links once: `cargo test -p systole --test cli gates`.
 
 mod anonymize;
-#[cfg(feature = "serve")]
 mod attacks;
-#[cfg(feature = "remote")]
 mod bucket_server;
-#[cfg(feature = "remote")]
 mod buckets;
-#[cfg(feature = "capture")]
 mod capture;
 mod causes;
 mod ci_workflow;
@@ -24,7 +20,6 @@ mod hlo;
 #[path = "../json_schema.rs"]
 mod json_schema;
 mod limits;
-#[cfg(feature = "capture")]
 mod mock_profiler;
 mod outputs;
 mod pack;
@@ -32,18 +27,13 @@ mod place;
 mod runs;
 mod serving;
 mod simulated;
-#[cfg(all(feature = "export", feature = "query"))]
 mod tables;
 
 mod agents;
 mod events;
-#[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(feature = "serve")]
 mod serve;
-#[cfg(feature = "serve")]
 mod serve_client;
-#[cfg(feature = "serve")]
 mod serve_limits;
 mod watch;
 mod writes;

@@ -230,7 +230,6 @@ fn events_beyond_a_limit_are_counted_and_follow() {
     assert!(none["total"] == 0 && none.to_string().contains("there are async_ops"), "{none}");
 }
 
-#[cfg(feature = "query")]
 #[test]
 fn rows_of_a_query_beyond_a_limit_follow() {
     let mut client = at_samples();
@@ -258,7 +257,6 @@ fn rows_of_a_query_beyond_a_limit_follow() {
     assert!(wide.to_string().len() <= 2_500 && wide["shown"] == 1, "{wide}");
 }
 
-#[cfg(feature = "png")]
 #[test]
 fn a_picture_is_a_png_of_the_place() {
     let mut client = at_samples();
@@ -329,7 +327,6 @@ fn hostile_arguments_are_refused_with_the_texts_of_the_command_line() {
     assert!(huge.to_string().len() <= 20_000 && huge["truncated"] == true);
 }
 
-#[cfg(feature = "query")]
 #[test]
 fn queries_cannot_write_and_end() {
     let mut client = at_samples();

@@ -68,7 +68,7 @@ fn without_display_help_replaces_the_window() {
     let output = run(&[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("Usage: systole"), "{}", text(&output.stderr));
-    if cfg!(feature = "gui") && cfg!(target_os = "linux") {
+    if cfg!(target_os = "linux") {
         for display in [None, Some(":4711")] {
             let mut open = program(&["open", &recompile()]);
             if let Some(display) = display {
@@ -363,7 +363,6 @@ fn names_cannot_turn_or_control_what_is_printed() {
         &["hlo", path, "--text"],
         &["hlo", path, "--find", "fusion"],
         &["render", path],
-        #[cfg(feature = "query")]
         &["query", path, "SELECT DISTINCT name, program FROM slices"],
     ] {
         let output = run(args);

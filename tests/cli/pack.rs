@@ -114,7 +114,6 @@ fn failed_pack_leaves_no_file() {
     assert_eq!(fs::read_dir(place.dir.path()).unwrap().count(), 2);
 }
 
-#[cfg(feature = "gui")]
 #[test]
 fn the_view_that_was_saved_last_is_packed() {
     use view::sessions::SessionStore;

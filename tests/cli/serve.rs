@@ -69,27 +69,23 @@ fn runs_reports_tables_and_queries_are_those_of_the_commands() {
     let tables = server.json(&format!("/api/v1/runs/{one}/tables"));
     let slices = tables["tables"].as_array().unwrap().iter().find(|table| table["name"] == "slices").unwrap();
     assert_eq!(slices["rows"], rows["total"]);
-    #[cfg(feature = "query")]
+    let by_address = server.json(&format!("/api/v1/runs/{one}/query?sql=SELECT%20count(*)%20AS%20n%20FROM%20slices"));
+    assert_eq!(by_address, json!({"columns": ["n"], "rows": [[rows["total"]]], "truncated": false}));
+    let path = format!("/api/v1/runs/{one}/query");
+    let kind = "Content-Type: application/json";
+    let body = json!({"sql": "SELECT slice_id FROM slices", "limit": 2.0, "steps": ""}).to_string();
+    let by_body = server.ask("POST", &path, &[kind], &body).json();
+    assert_eq!((by_body["rows"].as_array().unwrap().len(), &by_body["truncated"]), (2, &json!(true)));
+    for (body, code) in
+        [("{\"sql\":\"DELETE FROM slices\"}", "bad_request"), ("{", "bad_request"), ("{}", "bad_request")]
     {
-        let by_address =
-            server.json(&format!("/api/v1/runs/{one}/query?sql=SELECT%20count(*)%20AS%20n%20FROM%20slices"));
-        assert_eq!(by_address, json!({"columns": ["n"], "rows": [[rows["total"]]], "truncated": false}));
-        let path = format!("/api/v1/runs/{one}/query");
-        let kind = "Content-Type: application/json";
-        let body = json!({"sql": "SELECT slice_id FROM slices", "limit": 2.0, "steps": ""}).to_string();
-        let by_body = server.ask("POST", &path, &[kind], &body).json();
-        assert_eq!((by_body["rows"].as_array().unwrap().len(), &by_body["truncated"]), (2, &json!(true)));
-        for (body, code) in
-            [("{\"sql\":\"DELETE FROM slices\"}", "bad_request"), ("{", "bad_request"), ("{}", "bad_request")]
-        {
-            assert_eq!(server.ask("POST", &path, &[kind], body).refused(), (400, code.to_owned()), "{body}");
-        }
-        assert_eq!(server.ask("POST", &path, &["Content-Type: text/plain"], "{}").refused().0, 415);
-        assert_eq!(server.ask("POST", &path, &[kind], &" ".repeat(300_000)).refused().0, 413);
-        let endless = "WITH%20RECURSIVE%20c(n)%20AS%20(VALUES(1)%20UNION%20ALL%20SELECT%20n%2B1%20FROM%20c)%20SELECT%20max(n)%20FROM%20c";
-        let stopped = server.get(&format!("{path}?seconds=1&sql={endless}"), &[]);
-        assert!(text(&stopped.body).contains("stopped after 1 s"), "{}", text(&stopped.body));
+        assert_eq!(server.ask("POST", &path, &[kind], body).refused(), (400, code.to_owned()), "{body}");
     }
+    assert_eq!(server.ask("POST", &path, &["Content-Type: text/plain"], "{}").refused().0, 415);
+    assert_eq!(server.ask("POST", &path, &[kind], &" ".repeat(300_000)).refused().0, 413);
+    let endless = "WITH%20RECURSIVE%20c(n)%20AS%20(VALUES(1)%20UNION%20ALL%20SELECT%20n%2B1%20FROM%20c)%20SELECT%20max(n)%20FROM%20c";
+    let stopped = server.get(&format!("{path}?seconds=1&sql={endless}"), &[]);
+    assert!(text(&stopped.body).contains("stopped after 1 s"), "{}", text(&stopped.body));
     let page = server.get(&format!("/api/v1/runs/{one}/html"), &[]);
     assert!(page.status == 200 && text(&page.body).to_ascii_lowercase().starts_with("<!doctype html>"));
     assert!(page.header("content-security-policy").unwrap().contains("sandbox"), "{}", page.head);
@@ -371,7 +367,6 @@ fn log_directories_are_named_as_for_other_tools() {
     assert_eq!(server.ids()[1..], before);
 }
 
-#[cfg(feature = "mcp")]
 #[test]
 fn agents_have_the_same_tools_over_http() {
     let dir = logs();
@@ -396,7 +391,6 @@ fn agents_have_the_same_tools_over_http() {
     assert_eq!(server.ask("POST", "/mcp", &[&kinds[..], &["Origin: http://evil.example"]].concat(), "{}").status, 403);
 }
 
-#[cfg(feature = "remote")]
 #[test]
 fn runs_of_buckets_are_served_like_those_of_this_machine() {
     let bytes = fs::read(SAMPLE).unwrap();

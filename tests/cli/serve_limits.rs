@@ -22,7 +22,6 @@ fn one_run(dir: &Path) {
 const COUNT: &str = "WITH RECURSIVE c(n) AS (VALUES(1) UNION ALL SELECT n + 1 FROM c)";
 
 /// Queries without an end, that grow, or in which one step takes long; and what stops them.
-#[cfg(feature = "query")]
 fn hostile_queries() -> Vec<(String, &'static str)> {
     let pattern = "%a".repeat(20_000);
     vec![
@@ -46,7 +45,6 @@ fn hostile_queries() -> Vec<(String, &'static str)> {
 }
 
 /// With more of them than processors at once, reports are answered, and the memory has a limit.
-#[cfg(feature = "query")]
 #[test]
 fn reports_are_answered_beside_hostile_queries() {
     let dir = tempfile::tempdir().unwrap();

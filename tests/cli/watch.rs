@@ -11,10 +11,8 @@ use sample_traces::write::xspace_bytes;
 use serde_json::Value;
 use trace_model::Picos;
 
-#[cfg(feature = "remote")]
 use crate::bucket_server::BucketServer;
 use crate::outputs::{run, text};
-#[cfg(feature = "remote")]
 use crate::place::Place;
 
 /// A profile of steps with so much work.
@@ -92,7 +90,6 @@ fn what_is_no_log_directory_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }
 
-#[cfg(feature = "remote")]
 #[test]
 fn log_directories_in_buckets_are_watched_like_those_on_this_machine() {
     let key = |name: &str| format!("runs/plugins/profile/{name}/host.xplane.pb");

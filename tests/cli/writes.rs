@@ -55,12 +55,9 @@ fn inputs_are_never_overwritten() {
         calls.push(vec!["analyze", "x.pb", "-o", "json=soft.pb"]);
         calls.push(vec!["summarize", "soft.pb", "-o", "x.pb"]);
     }
-    #[cfg(feature = "export")]
-    {
-        fs::create_dir(place.path("trace")).unwrap();
-        assert_eq!(place.code(&["export", "x.pb", "--to", "chrome-json", "-o", "trace"]), 0);
-        calls.push(vec!["export", "trace/trace.json", "--to", "chrome-json", "-o", "trace"]);
-    }
+    fs::create_dir(place.path("trace")).unwrap();
+    assert_eq!(place.code(&["export", "x.pb", "--to", "chrome-json", "-o", "trace"]), 0);
+    calls.push(vec!["export", "trace/trace.json", "--to", "chrome-json", "-o", "trace"]);
     for call in calls {
         let is_picture = call[0] == "render";
         for force in [false, true] {
@@ -96,15 +93,11 @@ fn own_reports_are_replaced_and_other_files_only_by_force() {
         vec!["render", "x.pb", "-o", "p.svg"],
         vec!["anonymize", "x.pb", "--list", "kept.txt", "-o", "anonymous.pb"],
     ];
-    if cfg!(feature = "png") {
-        calls.push(vec!["render", "x.pb", "-o", "p.png"]);
-    }
-    if cfg!(feature = "export") {
-        calls.extend(
-            ["chrome-json", "perfetto", "csv", "arrow", "parquet"]
-                .map(|to| vec!["export", "x.pb", "--to", to, "-o", "exported"]),
-        );
-    }
+    calls.push(vec!["render", "x.pb", "-o", "p.png"]);
+    calls.extend(
+        ["chrome-json", "perfetto", "csv", "arrow", "parquet"]
+            .map(|to| vec!["export", "x.pb", "--to", to, "-o", "exported"]),
+    );
     for call in &calls {
         for round in ["first", "again"] {
             let _ = fs::remove_file(place.path("anonymous.pb"));
@@ -187,7 +180,6 @@ fn full_logs_and_outputs_end_with_the_code_of_the_work() {
         &["events", "x.pb", "--format", "csv"],
         &["summarize", "x.pb", "-o", "-"],
         &["render", "x.pb"],
-        #[cfg(feature = "query")]
         &["query", "x.pb", "SELECT name FROM slices", "--format", "json"],
         &["man"],
     ] {

@@ -70,7 +70,6 @@ fn mutant(seeds: &[Seed], number: u64) -> (&Seed, Vec<u8>, Rng) {
             });
             seeds::framed(&frames)
         }
-        #[cfg(feature = "riegeli")]
         Content::Bytes(bytes) => {
             let mut bytes = bytes.clone();
             (0..changes).for_each(|_| mutate::bytes(&mut rng, &mut bytes));

@@ -52,19 +52,12 @@ const OF_CAPTURES: &[&str] = &[
     "watch capture --once",
     "runs capture --verdicts 3",
     "analyze capture --format json",
-    #[cfg(feature = "export")]
     "export {} --to csv -o out",
-    #[cfg(feature = "export")]
     "export {} --to parquet -o out",
-    #[cfg(feature = "export")]
     "export {} --to chrome-json -o out",
-    #[cfg(feature = "export")]
     "export {} --to perfetto -o out",
-    #[cfg(feature = "query")]
     "query {} --list",
-    #[cfg(feature = "query")]
     "query {} top-ops",
-    #[cfg(feature = "query")]
     "query {} SELECT/**/*/**/FROM/**/slices,tracks/**/LIMIT/**/2000 --format json --limit 0",
 ];
 

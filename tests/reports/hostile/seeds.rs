@@ -36,7 +36,6 @@ pub enum Content {
     /// Messages, each preceded by its length.
     Frames(Vec<Vec<Field>>),
     /// A file with checksums, of which only bytes are changed.
-    #[cfg(feature = "riegeli")]
     Bytes(Vec<u8>),
 }
 
@@ -47,7 +46,6 @@ impl Content {
             Self::Text(text) => text.clone().into_bytes(),
             Self::Json(document) => document.to_string().into_bytes(),
             Self::Proto(fields) => encoded(fields),
-            #[cfg(feature = "riegeli")]
             Self::Bytes(bytes) => bytes.clone(),
             Self::Frames(frames) => framed(frames),
         }
@@ -97,7 +95,6 @@ pub fn all() -> Vec<Seed> {
     seeds.push(seed("any program", "program.json", Content::Json(document)));
     seeds.extend(simulated());
     // Two files appended to each other, the first with compressed records.
-    #[cfg(feature = "riegeli")]
     seeds.push(seed(
         "records",
         "host.xplane.riegeli",
