@@ -16,17 +16,11 @@
 //! | [`hardware`] | chips, links between them, limits |
 //! | [`math`] | intervals, statistics, tests of significance |
 
-pub mod compare;
-pub mod engine;
-pub mod facts;
-pub mod gates;
-pub mod hardware;
-pub mod hints;
-pub mod hlo;
-pub mod math;
 pub mod registry;
 pub mod reports;
-pub mod what_if;
+
+pub use advice::{compare, gates, hints, what_if};
+pub use {engine, facts, hardware, hlo, math};
 
 pub use engine::number;
 pub use engine::{

@@ -14,17 +14,13 @@
 //! | `common` | the importer interface, and code that several formats share |
 //! | `input` | files and buckets, unpacking, lines, patterns, progress, errors |
 
-mod common;
-mod compiler;
+mod access;
 mod import;
-mod input;
-mod profiler;
 mod registry;
-mod simulator;
-#[cfg(test)]
-mod testing;
+#[cfg(not(feature = "remote"))]
+mod without_remote;
 
-pub use common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
+pub use access::{remote_head, write_remote};
 pub use import::packed::{
     PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session, packed_session_in, source_for_args, sources_in,
 };
@@ -32,10 +28,15 @@ pub use import::{
     HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, import, import_path, import_source,
     import_sources, list_files, list_runs, locate, open_file,
 };
+pub use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
 pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
-#[cfg(feature = "remote")]
-pub use input::remote::cache;
-pub use input::{FeedResult, ImportError, InputSource, Progress, ProgressStage, SharedBytes, SourceContent};
-pub use input::{is_remote, may_ask, remote_head, shown_path, write_remote};
-pub use profiler::xplane::{SpaceElement, event_bytes, visit_xplane_elements};
+pub use input::{
+    FeedResult, ImportError, InputSource, Progress, ProgressStage, SharedBytes, SourceContent, is_remote, may_ask,
+    shown_path,
+};
+pub use profiler_formats::xplane::{SpaceElement, event_bytes, visit_xplane_elements};
 pub use registry::IMPORTERS;
+#[cfg(feature = "remote")]
+pub use remote::cache;
+#[cfg(not(feature = "remote"))]
+use without_remote as remote;

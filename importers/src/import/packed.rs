@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::common::ImportOptions;
+use importer_common::ImportOptions;
+use input::archive::{Archive, TarArchive};
+use input::sniffing::is_archive;
+use input::{GZIP, ImportError, InputSource, Progress, SharedBytes, is_remote, shown_path};
+
 use crate::import::file_names::endings;
 use crate::import::locate::{HostFiles, LocatedRun, hosts_of};
 use crate::import::opening::FileOpener;
-use crate::input::archive::{Archive, TarArchive};
-use crate::input::sniffing::is_archive;
-use crate::input::{GZIP, ImportError, InputSource, Progress, SharedBytes, is_remote, shown_path};
 
 /// The first bytes of a ZIP archive.
 const ZIP: &[u8; 4] = b"PK\x03\x04";

@@ -1,10 +1,10 @@
 use std::fs;
 
+use importer_common::TraceFormat;
 use tempfile::TempDir;
 use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TrackKind};
 
 use super::*;
-use crate::common::TraceFormat;
 
 /// An importer that reads `<prefix><digits>` as one slice of this length. `<prefix>!` fails half-way.
 struct Toy {
