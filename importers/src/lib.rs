@@ -18,7 +18,8 @@ mod access;
 mod import;
 mod registry;
 #[cfg(not(feature = "remote"))]
-mod without_remote;
+#[path = "without_remote.rs"]
+mod remote;
 
 pub use access::{remote_head, write_remote};
 pub use import::packed::{
@@ -37,6 +38,6 @@ pub use input::{
 pub use profiler_formats::xplane::{SpaceElement, event_bytes, visit_xplane_elements};
 pub use registry::IMPORTERS;
 #[cfg(feature = "remote")]
+use ::remote;
+#[cfg(feature = "remote")]
 pub use remote::cache;
-#[cfg(not(feature = "remote"))]
-use without_remote as remote;

@@ -117,7 +117,7 @@ impl ReportCache {
     }
 
     /// Returns an error after [`Self::cancel`] and [`Self::stop`]; to be called every few milliseconds.
-    pub(crate) fn check(&self, scope: Scope) -> Result<(), AnalysisError> {
+    pub fn check(&self, scope: Scope) -> Result<(), AnalysisError> {
         trace_model::may_pause();
         #[cfg(test)]
         if (1..=self.checks.fetch_add(1, Ordering::Relaxed) + 1)

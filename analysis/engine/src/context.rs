@@ -22,12 +22,12 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// The same context with another scope.
-    pub(crate) fn scoped(&self, scope: Scope) -> Context<'a> {
+    pub fn scoped(&self, scope: Scope) -> Context<'a> {
         Context { scope, ..*self }
     }
 
     /// The peaks to use for a core.
-    pub(crate) fn peaks(&self, core: GroupId) -> Peaks {
+    pub fn peaks(&self, core: GroupId) -> Peaks {
         let mut peaks = Peaks::choose(self.model.group(core).device.as_ref(), self.options.chip());
         if self.model.simulator().is_some() {
             peaks.are_configured();
@@ -36,7 +36,7 @@ impl<'a> Context<'a> {
     }
 
     /// The links between the devices.
-    pub(crate) fn network(&self) -> Option<Network> {
+    pub fn network(&self) -> Option<Network> {
         let cores = self.tensor_cores();
         let devices = cores.iter().filter_map(|&core| self.model.group(core).device.as_ref());
         Network::of(devices, self.options.chip(), self.options.topology.clone())

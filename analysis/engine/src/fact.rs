@@ -1,5 +1,7 @@
 //! Facts: data of a trace that several reports need, computed once.
 
+use std::sync::Arc;
+
 use crate::{Context, Scope};
 
 /// Data that several reports need. It is computed for the whole trace on first use (`Context::fact`) and kept as long
@@ -11,9 +13,16 @@ pub trait Fact: Send + Sync + Sized + 'static {
     fn find(cx: &Context<'_>) -> Self;
 }
 
+/// A fact that outlives the reports.
+impl<F: Fact> Fact for Arc<F> {
+    fn find(cx: &Context<'_>) -> Self {
+        Self::new(F::find(cx))
+    }
+}
+
 impl<'a> Context<'a> {
     /// A fact of the whole trace.
-    pub(crate) fn fact<F: Fact>(&self) -> &'a F {
+    pub fn fact<F: Fact>(&self) -> &'a F {
         self.reports.facts.get(|| F::find(&self.scoped(Scope::WholeTrace)))
     }
 }

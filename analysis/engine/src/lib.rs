@@ -29,7 +29,7 @@ pub use error::AnalysisError;
 pub use fact::Fact;
 pub use glob::glob;
 pub use name::{beginning, is_printable, printable, shortened, turns_text};
-pub(crate) use once::OnceMap;
+pub use once::OnceMap;
 pub use options::{HintOptions, Options, ServingPattern, Suppression, Threshold};
 pub use percent::Percent;
 pub use provenance::Provenance;

@@ -35,7 +35,7 @@ impl fmt::Debug for FactCache {
 
 /// A map that computes the value of each key once; concurrent requests for a key wait for the first one.
 #[derive(Debug)]
-pub(crate) struct OnceMap<K, V>(Mutex<HashMap<K, Arc<OnceLock<V>>>>);
+pub struct OnceMap<K, V>(Mutex<HashMap<K, Arc<OnceLock<V>>>>);
 
 impl<K, V> Default for OnceMap<K, V> {
     fn default() -> Self {
@@ -45,13 +45,13 @@ impl<K, V> Default for OnceMap<K, V> {
 
 impl<K: Eq + Hash, V: Clone> OnceMap<K, V> {
     /// The value for `key`, computed by `find` on first use.
-    pub(crate) fn get(&self, key: K, find: impl FnOnce() -> V) -> V {
+    pub fn get(&self, key: K, find: impl FnOnce() -> V) -> V {
         let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
         slot.get_or_init(find).clone()
     }
 
     /// The value for `key`, if it has been computed.
-    pub(crate) fn known(&self, key: &K) -> Option<V> {
+    pub fn known(&self, key: &K) -> Option<V> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key)?.get().cloned()
     }
 }

@@ -80,7 +80,7 @@ pub struct Suppression {
 
 impl Suppression {
     /// Whether it covers a hint of the rule `id` about `ops`, each with its name and source.
-    pub(crate) fn covers(&self, id: &str, ops: &[(&str, Option<&str>)]) -> bool {
+    pub fn covers(&self, id: &str, ops: &[(&str, Option<&str>)]) -> bool {
         let names = || ops.iter().map(|op| Some(op.0));
         let sources = || ops.iter().map(|op| op.1);
         self.hint == id && every(self.op.as_deref(), names()) && every(self.source.as_deref(), sources())
@@ -117,7 +117,7 @@ impl Threshold {
     }
 
     /// The user's value, or the default.
-    pub(crate) fn of(&self, options: &Options) -> f64 {
+    pub fn of(&self, options: &Options) -> f64 {
         options.hints.thresholds.get(self.id).copied().unwrap_or(self.value)
     }
 }

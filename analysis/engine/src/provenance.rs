@@ -24,7 +24,7 @@ pub enum Provenance {
 
 impl Provenance {
     /// The provenance of a utilization that uses `peak`: peaks from a table of chips are assumed.
-    pub(crate) fn of_peak(peak: Option<Peak>) -> Self {
+    pub fn of_peak(peak: Option<Peak>) -> Self {
         match peak.map(|peak| peak.source) {
             Some(PeakSource::Assumed | PeakSource::Published) => Self::AssumedPeak,
             _ => Self::Derived,

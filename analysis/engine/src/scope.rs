@@ -23,7 +23,7 @@ pub enum Scope {
 
 impl Scope {
     /// Name of the reference for shares of host time: `capture`, `range`, `steps`.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Self::WholeTrace => "capture",
             Self::Range(_) => "range",

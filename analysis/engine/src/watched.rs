@@ -14,7 +14,7 @@ const ITEMS_PER_CHECK: usize = match () {
 /// The items of a loop, until the analysis is cancelled or stopped. A report of a part of them is dropped at its end, and
 /// what else was made of them is never used: see [`ReportCache::stop`].
 #[derive(Clone)]
-pub(crate) struct Watched<'a, I> {
+pub struct Watched<'a, I> {
     items: I,
     reports: &'a ReportCache,
     scope: Scope,
@@ -24,7 +24,7 @@ pub(crate) struct Watched<'a, I> {
 
 impl<'a> Context<'a> {
     /// The items of a long loop, over slices, ops or devices, until this analysis is cancelled.
-    pub(crate) fn watched<I: IntoIterator>(&self, items: I) -> Watched<'a, I::IntoIter> {
+    pub fn watched<I: IntoIterator>(&self, items: I) -> Watched<'a, I::IntoIter> {
         Watched { items: items.into_iter(), reports: self.reports, scope: self.scope, left: 0 }
     }
 }

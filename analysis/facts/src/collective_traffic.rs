@@ -48,7 +48,7 @@ impl CollectiveTraffic {
     /// It comes from the HLO text of the op, and from the program, if recorded, for facts that the text does not have:
     /// the inside fusions and wrappers, and the devices. For fusions the program is used first, because their text
     /// has no groups.
-    pub(crate) fn of(cx: &Context<'_>, op: Option<OpId>, kind: CollectiveKind, captured: usize) -> Self {
+    pub fn of(cx: &Context<'_>, op: Option<OpId>, kind: CollectiveKind, captured: usize) -> Self {
         let Some(id) = op else { return Self::estimated(captured) };
         let op = cx.model.op(id);
         let program = op.program.and_then(|program| cx.hlo(program).ok());
@@ -74,14 +74,14 @@ impl CollectiveTraffic {
     }
 
     /// The same from HLO text; `None` for any other text.
-    pub(crate) fn of_text(text: &str, kind: CollectiveKind, captured: usize) -> Option<Self> {
+    pub fn of_text(text: &str, kind: CollectiveKind, captured: usize) -> Option<Self> {
         let module = HloModule::from_text(text)?;
         let op = module.instructions.last()?;
         Some(Self::of_instruction(&module, op, None, kind, captured))
     }
 
     /// Every possible layout of the participants on the grid of chips.
-    pub(crate) fn layouts(&self, chip: &Chip, topology: Option<&Topology>) -> Vec<GroupLayout> {
+    pub fn layouts(&self, chip: &Chip, topology: Option<&Topology>) -> Vec<GroupLayout> {
         match (&self.groups, self.participants) {
             (Some(groups), _) => placed(groups, self.groups_are_devices, chip, topology),
             (None, Some(n)) => layouts(n, chip, topology),

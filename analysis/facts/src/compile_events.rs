@@ -17,7 +17,7 @@ const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 
 /// An outermost event of one phase.
 #[derive(Clone, Copy)]
-pub(crate) struct PhaseEvent<'a> {
+pub struct PhaseEvent<'a> {
     pub slice: SliceRef<'a>,
     pub class: HostClass,
     /// Inside the window.
@@ -49,7 +49,7 @@ impl CompileRole {
 }
 
 /// All compilation events on host threads, in no particular order.
-pub(crate) struct CompileEvents<'a> {
+pub struct CompileEvents<'a> {
     /// Outermost events of each phase in the window; a compile inside another phase is an event of its own.
     pub phases: Vec<PhaseEvent<'a>>,
     /// Outermost calls `PjitFunction(f)` of the whole trace: inner calls are traced into the outer one.
@@ -62,7 +62,7 @@ pub(crate) struct CompileEvents<'a> {
 
 impl<'a> CompileEvents<'a> {
     /// Collects the events of all host threads.
-    pub(crate) fn collect(cx: &Context<'a>, window: TimeRange) -> Self {
+    pub fn collect(cx: &Context<'a>, window: TimeRange) -> Self {
         let (model, classes) = (cx.model, cx.fact::<HostClasses>());
         let role = |label: LabelId| {
             let name = || model.str(model.label(label).name);
@@ -118,13 +118,13 @@ impl<'a> CompileEvents<'a> {
     }
 
     /// The spans in which one phase was active, on any thread.
-    pub(crate) fn when(&self, class: HostClass) -> impl Iterator<Item = TimeRange> {
+    pub fn when(&self, class: HostClass) -> impl Iterator<Item = TimeRange> {
         self.phases.iter().filter(move |event| event.class == class).map(|event| event.range)
     }
 }
 
 /// Ancestors of a slice, from the inside out.
-pub(crate) fn ancestors(slice: SliceRef<'_>) -> impl Iterator<Item = SliceRef<'_>> {
+pub fn ancestors(slice: SliceRef<'_>) -> impl Iterator<Item = SliceRef<'_>> {
     std::iter::successors(slice.parent(), |around| around.parent())
 }
 
@@ -153,7 +153,7 @@ fn whole_call(call: SliceRef<'_>) -> SliceRef<'_> {
 
 /// Events of compilation caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum CacheRole {
+pub enum CacheRole {
     /// Lookup in the persistent cache.
     Lookup,
     /// The program was found.
@@ -190,7 +190,7 @@ impl CacheRole {
 
 /// Events of lazy tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum LazyRole {
+pub enum LazyRole {
     /// End of a step (`mark_step`).
     Step,
     /// Pending tensors become a graph that runs.
@@ -208,7 +208,7 @@ pub(crate) enum LazyRole {
 }
 
 impl LazyRole {
-    pub(crate) fn of(name: &str) -> Option<Self> {
+    pub fn of(name: &str) -> Option<Self> {
         Some(match stripped(name) {
             "StepMarker" => Self::Step,
             "SyncTensorsGraph" | "SyncLiveTensorsGraph" | "SyncTensorsGraphInternal" => Self::Sync,

@@ -109,7 +109,7 @@ impl CoreTime {
     }
 
     /// The spans in which an op of the wanted kind was the innermost one.
-    pub(crate) fn when(&self, wanted: impl Fn(OpClass) -> bool) -> IntervalSet {
+    pub fn when(&self, wanted: impl Fn(OpClass) -> bool) -> IntervalSet {
         self.segments.iter().filter(|segment| wanted(segment.class)).map(|segment| segment.range).collect()
     }
 
@@ -119,14 +119,14 @@ impl CoreTime {
     }
 
     /// Time in which any op ran.
-    pub(crate) fn busy_time(&self) -> Picos {
+    pub fn busy_time(&self) -> Picos {
         self.time(|_| true)
     }
 }
 
 /// Cuts nested spans into segments that do not overlap. Where spans overlap without being nested, the one that started
 /// later has the shared part.
-pub(crate) fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegment> {
+pub fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegment> {
     // Without nesting, every span is a segment.
     if spans.is_sorted_by(|before, after| before.range.end <= after.range.start) {
         spans.retain(|span| !span.range.is_empty());

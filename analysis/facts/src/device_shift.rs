@@ -16,7 +16,7 @@ use trace_model::{GroupId, Picos, TimeRange, Timestamp, TraceModel, TrackId, Tra
 ///
 /// What the timeline shows before or after them is at most as long as the gap to the ops outside by the clock of the
 /// ops, so that a step never contains the work of another.
-pub(crate) fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRange {
+pub fn shifted(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRange {
     let Some(ops) = timed_ops(model, core) else { return range };
     let mut members: Option<(TimeRange, TimeRange)> = None;
     for lane in model.lanes(ops) {

@@ -20,7 +20,7 @@ pub enum Framework {
 
 impl Framework {
     /// Determines the framework from facts of the session, else from names that only one framework writes.
-    pub(crate) fn of(model: &TraceModel) -> Self {
+    pub fn of(model: &TraceModel) -> Self {
         let fact = |name: &str| model.sources().iter().any(|source| source.facts.iter().any(|(key, _)| key == name));
         if fact("jax_version") {
             return Self::Jax;
@@ -50,7 +50,7 @@ impl Framework {
     }
 
     /// Heading of its section on the page of a rule.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Self::Jax => "JAX",
             Self::PyTorchXla => "PyTorch/XLA",

@@ -226,7 +226,7 @@ const RULES: &[(HostClass, &[NameTest])] = &[
 ];
 
 /// Strips decorations from a name: a leading `[3] `, a trailing `#k=v,k=v#`.
-pub(crate) fn stripped(name: &str) -> &str {
+pub fn stripped(name: &str) -> &str {
     let name = match name.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
         Some((ordinal, rest)) if ordinal.bytes().all(|byte| byte.is_ascii_digit()) => rest,
         _ => name,
@@ -253,7 +253,7 @@ pub fn classify(name: &str) -> HostClass {
 
 /// Whether an event of [`HostClass::User`] is a data loader of the program: Python
 /// frames that take the next element of an iterator, and names of common loaders.
-pub(crate) fn is_input_loader(name: &str) -> bool {
+pub fn is_input_loader(name: &str) -> bool {
     const PARTS: [&str; 6] =
         ["dataloader", "data_loader", "load_batch", "next_batch", "iterator_ops.py", "input_pipeline"];
     PythonFrame::of(name).is_some_and(PythonFrame::loads_input) || {
@@ -263,7 +263,7 @@ pub(crate) fn is_input_loader(name: &str) -> bool {
 }
 
 /// `f` of `PjitFunction(f)`.
-pub(crate) fn pjit_function(name: &str) -> Option<&str> {
+pub fn pjit_function(name: &str) -> Option<&str> {
     stripped(name).strip_prefix("PjitFunction(")?.strip_suffix(')')
 }
 
@@ -293,25 +293,25 @@ impl HostClasses {
     }
 
     /// The class of a label; [`HostClass::User`] for those that are not on a host thread.
-    pub(crate) fn class(&self, label: LabelId) -> HostClass {
+    pub fn class(&self, label: LabelId) -> HostClass {
         self.classes.get(label.index()).copied().flatten().unwrap_or(User)
     }
 
     /// Whether a runtime that compiles programs (JAX, XLA, `PyTorch`/XLA) recorded events; without them it is unknown
     /// whether anything was compiled.
-    pub(crate) fn has_compiling_runtime(&self) -> bool {
+    pub fn has_compiling_runtime(&self) -> bool {
         let of_runtime = |class: &HostClass| matches!(class, Trace | Lower | Compile | Cache | Load | Dispatch | Lazy);
         self.classes.iter().flatten().any(of_runtime)
     }
 
     /// Whether a label occurs on a host thread.
-    pub(crate) fn knows(&self, label: LabelId) -> bool {
+    pub fn knows(&self, label: LabelId) -> bool {
         self.classes.get(label.index()).is_some_and(Option::is_some)
     }
 }
 
 /// Threads of all hosts.
-pub(crate) fn host_threads(model: &TraceModel) -> impl Iterator<Item = TrackId> {
+pub fn host_threads(model: &TraceModel) -> impl Iterator<Item = TrackId> {
     model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread)
 }
 

@@ -5,13 +5,13 @@
 pub mod category;
 pub mod clock_alignment;
 pub mod collective_traffic;
-pub(crate) mod compile_events;
+pub mod compile_events;
 pub mod core_time;
-pub(crate) mod device_shift;
+pub mod device_shift;
 pub mod framework;
 pub mod host_class;
 mod programs;
-pub(crate) mod python_frame;
+pub mod python_frame;
 mod spans;
 pub mod steps;
 pub mod sum_over;
@@ -31,7 +31,7 @@ use self::host_class::HostClasses;
 use self::steps::StepsReport;
 use self::window::TimeWindow;
 
-pub(crate) use programs::hlo_for_now;
+pub use programs::hlo_for_now;
 
 /// The facts of the trace of a [`Context`].
 pub trait TraceFacts<'a> {

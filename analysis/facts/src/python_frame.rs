@@ -6,7 +6,7 @@
 
 /// One call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PythonFrame<'a> {
+pub struct PythonFrame<'a> {
     /// Name of the file without its folders; the module of a function in C, if that is known.
     pub file: &'a str,
     pub function: &'a str,
@@ -55,7 +55,7 @@ const LOADERS: [&str; 6] = ["__next__", "next", "get_next", "next_batch", "get_b
 
 impl<'a> PythonFrame<'a> {
     /// The call that an event shows; `None` for all other events.
-    pub(crate) fn of(name: &'a str) -> Option<Self> {
+    pub fn of(name: &'a str) -> Option<Self> {
         let (place, function) = name.strip_prefix('$')?.rsplit_once(' ')?;
         let path = match place.rsplit_once(':') {
             Some((path, line)) if line.bytes().all(|byte| byte.is_ascii_digit()) => path,
@@ -75,7 +75,7 @@ impl<'a> PythonFrame<'a> {
     }
 
     /// Whether it waits for another thread or process.
-    pub(crate) fn waits_for_threads(self) -> bool {
+    pub fn waits_for_threads(self) -> bool {
         THREAD_WAITS.contains(&self.function)
     }
 

@@ -19,7 +19,7 @@ pub struct SumOver {
 
 impl SumOver {
     /// Sums over so many devices in the scope of `cx`.
-    pub(crate) fn of(cx: &Context<'_>, devices: usize) -> Self {
+    pub fn of(cx: &Context<'_>, devices: usize) -> Self {
         let report = cx.fact::<StepsReport>();
         let count = match cx.scope {
             _ if !report.has_steps() => 0,
@@ -57,7 +57,7 @@ impl SumOver {
     }
 
     /// How what is of one step or device follows from sums, for tables that have both.
-    pub(crate) fn note(self) -> String {
+    pub fn note(self) -> String {
         match (self.steps, self.devices) {
             (None, 1) => "one device and no steps: times, counts and amounts are sums of all executions".to_owned(),
             (None, _) => format!("a device: the mean over {}; counts and amounts are sums", self.text()),
@@ -68,7 +68,7 @@ impl SumOver {
     }
 
     /// For tables that have sums only.
-    pub(crate) fn sums_note(self) -> String {
+    pub fn sums_note(self) -> String {
         format!("times and amounts: sums of all executions, over {}", self.text())
     }
 }

@@ -41,7 +41,7 @@ pub enum TimeUse {
 
 impl TimeUse {
     /// Stable name, as in JSON.
-    pub(crate) fn id(self) -> &'static str {
+    pub fn id(self) -> &'static str {
         match self {
             Self::MatMul => "matmul",
             Self::Collective => "collective",

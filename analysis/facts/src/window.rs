@@ -30,12 +30,12 @@ pub struct TimeWindow {
 
 impl TimeWindow {
     /// Duration: the denominator of every share.
-    pub(crate) fn dur(&self) -> Picos {
+    pub fn dur(&self) -> Picos {
         self.measured.dur()
     }
 
     /// Whether the slice counts as one of it.
-    pub(crate) fn contains(&self, slice: SliceRef<'_>) -> bool {
+    pub fn contains(&self, slice: SliceRef<'_>) -> bool {
         self.range.contains(slice.start())
     }
 }
@@ -148,7 +148,7 @@ fn runs_in(model: &TraceModel, core: GroupId, range: TimeRange) -> usize {
 }
 
 /// From the first op or step of a core to the end of the last; its programs count where it recorded no ops.
-pub(crate) fn own_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
+pub fn own_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
     let is_core = matches!(cx.model.group(core).kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. });
     let of = |kinds: [TrackKind; 2]| extent_of(cx, core, |kind| !is_core || kinds.contains(&kind));
     cx.fact::<CoreExtents>().own.get(core, || {
@@ -157,13 +157,13 @@ pub(crate) fn own_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> 
     })
 }
 
-pub(crate) fn has_ops(model: &TraceModel, core: GroupId) -> bool {
+pub fn has_ops(model: &TraceModel, core: GroupId) -> bool {
     let mut tracks = model.tracks_of(core).into_iter();
     tracks.any(|track| model.track(track).kind == TrackKind::Ops && !model.lanes(track).is_empty())
 }
 
 /// Whether a device recorded neither steps nor programs nor ops: it ran nothing.
-pub(crate) fn ran_nothing(model: &TraceModel, core: GroupId) -> bool {
+pub fn ran_nothing(model: &TraceModel, core: GroupId) -> bool {
     let is_work = |kind| matches!(kind, TrackKind::Steps | TrackKind::Modules | TrackKind::Ops);
     let mut tracks = model.tracks_of(core).into_iter();
     !tracks.any(|track| is_work(model.track(track).kind) && !model.lanes(track).is_empty())
@@ -187,7 +187,7 @@ fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKind) -> bool
 /// Slices of a track that overlap a window of its core in the scope of `cx`, with their spans in it. For the whole trace
 /// everything belongs to it: an instant at the very end would lie outside the half-open window, and so would a program
 /// before the first op.
-pub(crate) fn slices_of_window<'a>(
+pub fn slices_of_window<'a>(
     cx: &Context<'a>,
     track: TrackId,
     window: TimeWindow,
@@ -213,7 +213,7 @@ pub(crate) fn slices_of_window<'a>(
 }
 
 /// From the first of these slices to the end of the last, on the timeline.
-pub(crate) fn hull_of_window(cx: &Context<'_>, track: TrackId, window: TimeWindow) -> Option<TimeRange> {
+pub fn hull_of_window(cx: &Context<'_>, track: TrackId, window: TimeWindow) -> Option<TimeRange> {
     let whole = TimeRange::new(Timestamp::MIN, Timestamp::MAX);
     let range = if cx.scope == Scope::WholeTrace { whole } else { window.range };
     // The slices of a lane follow each other: the last one ends last.
@@ -226,12 +226,12 @@ pub(crate) fn hull_of_window(cx: &Context<'_>, track: TrackId, window: TimeWindo
 }
 
 /// Whether an execution counts in a window: it starts inside. For the whole trace all do.
-pub(crate) fn counts(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> bool {
+pub fn counts(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> bool {
     cx.scope == Scope::WholeTrace || window.contains(slice)
 }
 
 /// The time of an execution in a window.
-pub(crate) fn part_in(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> Picos {
+pub fn part_in(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> Picos {
     let range = slice.measured_range();
     let part = if cx.scope == Scope::WholeTrace { Some(range) } else { range.intersect(window.measured) };
     part.map_or(Picos::ZERO, TimeRange::dur)

@@ -54,12 +54,12 @@ pub enum BoundBy {
 const ROUNDING_PERCENT: f64 = 0.5;
 
 /// Whether a rate, in percent of its peak, is impossible.
-pub(crate) fn is_beyond_peak(percent: f64) -> bool {
+pub fn is_beyond_peak(percent: f64) -> bool {
     percent > 100.0 + ROUNDING_PERCENT
 }
 
 /// A rate in percent of its peak, if that is possible.
-pub(crate) fn possible(percent: f64) -> Option<f64> {
+pub fn possible(percent: f64) -> Option<f64> {
     Some(without_rounding(percent)).filter(|&percent| !is_beyond_peak(percent))
 }
 
@@ -87,7 +87,7 @@ impl BoundBy {
     }
 
     /// The work that counts against this limit.
-    pub(crate) fn amount(self, work: &OpWork) -> Option<f64> {
+    pub fn amount(self, work: &OpWork) -> Option<f64> {
         match self {
             Self::Compute => work.flops,
             Self::Hbm => work.hbm_bytes,
@@ -115,7 +115,7 @@ impl BoundBy {
 
 impl OpWork {
     /// Whether there is work against a limit although `seconds` is zero.
-    pub(crate) fn takes_no_time(&self, limit: BoundBy, seconds: f64, peaks: &Peaks) -> bool {
+    pub fn takes_no_time(&self, limit: BoundBy, seconds: f64, peaks: &Peaks) -> bool {
         seconds <= 0.0 && limit.amount(self) > Some(0.0) && limit.peak(peaks).is_some()
     }
 
@@ -129,13 +129,13 @@ impl OpWork {
 
     /// The limit that binds and its utilization in percent. `None` if nothing is done, where a rate is impossible, and
     /// where a limit that could bind is unknown: with HBM bytes unknown, "bound by compute" would be a guess.
-    pub(crate) fn bound(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
+    pub fn bound(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
         self.hbm_bytes?;
         self.highest(seconds, peaks).filter(|&(_, percent)| !is_beyond_peak(percent))
     }
 
     /// The limit that is exceeded the most, and its utilization in percent; `None` if every rate is possible.
-    pub(crate) fn beyond_peak(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
+    pub fn beyond_peak(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
         self.highest(seconds, peaks).filter(|&(_, percent)| is_beyond_peak(percent))
     }
 
@@ -152,7 +152,7 @@ impl OpWork {
     }
 
     /// Least seconds that the known limits allow; `None` if none is known.
-    pub(crate) fn ideal_seconds(&self, peaks: &Peaks) -> Option<f64> {
+    pub fn ideal_seconds(&self, peaks: &Peaks) -> Option<f64> {
         let times = BoundBy::ALL.into_iter().filter_map(|limit| {
             let (amount, peak) = (limit.amount(self)?, limit.peak(peaks)?.per_second);
             (peak > 0.0).then(|| amount / peak).filter(|seconds| (seconds * 1e12).is_finite())
@@ -161,7 +161,7 @@ impl OpWork {
     }
 
     /// So much of each.
-    pub(crate) fn times(&self, factor: f64) -> Self {
+    pub fn times(&self, factor: f64) -> Self {
         let times = |amount: Option<f64>| amount.map(|amount| amount * factor);
         Self {
             flops: times(self.flops),
@@ -174,7 +174,7 @@ impl OpWork {
     }
 
     /// The combination of both; unknown values are taken from the other.
-    pub(crate) fn plus(&self, other: &Self) -> Self {
+    pub fn plus(&self, other: &Self) -> Self {
         let add = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
         Self {
             flops: add(self.flops, other.flops),
@@ -187,13 +187,13 @@ impl OpWork {
     }
 
     /// Operations per byte of HBM traffic; `None` without either.
-    pub(crate) fn hbm_intensity(&self) -> Option<f64> {
+    pub fn hbm_intensity(&self) -> Option<f64> {
         ratio(self.flops, self.hbm_bytes)
     }
 }
 
 /// `a / b`; `None` if either is unknown or `b` is zero.
-pub(crate) fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+pub fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     let (a, b) = (a?, b?);
     (b > 0.0).then(|| a / b)
 }

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 /// Rows that a register packs: more for narrower elements.
-pub(crate) fn sublanes(element_bits: u64) -> u64 {
+pub fn sublanes(element_bits: u64) -> u64 {
     match element_bits {
         0..=8 => 32,
         9..=16 => 16,
@@ -38,7 +38,7 @@ pub enum Dimension {
 
 impl Dimension {
     /// For people, a letter.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Self::M => "M",
             Self::K => "K",
@@ -60,7 +60,7 @@ pub struct Padding {
 
 /// Padding of an `m × k × n` product, in the better of both roles that the compiler may give `m` and `n`: a warning
 /// about padding should not be a false alarm. `None` for empty products.
-pub(crate) fn best([m, k, n]: [u64; 3], tile: u64, rows: u64) -> Option<Padding> {
+pub fn best([m, k, n]: [u64; 3], tile: u64, rows: u64) -> Option<Padding> {
     let (as_is, swapped) = (efficiency(m, k, n, tile, rows)?, efficiency(n, k, m, tile, rows)?);
     let best = as_is.max(swapped);
     let (m_unit, n_unit) = if swapped > as_is { (tile, rows) } else { (rows, tile) };

@@ -45,7 +45,7 @@ impl Peak {
     }
 
     /// The same limit, `factor` times as high.
-    pub(crate) fn times(self, factor: f64) -> Self {
+    pub fn times(self, factor: f64) -> Self {
         Self { per_second: self.per_second * factor, ..self }
     }
 }
@@ -84,7 +84,7 @@ pub struct Peaks {
 
 impl Peaks {
     /// The choice, from what the capture records and the chip that the user names.
-    pub(crate) fn choose(device: Option<&DeviceInfo>, named: Option<&Chip>) -> Self {
+    pub fn choose(device: Option<&DeviceInfo>, named: Option<&Chip>) -> Self {
         let unknown = DeviceInfo::default();
         let device = device.unwrap_or(&unknown);
         let named = named.map(|chip| (chip, PeakSource::Assumed));
@@ -114,7 +114,7 @@ impl Peaks {
     }
 
     /// The peaks that are equal for two devices.
-    pub(crate) fn common(&self, other: &Self) -> Self {
+    pub fn common(&self, other: &Self) -> Self {
         fn same<T: Clone + PartialEq>(a: Option<&T>, b: Option<&T>) -> Option<T> {
             a.filter(|_| a == b).cloned()
         }
@@ -134,7 +134,7 @@ impl Peaks {
     }
 
     /// For simulated times, the recorded peaks are those of the simulated device.
-    pub(crate) fn are_configured(&mut self) {
+    pub fn are_configured(&mut self) {
         let all = [
             &mut self.flops,
             &mut self.hbm,
@@ -149,7 +149,7 @@ impl Peaks {
     }
 
     /// The published facts of the chip that the capture names.
-    pub(crate) fn published(&self) -> Option<&'static Chip> {
+    pub fn published(&self) -> Option<&'static Chip> {
         Chip::named(self.chip.as_deref()?)
     }
 
@@ -197,7 +197,7 @@ impl Peaks {
 pub const NO_PEAK: &str = "the capture records no peak for this device: name the chip with --device-spec";
 
 /// Why rows of several devices have no share of a peak.
-pub(crate) const DIFFERENT_PEAKS: &str = "the devices differ in their peaks, and an op on several of them has no limit of \
+pub const DIFFERENT_PEAKS: &str = "the devices differ in their peaks, and an op on several of them has no limit of \
      its own: analyze the hosts of one kind of chip alone; shares of each device are in the report utilization";
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub struct InstructionRef {
 
 impl InstructionRef {
     /// One instruction of a program; `None` for an id of another one.
-    pub(crate) fn new(module: Arc<HloModule>, id: InstructionId) -> Option<Self> {
+    pub fn new(module: Arc<HloModule>, id: InstructionId) -> Option<Self> {
         module.instruction(id)?;
         Some(Self { module, id })
     }
@@ -48,7 +48,7 @@ impl HloModule {
     /// # Errors
     ///
     /// It holds none, or a damaged one.
-    pub(crate) fn of_program(model: &TraceModel, program: ProgramId) -> Result<Self, HloError> {
+    pub fn of_program(model: &TraceModel, program: ProgramId) -> Result<Self, HloError> {
         let title = || model.program_title(program);
         let blob = model.program(program).hlo.clone().filter(|blob| !blob.bytes().is_empty());
         let blob = blob.ok_or_else(|| HloError::NotRecorded(title()))?;

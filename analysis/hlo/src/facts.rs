@@ -201,7 +201,7 @@ impl CollectiveAttributes {
     /// What the ids number. `all-reduce`, `all-gather` and `reduce-scatter` with a
     /// channel name replicas and mean all partitions of them; `all-to-all` and
     /// permutes with a channel name partitions.
-    pub(crate) fn group_mode(&self, opcode: &str) -> GroupMode {
+    pub fn group_mode(&self, opcode: &str) -> GroupMode {
         let by_partition = ["all-to-all", "ragged-all-to-all", "collective-permute", "collective-broadcast"];
         match (self.channel_id, self.uses_global_ids) {
             (Some(_), true) => GroupMode::Devices,

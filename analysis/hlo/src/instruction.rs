@@ -16,14 +16,14 @@ pub struct InstructionId(pub(super) u32);
 
 impl ComputationId {
     /// Position in [`HloModule::computations`].
-    pub(crate) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl InstructionId {
     /// Position in [`HloModule::instructions`].
-    pub(crate) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }

@@ -102,7 +102,7 @@ impl HloModule {
     }
 
     /// The last instruction; `None` of an empty program.
-    pub(crate) fn last(&self) -> Option<InstructionId> {
+    pub fn last(&self) -> Option<InstructionId> {
         u32::try_from(self.instructions.len()).ok()?.checked_sub(1).map(InstructionId)
     }
 
@@ -128,7 +128,7 @@ impl HloModule {
     }
 
     /// Instructions of a computation, operands before their users.
-    pub(crate) fn instructions_of(&self, computation: ComputationId) -> &[Instruction] {
+    pub fn instructions_of(&self, computation: ComputationId) -> &[Instruction] {
         let range = self.computation(computation).map(|computation| computation.instructions.clone());
         range.and_then(|range| self.instructions.get(range)).unwrap_or_default()
     }

@@ -36,7 +36,7 @@ pub struct MatrixProduct {
 
 impl MatrixProduct {
     /// Operations: two a multiplication. `None` if that cannot be counted.
-    pub(crate) fn flops(&self) -> Option<u64> {
+    pub fn flops(&self) -> Option<u64> {
         self.multiplications.checked_mul(2)
     }
 }
@@ -68,7 +68,7 @@ impl HloModule {
     /// # Errors
     ///
     /// A shape or a list of dimensions is missing; the error says which.
-    pub(crate) fn products(&self, instruction: &Instruction) -> Result<Vec<MatrixProduct>, NoProduct> {
+    pub fn products(&self, instruction: &Instruction) -> Result<Vec<MatrixProduct>, NoProduct> {
         let mut found = Vec::new();
         let mut seen = BTreeSet::new();
         let mut todo = vec![instruction];

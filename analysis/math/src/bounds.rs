@@ -5,13 +5,13 @@ use serde::{Serialize, Serializer};
 
 /// From `low` to `high`, both included, in the unit of the field that holds it.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Bounds<T> {
+pub struct Bounds<T> {
     low: T,
     high: T,
 }
 
 /// A pair as [`Bounds`].
 #[expect(clippy::ref_option, reason = "as serde calls it")]
-pub(crate) fn bounds<T: Copy + Serialize, S: Serializer>(pair: &Option<(T, T)>, out: S) -> Result<S::Ok, S::Error> {
+pub fn bounds<T: Copy + Serialize, S: Serializer>(pair: &Option<(T, T)>, out: S) -> Result<S::Ok, S::Error> {
     pair.map(|(low, high)| Bounds { low, high }).serialize(out)
 }

@@ -23,37 +23,37 @@ pub struct IntervalSet {
 
 impl IntervalSet {
     /// The empty set.
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self { ranges: Vec::new() }
     }
 
     /// The range as a set.
-    pub(crate) fn of(range: TimeRange) -> Self {
+    pub fn of(range: TimeRange) -> Self {
         std::iter::once(range).collect()
     }
 
     /// The ranges, sorted and disjoint.
-    pub(crate) fn ranges(&self) -> &[TimeRange] {
+    pub fn ranges(&self) -> &[TimeRange] {
         &self.ranges
     }
 
     /// Whether the set is empty.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
     /// Total length of all ranges.
-    pub(crate) fn measure(&self) -> Picos {
+    pub fn measure(&self) -> Picos {
         self.ranges.iter().map(|range| range.dur()).sum()
     }
 
     /// The smallest range around everything; `None` if empty.
-    pub(crate) fn hull(&self) -> Option<TimeRange> {
+    pub fn hull(&self) -> Option<TimeRange> {
         Some(TimeRange::new(self.ranges.first()?.start, self.ranges.last()?.end))
     }
 
     /// Length of the part of `range` in the set: a binary search, then a scan over the overlapping ranges.
-    pub(crate) fn measure_in(&self, range: TimeRange) -> Picos {
+    pub fn measure_in(&self, range: TimeRange) -> Picos {
         let from = self.ranges.partition_point(|r| r.end <= range.start);
         self.ranges[from..]
             .iter()
@@ -64,14 +64,14 @@ impl IntervalSet {
     }
 
     /// The intersection with `range`.
-    pub(crate) fn clip(&self, range: TimeRange) -> Self {
+    pub fn clip(&self, range: TimeRange) -> Self {
         let from = self.ranges.partition_point(|r| r.end <= range.start);
         let inside = self.ranges[from..].iter().take_while(|r| r.start < range.end);
         Self { ranges: inside.filter_map(|r| r.intersect(range)).filter(|part| !part.is_empty()).collect() }
     }
 
     /// Instants in either set.
-    pub(crate) fn union(&self, other: &Self) -> Self {
+    pub fn union(&self, other: &Self) -> Self {
         let (mut a, mut b) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
         let mut out = Self::new();
         loop {
@@ -86,7 +86,7 @@ impl IntervalSet {
     }
 
     /// Instants in both sets.
-    pub(crate) fn intersect(&self, other: &Self) -> Self {
+    pub fn intersect(&self, other: &Self) -> Self {
         let (mut a, mut b) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
         let mut out = Self::new();
         while let (Some(&&x), Some(&&y)) = (a.peek(), b.peek()) {
@@ -102,7 +102,7 @@ impl IntervalSet {
     }
 
     /// Instants in this set but not in `other`.
-    pub(crate) fn subtract(&self, other: &Self) -> Self {
+    pub fn subtract(&self, other: &Self) -> Self {
         let mut out = Self::new();
         let mut holes = other.ranges.iter().peekable();
         for &range in &self.ranges {
@@ -143,7 +143,7 @@ pub struct MeasureIndex {
 
 impl MeasureIndex {
     /// Prepares a set.
-    pub(crate) fn new(set: IntervalSet) -> Self {
+    pub fn new(set: IntervalSet) -> Self {
         let mut sum = Picos::ZERO;
         let mut add = |range: &TimeRange| {
             let before = sum;
@@ -155,12 +155,12 @@ impl MeasureIndex {
     }
 
     /// The set.
-    pub(crate) fn set(&self) -> &IntervalSet {
+    pub fn set(&self) -> &IntervalSet {
         &self.set
     }
 
     /// The same as [`IntervalSet::measure_in`].
-    pub(crate) fn measure_in(&self, range: TimeRange) -> Picos {
+    pub fn measure_in(&self, range: TimeRange) -> Picos {
         if range.is_empty() { Picos::ZERO } else { self.until(range.end) - self.until(range.start) }
     }
 
@@ -175,14 +175,14 @@ impl MeasureIndex {
 
 /// The union of ranges in any order. Sorted input needs no sorting, and concatenated sorted lanes only a merge.
 #[derive(Default)]
-pub(crate) struct UnionBuilder {
+pub struct UnionBuilder {
     out: IntervalSet,
     is_unsorted: bool,
 }
 
 impl UnionBuilder {
     /// Adds a range.
-    pub(crate) fn add(&mut self, range: TimeRange) {
+    pub fn add(&mut self, range: TimeRange) {
         if range.is_empty() {
             return;
         }
@@ -197,7 +197,7 @@ impl UnionBuilder {
     }
 
     /// The union of all ranges.
-    pub(crate) fn finish(self) -> IntervalSet {
+    pub fn finish(self) -> IntervalSet {
         let Self { mut out, is_unsorted } = self;
         if is_unsorted {
             out.ranges.sort_by_key(|range| range.start);

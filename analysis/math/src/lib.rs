@@ -1,8 +1,8 @@
 //! Intervals, statistics and tests of significance. Knows nothing of traces but time.
 
-pub(crate) mod bounds;
+pub mod bounds;
 pub mod intervals;
-pub(crate) mod parallel;
+pub mod parallel;
 pub mod quantile;
 pub mod rank_test;
 pub mod resample;

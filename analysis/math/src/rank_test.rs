@@ -20,7 +20,7 @@ const EXACT_UP_TO: usize = 40;
 
 /// Compares two sets of independent numbers, with the variance of U multiplied by `inflation` (at least 1);
 /// `None` if one is empty.
-pub(crate) fn rank_test_inflated(first: &[f64], second: &[f64], inflation: f64) -> Option<RankTest> {
+pub fn rank_test_inflated(first: &[f64], second: &[f64], inflation: f64) -> Option<RankTest> {
     if first.is_empty() || second.is_empty() {
         return None;
     }
@@ -73,7 +73,7 @@ fn binomial(n: usize, k: usize) -> f64 {
 }
 
 /// The smallest p that the test can give for sets of these sizes: that of completely separated sets.
-pub(crate) fn least_p(first: &[f64], second: &[f64], inflation: f64) -> Option<f64> {
+pub fn least_p(first: &[f64], second: &[f64], inflation: f64) -> Option<f64> {
     let most = first.iter().copied().reduce(f64::max)?;
     let least = second.iter().copied().reduce(f64::min)?;
     let distance = (most - least).max(0.0) + most.abs().max(least.abs()).max(1.0);
@@ -84,7 +84,7 @@ pub(crate) fn least_p(first: &[f64], second: &[f64], inflation: f64) -> Option<f
 /// Confidence interval, with confidence 1 − `alpha`, of the shift by which the second set is higher: the shifts that a
 /// rank sum test would not reject (Hodges and Lehmann, "Estimates of Location Based on Rank Tests", 1963). `None` if
 /// the sets are too small for it.
-pub(crate) fn shift_range(first: &[f64], second: &[f64], alpha: f64) -> Option<(f64, f64)> {
+pub fn shift_range(first: &[f64], second: &[f64], alpha: f64) -> Option<(f64, f64)> {
     let mut shifts: Vec<f64> = first.iter().flat_map(|a| second.iter().map(move |b| b - a)).collect();
     shifts.sort_by(f64::total_cmp);
     let (m, n) = (first.len(), second.len());
@@ -131,7 +131,7 @@ fn erfc(x: f64) -> f64 {
 /// Holm's step-down correction: the smallest of `k` p-values times `k`, the next
 /// times `k − 1`, …, none below the one before. Compared with α they keep the chance
 /// of *any* false alarm at α.
-pub(crate) fn holm(p: &[f64]) -> Vec<f64> {
+pub fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|&i, &j| p[i].total_cmp(&p[j]).then(i.cmp(&j)));
     let mut out = vec![1.0; p.len()];
@@ -152,7 +152,7 @@ pub struct StepDown {
 
 impl StepDown {
     /// Prepares the correction for the values `p`.
-    pub(crate) fn of(p: &[f64]) -> Self {
+    pub fn of(p: &[f64]) -> Self {
         let mut sorted = p.to_vec();
         sorted.sort_by(f64::total_cmp);
         let mut before = vec![0.0_f64];
@@ -164,7 +164,7 @@ impl StepDown {
     }
 
     /// The corrected value of a `p` that replaces a larger one.
-    pub(crate) fn corrected(&self, p: f64) -> f64 {
+    pub fn corrected(&self, p: f64) -> f64 {
         let smaller = self.sorted.partition_point(|&other| other < p);
         let before = self.before.get(smaller).copied().unwrap_or(0.0);
         before.max(p * (self.sorted.len() - smaller) as f64).min(1.0)
@@ -194,7 +194,7 @@ pub(crate) fn rank_autocorrelation(values: &[f64]) -> f64 {
 }
 
 /// Inflation of the variance by the correlation of neighbours: this many numbers carry the information of one.
-pub(crate) fn inflation(values: &[f64]) -> f64 {
+pub fn inflation(values: &[f64]) -> f64 {
     let rho = rank_autocorrelation(values);
     (1.0 + rho) / (1.0 - rho)
 }

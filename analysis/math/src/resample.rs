@@ -20,13 +20,13 @@ pub const FEWEST: usize = 6;
 pub type StepRuns = [Vec<f64>];
 
 /// 95 % confidence interval of the median of such runs.
-pub(crate) fn median_range(runs: &StepRuns) -> Option<(f64, f64)> {
+pub fn median_range(runs: &StepRuns) -> Option<(f64, f64)> {
     let mut draws = BootstrapDraws::of(runs)?;
     middle_95(draws.medians())
 }
 
 /// The same for the difference of the medians of two sides, second minus first.
-pub(crate) fn change_range(base: &StepRuns, cand: &StepRuns) -> Option<(f64, f64)> {
+pub fn change_range(base: &StepRuns, cand: &StepRuns) -> Option<(f64, f64)> {
     let (mut base, mut cand) = (BootstrapDraws::of(base)?, BootstrapDraws::of(cand)?);
     // Another seed: the two sides are drawn from independently.
     cand.state = SEED.rotate_left(17);
@@ -45,7 +45,7 @@ pub enum Statistic {
 
 impl Statistic {
     /// The statistic of `values`, which are reordered; `None` if there are none.
-    pub(crate) fn of(self, values: &mut [f64]) -> Option<f64> {
+    pub fn of(self, values: &mut [f64]) -> Option<f64> {
         match self {
             Self::Mean => (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
             Self::Quantile(at) => quantile::in_place(values, at),
@@ -55,12 +55,12 @@ impl Statistic {
 
 /// The difference of medians that equal runs stay below with 95 % probability. This is the A/A comparison that one run
 /// can make with itself.
-pub(crate) fn noise(runs: &StepRuns) -> Option<f64> {
+pub fn noise(runs: &StepRuns) -> Option<f64> {
     noise_of(runs, Statistic::Quantile(0.5), 0.95)
 }
 
 /// The same for any statistic and any share of the differences.
-pub(crate) fn noise_of(runs: &StepRuns, statistic: Statistic, share: f64) -> Option<f64> {
+pub fn noise_of(runs: &StepRuns, statistic: Statistic, share: f64) -> Option<f64> {
     let (mut first, mut second) = (BootstrapDraws::of(runs)?, BootstrapDraws::of(runs)?);
     second.state = SEED.rotate_left(31);
     let (first, second) = (first.statistics(statistic), second.statistics(statistic));

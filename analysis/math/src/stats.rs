@@ -111,7 +111,7 @@ fn around_median(sorted: &[f64]) -> Option<(f64, f64)> {
 /// `0.6745 · (x − median) / max(MAD, floor)` of every value: its distance from the median in robust standard
 /// deviations. MAD is the median distance from the median; `floor` prevents nearly equal values from having a large z.
 /// Above 3.5 a value is commonly called an outlier.
-pub(crate) fn modified_z(values: &[f64], floor: f64) -> Vec<f64> {
+pub fn modified_z(values: &[f64], floor: f64) -> Vec<f64> {
     let Some(middle) = median(values) else { return Vec::new() };
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     let spread = median(&distances).unwrap_or_default().max(floor);
@@ -127,7 +127,7 @@ pub const OUTLIER_Z: f64 = 3.5;
 pub const SPREAD_FLOOR: f64 = 0.005;
 
 /// `part` of `whole` in percent; `None` of nothing.
-pub(crate) fn percent(part: i64, whole: i64) -> Option<f64> {
+pub fn percent(part: i64, whole: i64) -> Option<f64> {
     (whole > 0).then(|| 100.0 * part as f64 / whole as f64)
 }
 

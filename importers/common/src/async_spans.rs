@@ -26,7 +26,7 @@ pub(crate) const ASYNC_TRACK: &str = "Async XLA Ops";
 
 /// Completes the async tracks of all cores of the file being imported. Call it
 /// once, after all slices of the file were added.
-pub(crate) fn complete(builder: &mut TraceBuilder) {
+pub fn complete(builder: &mut TraceBuilder) {
     let source = builder.current_source();
     let is_core = |&id: &GroupId| {
         let group = &builder.groups()[id.index()];

@@ -13,7 +13,7 @@ const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A whole table; damaged rows are left out.
 #[derive(Debug)]
-pub(crate) struct CsvTable {
+pub struct CsvTable {
     format: &'static str,
     file: String,
     columns: Arc<[String]>,
@@ -22,7 +22,7 @@ pub(crate) struct CsvTable {
 
 impl CsvTable {
     /// Reads the table; rows that are too short are logged.
-    pub(crate) fn read(
+    pub fn read(
         source: &InputSource,
         format: &'static str,
         progress: &Progress,
@@ -68,7 +68,7 @@ impl CsvTable {
     }
 
     /// Indices of these columns; the error lists all that are missing.
-    pub(crate) fn columns<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N], ImportError> {
+    pub fn columns<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N], ImportError> {
         let found = names.map(|name| self.column(name));
         let missing: Vec<&str> = names.into_iter().filter(|name| self.column(name).is_none()).collect();
         if missing.is_empty() {
@@ -80,22 +80,22 @@ impl CsvTable {
     }
 
     /// Index of a column.
-    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+    pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
     }
 
     /// Name of the file.
-    pub(crate) fn file(&self) -> &str {
+    pub fn file(&self) -> &str {
         &self.file
     }
 
     /// All complete rows.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = CsvRow<'_>> {
+    pub fn rows(&self) -> impl Iterator<Item = CsvRow<'_>> {
         self.rows.iter().map(|record| CsvRow { table: self, record })
     }
 
     /// An error about this file.
-    pub(crate) fn malformed(&self, what: String) -> ImportError {
+    pub fn malformed(&self, what: String) -> ImportError {
         ImportError::Malformed { format: self.format, offset: 0, what }
     }
 }
@@ -106,14 +106,14 @@ fn line(record: &StringRecord) -> u64 {
 
 /// One row of a table.
 #[derive(Clone, Copy)]
-pub(crate) struct CsvRow<'a> {
+pub struct CsvRow<'a> {
     table: &'a CsvTable,
     record: &'a Arc<StringRecord>,
 }
 
 impl<'a> CsvRow<'a> {
     /// The text in a column.
-    pub(crate) fn text(self, column: usize) -> &'a str {
+    pub fn text(self, column: usize) -> &'a str {
         self.record.get(column).unwrap_or_default()
     }
 
@@ -123,12 +123,12 @@ impl<'a> CsvRow<'a> {
     }
 
     /// An error message about a row: `REPORT.csv line 3: ` and `what`.
-    pub(crate) fn wrong(self, what: &str) -> String {
+    pub fn wrong(self, what: &str) -> String {
         format!("{} line {}: {what}", self.table.file, self.line())
     }
 
     /// A finite number.
-    pub(crate) fn number(self, column: usize) -> Result<f64, String> {
+    pub fn number(self, column: usize) -> Result<f64, String> {
         let text = self.text(column);
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
         number.ok_or_else(|| {
@@ -138,7 +138,7 @@ impl<'a> CsvRow<'a> {
     }
 
     /// An integer, also as `12.0`.
-    pub(crate) fn whole(self, column: usize) -> Result<i64, String> {
+    pub fn whole(self, column: usize) -> Result<i64, String> {
         let number = self.number(column)?;
         if number.fract() == 0.0 && number.abs() < MAX_WHOLE {
             return Ok(number as i64);
@@ -148,7 +148,7 @@ impl<'a> CsvRow<'a> {
     }
 
     /// An integer that is not negative.
-    pub(crate) fn count(self, column: usize) -> Result<u64, String> {
+    pub fn count(self, column: usize) -> Result<u64, String> {
         let number = self.whole(column)?;
         u64::try_from(number).map_err(|_negative| {
             let name = self.table.columns.get(column).map_or("", String::as_str);
@@ -157,7 +157,7 @@ impl<'a> CsvRow<'a> {
     }
 
     /// The values of the row as arguments, which are created on first use.
-    pub(crate) fn args(self) -> RowArgs {
+    pub fn args(self) -> RowArgs {
         RowArgs { columns: Arc::clone(&self.table.columns), record: Arc::clone(self.record), without: None }
     }
 }
@@ -165,7 +165,7 @@ impl<'a> CsvRow<'a> {
 /// The values of one row as arguments. They are created on first use, because column names with every value would be
 /// much larger than the file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct RowArgs {
+pub struct RowArgs {
     columns: Arc<[String]>,
     record: Arc<StringRecord>,
     /// A column that is left out.
@@ -174,7 +174,7 @@ pub(crate) struct RowArgs {
 
 impl RowArgs {
     /// Leaves out a column, because another row has the same value.
-    pub(crate) fn without(self, column: usize) -> Self {
+    pub fn without(self, column: usize) -> Self {
         Self { without: Some(column), ..self }
     }
 
@@ -195,11 +195,11 @@ fn value_of(text: &str) -> ArgValue {
 
 /// Table rows that describe one slice each, with additional arguments; handles count from 0.
 #[derive(Debug, Default)]
-pub(crate) struct KeptArgs(Vec<(Vec<RowArgs>, Vec<Arg>)>);
+pub struct KeptArgs(Vec<(Vec<RowArgs>, Vec<Arg>)>);
 
 impl KeptArgs {
     /// Stores rows and additional arguments, and returns their handle.
-    pub(crate) fn keep(&mut self, rows: Vec<RowArgs>, more: Vec<Arg>) -> u64 {
+    pub fn keep(&mut self, rows: Vec<RowArgs>, more: Vec<Arg>) -> u64 {
         self.0.push((rows, more));
         self.0.len() as u64 - 1
     }

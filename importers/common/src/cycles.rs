@@ -7,14 +7,14 @@ const MAX_PS: f64 = (i64::MAX / 2) as f64;
 
 /// Length of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct CycleClock {
+pub struct CycleClock {
     /// Cycles per microsecond.
-    pub(crate) mhz: f64,
+    pub mhz: f64,
 }
 
 impl CycleClock {
     /// Without a clock, a cycle is shown as a nanosecond.
-    pub(crate) const NONE: Self = Self { mhz: 1000.0 };
+    pub const NONE: Self = Self { mhz: 1000.0 };
 
     /// The time of a cycle; `None` beyond what the timeline can hold.
     pub(crate) fn at(self, cycle: i64) -> Option<Timestamp> {
@@ -23,13 +23,13 @@ impl CycleClock {
     }
 
     /// The range between two cycles in order.
-    pub(crate) fn range(self, begin: i64, end: i64) -> Option<TimeRange> {
+    pub fn range(self, begin: i64, end: i64) -> Option<TimeRange> {
         let (begin, end) = (self.at(begin)?, self.at(end.max(begin))?);
         Some(TimeRange::new(begin, end))
     }
 
     /// The same; if it does not fit the timeline, `what` is logged as left out.
-    pub(crate) fn range_of(self, what: &str, begin: i64, end: i64, out: &mut TraceBuilder) -> Option<TimeRange> {
+    pub fn range_of(self, what: &str, begin: i64, end: i64, out: &mut TraceBuilder) -> Option<TimeRange> {
         let range = self.range(begin, end);
         if range.is_none() {
             out.log(IssueKind::BeyondTimeline, || format!("{what}, cycle {begin} to {end}"));

@@ -1,13 +1,13 @@
 //! Code shared by importers of several formats: the importer interface, names of tracks and ops, tables, cycles.
 
-pub(crate) mod async_spans;
-pub(crate) mod csv_table;
-pub(crate) mod cycles;
+pub mod async_spans;
+pub mod csv_table;
+pub mod cycles;
 mod importer;
-pub(crate) mod names;
-pub(crate) mod op_track;
-pub(crate) mod roles;
-pub(crate) mod waits;
+pub mod names;
+pub mod op_track;
+pub mod roles;
+pub mod waits;
 
 pub use importer::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 pub use roles::TrackRoles;

@@ -7,16 +7,16 @@ use trace_model::{GroupKind, TrackKind};
 const DERIVED_LINE_IDS: std::ops::Range<u32> = 0xDEAD_BEEF..0xDEAD_BEEF + 300;
 
 /// Name of events without a name.
-pub(crate) const NO_NAME: &str = "(no name)";
+pub const NO_NAME: &str = "(no name)";
 
 /// Whether a string is what C prints for a null string.
-pub(crate) fn is_null(text: &str) -> bool {
+pub fn is_null(text: &str) -> bool {
     text == "(null)"
 }
 
 /// The kind of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PlaneKind {
+pub enum PlaneKind {
     /// Host threads.
     Host,
     /// A device's core that runs HLO programs.
@@ -40,7 +40,7 @@ pub(crate) enum PlaneKind {
 }
 
 /// The kind of the plane `name`.
-pub(crate) fn plane_kind(name: &str) -> PlaneKind {
+pub fn plane_kind(name: &str) -> PlaneKind {
     if let Some(rest) = name.strip_prefix("/device:TPU:") {
         return tpu(rest).unwrap_or(PlaneKind::Other);
     }
@@ -77,7 +77,7 @@ fn number(text: &str) -> Option<u32> {
 }
 
 /// Whether a plane can have this name, to distinguish planes from damaged data.
-pub(crate) fn is_plane_name(name: &[u8]) -> bool {
+pub fn is_plane_name(name: &[u8]) -> bool {
     const BEGINNINGS: &[&[u8]] = &[
         b"/host:",
         b"/device:",
@@ -95,7 +95,7 @@ pub(crate) fn is_plane_name(name: &[u8]) -> bool {
 
 impl PlaneKind {
     /// The group that shows the plane; `None` for planes without a timeline.
-    pub(crate) fn group_kind(self) -> Option<GroupKind> {
+    pub fn group_kind(self) -> Option<GroupKind> {
         match self {
             Self::Host => Some(GroupKind::HostProcess),
             Self::TensorCore { ordinal } => Some(GroupKind::TensorCore { ordinal }),
@@ -108,7 +108,7 @@ impl PlaneKind {
     }
 
     /// Display order of planes.
-    pub(crate) fn sort(self) -> i64 {
+    pub fn sort(self) -> i64 {
         match self {
             Self::TensorCore { ordinal } | Self::Gpu { ordinal } | Self::SparseCore { ordinal, .. } => {
                 i64::from(ordinal)
@@ -120,13 +120,13 @@ impl PlaneKind {
     }
 
     /// Whether it runs HLO programs.
-    pub(crate) fn is_core(self) -> bool {
+    pub fn is_core(self) -> bool {
         matches!(self, Self::TensorCore { .. } | Self::SparseCore { .. })
     }
 }
 
 /// What a line of a plane records.
-pub(crate) fn track_kind(plane: PlaneKind, id: i64, name: &str) -> TrackKind {
+pub fn track_kind(plane: PlaneKind, id: i64, name: &str) -> TrackKind {
     // GPU planes are post-processed: all lines except streams and steps repeat the streams.
     if name == "Steps" || name == "Sparse Core Steps" {
         return TrackKind::Steps;
@@ -184,7 +184,7 @@ fn is_derived_id(id: i64) -> bool {
 }
 
 /// Order of lines in a plane: from steps down to details, then by name.
-pub(crate) fn track_sort(kind: TrackKind) -> i64 {
+pub fn track_sort(kind: TrackKind) -> i64 {
     match kind {
         TrackKind::Steps => 0,
         TrackKind::Modules => 1,
@@ -200,7 +200,7 @@ pub(crate) fn track_sort(kind: TrackKind) -> i64 {
 }
 
 /// `jit_f(123)` as name and program id; a name alone has none.
-pub(crate) fn program_name(module: &str) -> (&str, Option<u64>) {
+pub fn program_name(module: &str) -> (&str, Option<u64>) {
     let parts = module.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
     match parts.map(|(name, id)| (name, id.bytes().all(|b| b.is_ascii_digit()).then(|| id.parse().ok()).flatten())) {
         Some((name, Some(id))) => (name, Some(id)),
@@ -209,7 +209,7 @@ pub(crate) fn program_name(module: &str) -> (&str, Option<u64>) {
 }
 
 /// The op that an HLO text defines: `%fusion.3 = …` is `fusion.3`.
-pub(crate) fn op_name(text: &str) -> Option<&str> {
+pub fn op_name(text: &str) -> Option<&str> {
     let (left, _) = text.split_once(" = ")?;
     let name = left.strip_prefix("ROOT ").unwrap_or(left);
     let name = name.strip_prefix('%')?;
@@ -217,7 +217,7 @@ pub(crate) fn op_name(text: &str) -> Option<&str> {
 }
 
 /// A text that is truncated at a limit and then ends in `…`.
-pub(crate) struct BoundedNames {
+pub struct BoundedNames {
     text: String,
     most: usize,
     is_cut: bool,
@@ -225,12 +225,12 @@ pub(crate) struct BoundedNames {
 
 impl BoundedNames {
     /// An empty text with a limit of about `most` bytes.
-    pub(crate) fn new(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         Self { text: String::new(), most, is_cut: false }
     }
 
     /// Appends strings while there is room.
-    pub(crate) fn push_all(&mut self, texts: &[&str]) {
+    pub fn push_all(&mut self, texts: &[&str]) {
         for text in texts {
             let room = self.most.saturating_sub(self.text.len());
             if self.is_cut || text.len() > room {
@@ -244,12 +244,12 @@ impl BoundedNames {
     }
 
     /// Whether something was cut.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.is_cut
     }
 
     /// The text.
-    pub(crate) fn finish(mut self) -> String {
+    pub fn finish(mut self) -> String {
         if self.is_cut {
             self.text.push('…');
         }
@@ -259,11 +259,11 @@ impl BoundedNames {
 
 /// Makes names unique, because analyses identify ops by their names.
 #[derive(Debug, Default)]
-pub(crate) struct TakenNames(HashSet<String>);
+pub struct TakenNames(HashSet<String>);
 
 impl TakenNames {
     /// The name, with a suffix if it is already taken.
-    pub(crate) fn distinct(&mut self, name: String, what: &str, number: u64) -> String {
+    pub fn distinct(&mut self, name: String, what: &str, number: u64) -> String {
         if self.0.insert(name.clone()) {
             return name;
         }

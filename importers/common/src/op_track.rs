@@ -4,7 +4,7 @@ use trace_model::{GroupId, IssueKind, TraceBuilder, TrackId, TrackKind};
 
 /// The track for the line `name` of a core. All lines of ops of one core share a track: analyses read one for each
 /// core, as a core runs one op at a time. Where ops of two lines overlap, each instant counts once.
-pub(crate) fn track_of_line(
+pub fn track_of_line(
     builder: &mut TraceBuilder,
     group: GroupId,
     kind: TrackKind,

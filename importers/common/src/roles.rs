@@ -32,7 +32,7 @@ pub struct TrackRoles {
     simulator: Option<String>,
     #[serde(default)]
     time_unit: TimeUnit,
-    pub(crate) when: Option<WriterMark>,
+    pub when: Option<WriterMark>,
     /// Names for processes and threads without a name: `stage {}`, with their number in place of `{}`.
     process_names: Option<String>,
     thread_names: Option<String>,
@@ -45,7 +45,7 @@ pub struct TrackRoles {
 /// Unit of `ts` and `dur`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum TimeUnit {
+pub enum TimeUnit {
     Ps,
     Ns,
     #[default]
@@ -57,7 +57,7 @@ pub(crate) enum TimeUnit {
 impl TimeUnit {
     /// Picoseconds of a time that was read as microseconds.
     #[inline]
-    pub(crate) fn scaled(self, picos: i128) -> i128 {
+    pub fn scaled(self, picos: i128) -> i128 {
         match self {
             Self::Us => picos,
             Self::Ps => picos / 1_000_000,
@@ -71,7 +71,7 @@ impl TimeUnit {
 /// How a writer is recognized: by a member of the document, or by strings that all occur at its beginning.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
-pub(crate) enum WriterMark {
+pub enum WriterMark {
     Member { key: String, value: String },
     Head { head: Vec<String> },
 }
@@ -102,7 +102,7 @@ fn anything() -> String {
 /// The role of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum RoleKind {
+pub enum RoleKind {
     Ops,
     InFlight,
     Steps,
@@ -110,7 +110,7 @@ pub(crate) enum RoleKind {
 }
 
 impl RoleKind {
-    pub(crate) fn kind(self) -> TrackKind {
+    pub fn kind(self) -> TrackKind {
         match self {
             Self::Ops => TrackKind::Ops,
             Self::InFlight => TrackKind::AsyncOps,
@@ -131,25 +131,25 @@ impl TrackRoles {
     }
 
     /// The name for a process without one.
-    pub(crate) fn process_name(&self, pid: i64) -> Option<String> {
+    pub fn process_name(&self, pid: i64) -> Option<String> {
         self.process_names.as_ref().map(|name| name.replace("{}", &pid.to_string()))
     }
 
     /// The name for a thread without one.
-    pub(crate) fn thread_name(&self, id: &str) -> Option<String> {
+    pub fn thread_name(&self, id: &str) -> Option<String> {
         self.thread_names.as_ref().map(|name| name.replace("{}", id))
     }
 
-    pub(crate) fn time_unit(&self) -> TimeUnit {
+    pub fn time_unit(&self) -> TimeUnit {
         self.time_unit
     }
 
-    pub(crate) fn simulator(&self) -> Option<&str> {
+    pub fn simulator(&self) -> Option<&str> {
         self.simulator.as_deref()
     }
 
     /// The role of a thread; `None` if no pattern matches.
-    pub(crate) fn role(&self, process: &str, thread: &str) -> Option<RoleKind> {
+    pub fn role(&self, process: &str, thread: &str) -> Option<RoleKind> {
         let fits = |track: &&TrackRole| glob::matches(&track.process, process) && glob::matches(&track.thread, thread);
         self.tracks.iter().find(fits).map(|track| track.role)
     }
@@ -166,7 +166,7 @@ impl TrackRoles {
     }
 
     /// Sets the categories of the ops on a device track.
-    pub(crate) fn categorise(&self, builder: &mut TraceBuilder, track: TrackId, kind: TrackKind) {
+    pub fn categorise(&self, builder: &mut TraceBuilder, track: TrackId, kind: TrackKind) {
         for index in 0..builder.batch(track).len() as u32 {
             let label = builder.batch(track).label(index);
             let name = builder.label_ref(label).name;

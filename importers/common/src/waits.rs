@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use trace_model::{LabelId, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId};
 
 /// Adds waits: while nothing computes, the device waits for the transfer in flight that ends first.
-pub(crate) fn add_waits(
+pub fn add_waits(
     busy: &mut [TimeRange],
     mut in_flight: Vec<(TimeRange, LabelId)>,
     track: TrackId,

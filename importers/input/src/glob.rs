@@ -9,7 +9,7 @@ use crate::storage::FileTree;
 const MAX_MATCHES: usize = 10_000;
 
 /// Whether a path contains wildcards.
-pub(crate) fn is_pattern(path: &Path) -> bool {
+pub fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(['*', '?'])
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn is_pattern(path: &Path) -> bool {
 /// # Errors
 ///
 /// So much matches the pattern, or a part of it, that nobody can have meant it.
-pub(crate) fn expand(tree: &dyn FileTree, pattern: &Path) -> Result<Vec<PathBuf>, ImportError> {
+pub fn expand(tree: &dyn FileTree, pattern: &Path) -> Result<Vec<PathBuf>, ImportError> {
     let (root, rest) = tree.split_pattern(pattern);
     let mut found = vec![root];
     for component in rest.components() {
@@ -50,7 +50,7 @@ fn matches_in(tree: &dyn FileTree, directory: &Path, pattern: &str) -> Vec<PathB
 
 /// Whether all of `name` matches. Backtracks to the last `*` only, which is
 /// enough: an earlier one could not match anything that the last one cannot.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
     let mut star = None;

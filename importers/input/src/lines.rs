@@ -9,30 +9,30 @@ const MAX_LINE: usize = 1 << 20;
 
 /// One line.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InputLine<'a> {
+pub struct InputLine<'a> {
     /// Line number, from 1.
-    pub(crate) number: u64,
+    pub number: u64,
     /// The line without the prefix of a logger and the line end.
-    pub(crate) message: &'a str,
+    pub message: &'a str,
     /// Log level: `info`, `debug` … if the logger writes one.
-    pub(crate) level: &'a str,
+    pub level: &'a str,
 }
 
 /// Problems found while reading a text.
 #[derive(Debug, Default)]
-pub(crate) struct LinesSummary {
+pub struct LinesSummary {
     /// Why the end is missing, if a gzip stream is truncated.
-    pub(crate) damage: Option<String>,
+    pub damage: Option<String>,
     /// Number of lines that were skipped because they are too long.
-    pub(crate) too_long: u64,
+    pub too_long: u64,
     /// The number of a last line without a line end. It is skipped: these writers end every line, so a number in it may
     /// be truncated.
-    pub(crate) unended: Option<u64>,
+    pub unended: Option<u64>,
 }
 
 impl LinesSummary {
     /// Logs the problems of `file`.
-    pub(crate) fn log(&self, file: &str, out: &mut TraceBuilder) {
+    pub fn log(&self, file: &str, out: &mut TraceBuilder) {
         if let Some(damage) = &self.damage {
             out.log(IssueKind::TruncatedFile, || format!("{file}: {damage}"));
         } else if let Some(line) = self.unended {
@@ -44,13 +44,13 @@ impl LinesSummary {
 }
 
 /// Logs that the last line of `file` was skipped.
-pub(crate) fn log_unended(file: &str, line: u64, out: &mut TraceBuilder) {
+pub fn log_unended(file: &str, line: u64, out: &mut TraceBuilder) {
     let what = || format!("{file}: line {line} has no end, so it may be cut: it was passed over");
     out.log(IssueKind::TruncatedFile, what);
 }
 
 /// Passes every complete line of a text to `take`.
-pub(crate) fn read(
+pub fn read(
     source: &InputSource,
     progress: &Progress,
     mut take: impl FnMut(InputLine<'_>) -> Result<(), ImportError>,

@@ -20,7 +20,7 @@ use std::ops::Range;
 /// Prepares the heap for an import that needs about `bytes` of memory, in a process that ends soon after it: freed
 /// memory stays with the process. Call it before there are other threads. Without glibc, it does nothing.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub(crate) fn prepare_heap(bytes: usize) {
+pub fn prepare_heap(bytes: usize) {
     /// Size of one allocation. It is below `KEPT`, the size from which glibc maps an allocation separately. All
     /// versions of glibc accept at most 32 MB for that size.
     const PIECE: usize = 24 << 20;
@@ -53,7 +53,7 @@ pub(crate) fn prepare_heap(bytes: usize) {
 
 /// Does nothing without glibc.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(crate) fn prepare_heap(_bytes: usize) {}
+pub fn prepare_heap(_bytes: usize) {}
 
 /// A file that is mapped for reading.
 #[derive(Debug)]

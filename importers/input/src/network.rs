@@ -8,7 +8,7 @@ const NETWORK: &str = "SYSTOLE_NETWORK";
 
 /// Which hosts may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AllowedHosts {
+pub enum AllowedHosts {
     Any,
     /// This machine.
     Loopback,
@@ -27,7 +27,7 @@ impl AllowedHosts {
     }
 
     /// As the environment of the process says.
-    pub(crate) fn of_process() -> Self {
+    pub fn of_process() -> Self {
         Self::of(std::env::var_os(NETWORK).map(|value| value.to_string_lossy().into_owned()).as_deref())
     }
 }
@@ -42,7 +42,7 @@ pub fn may_ask(host: &str) -> io::Result<()> {
 }
 
 /// Whether a host may be asked.
-pub(crate) fn check(hosts: AllowedHosts, host: &str) -> io::Result<()> {
+pub fn check(hosts: AllowedHosts, host: &str) -> io::Result<()> {
     let is_loopback = || {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
@@ -59,7 +59,7 @@ pub(crate) fn check(hosts: AllowedHosts, host: &str) -> io::Result<()> {
 }
 
 /// How the message about a forbidden host begins.
-pub(crate) const FORBIDDEN: &str = "SYSTOLE_NETWORK forbids asking";
+pub const FORBIDDEN: &str = "SYSTOLE_NETWORK forbids asking";
 
 #[cfg(test)]
 mod tests {

@@ -32,12 +32,12 @@ const MAGIC: &[(&[u8], &str)] = &[
 const MAX_PLAUSIBLE_FIELD: u64 = 1000;
 
 /// Whether `head` starts an archive of files.
-pub(crate) fn is_archive(head: &[u8]) -> bool {
+pub fn is_archive(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04") || head.get(257..262) == Some(b"ustar")
 }
 
 /// Describes `head`, the first bytes of a file.
-pub(crate) fn looks_like(head: &[u8]) -> String {
+pub fn looks_like(head: &[u8]) -> String {
     if head.is_empty() {
         return "the file is empty".to_owned();
     }
@@ -66,7 +66,7 @@ pub(crate) fn looks_like(head: &[u8]) -> String {
 }
 
 /// The ending that files with such content usually have.
-pub(crate) fn usual_ending(head: &[u8]) -> &'static str {
+pub fn usual_ending(head: &[u8]) -> &'static str {
     let Some(text) = as_text(head) else { return "pb" };
     let text = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
     match text.lines().next().unwrap_or_default() {

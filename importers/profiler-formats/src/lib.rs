@@ -1,4 +1,4 @@
 //! Formats of profilers.
 
-pub(crate) mod trace_event;
-pub(crate) mod xplane;
+pub mod trace_event;
+pub mod xplane;

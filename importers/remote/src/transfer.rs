@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use futures_util::stream::{self, StreamExt as _};
-use input::progress::ProgressStage;
+
 use input::storage::Address;
-use input::{ImportError, InputSource, Progress};
+use input::{ImportError, InputSource, Progress, ProgressStage};
 
 use super::cache::Cache;
 use super::errors::nothing_below;

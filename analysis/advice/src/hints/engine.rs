@@ -52,7 +52,7 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
             Err(AnalysisError::NotApplicable(reason)) => {
                 report.cannot_tell.push(CannotTell { id: rule.id, title: rule.title, reason });
             }
-            Err(error @ AnalysisError::Cancelled) => return Err(error),
+            Err(error) => return Err(error),
             Ok(None) => report.quiet.push(rule.id),
             Ok(Some(finding)) => match suppressed(facts, rule, &finding, &rows) {
                 Some(reason) => {

@@ -32,7 +32,7 @@ mod report;
 mod rule;
 mod rules;
 
-use engine::{Analysis, AnalysisError, Context};
+use ::engine::{Analysis, AnalysisError, Context};
 
 pub use facts::{HintFacts, OpSelection, StepTime};
 pub use finding::{Finding, FindingPlace, HintEvidence, PossibleSaving};

@@ -26,7 +26,7 @@ mod tests;
 
 use trace_model::Picos;
 
-use engine::{AnalysisError, Context};
+use ::engine::{AnalysisError, Context};
 use math::parallel;
 
 pub use change::Scenario;

@@ -25,7 +25,7 @@ mod cores;
 mod hiding_ops;
 mod report;
 mod rows;
-pub(crate) mod skew;
+pub mod skew;
 mod table;
 
 use engine::{Analysis, AnalysisError, Context};
@@ -70,7 +70,7 @@ impl Analysis for Overlap {
     }
 }
 
-pub(crate) use cores::CoreTraffic;
+pub use cores::CoreTraffic;
 pub use cores::{Partition, partition};
 pub use report::{CoreOverlap, HiddenBy, KindTotal, OverlapReport, OverlapSummary, Skew, Transfer};
 

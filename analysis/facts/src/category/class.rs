@@ -50,7 +50,7 @@ impl OpGroup {
     ];
 
     /// Its index in a table of all groups, which has as many entries as [`Self::ALL`].
-    pub(crate) fn index(self) -> usize {
+    pub fn index(self) -> usize {
         self as usize
     }
 
@@ -111,54 +111,54 @@ pub struct OpClass {
 
 impl OpClass {
     /// A class of which only the group is known.
-    pub(crate) fn of_group(group: OpGroup) -> Self {
+    pub fn of_group(group: OpGroup) -> Self {
         Self { group, ..Self::default() }
     }
     /// Starts an asynchronous op.
-    pub(crate) fn is_start(self) -> bool {
+    pub fn is_start(self) -> bool {
         self.role == Some(AsyncRole::Start)
     }
     /// Awaits an asynchronous op.
-    pub(crate) fn is_done(self) -> bool {
+    pub fn is_done(self) -> bool {
         self.role == Some(AsyncRole::Done)
     }
     /// A collective fused with other work, so that the two cannot be distinguished.
-    pub(crate) fn is_fused_collective(self) -> bool {
+    pub fn is_fused_collective(self) -> bool {
         self.traits.contains(OpFlags::FUSED_COLLECTIVE)
     }
     /// Whether the core is off duty by `XProf`'s list: infeed, outfeed, host transfers, `async-done`, megacore
     /// fusion.
-    pub(crate) fn is_off_duty(self) -> bool {
+    pub fn is_off_duty(self) -> bool {
         self.traits.contains(OpFlags::OFF_DUTY)
     }
     /// Whether its time and costs include those of other ops on the same track (`while`, `conditional`, `call`,
     /// megacore fusion).
-    pub(crate) fn may_have_inner_ops(self) -> bool {
+    pub fn may_have_inner_ops(self) -> bool {
         self.traits.contains(OpFlags::MAY_HAVE_INNER_OPS)
     }
     /// Whether it is recomputed to save memory.
-    pub(crate) fn is_remat(self) -> bool {
+    pub fn is_remat(self) -> bool {
         self.traits.contains(OpFlags::REMAT)
     }
     /// Whether the category is exactly `custom-call`: costs are then per execution.
-    pub(crate) fn is_custom_call(self) -> bool {
+    pub fn is_custom_call(self) -> bool {
         self.traits.contains(OpFlags::CUSTOM_CALL)
     }
     /// Whether the category was recorded, not inferred from text or name.
-    pub(crate) fn category_recorded(self) -> bool {
+    pub fn category_recorded(self) -> bool {
         self.traits.contains(OpFlags::CATEGORY_RECORDED)
     }
     /// Whether it is part of an asynchronous op: its time on the op track is then not the time of the work.
-    pub(crate) fn is_async(self) -> bool {
+    pub fn is_async(self) -> bool {
         self.role.is_some()
     }
     /// Communication between devices.
-    pub(crate) fn is_collective(self) -> bool {
+    pub fn is_collective(self) -> bool {
         self.collective.is_some()
     }
     /// Useful work of the core itself: no communication, no half of an
     /// asynchronous pair, no host transfer, no container.
-    pub(crate) fn is_compute(self) -> bool {
+    pub fn is_compute(self) -> bool {
         !self.is_collective() && !self.is_async() && !self.may_have_inner_ops() && self.group != OpGroup::HostIo
     }
 }

@@ -77,7 +77,7 @@ impl OpClasses {
     }
 
     /// The same, shared, for a row that keeps it.
-    pub(crate) fn shared_category(&self, op: Option<OpId>) -> Arc<str> {
+    pub fn shared_category(&self, op: Option<OpId>) -> Arc<str> {
         op.and_then(|op| self.categories.get(op.index())).cloned().unwrap_or_default()
     }
 }
@@ -99,7 +99,7 @@ fn classify(model: &TraceModel, op: &Op) -> (OpClass, String) {
 }
 
 /// Classifies by category, HLO text (may be empty) and name.
-pub(crate) fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClass, String) {
+pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClass, String) {
     let hlo = HloText::parse(text).unwrap_or_default();
     let concluded = || conclude_category(&hlo, name);
     let category_text = category.map_or_else(concluded, str::to_owned);
@@ -185,13 +185,13 @@ fn opcode_in_name(name: &str) -> &str {
 #[cfg(test)]
 mod tests;
 
-impl Fact for Arc<OpClasses> {
+impl Fact for OpClasses {
     fn find(cx: &Context<'_>) -> Self {
-        Self::new(OpClasses::with_programs(cx.model, |program| hlo_for_now(cx, program).ok()))
+        Self::with_programs(cx.model, |program| hlo_for_now(cx, program).ok())
     }
 }
 
 /// Serializes numbers in the order of [`OpGroup::ALL`] as a map of groups.
-pub(crate) fn by_group<S: Serializer>(numbers: &[i64], out: S) -> Result<S::Ok, S::Error> {
+pub fn by_group<S: Serializer>(numbers: &[i64], out: S) -> Result<S::Ok, S::Error> {
     out.collect_map(OpGroup::ALL.iter().zip(numbers))
 }

@@ -22,6 +22,7 @@
 mod bounds;
 mod hosts;
 mod pairs;
+mod table;
 
 use std::collections::BTreeMap;
 
@@ -34,8 +35,9 @@ use bounds::LEAST_FOR_THIRDS;
 
 pub use bounds::{ShiftBound, ShiftInterval, ShiftLine};
 pub use hosts::HostOffset;
-pub(crate) use pairs::programs;
+pub use pairs::programs;
 pub use pairs::{LaunchPair, LaunchPairs, PairedBy};
+pub use table::device_table;
 
 /// Clocks of all devices compared with those of their hosts.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -72,7 +74,7 @@ pub enum ClockSync {
 
 impl ClockSync {
     /// Display name.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Self::Aligned => "aligned",
             Self::Shifted => "constant shift",
@@ -95,7 +97,7 @@ pub enum ClockBase {
 
 impl ClockBase {
     /// Display name.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Self::Timeline => "timeline",
             Self::DeviceClock => "device clock",
@@ -183,7 +185,7 @@ fn with_clock(model: &TraceModel, clock: DeviceToHostClock, core: GroupId, range
 
 /// A span of a core by the clock of the first host, to find what belongs together on several; as it was recorded if there
 /// is only one, or nothing tells how their clocks differ.
-pub(crate) fn on_shared_clock(cx: &Context<'_>, core: GroupId, range: TimeRange) -> TimeRange {
+pub fn on_shared_clock(cx: &Context<'_>, core: GroupId, range: TimeRange) -> TimeRange {
     let hosts = &cx.fact::<ClocksReport>().hosts;
     if hosts.is_empty() {
         return range;
@@ -207,12 +209,12 @@ pub(super) fn device_shift(cx: &Context<'_>, core: GroupId) -> Picos {
 
 impl ClocksReport {
     /// The shift of one device; `None` if nothing pairs its programs with the host.
-    pub(crate) fn of(&self, core: GroupId) -> Option<&ClockShift> {
+    pub fn of(&self, core: GroupId) -> Option<&ClockShift> {
         self.devices.get(*self.places.get(&core)?)
     }
 
     /// Host events of the executions of one device.
-    pub(crate) fn launches_of(&self, core: GroupId) -> Option<&LaunchPairs> {
+    pub fn launches_of(&self, core: GroupId) -> Option<&LaunchPairs> {
         self.launches.get(*self.launch_places.get(&core)?)
     }
 }

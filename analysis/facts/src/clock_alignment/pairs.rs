@@ -24,7 +24,7 @@ pub enum PairedBy {
 
 impl PairedBy {
     /// Display name.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         match self {
             Self::RunId => "run id",
             Self::Flows => "flows",
@@ -145,7 +145,7 @@ fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> B
 }
 
 /// Program executions of a core in time order.
-pub(crate) fn programs(model: &TraceModel, core: GroupId) -> Vec<SliceRef<'_>> {
+pub fn programs(model: &TraceModel, core: GroupId) -> Vec<SliceRef<'_>> {
     let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Modules);
     let mut programs: Vec<SliceRef<'_>> = tracks.flat_map(|track| model.slices_on(track)).collect();
     programs.sort_by_key(|program| (program.start(), program.id()));

@@ -47,7 +47,7 @@ impl HostAnnotations {
 }
 
 /// Whether a host annotates steps.
-pub(crate) fn has_annotations(model: &TraceModel) -> bool {
+pub fn has_annotations(model: &TraceModel) -> bool {
     !candidates(model).is_empty()
 }
 

@@ -14,6 +14,7 @@ mod host;
 mod marks;
 mod programs;
 pub(super) mod step;
+mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,9 +30,9 @@ use super::device_shift::shifted;
 use marks::RawStep;
 
 pub use detection::StepSource;
-pub(crate) use host::has_annotations;
-pub(crate) use programs::function_of;
-pub(crate) use step::on_host;
+pub use host::has_annotations;
+pub use programs::function_of;
+pub use step::on_host;
 pub use step::{Step, StepClass, StepSpan};
 
 /// The steps report.
@@ -80,7 +81,7 @@ impl StepsReport {
         self.selected(first, last).filter_map(of_step).reduce(TimeRange::hull)
     }
 
-    pub(crate) fn selected(&self, first: u32, last: u32) -> impl Iterator<Item = &Step> {
+    pub fn selected(&self, first: u32, last: u32) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(move |step| (first..=last).contains(&step.number))
     }
 
@@ -98,7 +99,7 @@ impl StepsReport {
 
     /// The longest run of steady steps: complete, after warm-up, without outliers. Of equally long runs the first.
     /// Metrics over them describe the program and not other work in the capture. `None` if no steps were found.
-    pub(crate) fn steady(&self) -> Option<&[Step]> {
+    pub fn steady(&self) -> Option<&[Step]> {
         let is_steady = |step: &Step| !(step.is_partial || step.is_warmup || step.is_outlier);
         let follows = |a: &Step, b: &Step| a.number.checked_add(1) == Some(b.number);
         let runs = self.steps.chunk_by(|a, b| is_steady(a) == is_steady(b) && follows(a, b));
@@ -114,20 +115,20 @@ impl StepsReport {
     }
 
     /// The class of a step.
-    pub(crate) fn class_of(&self, step: &Step) -> Option<&StepClass> {
+    pub fn class_of(&self, step: &Step) -> Option<&StepClass> {
         self.classes.get(step.class)
     }
 
     /// The step with the median time of a class (the shorter of two), as the reference for others: unlike a mean or
     /// median time, a step has parts.
-    pub(crate) fn median_step(&self, class: usize) -> Option<&Step> {
+    pub fn median_step(&self, class: usize) -> Option<&Step> {
         let mut members: Vec<&Step> = self.counted().filter(|step| step.class == class).collect();
         members.sort_by_key(|step| (step.time_ps, step.number));
         members.get(members.len().checked_sub(1)? / 2).copied()
     }
 
     /// Recomputes the statistics of the remaining steps.
-    pub(crate) fn summarise(&mut self) {
+    pub fn summarise(&mut self) {
         let stats = |class: Option<usize>| {
             let counted = || self.counted().filter(|step| class.is_none_or(|class| step.class == class));
             let times: Vec<f64> = counted().map(|step| step.time_ps as f64).collect();
@@ -157,7 +158,7 @@ impl StepsReport {
     }
 
     /// Outliers with the median of their class, above which they are, slowest first.
-    pub(crate) fn slow_steps(&self) -> Vec<(&Step, f64)> {
+    pub fn slow_steps(&self) -> Vec<(&Step, f64)> {
         let with_median = |step| Some((step, self.class_of(step)?.time?.median));
         let slow = self.outliers().into_iter().filter_map(with_median);
         // In a part of the steps, the median can be that of slow ones.

@@ -14,7 +14,7 @@ const MAX_SPREAD: f64 = 0.5;
 const SINGLE_SHARE: f64 = 0.5;
 
 /// `jit_f` of `jit_f(123)`.
-pub(crate) fn function_of(module: &str) -> &str {
+pub fn function_of(module: &str) -> &str {
     let base = module.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
     base.filter(|(_, id)| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
         .map_or(module, |(name, _)| name)

@@ -69,7 +69,7 @@ impl Step {
     }
 
     /// Its span on a core or host.
-    pub(crate) fn span_on(&self, group: GroupId) -> Option<&StepSpan> {
+    pub fn span_on(&self, group: GroupId) -> Option<&StepSpan> {
         let at = self.spans.partition_point(|span| span.group < group);
         self.spans.get(at).filter(|span| span.group == group)
     }
@@ -96,6 +96,6 @@ pub struct StepClass {
 }
 
 /// Span of a step on the host clock, for comparison with host events.
-pub(crate) fn on_host(cx: &Context<'_>, spans: &[StepSpan]) -> Option<TimeRange> {
+pub fn on_host(cx: &Context<'_>, spans: &[StepSpan]) -> Option<TimeRange> {
     spans.iter().map(|span| to_host(cx, span.group, span.range)).reduce(TimeRange::hull)
 }

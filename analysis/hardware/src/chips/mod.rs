@@ -89,13 +89,13 @@ pub struct Chip {
     /// All of the above with their sources.
     pub facts: Vec<ChipFact>,
     /// How its hardware counters are read, if that is known.
-    pub(crate) counters: Option<ChipCounters>,
+    pub counters: Option<ChipCounters>,
 }
 
 /// How the hardware counters of a chip are read.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ChipCounters {
+pub struct ChipCounters {
     /// Layout of the numbers of its registers.
     pub registers: String,
     /// Clock of its tensor cores, GHz, as `XProf` takes it.
@@ -142,7 +142,7 @@ fn published(text: &str) -> Result<(BTreeMap<String, String>, Vec<Chip>), ChipEr
 
 impl Chip {
     /// A per-chip number per device of a trace.
-    pub(crate) fn per_device(&self, per_chip: f64) -> f64 {
+    pub fn per_device(&self, per_chip: f64) -> f64 {
         per_chip / f64::from(self.devices)
     }
 

@@ -40,7 +40,7 @@ pub struct LinkRate {
 
 impl LinkRate {
     /// Of a generation; `None` if not published.
-    pub(crate) fn of(chip: &Chip) -> Option<Self> {
+    pub fn of(chip: &Chip) -> Option<Self> {
         let links = chip.links?;
         let hop_seconds = links.hop_latency_s.unwrap_or(HOP_SECONDS);
         Some(Self { peak: links.peak_bytes, achievable: links.achievable_bytes, hop_seconds })
@@ -60,7 +60,7 @@ pub struct ExpectedTime {
 
 /// The range over all layouts; `None` without layouts and for patterns whose time
 /// does not follow from their size (ragged exchanges, send and receive).
-pub(crate) fn expected_time(
+pub fn expected_time(
     kind: CollectiveKind,
     bytes: u64,
     layouts: &[GroupLayout],
@@ -89,7 +89,7 @@ pub(crate) fn expected_time(
 /// Time in which the busiest link carries its bytes at `rate`, with the best
 /// schedule and no latency. Over the time measured it is the share of link
 /// speed that was achieved.
-pub(crate) fn link_seconds(kind: CollectiveKind, bytes: u64, layout: &GroupLayout, rate: f64) -> Option<f64> {
+pub fn link_seconds(kind: CollectiveKind, bytes: u64, layout: &GroupLayout, rate: f64) -> Option<f64> {
     let (bytes, n) = (bytes as f64, layout.chips() as f64);
     let rate = rate / layout.groups_per_link() as f64;
     let gather = bytes * (n - 1.0) / n / (layout.links() * rate);

@@ -30,7 +30,7 @@ pub enum CollectiveKind {
 
 impl CollectiveKind {
     /// The HLO opcode (`all-reduce`).
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::AllReduce => "all-reduce",
             Self::AllGather => "all-gather",
@@ -46,7 +46,7 @@ impl CollectiveKind {
     }
 
     /// The kind of an opcode without `-start` or `-done`.
-    pub(crate) fn from_opcode(opcode: &str) -> Option<Self> {
+    pub fn from_opcode(opcode: &str) -> Option<Self> {
         Some(match opcode {
             "all-reduce" => Self::AllReduce,
             "all-gather" => Self::AllGather,
@@ -66,7 +66,7 @@ impl CollectiveKind {
     }
 
     /// The kind that a name (`all-gather-start.12`, `all_reduce_fusion`) starts with, and what follows.
-    pub(crate) fn from_name(name: &str) -> Option<(Self, &str)> {
+    pub fn from_name(name: &str) -> Option<(Self, &str)> {
         // Longest first: "all-reduce-scatter" also starts with "all-reduce".
         const OPCODES: [&str; 11] = [
             "collective-broadcast",

@@ -14,7 +14,8 @@ mod network;
 mod topology;
 
 pub use expected::{ExpectedTime, HOP_SECONDS, LinkRate};
-pub(crate) use expected::{expected_time, link_seconds};
+pub use expected::expected_time;
+pub use expected::link_seconds;
 pub use kind::CollectiveKind;
 pub use layout::{GroupLayout, layouts, placed};
 pub use network::{Network, NetworkFrom};

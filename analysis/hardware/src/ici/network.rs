@@ -30,7 +30,7 @@ pub struct Network {
 impl Network {
     /// The network of `devices`: as recorded, else of the chip that the user names, else as published, in the order of
     /// all peaks; `None` if nobody says. `topology` is what the user says.
-    pub(crate) fn of<'a>(
+    pub fn of<'a>(
         mut devices: impl Iterator<Item = &'a DeviceInfo> + Clone,
         named: Option<&Chip>,
         topology: Option<Topology>,

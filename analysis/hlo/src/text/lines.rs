@@ -33,7 +33,7 @@ impl HloModule {
     /// A module of one computation from lines of HLO text in any order. Operands without a line of their own have a
     /// name, and a shape where a line states it. Of two lines with one name the first counts. `None` if no line is an
     /// instruction.
-    pub(crate) fn from_lines(name: &str, lines: &[&str]) -> Option<Self> {
+    pub fn from_lines(name: &str, lines: &[&str]) -> Option<Self> {
         let mut known = KnownLines::default();
         let mut operands: Vec<Vec<usize>> = Vec::new();
         for hlo in lines.iter().filter_map(|line| HloText::parse(line)) {

@@ -14,7 +14,7 @@ use serde::Serialize;
 use trace_model::{IssueCount, MemoryUse, Source};
 
 use engine::{Analysis, AnalysisError, Context};
-use facts::clock_alignment::ClockShift;
+use ::facts::clock_alignment::ClockShift;
 use rules::clock_shifts;
 
 pub use finding::CaptureFinding;

@@ -83,7 +83,7 @@ pub trait DumpFiles {
 }
 
 /// Adds the programs of the files and folders `named` to those of the trace that have none.
-pub(crate) fn add(
+pub fn add(
     named: &[PathBuf],
     place: &mut dyn DumpFiles,
     progress: &Progress,

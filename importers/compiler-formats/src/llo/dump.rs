@@ -79,7 +79,7 @@ fn split(name: &str, ending: &str) -> Option<(u64, String)> {
 }
 
 /// Whether a directory seems to be a dump, judged by its first names.
-pub(crate) fn is_dump(folder: &Path) -> bool {
+pub fn is_dump(folder: &Path) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES_OF_OTHERS).filter_map(Result::ok);
     entries.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().ends_with(TABLE))
 }

@@ -22,7 +22,7 @@
 mod dump;
 mod table;
 
-pub(crate) use dump::is_dump;
+pub use dump::is_dump;
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -43,7 +43,7 @@ const OPS_A_CHECK: usize = 1 << 12;
 
 /// Adds the contents of the dump `named`; if it is `None`, of a dump next to the programs `beside`, below the
 /// `roots`.
-pub(crate) fn add(
+pub fn add(
     named: Option<&Path>,
     beside: &[&Path],
     roots: &[PathBuf],

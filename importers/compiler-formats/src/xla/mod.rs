@@ -50,7 +50,7 @@ use input::{ImportError, InputSource, Progress, SharedBytes};
 pub struct ScheduledHlo;
 
 /// Format id of programs next to which compiler dumps are searched.
-pub(crate) const SCHEDULED_HLO: &str = "scheduled-hlo";
+pub const SCHEDULED_HLO: &str = "scheduled-hlo";
 /// Name of the fact that holds the chip of a program.
 pub(crate) const CHIP: &str = "chip";
 

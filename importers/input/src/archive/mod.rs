@@ -10,7 +10,7 @@ mod tar;
 mod write;
 
 pub use read::{Archive, ArchivedFile};
-pub(crate) use tar::TarArchive;
+pub use tar::TarArchive;
 pub use write::ArchiveWriter;
 
 /// Before the data of a file.

@@ -72,7 +72,7 @@ impl Archive {
     /// # Errors
     ///
     /// See [`Self::open`].
-    pub(crate) fn of(source: InputSource) -> Result<Self, ImportError> {
+    pub fn of(source: InputSource) -> Result<Self, ImportError> {
         let len = source.packed_len();
         let tail_at = len.saturating_sub(TAIL);
         let tail = part(&source, tail_at, len - tail_at);

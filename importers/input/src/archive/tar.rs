@@ -9,7 +9,7 @@ use crate::{ImportError, InputSource, Progress};
 
 /// A tar archive whose names were read.
 #[derive(Debug)]
-pub(crate) struct TarArchive {
+pub struct TarArchive {
     source: InputSource,
     /// Place of each file among the entries, and its size. Of several with one name the last counts, as for all readers.
     files: BTreeMap<String, (usize, u64)>,
@@ -31,7 +31,7 @@ impl TarArchive {
     /// # Errors
     ///
     /// The archive is damaged, or made to do harm.
-    pub(crate) fn of(source: InputSource, progress: &Progress) -> Result<Self, ImportError> {
+    pub fn of(source: InputSource, progress: &Progress) -> Result<Self, ImportError> {
         let (mut files, mut total) = (BTreeMap::new(), 0_u64);
         let mut archive = tar::Archive::new(limited(&source));
         for (at, entry) in archive.entries().map_err(|error| damaged(&error))?.enumerate() {
@@ -67,7 +67,7 @@ impl TarArchive {
     }
 
     /// Names and sizes of its files.
-    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, u64)> {
+    pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
         self.files.iter().map(|(name, (_, size))| (name.as_str(), *size))
     }
 
@@ -76,7 +76,7 @@ impl TarArchive {
     /// # Errors
     ///
     /// One is not there, or the archive is damaged.
-    pub(crate) fn read(&self, wanted: &[String], progress: &Progress) -> Result<Vec<Vec<u8>>, ImportError> {
+    pub fn read(&self, wanted: &[String], progress: &Progress) -> Result<Vec<Vec<u8>>, ImportError> {
         let mut unpacked: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         let place = |name: &String| self.files.get(name).copied();
         let mut places: BTreeMap<usize, u64> = wanted.iter().filter_map(place).collect();

@@ -9,19 +9,19 @@ use super::InputSource;
 
 impl InputSource {
     /// The source, beside which only what lies below these directories is read; anything if there are none.
-    pub(crate) fn within(self, roots: &[PathBuf]) -> Self {
+    pub fn within(self, roots: &[PathBuf]) -> Self {
         Self { roots: roots.into(), ..self }
     }
 
     /// Whether a file or directory beside it may be read: links are followed.
-    pub(crate) fn may_read(&self, path: &Path) -> bool {
+    pub fn may_read(&self, path: &Path) -> bool {
         is_within(path, &self.roots)
             // Copies of what is in a bucket were chosen when they were made.
             || self.place() != self.path()
     }
 
     /// Another file of the same directory, if it can be read.
-    pub(crate) fn beside(&self, name: &str) -> Option<Self> {
+    pub fn beside(&self, name: &str) -> Option<Self> {
         let path = self.place()?.parent()?.join(name);
         let source = self.has_beside(name).then(|| Self::open(&path).ok()).flatten()?;
         Some(Self { roots: Arc::clone(&self.roots), ..source })
@@ -29,13 +29,13 @@ impl InputSource {
 
     /// Whether there is another file of the same directory. Pipes and devices do not count: reading them might never
     /// end.
-    pub(crate) fn has_beside(&self, name: &str) -> bool {
+    pub fn has_beside(&self, name: &str) -> bool {
         let path = self.place().and_then(Path::parent).map(|folder| folder.join(name));
         path.is_some_and(|path| path.is_file() && self.may_read(&path))
     }
 
     /// The path on this machine where the files beside it are.
-    pub(crate) fn place(&self) -> Option<&Path> {
+    pub fn place(&self) -> Option<&Path> {
         if let Some(beside) = &self.beside {
             return Some(&beside.place);
         }
@@ -50,6 +50,6 @@ impl InputSource {
 }
 
 /// Whether a path lies below one of these directories, links followed; also if there are none.
-pub(crate) fn is_within(path: &Path, roots: &[PathBuf]) -> bool {
+pub fn is_within(path: &Path, roots: &[PathBuf]) -> bool {
     roots.is_empty() || path.canonicalize().is_ok_and(|real| roots.iter().any(|root| real.starts_with(root)))
 }

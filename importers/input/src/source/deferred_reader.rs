@@ -8,7 +8,7 @@ use super::InputSource;
 
 /// Reads parts of one file on demand. Gzip has no random access, so its reader keeps its position: a read further ahead
 /// only unpacks the distance, and a read further back starts from the beginning.
-pub(crate) struct DeferredReader {
+pub struct DeferredReader {
     source: InputSource,
     unpacking: Option<Unpacking>,
 }
@@ -22,18 +22,18 @@ struct Unpacking {
 }
 
 impl DeferredReader {
-    pub(crate) fn new(source: &InputSource) -> Self {
+    pub fn new(source: &InputSource) -> Self {
         Self { source: source.without_bytes(), unpacking: None }
     }
 
     /// Name of the file.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.source.name()
     }
 
     /// Appends up to `len` bytes from `start` on. A source without a file is read from its bytes; otherwise errors are
     /// those of [`InputSource::open_again`].
-    pub(crate) fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
+    pub fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
         let unpacking = self.unpacking.take();
         let read = if self.source.is_stored() {
             // The file is opened each time, because a file that has changed must not be used.

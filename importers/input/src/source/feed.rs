@@ -41,7 +41,7 @@ impl InputSource {
     /// # Errors
     ///
     /// The file cannot be read or unpacked, `consume` failed, or the import was cancelled.
-    pub(crate) fn feed(
+    pub fn feed(
         &self,
         progress: &Progress,
         consume: impl FnMut(&[u8], bool) -> Result<usize, ImportError>,

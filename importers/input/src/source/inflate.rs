@@ -76,4 +76,4 @@ pub(super) const MAX_RATIO: u64 = 300;
 pub(super) const BOMB_BYTES: u64 = 128 << 20;
 
 /// Damage message for an intact stream that is followed by other data.
-pub(crate) const NOT_GZIP: &str = "what follows the gzip stream is not gzip, and was not read";
+pub const NOT_GZIP: &str = "what follows the gzip stream is not gzip, and was not read";

@@ -30,16 +30,16 @@ use inflate::Inflater;
 use packed_bytes::PackedBytes;
 pub use packed_bytes::SharedBytes;
 
-pub(crate) use beside::is_within;
-pub(crate) use deferred_reader::DeferredReader;
+pub use beside::is_within;
+pub use deferred_reader::DeferredReader;
 pub use feed::FeedResult;
-pub(crate) use inflate::NOT_GZIP;
+pub use inflate::NOT_GZIP;
 
 /// Number of unpacked bytes that importers see for detection.
-pub(crate) const HEAD_BYTES: usize = 4096;
+pub const HEAD_BYTES: usize = 4096;
 
 /// First bytes of a gzip file.
-pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
+pub const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Files of this size or more are mapped instead of read: nothing is copied, and their pages can be released again.
 /// Copying a smaller file takes a millisecond or two at most, and it then does no harm if the file changes meanwhile
@@ -141,7 +141,7 @@ impl InputSource {
 
     /// A file that is neither compressed nor an archive, and whose bytes are not looked at before arguments are read.
     /// It cannot be imported.
-    pub(crate) fn later(name: String, bytes: SharedBytes) -> Self {
+    pub fn later(name: String, bytes: SharedBytes) -> Self {
         Self::of_packed(name, PackedBytes::Later(bytes), false)
     }
 
@@ -175,7 +175,7 @@ impl InputSource {
     }
 
     /// Whether another file has the same unpacked content. Files with different beginnings are distinguished quickly.
-    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
+    pub fn has_content_of(&self, other: &Self) -> bool {
         if self.head != other.head {
             return false;
         }
@@ -200,18 +200,18 @@ impl InputSource {
     }
 
     /// Whether the bytes can be read again from a file of this machine.
-    pub(crate) fn is_stored(&self) -> bool {
+    pub fn is_stored(&self) -> bool {
         self.stored.is_some()
     }
 
     /// The copy of a file that is in a bucket.
-    pub(crate) fn copy(&self) -> Option<&Path> {
+    pub fn copy(&self) -> Option<&Path> {
         self.stored.as_deref().filter(|stored| self.path.as_deref() != Some(stored))
     }
 
     /// Opens the file again, to read arguments long after the import. The error is a sentence for the user: the file is
     /// gone or has changed.
-    pub(crate) fn open_again(&self) -> Result<File, String> {
+    pub fn open_again(&self) -> Result<File, String> {
         let Some(path) = &self.stored else { return Err("cannot read arguments: this was never a file".to_owned()) };
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
         let (metadata, file) = opened.map_err(|error| self.no_arguments(&error))?;
@@ -228,7 +228,7 @@ impl InputSource {
     }
 
     /// The same source without its bytes, if they can be read again from the file.
-    pub(crate) fn without_bytes(&self) -> Self {
+    pub fn without_bytes(&self) -> Self {
         let mut source = self.clone();
         if source.is_stored() {
             source.packed = Arc::new(PackedBytes::Read(Vec::new()));
@@ -242,17 +242,17 @@ impl InputSource {
     }
 
     /// Its path on disk or in a bucket; `None` for content from a pipe.
-    pub(crate) fn path(&self) -> Option<&Path> {
+    pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
     /// Parts of a file of records that are damaged and were skipped.
-    pub(crate) fn skipped(&self) -> &[String] {
+    pub fn skipped(&self) -> &[String] {
         &self.skipped
     }
 
     /// Size on disk.
-    pub(crate) fn disk_len(&self) -> u64 {
+    pub fn disk_len(&self) -> u64 {
         self.records_len.unwrap_or_else(|| self.packed_len())
     }
 
@@ -262,12 +262,12 @@ impl InputSource {
     }
 
     /// Whether there is no content at all.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.disk_len() == 0
     }
 
     /// Whether the content is gzipped.
-    pub(crate) fn is_gzip(&self) -> bool {
+    pub fn is_gzip(&self) -> bool {
         self.gzip
     }
 
@@ -310,7 +310,7 @@ impl InputSource {
     }
 
     /// Frees the memory of the bytes at `range` of an uncompressed file, because they are not needed soon.
-    pub(crate) fn release_pages(&self, range: Range<usize>) {
+    pub fn release_pages(&self, range: Range<usize>) {
         if let PackedBytes::Mapped(file) = &*self.packed
             && !self.is_gzip()
         {
@@ -319,7 +319,7 @@ impl InputSource {
     }
 
     /// Number of bytes that are mapped and imported without being copied or unpacked.
-    pub(crate) fn mapped_len(&self) -> u64 {
+    pub fn mapped_len(&self) -> u64 {
         match &*self.packed {
             PackedBytes::Mapped(_) if !self.is_gzip() => self.packed_len(),
             _ => 0,
@@ -327,7 +327,7 @@ impl InputSource {
     }
 
     /// The bytes as they are stored.
-    pub(crate) fn packed(&self) -> &[u8] {
+    pub fn packed(&self) -> &[u8] {
         (*self.packed).as_ref()
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Who keeps the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Provider {
+pub enum Provider {
     /// Google Cloud Storage.
     Google,
     /// Amazon S3, and what has its interface.
@@ -17,18 +17,18 @@ pub(crate) enum Provider {
 
 /// An address, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Address {
-    pub(crate) provider: Provider,
+pub struct Address {
+    pub provider: Provider,
     /// The bucket or container; of a web server the host.
-    pub(crate) bucket: String,
+    pub bucket: String,
     /// The storage account, if the address names it (Azure).
-    pub(crate) account: Option<String>,
+    pub account: Option<String>,
     /// What stands before the key, as the user wrote it: `gs://bucket`.
-    pub(crate) root: String,
+    pub root: String,
     /// Name of the object, or the beginning of names; without a slash at its end.
-    pub(crate) key: String,
+    pub key: String,
     /// Whether a slash at the end says that a directory is meant.
-    pub(crate) is_directory: bool,
+    pub is_directory: bool,
 }
 
 /// Schemes and who they lead to.
@@ -57,7 +57,7 @@ pub fn shown_path(path: &Path) -> PathBuf {
 
 impl Address {
     /// The address that a path is; `None` for files of this machine.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
+    pub fn of(path: &Path) -> Option<Self> {
         let text = path.to_str()?;
         // `pathlib` and others make one slash of two.
         let (scheme, rest) = text.split_once(":/")?;
@@ -86,7 +86,7 @@ impl Address {
     }
 
     /// The address as it may be shown.
-    pub(crate) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         let key = if self.provider == Provider::Web { without_secrets(&self.key) } else { self.key.clone() };
         let root = match (self.provider, self.root.split_once("://")) {
             (Provider::Web, Some((scheme, host))) => {

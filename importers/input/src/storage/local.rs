@@ -10,7 +10,7 @@ use crate::InputSource;
 
 /// The file system.
 #[derive(Debug)]
-pub(crate) struct LocalTree;
+pub struct LocalTree;
 
 impl FileTree for LocalTree {
     fn kind(&self, path: &Path) -> io::Result<EntryKind> {

@@ -8,14 +8,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-pub(crate) use address::Address;
-pub(crate) use address::Provider;
+pub use address::Address;
+pub use address::Provider;
 pub use address::{is_remote, shown_path};
-pub(crate) use local::LocalTree;
+pub use local::LocalTree;
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum EntryKind {
+pub enum EntryKind {
     /// A file with content.
     File,
     /// A directory, or what looks like one in a bucket.
@@ -26,17 +26,17 @@ pub(crate) enum EntryKind {
 
 /// Something in a directory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct TreeEntry {
+pub struct TreeEntry {
     /// Its name, without directories.
-    pub(crate) name: String,
-    pub(crate) path: PathBuf,
-    pub(crate) kind: EntryKind,
+    pub name: String,
+    pub path: PathBuf,
+    pub kind: EntryKind,
     /// Whether it is a symbolic link; `kind` is that of its target.
-    pub(crate) is_link: bool,
+    pub is_link: bool,
 }
 
 /// The files below a path.
-pub(crate) trait FileTree {
+pub trait FileTree {
     /// What the path leads to.
     fn kind(&self, path: &Path) -> io::Result<EntryKind>;
     /// What is in a directory, sorted by name.

@@ -53,7 +53,7 @@ pub fn event_bytes(source: &InputSource) -> Option<[u64; 2]> {
 }
 
 /// The importer of `*.xplane.pb`.
-pub(crate) struct XPlane;
+pub struct XPlane;
 
 impl Importer for XPlane {
     fn format(&self) -> &'static TraceFormat {

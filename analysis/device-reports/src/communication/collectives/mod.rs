@@ -76,13 +76,13 @@ pub struct CollectivesReport {
 impl CollectivesReport {
     /// Share of link speed of all transfers, weighted by time. Transfers so small that the latency of hops limits
     /// them are left out; `None` if none is left.
-    pub(crate) fn share_of_links(&self) -> Option<CollectiveShare> {
+    pub fn share_of_links(&self) -> Option<CollectiveShare> {
         let rows = self.rows.iter().filter(|row| !row.remarks.contains(&Remark::LatencyBound));
         CollectiveShare::weighted(rows.filter_map(CollectiveRow::weighted_share))
     }
 
     /// The part of the time in flight of transfers whose speed is a lower bound, percent; `None` without transfers.
-    pub(crate) fn hidden_percent(&self) -> Option<f64> {
+    pub fn hidden_percent(&self) -> Option<f64> {
         let rows = || self.rows.iter().filter(|row| row.share.is_some());
         let hidden = rows().filter(|row| row.is_lower_bound()).map(|row| row.time_ps).sum::<Picos>();
         percent(hidden.ps(), rows().map(|row| row.time_ps).sum::<Picos>().ps())

@@ -16,7 +16,7 @@ use super::report::CoreOverlap;
 
 /// A span in flight.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InFlightSpan {
+pub struct InFlightSpan {
     /// By the clock of the ops, inside the window.
     pub range: TimeRange,
     /// Whether it starts inside the window and so counts as an occurrence.
@@ -33,7 +33,7 @@ pub(crate) struct InFlightSpan {
 }
 
 /// The activity of one core and its transfers in flight.
-pub(crate) struct CoreTraffic {
+pub struct CoreTraffic {
     pub time: Arc<CoreTime>,
     pub in_flight: Vec<InFlightSpan>,
     /// Whether asynchronous collectives ran whose time in flight is unknown.
@@ -107,7 +107,7 @@ pub fn partition(compute: &IntervalSet, synchronous: &IntervalSet, in_flight: &I
 }
 
 impl CoreTraffic {
-    pub(crate) fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
+    pub fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
         let Some(time) = cx.core_time(core)? else { return Ok(None) };
         let in_flight = spans(cx, classes, &time);
         let awaits = time.segments.iter().any(|segment| segment.class.is_collective() && segment.class.is_done());

@@ -18,7 +18,7 @@ use trace_model::{Picos, SliceAttr, SliceRef, SourceId, TimeRange};
 
 /// One execution of a collective on one core.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CollectiveExecution {
+pub struct CollectiveExecution {
     /// Key for lookups: the slice, unless noted otherwise.
     pub key: u32,
     /// By a clock that all cores share.
@@ -35,7 +35,7 @@ pub(crate) struct CollectiveExecution {
 }
 
 impl CollectiveExecution {
-    pub(crate) fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
+    pub fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
         let instance = slice.attr(SliceAttr::CollectiveInstance);
         let (key, before) = (slice.id().index() as u32, Picos::ZERO);
         Self { key, range: slice.range(), dur, begins_inside: true, before, blocked, instance }
@@ -74,7 +74,7 @@ pub(crate) type MatchedExecutions<'a> = [(usize, &'a CollectiveExecution)];
 
 /// Many of them, one after the other in one list.
 #[derive(Default)]
-pub(crate) struct MatchedInstances<'a> {
+pub struct MatchedInstances<'a> {
     executions: Vec<(usize, &'a CollectiveExecution)>,
     /// End of each in `executions`.
     ends: Vec<usize>,
@@ -82,7 +82,7 @@ pub(crate) struct MatchedInstances<'a> {
 
 impl<'a> MatchedInstances<'a> {
     /// Each of them.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &MatchedExecutions<'a>> {
+    pub fn iter(&self) -> impl Iterator<Item = &MatchedExecutions<'a>> {
         let starts = std::iter::once(&0).chain(&self.ends);
         starts.zip(&self.ends).map(|(&start, &end)| &self.executions[start..end])
     }
@@ -129,7 +129,7 @@ type ExecutionsByCore<'a> = BTreeMap<usize, &'a [CollectiveExecution]>;
 
 /// Executions of the same instance on all cores; `None` if they cannot be matched. `hosts` has the host of each core of the
 /// capture.
-pub(crate) fn instances<'a>(
+pub fn instances<'a>(
     by_core: &'a mut BTreeMap<usize, Vec<CollectiveExecution>>,
     groups: Option<&[Vec<u64>]>,
     hosts: &[SourceId],

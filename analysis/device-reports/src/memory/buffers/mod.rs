@@ -155,7 +155,7 @@ impl ProgramPlan {
     }
 
     /// Bytes of HBM that it needs.
-    pub(crate) fn hbm_bytes(&self) -> u64 {
+    pub fn hbm_bytes(&self) -> u64 {
         self.plan(HBM).map_or(0, |plan| plan.total_bytes)
     }
 }

@@ -100,7 +100,7 @@ pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 
 impl MemoryReport {
     /// Memories of devices whose peak and capacity are both known, with the peak in percent; the fullest first.
-    pub(crate) fn device_peaks(&self) -> impl Iterator<Item = (&MemoryTimeline, f64)> {
+    pub fn device_peaks(&self) -> impl Iterator<Item = (&MemoryTimeline, f64)> {
         let of_devices = self.memories.iter().filter(|memory| memory.is_device);
         of_devices.filter_map(|memory| Some((memory, memory.peak_percent?)))
     }
@@ -280,7 +280,7 @@ fn per_step(events: &[MemoryEvent], steps: &[HostStep], window: TimeRange) -> Op
 }
 
 /// `21.49 GB`, as tables show bytes.
-pub(crate) fn bytes_text(bytes: i64) -> String {
+pub fn bytes_text(bytes: i64) -> String {
     number::value(bytes as f64, Unit::Bytes)
 }
 

@@ -47,7 +47,7 @@ pub use report::{
 pub struct Kernels;
 
 /// How to record the missing data.
-pub(crate) const TRACING: &str = "record pipeline stages and LLO estimates with \
+pub const TRACING: &str = "record pipeline stages and LLO estimates with \
                        LIBTPU_INIT_ARGS=\"--xla_xprof_enable_custom_call_tracing=true \
                        --xla_xprof_register_llo_debug_info=true\"; before libtpu 0.0.44 the first is \
                        --xla_enable_custom_call_region_trace=true";

@@ -13,18 +13,18 @@ use super::row::{OpRates, OpRow};
 type Likeness<'r> = (&'r str, &'r str, &'r str, Option<&'r str>, Option<BoundBy>, [Option<u64>; 2]);
 
 /// Like ops, judged as one op.
-pub(crate) struct LikeOps<'r> {
+pub struct LikeOps<'r> {
     /// The ops, in the order of the report.
-    pub(crate) rows: Vec<&'r OpRow>,
+    pub rows: Vec<&'r OpRow>,
     /// Executions of all of them.
-    pub(crate) occurrences: u64,
+    pub occurrences: u64,
     /// Their time.
-    pub(crate) total_time_ps: i64,
+    pub total_time_ps: i64,
 }
 
 impl<'r> LikeOps<'r> {
     /// Groups rows by what they do and where.
-    pub(crate) fn of(rows: impl Iterator<Item = &'r OpRow>) -> Vec<Self> {
+    pub fn of(rows: impl Iterator<Item = &'r OpRow>) -> Vec<Self> {
         let mut found: BTreeMap<Likeness<'r>, Vec<&'r OpRow>> = BTreeMap::new();
         for row in rows {
             found.entry(likeness(row)).or_default().push(row);
@@ -38,7 +38,7 @@ impl<'r> LikeOps<'r> {
     }
 
     /// A rate over the time of all of them; `None` if it is unknown for one.
-    pub(crate) fn rate(&self, of: impl Fn(&OpRates) -> Option<f64>) -> Option<f64> {
+    pub fn rate(&self, of: impl Fn(&OpRates) -> Option<f64>) -> Option<f64> {
         if let [only] = &self.rows[..] {
             return of(&only.rates);
         }

@@ -11,7 +11,7 @@ use super::OpRow;
 use super::report::{BeyondPeak, CoreOps};
 
 /// Why an op can seem to exceed a limit, as a clause.
-pub(crate) fn cause(model: &TraceModel, row: &OpRow, limit: BoundBy, peaks: &Peaks) -> &'static str {
+pub fn cause(model: &TraceModel, row: &OpRow, limit: BoundBy, peaks: &Peaks) -> &'static str {
     if model.sources().iter().any(|source| source.simulator.is_some()) {
         return "its time is computed, not measured";
     }

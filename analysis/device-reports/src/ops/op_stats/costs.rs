@@ -165,9 +165,9 @@ pub(crate) struct OpCostModel {
     titles: Vec<Arc<str>>,
 }
 
-impl Fact for Arc<OpCostModel> {
+impl Fact for OpCostModel {
     fn find(cx: &Context<'_>) -> Self {
-        Self::new(OpCostModel::new(cx))
+        Self::new(cx)
     }
 }
 

@@ -43,8 +43,8 @@ use costs::MemoryRule;
 use rows::MergedRows;
 use sums::{CoreSums, is_leaf};
 
-pub(crate) use alike::LikeOps;
-pub(crate) use beyond::cause;
+pub use alike::LikeOps;
+pub use beyond::cause;
 pub use costs::MemoryBytes;
 pub(crate) use costs::OpCostModel;
 pub use costs::OpCosts;
@@ -52,7 +52,7 @@ pub use report::BeyondPeak;
 pub(crate) use report::CoreWork;
 pub use report::{CoreOps, GroupRow, OpsReport};
 pub use row::{CoreOpTime, OpRates, OpRow};
-pub(crate) use steady::SteadyOps;
+pub use steady::SteadyOps;
 
 /// The analysis `ops`.
 pub struct Ops;

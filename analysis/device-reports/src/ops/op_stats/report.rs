@@ -144,14 +144,14 @@ impl CoreOps {
 
 impl OpsReport {
     /// Why rows have no share of a peak; `None` if they have one.
-    pub(crate) fn why_no_peaks(&self) -> Option<&'static str> {
+    pub fn why_no_peaks(&self) -> Option<&'static str> {
         let differ = self.cores.iter().any(|core| core.peaks.flops.is_some() || core.peaks.hbm.is_some());
         let is_missing = self.peaks.flops.is_none() && self.peaks.hbm.is_none();
         is_missing.then_some(if differ { DIFFERENT_PEAKS } else { NO_PEAK })
     }
 
     /// Self time of one group on all cores.
-    pub(crate) fn group_self(&self, group: OpGroup) -> Picos {
+    pub fn group_self(&self, group: OpGroup) -> Picos {
         self.cores.iter().map(|core| core.group_self(group)).sum()
     }
 }
@@ -180,7 +180,7 @@ impl BeyondPeak {
     }
 
     /// Self time of ops that exceed `limit`, over these cores.
-    pub(crate) fn time_of(cores: &[&CoreOps], limit: BoundBy) -> i64 {
+    pub fn time_of(cores: &[&CoreOps], limit: BoundBy) -> i64 {
         let all = cores.iter().flat_map(|core| &core.beyond_peak).filter(|beyond| beyond.limit == limit);
         all.map(|beyond| beyond.self_time_ps).fold(0, i64::saturating_add)
     }

@@ -6,7 +6,7 @@ use facts::steps::{Step, StepsReport};
 use super::{CoreOps, cores_without_duty};
 
 /// The longest run of steady steps ([`StepsReport::steady`]).
-pub(crate) struct SteadyOps {
+pub struct SteadyOps {
     /// Number of its first step.
     pub first: u32,
     /// Number of its last step.
@@ -19,16 +19,23 @@ pub(crate) struct SteadyOps {
 
 impl SteadyOps {
     /// `None` without steps, or if no device recorded ops in them: steps of the host may be at times when no device runs.
-    pub(crate) fn of<'a>(cx: &Context<'a>) -> Option<&'a Self> {
-        cx.fact::<Option<Self>>().as_ref()
+    pub fn of<'a>(cx: &Context<'a>) -> Option<&'a Self> {
+        cx.fact::<SteadyOpsFact>().0.as_ref()
     }
 }
 
-impl Fact for Option<SteadyOps> {
+/// The steady steps, if the trace has any.
+struct SteadyOpsFact(Option<SteadyOps>);
+
+impl Fact for SteadyOpsFact {
     fn find(cx: &Context<'_>) -> Self {
-        let steady = cx.fact::<StepsReport>().steady()?;
-        let [first, last] = [steady.first()?, steady.last()?].map(|step: &Step| step.number);
-        let cores = cores_without_duty(&cx.scoped(Scope::Steps { first, last })).ok()?;
-        Some(SteadyOps { first, last, steps: steady.len() as u32, cores })
+        Self(found(cx))
     }
+}
+
+fn found(cx: &Context<'_>) -> Option<SteadyOps> {
+    let steady = cx.fact::<StepsReport>().steady()?;
+    let [first, last] = [steady.first()?, steady.last()?].map(|step: &Step| step.number);
+    let cores = cores_without_duty(&cx.scoped(Scope::Steps { first, last })).ok()?;
+    Some(SteadyOps { first, last, steps: steady.len() as u32, cores })
 }

@@ -82,13 +82,13 @@ pub struct BalanceReport {
 
 impl BalanceReport {
     /// The load of a device.
-    pub(crate) fn device(&self, group: Option<GroupId>) -> Option<&DeviceLoad> {
+    pub fn device(&self, group: Option<GroupId>) -> Option<&DeviceLoad> {
         self.devices.iter().find(|device| device.group == group)
     }
 
     /// The device that the others wait for longest in collectives, and its percent of all such waiting; `None` if
     /// nobody waits, or it is not known.
-    pub(crate) fn awaited(&self) -> Option<(&DeviceLoad, f64)> {
+    pub fn awaited(&self) -> Option<(&DeviceLoad, f64)> {
         let known = || self.devices.iter().filter_map(|device| Some((device, device.awaited_ps?)));
         let all: f64 = known().map(|(_, time)| time).sum();
         let (device, time) = known().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
@@ -96,13 +96,13 @@ impl BalanceReport {
     }
 
     /// Devices that run nothing, next to nothing, or only a part of the run, as a clause: `1 of 4 devices runs nothing`.
-    pub(crate) fn absent(&self) -> Option<String> {
+    pub fn absent(&self) -> Option<String> {
         absent::clause(&self.devices)
     }
 
     /// Time that all devices together wait in collectives for the one that comes last, ps of their windows; `None` if
     /// it is not known.
-    pub(crate) fn skew_wait_ps(&self) -> Option<f64> {
+    pub fn skew_wait_ps(&self) -> Option<f64> {
         let known: Vec<f64> = self.devices.iter().filter_map(|device| device.skew_wait_ps).collect();
         (!known.is_empty()).then(|| known.iter().sum())
     }

@@ -186,7 +186,7 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
 }
 
 /// The range of each step on a core, by the clock of its ops. Steps from the host have the host's times on the core.
-pub(crate) fn spans_on(whole: &Context<'_>, steps: &StepsReport, core: GroupId) -> Vec<(usize, TimeRange)> {
+pub fn spans_on(whole: &Context<'_>, steps: &StepsReport, core: GroupId) -> Vec<(usize, TimeRange)> {
     let on_core = |(index, step): (usize, &Step)| {
         let own = step.span_on(core).map(|span| span.measured);
         let by_host = || step.range().filter(|_| steps.source == StepSource::HostAnnotations);

@@ -1,6 +1,5 @@
 //! How long steps take, and which ones stand out.
 
-mod table;
 #[cfg(test)]
 mod tests;
 

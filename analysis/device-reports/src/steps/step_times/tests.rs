@@ -152,7 +152,7 @@ fn host_annotations_keep_all_steps_and_mark_compilation() {
     let outliers = report.outliers();
     assert_eq!(outliers.len(), 1);
     assert_eq!((outliers[0].number, outliers[0].compile_ps), (5, 900));
-    assert_eq!(table::remark(outliers[0]), "slow, compiles");
+    assert_eq!(outliers[0].remark(), "slow, compiles");
 }
 
 /// Slow beside twelve that are left out, and as fast as the others that are not.

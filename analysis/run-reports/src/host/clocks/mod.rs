@@ -1,16 +1,12 @@
 //! Offsets between the clocks of devices and those of their hosts.
 
-mod table;
 #[cfg(test)]
 mod tests;
-
-use trace_model::TraceModel;
-
-pub(crate) use table::device_table;
 
 use engine::{Analysis, AnalysisError, Context};
 use facts::clock_alignment::ClocksReport;
 use facts::host_class::host_threads;
+use trace_model::TraceModel;
 
 /// The analysis `clocks`.
 pub struct Clocks;

@@ -24,7 +24,7 @@ pub enum CompilePlace {
 
 impl CompilePlace {
     /// Display name.
-    pub(crate) fn title(self) -> String {
+    pub fn title(self) -> String {
         match self {
             Self::BeforeSteps => "before the first step".to_owned(),
             Self::InStep(step) => format!("step {step}"),

@@ -10,7 +10,7 @@ impl GapsReport {
     /// Where more than half of the idle time is: within programs, or between them with one cause and the host event
     /// that shows it. If nothing was recorded for more than half, it also names the longest cause that was. `None` if no
     /// single part is that large.
-    pub(crate) fn main_cause(&self) -> Option<String> {
+    pub fn main_cause(&self) -> Option<String> {
         let (within, idle) = (self.within_ps(), self.idle_ps());
         if within.saturating_mul(2) > idle {
             return Some("within programs".to_owned());
@@ -29,7 +29,7 @@ impl GapsReport {
     }
 
     /// Whether more than half of the idle time has one cause on the host.
-    pub(crate) fn has_known_cause(&self) -> bool {
+    pub fn has_known_cause(&self) -> bool {
         self.most_common().is_some_and(|cause| cause != IdleCause::Unknown)
     }
 

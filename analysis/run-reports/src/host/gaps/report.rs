@@ -159,7 +159,7 @@ pub struct Gap {
 
 impl Gap {
     /// On the timeline as recorded.
-    pub(crate) fn range(&self) -> TimeRange {
+    pub fn range(&self) -> TimeRange {
         let end = self.start_ps.saturating_add(self.length_ps);
         TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(end))
     }
@@ -199,7 +199,7 @@ impl StepGaps {
         self.causes.iter().map(|part| part.time_ps).sum::<Picos>().ps()
     }
     /// The part with one cause.
-    pub(crate) fn time_ps(&self, cause: IdleCause) -> i64 {
+    pub fn time_ps(&self, cause: IdleCause) -> i64 {
         time_of(&self.causes, cause)
     }
 }
@@ -223,7 +223,7 @@ impl DeviceGaps {
         places.map(|place| time_of(self.at(place), cause)).sum::<Picos>().ps()
     }
     /// Idle time between programs.
-    pub(crate) fn between_ps(&self) -> i64 {
+    pub fn between_ps(&self) -> i64 {
         self.between.iter().map(|part| part.time_ps).sum::<Picos>().ps()
     }
 }

@@ -24,7 +24,7 @@ pub struct InputWait {
 
 impl InputWait {
     /// Infeed ops and gaps together.
-    pub(crate) fn total_ps(&self) -> i64 {
+    pub fn total_ps(&self) -> i64 {
         self.infeed_ps.unwrap_or(0).saturating_add(self.gap_ps)
     }
 }

@@ -1,11 +1,11 @@
 //! The tables of the health report.
 
-use engine::counted;
-use engine::{Table, Tabular};
+
+use engine::{Table, Tabular, counted};
+use facts::clock_alignment::device_table;
 use math::unit::Unit;
 
 use super::DoctorReport;
-use crate::host::clocks::device_table;
 
 fn severity(severity: trace_model::Severity) -> &'static str {
     match severity {

@@ -1,8 +1,9 @@
 //! The tables of clock offsets.
 
 use engine::{Table, Tabular};
-use facts::clock_alignment::{ClockBase, ClockShift, ClockSync, ClocksReport, HostOffset};
 use math::unit::Unit;
+
+use super::{ClockBase, ClockShift, ClockSync, ClocksReport, HostOffset};
 
 impl Tabular for ClocksReport {
     fn tables(&self) -> Vec<Table> {
@@ -18,7 +19,7 @@ impl Tabular for ClocksReport {
 }
 
 /// The table of shifts; the health report shows it too.
-pub(crate) fn device_table(shifts: &[ClockShift]) -> Table {
+pub fn device_table(shifts: &[ClockShift]) -> Table {
     let mut notes = vec![
         "The shift is added to device times wherever they are compared with the host, and to no length of time; the \
          timeline stays as recorded."

@@ -1,9 +1,9 @@
 //! Step times as tables.
 
-use engine::counted;
-use engine::{Provenance, Table, Tabular};
-use facts::steps::{Step, StepSource, StepsReport};
+use engine::{Provenance, Table, Tabular, counted};
 use math::unit::Unit;
+
+use super::{Step, StepSource, StepsReport};
 
 impl Tabular for StepsReport {
     fn tables(&self) -> Vec<Table> {
@@ -14,13 +14,16 @@ impl Tabular for StepsReport {
 /// Reasons that are listed below the table.
 const REASONS: usize = 5;
 
-pub(super) fn remark(step: &Step) -> String {
-    let marks = [(step.is_partial, "partial"), (step.is_warmup, "warm-up"), (step.is_outlier, "slow")];
-    let mut words: Vec<&str> = marks.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
-    if step.is_outlier && step.mostly_compiles() {
-        words.push("compiles");
+impl Step {
+    /// What distinguishes it: `slow, compiles`.
+    pub fn remark(&self) -> String {
+        let marks = [(self.is_partial, "partial"), (self.is_warmup, "warm-up"), (self.is_outlier, "slow")];
+        let mut words: Vec<&str> = marks.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
+        if self.is_outlier && self.mostly_compiles() {
+            words.push("compiles");
+        }
+        words.join(", ")
     }
-    words.join(", ")
 }
 
 impl StepsReport {
@@ -89,7 +92,7 @@ impl StepsReport {
             .column("interval_ps", "Begin to begin", Unit::Picoseconds, provenance, |step| step.interval_ps)
             .column("compile_ps", "Compiling", Unit::Picoseconds, provenance, |step| step.compile_ps)
             .column("slowest", "Slowest", Unit::None, provenance, |step| step.slowest.as_deref())
-            .column("remark", "Remark", Unit::None, provenance, remark)
+            .column("remark", "Remark", Unit::None, provenance, Step::remark)
             .column("class", "Class", Unit::None, provenance, |step| Some(&self.class_of(step)?.id))
             .column("z", "Modified z", Unit::None, provenance, |step| step.z)
             .column("left_out", "Left out as", Unit::None, provenance, |step| step.left_out.as_deref())
