@@ -3,7 +3,7 @@
 //! Every question is one [`Analysis`] in the list [`ANALYSES`]; its answer is a plain struct that serialises and shows
 //! itself as tables. A number that cannot be known is `None`, never 0; every percentage says of what.
 //!
-//! The modules build on each other from the bottom of this list to its top, never the other way:
+//! The modules are crates below this one. They build on each other from the bottom of this list to its top:
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -3,11 +3,11 @@
 use advice::hints;
 use device_reports::communication::{collectives, dcn, overlap, sparse_cores};
 use device_reports::memory::{buffers, hbm};
-use device_reports::ops::{bundles, expected, kernels, loops, matmuls, op_stats, roofline};
+use device_reports::ops::{bundles, expected, hardware_counters, kernels, loops, matmuls, op_stats, roofline};
 use device_reports::steps::{balance, devices, step_parts, step_times};
 use engine::{AnalysisEntry, entry};
 use run_reports::host::{clocks, compile, dispatch, gaps, input, serving};
-use run_reports::summary::{doctor, hardware_counters, targets, utilization, verdict};
+use run_reports::summary::{doctor, targets, utilization, verdict};
 
 /// Every analysis, in the order of a report.
 #[rustfmt::skip]

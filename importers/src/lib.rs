@@ -1,18 +1,13 @@
 //! Converts the bytes of a profile to the common timeline model.
 //!
-//! Every format is one [`Importer`] in the list [`IMPORTERS`]. The format of a file is
-//! detected from its bytes, never from its name. To add a format, write its module in the
-//! directory that it belongs to, add one line to the list, and add fixtures.
+//! Every format is one [`Importer`] in the list [`IMPORTERS`]. The format of a file is detected from its bytes, never
+//! from its name. To add a format, write its module in the crate of who writes it, add one line to the list, and add
+//! fixtures.
 //!
-//! Each module of this table may use the modules below it, never those above it:
-//!
-//! | module | content |
-//! |---|---|
-//! | `import` | turns a path or bytes into a model: finds the files of a run, chooses importers |
-//! | `registry` | the list of formats |
-//! | `profiler`, `simulator`, `compiler` | one module for each format, grouped by the kind of writer |
-//! | `common` | the importer interface, and code that several formats share |
-//! | `input` | files and buckets, unpacking, lines, patterns, progress, errors |
+//! The formats are in crates below this one: `profiler-formats`, `simulator-formats` and `compiler-formats` stand on
+//! `importer-common` (the importer interface, and code that several formats share), that on `input` (files, unpacking,
+//! lines, patterns, progress, errors). `remote` reads buckets. Here are `import`, which turns a path or bytes into a
+//! model, and `registry`, the list of formats.
 
 mod access;
 mod import;
@@ -21,6 +16,8 @@ mod registry;
 #[path = "without_remote.rs"]
 mod remote;
 
+#[cfg(feature = "remote")]
+use ::remote;
 pub use access::{remote_head, write_remote};
 pub use import::packed::{
     PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session, packed_session_in, source_for_args, sources_in,
@@ -37,7 +34,5 @@ pub use input::{
 };
 pub use profiler_formats::xplane::{SpaceElement, event_bytes, visit_xplane_elements};
 pub use registry::IMPORTERS;
-#[cfg(feature = "remote")]
-use ::remote;
 #[cfg(feature = "remote")]
 pub use remote::cache;

@@ -18,7 +18,9 @@ const SHORTEST_LOAD_PS: i64 = 1_000_000_000;
 /// An outermost event of one phase.
 #[derive(Clone, Copy)]
 pub struct PhaseEvent<'a> {
+    /// The event.
     pub slice: SliceRef<'a>,
+    /// The phase.
     pub class: HostClass,
     /// Inside the window.
     pub range: TimeRange,
@@ -208,6 +210,7 @@ pub enum LazyRole {
 }
 
 impl LazyRole {
+    /// The role of the event called `name`.
     pub fn of(name: &str) -> Option<Self> {
         Some(match stripped(name) {
             "StepMarker" => Self::Step,

@@ -9,6 +9,7 @@
 pub struct PythonFrame<'a> {
     /// Name of the file without its folders; the module of a function in C, if that is known.
     pub file: &'a str,
+    /// Name of the function.
     pub function: &'a str,
 }
 

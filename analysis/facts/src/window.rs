@@ -157,6 +157,7 @@ pub fn own_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
     })
 }
 
+/// Whether a core recorded ops.
 pub fn has_ops(model: &TraceModel, core: GroupId) -> bool {
     let mut tracks = model.tracks_of(core).into_iter();
     tracks.any(|track| model.track(track).kind == TrackKind::Ops && !model.lanes(track).is_empty())

@@ -21,21 +21,30 @@ pub enum PlaneKind {
     Host,
     /// A device's core that runs HLO programs.
     TensorCore {
+        /// Number of the core or device on its host.
         ordinal: u32,
     },
+    /// A core for sparse data.
     SparseCore {
+        /// Number of its device on the host.
         device: u32,
+        /// Number of the core or device on its host.
         ordinal: u32,
     },
+    /// A GPU.
     Gpu {
+        /// Number of the core or device on its host.
         ordinal: u32,
     },
+    /// A chip as a whole.
     Chip,
+    /// What a program or tool adds.
     Custom,
     /// HLO protos, no timeline.
     Metadata,
     /// Facts of the session, no timeline.
     TaskEnvironment,
+    /// Unknown.
     Other,
 }
 

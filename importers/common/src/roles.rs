@@ -32,6 +32,7 @@ pub struct TrackRoles {
     simulator: Option<String>,
     #[serde(default)]
     time_unit: TimeUnit,
+    /// How the writer is recognized.
     pub when: Option<WriterMark>,
     /// Names for processes and threads without a name: `stage {}`, with their number in place of `{}`.
     process_names: Option<String>,
@@ -46,11 +47,16 @@ pub struct TrackRoles {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeUnit {
+    /// Picoseconds.
     Ps,
+    /// Nanoseconds.
     Ns,
+    /// Microseconds, as the format says.
     #[default]
     Us,
+    /// Milliseconds.
     Ms,
+    /// Seconds.
     S,
 }
 
@@ -72,8 +78,18 @@ impl TimeUnit {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum WriterMark {
-    Member { key: String, value: String },
-    Head { head: Vec<String> },
+    /// A member of the document.
+    Member {
+        /// Its name.
+        key: String,
+        /// Its value.
+        value: String,
+    },
+    /// The beginning of the document.
+    Head {
+        /// What occurs in it.
+        head: Vec<String>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -103,13 +119,18 @@ fn anything() -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoleKind {
+    /// Ops of a device.
     Ops,
+    /// Asynchronous ops, from start to done.
     InFlight,
+    /// Steps of the program.
     Steps,
+    /// Executions of programs.
     Programs,
 }
 
 impl RoleKind {
+    /// The kind of a track with the role.
     pub fn kind(self) -> TrackKind {
         match self {
             Self::Ops => TrackKind::Ops,
@@ -140,10 +161,12 @@ impl TrackRoles {
         self.thread_names.as_ref().map(|name| name.replace("{}", id))
     }
 
+    /// Unit of the times in the file.
     pub fn time_unit(&self) -> TimeUnit {
         self.time_unit
     }
 
+    /// Title of the simulator that computed the times, if one did.
     pub fn simulator(&self) -> Option<&str> {
         self.simulator.as_deref()
     }

@@ -9,9 +9,11 @@ const NETWORK: &str = "SYSTOLE_NETWORK";
 /// Which hosts may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllowedHosts {
+    /// Every host.
     Any,
     /// This machine.
     Loopback,
+    /// No host at all.
     None,
 }
 

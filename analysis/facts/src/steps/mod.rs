@@ -81,6 +81,7 @@ impl StepsReport {
         self.selected(first, last).filter_map(of_step).reduce(TimeRange::hull)
     }
 
+    /// Steps by their numbers, the last included.
     pub fn selected(&self, first: u32, last: u32) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(move |step| (first..=last).contains(&step.number))
     }

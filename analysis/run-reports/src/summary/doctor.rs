@@ -13,8 +13,8 @@ pub use facts::CaptureFact;
 use serde::Serialize;
 use trace_model::{IssueCount, MemoryUse, Source};
 
-use engine::{Analysis, AnalysisError, Context};
 use ::facts::clock_alignment::ClockShift;
+use engine::{Analysis, AnalysisError, Context};
 use rules::clock_shifts;
 
 pub use finding::CaptureFinding;

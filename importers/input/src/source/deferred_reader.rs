@@ -22,6 +22,7 @@ struct Unpacking {
 }
 
 impl DeferredReader {
+    /// A reader of the content; nothing is unpacked before it is asked for.
     pub fn new(source: &InputSource) -> Self {
         Self { source: source.without_bytes(), unpacking: None }
     }

@@ -18,6 +18,7 @@ pub enum Provider {
 /// An address, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
+    /// Who keeps the object.
     pub provider: Provider,
     /// The bucket or container; of a web server the host.
     pub bucket: String,

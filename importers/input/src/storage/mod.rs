@@ -29,7 +29,9 @@ pub enum EntryKind {
 pub struct TreeEntry {
     /// Its name, without directories.
     pub name: String,
+    /// The path that leads to it.
     pub path: PathBuf,
+    /// What it is.
     pub kind: EntryKind,
     /// Whether it is a symbolic link; `kind` is that of its target.
     pub is_link: bool,

@@ -34,7 +34,9 @@ pub struct InFlightSpan {
 
 /// The activity of one core and its transfers in flight.
 pub struct CoreTraffic {
+    /// What the core did when.
     pub time: Arc<CoreTime>,
+    /// Transfers from start to done.
     pub in_flight: Vec<InFlightSpan>,
     /// Whether asynchronous collectives ran whose time in flight is unknown.
     pub unknown_flight: bool,
@@ -107,6 +109,11 @@ pub fn partition(compute: &IntervalSet, synchronous: &IntervalSet, in_flight: &I
 }
 
 impl CoreTraffic {
+    /// The activity of `core` in the scope; `None` if it recorded no ops.
+    ///
+    /// # Errors
+    ///
+    /// The report was cancelled.
     pub fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
         let Some(time) = cx.core_time(core)? else { return Ok(None) };
         let in_flight = spans(cx, classes, &time);

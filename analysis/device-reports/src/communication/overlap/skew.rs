@@ -31,10 +31,12 @@ pub struct CollectiveExecution {
     pub before: Picos,
     /// The part of it inside the scope in which its core was blocked.
     pub blocked: Picos,
+    /// What the profiler numbered it with, on all participants the same.
     pub instance: Option<i64>,
 }
 
 impl CollectiveExecution {
+    /// An execution that lies inside the scope.
     pub fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
         let instance = slice.attr(SliceAttr::CollectiveInstance);
         let (key, before) = (slice.id().index() as u32, Picos::ZERO);

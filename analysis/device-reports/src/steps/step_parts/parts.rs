@@ -142,6 +142,7 @@ impl TimeByPart {
         StepPart::ALL.into_iter().filter(|part| part.is_work()).map(|part| self.get(part)).sum::<Picos>().ps()
     }
 
+    /// Adds time to a part.
     pub fn add(&mut self, part: StepPart, ps: i64) {
         self.0[part.index()] = self.0[part.index()].saturating_add(ps);
     }

@@ -1,6 +1,5 @@
 //! The tables of the health report.
 
-
 use engine::{Table, Tabular, counted};
 use facts::clock_alignment::device_table;
 use math::unit::Unit;

@@ -37,10 +37,10 @@ mod tests;
 
 use serde::Serialize;
 
+use ::hardware::limits::{BoundBy, OpWork};
 use device_reports::ops::op_stats::{BeyondPeak, CoreOps, Ops};
 use duty::{CoreDuty, xprof_duty_cycle};
 use engine::{Analysis, AnalysisError, Context, Metric, Provenance, Table, Tabular};
-use ::hardware::limits::{BoundBy, OpWork};
 use math::unit::Unit;
 use sums::{UtilizationShare, WorkSums, busy, utilization, window};
 
