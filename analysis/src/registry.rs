@@ -45,8 +45,6 @@ pub static ANALYSES: &[AnalysisEntry] = &[
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
-
     use engine::{AnalysisError, Context, Options, ReportCache, Scope};
     use sample_traces::big::{BigSpec, big_model};
     use trace_model::TraceModel;
@@ -63,11 +61,10 @@ mod tests {
 
     /// Runs an analysis that is stopped by its n-th check; by none if that is 0.
     fn run(model: &TraceModel, entry: &AnalysisEntry, stopped_by: u64) -> Run {
-        let (options, reports) = (Options::default(), ReportCache::default());
-        reports.stopped_by_check.store(stopped_by, Ordering::Relaxed);
+        let (options, reports) = (Options::default(), ReportCache::counting_checks(stopped_by));
         let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
         let report = (entry.run)(&cx).map(|report| report.json());
-        Run { checks: reports.checks.load(Ordering::Relaxed), report }
+        Run { checks: reports.checks().unwrap(), report }
     }
 
     /// Counted and not timed: once stopped, every loop looks once and ends.

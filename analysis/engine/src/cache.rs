@@ -3,9 +3,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-#[cfg(test)]
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -32,13 +30,15 @@ pub struct ReportCache {
     is_stopped: AtomicBool,
     /// Number of reports that are being computed.
     running: AtomicU32,
-    /// How often [`Self::check`] was called.
-    #[cfg(test)]
-    pub(crate) checks: AtomicU64,
-    /// The check that stops everything; 0 for none.
-    #[cfg(test)]
-    pub(crate) stopped_by_check: AtomicU64,
+    counter: Option<CheckCounter>,
     pub(super) facts: FactCache,
+}
+
+/// How often [`ReportCache::check`] was called, and the call that stops everything; 0 for none.
+#[derive(Debug)]
+struct CheckCounter {
+    checks: AtomicU64,
+    last: u64,
 }
 
 /// Counts a report while it is being computed, until it ends or panics.
@@ -111,6 +111,17 @@ impl ReportCache {
         self.is_stopped.load(Ordering::Relaxed)
     }
 
+    /// A cache for tests of cancellation: it counts the checks, loops check more often, and the check with the number
+    /// `last` stops everything.
+    pub fn counting_checks(last: u64) -> Self {
+        Self { counter: Some(CheckCounter { checks: AtomicU64::new(0), last }), ..Self::default() }
+    }
+
+    /// How often [`Self::check`] was called, if that is counted.
+    pub fn checks(&self) -> Option<u64> {
+        self.counter.as_ref().map(|counter| counter.checks.load(Ordering::Relaxed))
+    }
+
     /// Whether a report is being computed.
     pub fn is_busy(&self) -> bool {
         self.running.load(Ordering::Relaxed) > 0
@@ -119,9 +130,8 @@ impl ReportCache {
     /// Returns an error after [`Self::cancel`] and [`Self::stop`]; to be called every few milliseconds.
     pub fn check(&self, scope: Scope) -> Result<(), AnalysisError> {
         trace_model::may_pause();
-        #[cfg(test)]
-        if (1..=self.checks.fetch_add(1, Ordering::Relaxed) + 1)
-            .contains(&self.stopped_by_check.load(Ordering::Relaxed))
+        if let Some(counter) = &self.counter
+            && (1..=counter.checks.fetch_add(1, Ordering::Relaxed) + 1).contains(&counter.last)
         {
             self.stop();
         }

@@ -4,12 +4,11 @@ use super::cache::ReportCache;
 use super::{Context, Scope};
 
 /// Items of a loop between two looks at whether it is still wanted: at most a few milliseconds of work. A browser, which draws
-/// meanwhile, needs longer for each. Tests count looks, and need no large traces for it.
-const ITEMS_PER_CHECK: usize = match () {
-    () if cfg!(test) => 1 << 10,
-    () if cfg!(target_arch = "wasm32") => 1 << 11,
-    () => 1 << 14,
-};
+/// meanwhile, needs longer for each.
+const ITEMS_PER_CHECK: usize = if cfg!(target_arch = "wasm32") { 1 << 11 } else { 1 << 14 };
+
+/// Items where looks are counted: tests need no large traces for it.
+const ITEMS_PER_COUNTED_CHECK: usize = 1 << 10;
 
 /// The items of a loop, until the analysis is cancelled or stopped. A report of a part of them is dropped at its end, and
 /// what else was made of them is never used: see [`ReportCache::stop`].
@@ -38,7 +37,7 @@ impl<I: Iterator> Iterator for Watched<'_, I> {
             if self.reports.check(self.scope).is_err() {
                 return None;
             }
-            self.left = ITEMS_PER_CHECK;
+            self.left = self.reports.checks().map_or(ITEMS_PER_CHECK, |_| ITEMS_PER_COUNTED_CHECK);
         }
         self.left -= 1;
         self.items.next()

@@ -171,7 +171,8 @@ pub enum CacheRole {
 }
 
 impl CacheRole {
-    pub(crate) fn of(name: &str) -> Option<Self> {
+    /// The role of the event called `name`.
+    pub fn of(name: &str) -> Option<Self> {
         if let Some(frame) = PythonFrame::of(name) {
             return Some(match (frame.file, frame.function) {
                 ("compilation_cache.py", "get_executable_and_time") => Self::Lookup,

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use analysis::hardware::chips::Chip;
 use regex_lite::Regex;
 use toml::{Table, Value};
 
@@ -138,7 +139,7 @@ fn each_kind_of_collective_has_one_answer_for_a_chip() {
         assert!(!by_default || !entry.contains_key("flags"), "no flag is needed: {entry:?}");
         for chip in entry["chips"].as_array().unwrap() {
             let chip = chip.as_str().unwrap();
-            assert!(analysis::hardware::chips::Chip::named(chip).is_some_and(|own| own.id == chip), "{chip}");
+            assert!(Chip::named(chip).is_some_and(|own| own.id == chip), "{chip}");
             assert!(seen.insert((text(entry, "kind"), chip)), "twice: {entry:?}");
         }
     }

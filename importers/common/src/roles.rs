@@ -177,12 +177,6 @@ impl TrackRoles {
         self.tracks.iter().find(fits).map(|track| track.role)
     }
 
-    /// Whether any op has a category.
-    #[cfg(test)]
-    pub(crate) fn describes_ops(&self) -> bool {
-        !self.ops.is_empty()
-    }
-
     fn category(&self, kind: TrackKind, name: &str) -> Option<&str> {
         let fits = |op: &&OpRole| op.role.kind() == kind && glob::matches(&op.name, name);
         self.ops.iter().find(fits).map(|op| op.category.as_str())

@@ -1,5 +1,5 @@
+use ::engine::{Options, ReportCache, Scope};
 use device_reports::ops::op_stats::Ops;
-use engine::{Options, ReportCache, Scope};
 use facts::category::OpGroup;
 
 use super::*;

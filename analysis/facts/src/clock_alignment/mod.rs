@@ -140,7 +140,7 @@ pub struct ClockShift {
 
 impl ClockShift {
     /// The correction as a [`DeviceToHostClock`].
-    pub(crate) fn clock(&self) -> DeviceToHostClock {
+    pub fn clock(&self) -> DeviceToHostClock {
         let constant = ShiftLine { shift_ps: self.shift_ps, at_ps: 0, drift_ppm: 0.0, slack_ps: 0 };
         let line = self.drift.unwrap_or(constant);
         DeviceToHostClock {
@@ -164,7 +164,7 @@ pub struct DeviceToHostClock {
 
 impl DeviceToHostClock {
     /// Converts a time in this base to the host's clock.
-    pub(crate) fn to_host(self, at: Timestamp) -> Timestamp {
+    pub fn to_host(self, at: Timestamp) -> Timestamp {
         let drift = Picos::from_ps((self.drift_ppm * 1e-6 * (at - self.at).ps() as f64) as i64);
         at + self.shift + drift
     }

@@ -1,5 +1,6 @@
 use std::fs;
 
+use input::storage::LocalTree;
 use sample_traces::write::ProtoMessage;
 use trace_model::{Op, TraceModel};
 
@@ -46,10 +47,22 @@ fn traced(programs: &[(&str, u64)]) -> TraceBuilder {
     out
 }
 
+struct LocalFiles;
+
+impl DumpFiles for LocalFiles {
+    fn tree(&self, _: &Path) -> Result<Box<dyn FileTree>, ImportError> {
+        Ok(Box::new(LocalTree))
+    }
+
+    fn open(&mut self, path: &Path) -> Result<InputSource, ImportError> {
+        InputSource::open(path)
+    }
+}
+
 /// What the dump adds: programs with HLO, and what the log says.
 fn add_dump(mut out: TraceBuilder, dump: &Path) -> Result<(Vec<String>, TraceModel), ImportError> {
     let progress = Progress::new();
-    add(&[dump.to_owned()], &mut |path| InputSource::open(path), &progress, &mut out)?;
+    add(&[dump.to_owned()], &mut LocalFiles, &progress, &mut out)?;
     let model = out.finish();
     let with = model.programs().iter().filter(|program| program.hlo.is_some());
     let titles = with.map(|program| format!("{}({})", model.str(program.name), program.id.unwrap_or_default()));

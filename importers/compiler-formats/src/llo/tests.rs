@@ -40,7 +40,7 @@ fn program(folder: &Path) -> PathBuf {
 
 fn open(path: &Path, llo: Option<&Path>) -> TraceModel {
     let options = ImportOptions { llo: llo.map(Path::to_owned), ..ImportOptions::default() };
-    crate::import_path(path, &options, &Progress::new()).unwrap()
+    importers::import_path(path, &options, &Progress::new()).unwrap()
 }
 
 /// Op, bundles, slots used.
@@ -83,7 +83,7 @@ fn dump_of_another_program_adds_nothing() {
     assert_eq!((described(&named).len(), named.import_log().count(IssueKind::SourceSkipped)), (0, 1));
     assert_eq!(open(&path, None).import_log().counts(), [], "nobody asked for it");
     let options = ImportOptions { llo: Some(dir.path().to_owned()), ..ImportOptions::default() };
-    let error = crate::import_path(&path, &options, &Progress::new()).unwrap_err().to_string();
+    let error = importers::import_path(&path, &options, &Progress::new()).unwrap_err().to_string();
     assert!(error.contains("--xla_jf_dump_to"), "{error}");
 }
 
@@ -91,7 +91,8 @@ fn dump_of_another_program_adds_nothing() {
 fn dump_alone_is_not_a_timeline() {
     let dir = tempfile::tempdir().unwrap();
     dump(dir.path(), 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
-    let error = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::new()).unwrap_err().to_string();
+    let error =
+        importers::import_path(dir.path(), &ImportOptions::default(), &Progress::new()).unwrap_err().to_string();
     assert!(error.contains("--llo"), "{error}");
 }
 

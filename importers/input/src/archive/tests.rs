@@ -2,7 +2,6 @@ use std::fs;
 use std::io::Cursor;
 
 use super::{Archive, ArchiveWriter};
-use crate::InputSource;
 
 fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = ArchiveWriter::new(Cursor::new(Vec::new()));
@@ -115,19 +114,4 @@ fn damage_anywhere_is_an_error_or_does_not_matter() {
             }
         }
     }
-}
-
-#[test]
-fn archive_in_memory_is_the_run_in_it() {
-    let names_of = |bytes: Vec<u8>| {
-        let source = InputSource::from_bytes("run.zip", bytes);
-        let sources = source.and_then(|source| crate::sources_in(source, None)).map_err(|error| error.to_string())?;
-        Ok::<_, String>(sources.into_iter().map(|(host, source)| (host, source.name().to_owned())).collect::<Vec<_>>())
-    };
-    let run = archive(&[("run/a.xplane.pb", b"1"), ("run/b.xplane.pb", b"2"), ("run/notes.txt", b"3")]);
-    let of_host = |host: &str| (Some(host.to_owned()), format!("{host}.xplane.pb"));
-    assert_eq!(names_of(run), Ok(vec![of_host("a"), of_host("b")]));
-    assert_eq!(names_of(b"no archive".to_vec()), Ok(vec![(None, "run.zip".to_owned())]));
-    let none = names_of(archive(&[("notes.txt", b"3")]));
-    assert!(none.as_ref().is_err_and(|error| error.contains("no file that ends in")), "{none:?}");
 }

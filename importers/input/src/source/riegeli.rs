@@ -111,7 +111,6 @@ fn unpack_within(bytes: &[u8], most: u64) -> Result<UnpackedRecords, ImportError
 #[cfg(test)]
 mod tests {
     use riegeli::{CompressionType, RecordWriter, WriterOptions};
-    use trace_model::IssueKind;
 
     use super::*;
     use crate::{InputSource, Progress};
@@ -192,17 +191,12 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_in_records_is_the_same_profile() {
+    fn a_profile_in_records_is_the_profile() {
         let (spec, _) = sample_traces::sample_specs().swap_remove(0);
         let run = sample_traces::synthetic::SyntheticRun::new(spec);
         let space = sample_traces::write::xspace_bytes(&run.session());
-        let plain = importers::import(&InputSource::from_bytes("a", space.clone()).unwrap(), &Progress::new()).unwrap();
         let packed = records(&[&space]);
-        let size = packed.len() as u64;
-        let source = InputSource::from_bytes("a", packed).unwrap();
-        let model = importers::import(&source, &Progress::new()).unwrap();
-        assert_eq!((model.slice_count(), model.tracks().len()), (plain.slice_count(), plain.tracks().len()));
-        assert_eq!(model.sources().first().map(|source| source.packed_bytes), Some(size));
-        assert_eq!(model.import_log().count(IssueKind::DamagedRecords), 0);
+        assert_eq!(InputSource::from_bytes("a", packed.clone()).unwrap().disk_len(), packed.len() as u64);
+        assert!(content(packed) == (space, 0));
     }
 }

@@ -4,7 +4,7 @@ use input::{ImportError, InputSource, Progress};
 use sample_traces::write::gzip;
 use trace_model::{GroupKind, IssueKind, TraceModel};
 
-use crate::testing::slices;
+use sample_traces::slices;
 
 const EVENT: &str = r#"{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5}"#;
 

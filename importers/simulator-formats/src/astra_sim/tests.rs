@@ -1,7 +1,7 @@
 use trace_model::{DeviceLinks, TraceModel};
 
 use super::*;
-use crate::testing::slices;
+use sample_traces::slices;
 
 const HEAD: &str = "[12:00] [workload] [debug] ";
 const ROOFLINE: &str = "operation_intensity=2, perf=50, elapsed_time=1 compute_utilization=0.5 memory_utilization=0.25 \
@@ -104,9 +104,9 @@ fn rotated_logs_are_read_oldest_first() {
         std::fs::write(dir.path().join(name), log(&[line])).unwrap();
     }
     let path = dir.path().join("log.log");
-    let model = crate::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap();
+    let model = importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap();
     assert_eq!(slices(&model, "Compute"), ["a 0-2", "b 2-2"]);
-    let folder = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
+    let folder = importers::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
     assert_eq!(slices(&folder, "Compute"), ["a 0-2", "b 2-2"]);
 }
 
@@ -147,7 +147,7 @@ fn adjacent_graphs_add_messages_and_flows() {
         let nodes = [graph_node(1, "gather", 7, &[], Some(("comm_size", 64))), graph_node(2, name, 4, &[1], None)];
         [b"\x07\x0a\x050.0.4".to_vec(), nodes.concat()].concat()
     };
-    let open = || crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
+    let open = || importers::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
     let path = dir.path().join("work.0.et");
 
     std::fs::write(&path, graph("b")).unwrap();
@@ -173,7 +173,7 @@ fn graph_truncated_after_executed_nodes_is_used_and_logged() {
     let nodes = [graph_node(1, "gather", 7, &[], Some(("comm_size", 64))), graph_node(2, "b", 4, &[1], None)];
     let graph = [b"\x07\x0a\x050.0.4".to_vec(), nodes.concat(), b"\x20\x08".to_vec()].concat();
     std::fs::write(dir.path().join("work.0.et"), graph).unwrap();
-    let model = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
+    let model = importers::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
     assert_eq!((model.flows().len(), model.import_log().count(IssueKind::TruncatedFile)), (1, 1));
 }
 
@@ -188,7 +188,7 @@ fn adjacent_network_file_describes_the_links() {
         std::fs::write(dir.path().join(name), text).unwrap();
     };
     let links = || {
-        let model = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
+        let model = importers::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
         let all = model.tensor_cores().into_iter().map(|core| model.group(core).device.clone().unwrap().links);
         (all.collect::<Vec<_>>(), model.import_log().count(IssueKind::SourceSkipped))
     };
@@ -209,7 +209,7 @@ fn unrelated_graphs_are_ignored_and_named() {
     std::fs::write(dir.path().join("work.0.et"), b"\x07\x0a\x050.0.4\x09\x08").unwrap();
     std::fs::write(dir.path().join("work.5.et"), b"not a graph").unwrap();
     std::fs::create_dir(dir.path().join("work.1.et")).unwrap();
-    let model = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
+    let model = importers::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
     let log = model.import_log().counts();
     let skipped = log.iter().find(|entry| entry.kind == IssueKind::SourceSkipped).unwrap();
     assert_eq!(skipped.count, 2, "{log:?}");

@@ -158,7 +158,7 @@ fn identical_ranks_are_all_imported() {
     for rank in 0..3 {
         std::fs::write(dir.path().join(format!("work.{rank}.et")), file(&[node(1, "first", 4, &[], 3)])).unwrap();
     }
-    let model = crate::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
+    let model = importers::import_path(dir.path(), &ImportOptions::default(), &Progress::default()).unwrap();
     assert_eq!(model.tensor_cores().len(), 3);
     assert_eq!(model.import_log().count(IssueKind::SameContent), 0);
 }

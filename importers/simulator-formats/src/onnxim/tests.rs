@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use trace_model::{TraceModel, TrackKind};
 
 use super::*;
-use crate::testing::slices;
+use sample_traces::slices;
 
 const HEAD: &str = "[2026-01-01 00:00:00.000] [info] ";
 
@@ -219,7 +219,7 @@ fn clock_comes_from_option_config_or_log_end() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.log");
     std::fs::write(&path, log(&all)).unwrap();
-    let open = || crate::import_path(&path, &ImportOptions::default(), &Progress::new()).unwrap();
+    let open = || importers::import_path(&path, &ImportOptions::default(), &Progress::new()).unwrap();
     std::fs::write(dir.path().join("other.json"), CONFIG.replace("16", "32")).unwrap();
     assert_eq!(clock(&open()).1, 1, "a configuration of another chip");
     let log = open().import_log().counts().to_vec();

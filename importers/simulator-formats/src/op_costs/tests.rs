@@ -26,7 +26,7 @@ fn dir(files: &[(&str, &str)]) -> TempDir {
 }
 
 fn open(dir: &TempDir, name: &str) -> TraceModel {
-    crate::import_path(&dir.path().join(name), &ImportOptions::default(), &Progress::new()).unwrap()
+    importers::import_path(&dir.path().join(name), &ImportOptions::default(), &Progress::new()).unwrap()
 }
 
 fn import(text: &str) -> Result<TraceModel, ImportError> {
@@ -209,7 +209,7 @@ fn directory_opens_its_only_run_or_lists_several() {
     let all = table(&ROWS);
     let files =
         [("a.csv", &*all), ("a_prefill.csv", &all), ("a_decode.csv", &all), ("a.json", CHIP), ("x.csv", "a,b\n")];
-    let open = |dir: &TempDir| crate::import_path(dir.path(), &ImportOptions::default(), &Progress::new());
+    let open = |dir: &TempDir| importers::import_path(dir.path(), &ImportOptions::default(), &Progress::new());
     let run = dir(&files);
     let model = open(&run).unwrap();
     assert_eq!(model.sources()[0].name, "a.csv");

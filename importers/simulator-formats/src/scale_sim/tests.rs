@@ -30,7 +30,7 @@ fn run(files: &[(&str, &str)]) -> TempDir {
 
 fn open_at(path: &Path, clock_mhz: Option<f64>) -> Result<TraceModel, ImportError> {
     let options = ImportOptions { clock_mhz, ..ImportOptions::default() };
-    crate::import_path(path, &options, &Progress::new())
+    importers::import_path(path, &options, &Progress::new())
 }
 
 fn open(dir: &TempDir) -> TraceModel {

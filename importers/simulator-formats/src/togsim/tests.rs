@@ -3,7 +3,7 @@ use std::sync::LazyLock;
 use trace_model::{ArgValue, SliceAttr, TraceModel};
 
 use super::*;
-use crate::testing::slices;
+use sample_traces::slices;
 
 const HEAD: &str = "[2026-01-01 00:00:00.000] [trace] ";
 

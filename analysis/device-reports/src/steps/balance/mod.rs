@@ -20,7 +20,7 @@ mod judge;
 mod load;
 mod table;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use engine::{Analysis, AnalysisError, Context};
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Tests each rule with and without its cause.
 
+use ::facts::clock_alignment::{ClockSync, PairedBy};
 use engine::{Options, ReportCache, Scope};
-use facts::clock_alignment::{ClockSync, PairedBy};
 use sample_traces::{text_builder, text_trace};
 use trace_model::{GroupKind, IssueKind, Severity, SliceAttr, TraceModel};
 

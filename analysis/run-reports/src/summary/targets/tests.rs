@@ -1,8 +1,9 @@
 //! Tests of the lights of targets.
 
-use super::*;
-use crate::{Options, ReportCache, Scope};
+use engine::{Options, ReportCache, Scope};
 use sample_traces::text_trace;
+
+use super::*;
 
 fn report_with(picture: &str, options: &Options) -> TargetsReport {
     let (model, reports) = (text_trace(picture), ReportCache::default());

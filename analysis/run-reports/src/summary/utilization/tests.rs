@@ -1,5 +1,5 @@
+use ::hardware::peaks::NO_PEAK;
 use engine::{Options, ReportCache, Scope};
-use hardware::peaks::NO_PEAK;
 use trace_model::*;
 
 use super::*;

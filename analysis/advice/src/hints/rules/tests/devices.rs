@@ -1,8 +1,7 @@
 //! What devices and hosts do to each other.
 
-use device_reports::steps::balance::tests::parallel;
 use engine::{Context, HintOptions, Options, ReportCache, Scope};
-use sample_traces::text_trace;
+use sample_traces::{parallel, text_trace};
 
 use super::{about_program, report, report_of, run};
 use crate::hints::Hints;
