@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use hardware::ici::CollectiveKind;
 use hlo::{ComputationId, HloModule, Instruction};
 use trace_model::{ProgramId, TraceModel};
 
-use super::CollectiveKind;
 use super::class::{AsyncRole, OpClass, OpFlags, OpGroup, group_of, split_role};
 
 /// Category of these fusions.
