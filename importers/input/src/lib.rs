@@ -15,6 +15,5 @@ pub use error::ImportError;
 pub use memory::prepare_heap;
 pub use network::may_ask;
 pub use progress::{Progress, ProgressStage};
-pub use source::GZIP;
-pub use source::{FeedResult, InputSource, SharedBytes, SourceContent};
+pub use source::{FeedResult, GZIP, InputSource, SharedBytes, SourceContent};
 pub use storage::{is_remote, shown_path};

@@ -52,8 +52,7 @@ pub use comparable::{Difference, Weight};
 pub use comparison::{PredictedOp, PredictionError};
 pub use headline::sentence;
 pub use matching::{MatchedBy, Matching, OpPair};
-pub use run_loop::signed;
-pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE};
+pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
@@ -61,8 +60,7 @@ pub use summary::{
     StepSeries, Summary, SummaryError, SummaryInput, thinned,
 };
 
-pub use comparison::CompareOptions;
-pub use comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
+pub use comparison::{CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange};
 
 /// Compares `cand` with `base`: one run or several on each side.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {

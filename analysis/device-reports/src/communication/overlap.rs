@@ -70,8 +70,7 @@ impl Analysis for Overlap {
     }
 }
 
-pub use cores::CoreTraffic;
-pub use cores::{Partition, partition};
+pub use cores::{CoreTraffic, Partition, partition};
 pub use report::{CoreOverlap, HiddenBy, KindTotal, OverlapReport, OverlapSummary, Skew, Transfer};
 
 #[cfg(test)]

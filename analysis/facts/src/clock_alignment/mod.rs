@@ -35,8 +35,7 @@ use bounds::LEAST_FOR_THIRDS;
 
 pub use bounds::{ShiftBound, ShiftInterval, ShiftLine};
 pub use hosts::HostOffset;
-pub use pairs::programs;
-pub use pairs::{LaunchPair, LaunchPairs, PairedBy};
+pub use pairs::{LaunchPair, LaunchPairs, PairedBy, programs};
 pub use table::device_table;
 
 /// Clocks of all devices compared with those of their hosts.

@@ -32,8 +32,7 @@ use marks::RawStep;
 pub use detection::StepSource;
 pub use host::has_annotations;
 pub use programs::function_of;
-pub use step::on_host;
-pub use step::{Step, StepClass, StepSpan};
+pub use step::{Step, StepClass, StepSpan, on_host};
 
 /// The steps report.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]

@@ -13,9 +13,7 @@ mod layout;
 mod network;
 mod topology;
 
-pub use expected::expected_time;
-pub use expected::link_seconds;
-pub use expected::{ExpectedTime, HOP_SECONDS, LinkRate};
+pub use expected::{ExpectedTime, HOP_SECONDS, LinkRate, expected_time, link_seconds};
 pub use kind::CollectiveKind;
 pub use layout::{GroupLayout, layouts, placed};
 pub use network::{Network, NetworkFrom};

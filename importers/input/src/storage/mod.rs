@@ -8,9 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-pub use address::Address;
-pub use address::Provider;
-pub use address::{is_remote, shown_path};
+pub use address::{Address, Provider, is_remote, shown_path};
 pub use local::LocalTree;
 
 /// What a path leads to.
