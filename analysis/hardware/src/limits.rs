@@ -45,7 +45,7 @@ pub enum BoundBy {
     VmemRead,
     /// VMEM write bandwidth.
     VmemWrite,
-    /// The links of a collective, or waiting for its other participants; [`device_reports::communication::collectives`]
+    /// The links of a collective, or waiting for its other participants; `device_reports::communication::collectives`
     /// tells which.
     LinksOrWaiting,
 }

@@ -5,12 +5,11 @@
 //! an [`HloModule`] with [`Instruction`]s. A line of text makes a module of one
 //! instruction, its operands, and computations without content.
 //!
-//! Ask [`TraceFacts::hlo`](facts::TraceFacts::hlo) for the program and
-//! [`TraceFacts::instruction`](facts::TraceFacts::instruction) for what is known of an op
-//! from either source:
+//! Analyses ask `TraceFacts::hlo` for the program and `TraceFacts::instruction` for what is known of an op from either
+//! source:
 //!
 //! ```
-//! use analysis::hlo::HloModule;
+//! use hlo::HloModule;
 //!
 //! let text = "%ar = f32[8]{0} all-reduce(f32[8]{0} %p), channel_id=1, replica_groups=[2,4]<=[8], to_apply=%add";
 //! let module = HloModule::from_text(text).unwrap();

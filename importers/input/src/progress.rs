@@ -96,6 +96,7 @@ impl Progress {
     /// # Errors
     ///
     /// [`ImportError::Cancelled`] after [`Self::cancel`].
+    #[inline]
     pub fn check(&self) -> Result<(), ImportError> {
         trace_model::may_pause();
         if self.cancelled.load(Ordering::Relaxed) { Err(ImportError::Cancelled) } else { Ok(()) }

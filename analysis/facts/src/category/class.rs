@@ -158,6 +158,7 @@ impl OpClass {
     }
     /// Useful work of the core itself: no communication, no half of an
     /// asynchronous pair, no host transfer, no container.
+    #[inline]
     pub fn is_compute(self) -> bool {
         !self.is_collective() && !self.is_async() && !self.may_have_inner_ops() && self.group != OpGroup::HostIo
     }

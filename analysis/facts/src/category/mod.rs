@@ -62,11 +62,13 @@ impl OpClasses {
     }
 
     /// The class of an op.
+    #[inline]
     pub fn class(&self, op: OpId) -> OpClass {
         self.classes.get(op.index()).copied().unwrap_or_default()
     }
 
     /// The class of a slice's op; the default for slices without one.
+    #[inline]
     pub fn class_of(&self, op: Option<OpId>) -> OpClass {
         op.map(|op| self.class(op)).unwrap_or_default()
     }

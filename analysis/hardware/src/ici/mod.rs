@@ -4,7 +4,7 @@
 //! where its ends are linked too. From the pattern, the size and the axes follow the bytes that the busiest link
 //! carries, and from them a time (`expected_time`). What a capture does not tell is not guessed: every arrangement of
 //! the participants that the generation allows is a [`GroupLayout`], and the answer is the range over all of them. What
-//! moves is in [`facts::collective_traffic`], whose
+//! moves is in `facts::collective_traffic`, whose
 //! `CollectiveTraffic::layouts` finds them.
 
 mod expected;

@@ -6,7 +6,7 @@
 //! sentence names it: the device that others wait for, the host activity while devices are idle, the slow steps. A
 //! device memory that is nearly full takes no time; it comes last, because any change must still fit into it.
 //!
-//! The verdict gives no advice, and every statement has a number. [`advice::hints`] must have an answer to everything
+//! The verdict gives no advice, and every statement has a number. `advice::hints` must have an answer to everything
 //! that the sentence names.
 
 use std::collections::BTreeMap;
