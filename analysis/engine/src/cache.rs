@@ -127,7 +127,11 @@ impl ReportCache {
         self.running.load(Ordering::Relaxed) > 0
     }
 
-    /// Returns an error after [`Self::cancel`] and [`Self::stop`]; to be called every few milliseconds.
+    /// To be called every few milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// After [`Self::cancel`] and [`Self::stop`].
     pub fn check(&self, scope: Scope) -> Result<(), AnalysisError> {
         trace_model::may_pause();
         if let Some(counter) = &self.counter

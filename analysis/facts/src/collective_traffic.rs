@@ -12,10 +12,10 @@ use hardware::ici::{GroupLayout, Topology, layouts, placed};
 use hlo::{CollectiveAttributes, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups};
 use serde::Serialize;
 use trace_model::OpId;
+use trace_model::hlo_text::Shape;
 
 use crate::TraceFacts as _;
 use crate::category::{CollectiveKind, resized};
-use trace_model::hlo_text::Shape;
 
 /// Traffic of one execution of a collective.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]

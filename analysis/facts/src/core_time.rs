@@ -166,11 +166,11 @@ pub fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegmen
 #[cfg(test)]
 mod tests {
     use engine::{Options, ReportCache};
+    use proptest::prelude::*;
+    use sample_traces::text_trace;
 
     use super::*;
     use crate::TraceFacts as _;
-    use proptest::prelude::*;
-    use sample_traces::text_trace;
 
     fn segments_of(spans: &[(i64, i64)]) -> Vec<(usize, i64, i64)> {
         let spans = spans.iter().enumerate().map(|(i, &(start, end))| {

@@ -22,6 +22,10 @@ pub(super) fn hlo(cx: &Context<'_>, program: ProgramId) -> Result<Arc<HloModule>
 }
 
 /// The HLO of a program for one use: if it is not cached yet, it is not cached here either.
+///
+/// # Errors
+///
+/// The capture contains no such program, or a damaged one.
 pub fn hlo_for_now(cx: &Context<'_>, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
     let known = cx.fact::<ParsedPrograms>().0.known(&program);
     known.unwrap_or_else(|| HloModule::of_program(cx.model, program).map(Arc::new))

@@ -258,10 +258,10 @@ fn no_steps(first: u32, last: u32) -> AnalysisError {
 #[cfg(test)]
 mod tests {
     use engine::{Options, ReportCache};
+    use trace_model::{SliceSpec, TraceBuilder};
 
     use super::*;
     use crate::TraceFacts as _;
-    use trace_model::{SliceSpec, TraceBuilder};
 
     fn range(start: i64, end: i64) -> TimeRange {
         TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))

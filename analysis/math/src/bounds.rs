@@ -11,7 +11,10 @@ pub struct Bounds<T> {
 }
 
 /// A pair as [`Bounds`].
-#[expect(clippy::ref_option, reason = "as serde calls it")]
+///
+/// # Errors
+///
+/// The serializer fails.
 pub fn bounds<T: Copy + Serialize, S: Serializer>(pair: &Option<(T, T)>, out: S) -> Result<S::Ok, S::Error> {
     pair.map(|(low, high)| Bounds { low, high }).serialize(out)
 }

@@ -22,6 +22,10 @@ pub struct CsvTable {
 
 impl CsvTable {
     /// Reads the table; rows that are too short are logged.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, is no table or too large, or the import was cancelled.
     pub fn read(
         source: &InputSource,
         format: &'static str,
@@ -67,7 +71,11 @@ impl CsvTable {
         }
     }
 
-    /// Indices of these columns; the error lists all that are missing.
+    /// Indices of these columns.
+    ///
+    /// # Errors
+    ///
+    /// Some are missing; the error lists all.
     pub fn columns<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N], ImportError> {
         let found = names.map(|name| self.column(name));
         let missing: Vec<&str> = names.into_iter().filter(|name| self.column(name).is_none()).collect();
@@ -128,6 +136,10 @@ impl<'a> CsvRow<'a> {
     }
 
     /// A finite number.
+    ///
+    /// # Errors
+    ///
+    /// It is something else; the error names the place.
     pub fn number(self, column: usize) -> Result<f64, String> {
         let text = self.text(column);
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -138,6 +150,10 @@ impl<'a> CsvRow<'a> {
     }
 
     /// An integer, also as `12.0`.
+    ///
+    /// # Errors
+    ///
+    /// It is something else; the error names the place.
     pub fn whole(self, column: usize) -> Result<i64, String> {
         let number = self.number(column)?;
         if number.fract() == 0.0 && number.abs() < MAX_WHOLE {
@@ -148,6 +164,10 @@ impl<'a> CsvRow<'a> {
     }
 
     /// An integer that is not negative.
+    ///
+    /// # Errors
+    ///
+    /// It is something else; the error names the place.
     pub fn count(self, column: usize) -> Result<u64, String> {
         let number = self.whole(column)?;
         u64::try_from(number).map_err(|_negative| {

@@ -50,6 +50,10 @@ pub fn log_unended(file: &str, line: u64, out: &mut TraceBuilder) {
 }
 
 /// Passes every complete line of a text to `take`.
+///
+/// # Errors
+///
+/// The text cannot be read, `take` fails, or the import was cancelled.
 pub fn read(
     source: &InputSource,
     progress: &Progress,

@@ -44,6 +44,10 @@ pub fn may_ask(host: &str) -> io::Result<()> {
 }
 
 /// Whether a host may be asked.
+///
+/// # Errors
+///
+/// It may not; the error says what forbids it.
 pub fn check(hosts: AllowedHosts, host: &str) -> io::Result<()> {
     let is_loopback = || {
         let bare = host.trim_start_matches('[').trim_end_matches(']');

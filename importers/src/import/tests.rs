@@ -235,7 +235,9 @@ fn archive_in_memory_is_the_run_in_it() {
     };
     let archive = |files: &[(&str, &[u8])]| {
         let mut writer = ArchiveWriter::new(Cursor::new(Vec::new()));
-        files.iter().for_each(|(name, content)| writer.add(name, *content).unwrap());
+        for (name, content) in files {
+            writer.add(name, *content).unwrap();
+        }
         writer.finish().unwrap().into_inner()
     };
     let run = archive(&[("run/a.xplane.pb", b"1"), ("run/b.xplane.pb", b"2"), ("run/notes.txt", b"3")]);

@@ -4,10 +4,10 @@ mod headline;
 
 use device_reports::steps::step_parts::StepPart;
 use engine::{Context, Options, ReportCache, Scope, Tabular as _};
+use sample_traces::text_trace;
 
 use super::matching::match_ops;
 use super::*;
-use sample_traces::text_trace;
 
 fn summary(picture: &str) -> Summary {
     let model = text_trace(picture);

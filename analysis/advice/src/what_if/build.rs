@@ -12,12 +12,12 @@ use facts::collective_traffic::CollectiveTraffic;
 use facts::core_time::{CoreTime, SelfTimeSegment};
 use facts::window::own_extent;
 use math::parallel;
+use trace_model::hlo_text::{HloText, Shape};
 use trace_model::{LabelId, Picos, SliceId, SourceId, TimeRange, TraceModel, TrackKind, may_pause, pausing};
 
 use super::schedule::{
     CoreSchedule, Flight, JointMember, JointTransfer, NO_OP, ReplaySchedule, TimeByGroup, TransferTime,
 };
-use trace_model::hlo_text::{HloText, Shape};
 
 /// The schedule of all cores in the scope of `cx`.
 pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule, AnalysisError> {

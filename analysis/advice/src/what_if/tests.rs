@@ -1,10 +1,10 @@
 use ::engine::{Options, ReportCache, Scope};
 use device_reports::ops::op_stats::Ops;
 use facts::category::OpGroup;
-
-use super::*;
 use sample_traces::text_trace;
 use trace_model::TraceModel;
+
+use super::*;
 
 fn predict(model: &TraceModel, changes: &[Scenario]) -> Prediction {
     let (options, reports) = (Options::default(), ReportCache::default());

@@ -237,9 +237,9 @@ impl Tabular for DevicesReport {
 #[cfg(test)]
 mod tests {
     use engine::{Options, ReportCache, Scope};
+    use sample_traces::text_trace;
 
     use super::*;
-    use sample_traces::text_trace;
 
     fn report(model: &TraceModel, scope: Scope) -> Result<DevicesReport, AnalysisError> {
         let (options, reports) = (Options::default(), ReportCache::default());

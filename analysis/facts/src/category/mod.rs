@@ -194,6 +194,10 @@ impl Fact for OpClasses {
 }
 
 /// Serializes numbers in the order of [`OpGroup::ALL`] as a map of groups.
+///
+/// # Errors
+///
+/// The serializer fails.
 pub fn by_group<S: Serializer>(numbers: &[i64], out: S) -> Result<S::Ok, S::Error> {
     out.collect_map(OpGroup::ALL.iter().zip(numbers))
 }

@@ -1,9 +1,9 @@
 //! Reads `xla.ShapeProto`.
 
+use trace_model::hlo_text::{ArrayShape, MAX_DEPTH, Shape, dtype_of_number};
 use trace_model::wire::WireValue;
 
 use super::super::wire::{HloDamage, ProgramMessage, number, range};
-use trace_model::hlo_text::{ArrayShape, MAX_DEPTH, Shape, dtype_of_number};
 
 const SHAPE: &str = "ShapeProto";
 const LAYOUT: &str = "LayoutProto";

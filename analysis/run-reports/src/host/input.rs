@@ -247,9 +247,9 @@ impl InputReport {
 #[cfg(test)]
 mod tests {
     use engine::{Options, ReportCache, Scope};
+    use trace_model::*;
 
     use super::*;
-    use trace_model::*;
 
     fn report(model: &TraceModel) -> InputReport {
         let (options, reports) = (Options::default(), ReportCache::default());

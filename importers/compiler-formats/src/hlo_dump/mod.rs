@@ -83,6 +83,10 @@ pub trait DumpFiles {
 }
 
 /// Adds the programs of the files and folders `named` to those of the trace that have none.
+///
+/// # Errors
+///
+/// There is no program, the dump is too large, or the import was cancelled.
 pub fn add(
     named: &[PathBuf],
     place: &mut dyn DumpFiles,

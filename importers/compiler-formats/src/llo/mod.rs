@@ -43,6 +43,10 @@ const OPS_A_CHECK: usize = 1 << 12;
 
 /// Adds the contents of the dump `named`; if it is `None`, of a dump next to the programs `beside`, below the
 /// `roots`.
+///
+/// # Errors
+///
+/// The dump that was named cannot be used, or the import was cancelled.
 pub fn add(
     named: Option<&Path>,
     beside: &[&Path],

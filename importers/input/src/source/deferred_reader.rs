@@ -32,8 +32,11 @@ impl DeferredReader {
         self.source.name()
     }
 
-    /// Appends up to `len` bytes from `start` on. A source without a file is read from its bytes; otherwise errors are
-    /// those of [`InputSource::open_again`].
+    /// Appends up to `len` bytes from `start` on. A source without a file is read from its bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`InputSource::open_again`].
     pub fn read(&mut self, start: u64, len: u64, into: &mut Vec<u8>) -> Result<(), String> {
         let unpacking = self.unpacking.take();
         let read = if self.source.is_stored() {

@@ -103,6 +103,10 @@ impl InputSource {
     }
 
     /// A file of a bucket or web server, of which there is a copy on this machine. Only a `kept` copy has a path.
+    ///
+    /// # Errors
+    ///
+    /// The copy cannot be mapped.
     pub fn from_copy(address: &Path, copy: &File, kept: Option<PathBuf>) -> Result<Self, ImportError> {
         let name = address.file_name().unwrap_or(address.as_os_str()).to_string_lossy().into_owned();
         let (version, source) = (Some(version_of(&copy.metadata()?)), Self::from_file(name, copy)?);
@@ -209,8 +213,11 @@ impl InputSource {
         self.stored.as_deref().filter(|stored| self.path.as_deref() != Some(stored))
     }
 
-    /// Opens the file again, to read arguments long after the import. The error is a sentence for the user: the file is
-    /// gone or has changed.
+    /// Opens the file again, to read arguments long after the import.
+    ///
+    /// # Errors
+    ///
+    /// The file is gone or has changed; the error is a sentence for the user.
     pub fn open_again(&self) -> Result<File, String> {
         let Some(path) = &self.stored else { return Err("cannot read arguments: this was never a file".to_owned()) };
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));

@@ -38,8 +38,16 @@ pub struct TreeEntry {
 /// The files below a path.
 pub trait FileTree {
     /// What the path leads to.
+    ///
+    /// # Errors
+    ///
+    /// There is nothing, or it cannot be looked at.
     fn kind(&self, path: &Path) -> io::Result<EntryKind>;
     /// What is in a directory, sorted by name.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be read.
     fn entries(&self, directory: &Path) -> io::Result<Vec<TreeEntry>>;
     /// When the file was last written.
     fn modified(&self, path: &Path) -> Option<SystemTime>;

@@ -9,11 +9,11 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use input::InputSource;
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 use trace_model::{Arg, ArgSource, ArgValue, SavedArgs};
 
 use super::ops::XPlaneEventMetadata;
 use super::tables::{FileBytes, MetadataEntries, MetadataIndex, stat};
-use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// Stable name of the format.
 pub(super) const FORMAT_ID: &str = "xplane";

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 use importer_common::names;
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 use trace_model::{GroupId, IssueKind, LabelId, Picos, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind};
 
 use super::known::Known;
 use super::lines::LineOutline;
 use super::tables::{PlaneMetadata, StatValue, stat};
-use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// One sample as recorded.
 struct CounterSample {

@@ -1,11 +1,11 @@
 //! Tests with lines that are damaged or contain data that no profiler writes.
 
+use importers::import;
 use input::{InputSource, Progress};
 use sample_traces::write::ProtoMessage;
 use trace_model::{IssueKind, TraceModel, TrackKind};
 
 use super::writer::{PlaneWriter, WrittenStat, space};
-use importers::import;
 
 fn model(bytes: Vec<u8>) -> TraceModel {
     import(&InputSource::from_bytes("host0.xplane.pb", bytes).unwrap(), &Progress::new()).unwrap()

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use hashbrown::HashSet;
+use trace_model::wire::{WireCursor, WireValue};
 use trace_model::{DeviceInfo, GroupId, IssueKind, TraceBuilder};
 
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};
-use trace_model::wire::{WireCursor, WireValue};
 
 /// The stats of a plane; unreadable ones are skipped.
 fn plane_stats<'a>(

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use input::{ImportError, Progress};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 use trace_model::{
     FlowPoint, FlowRole, ImportLog, IssueKind, LabelId, Picos, SliceAttr, SliceBatch, SliceSpec, TimeRange, Timestamp,
     TrackKind,
@@ -18,7 +19,6 @@ use super::event::{Number, XPlaneEvent};
 use super::flows::{XFlow, context_point};
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue};
-use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 
 /// Line timestamps above this are nanoseconds of the Unix epoch (otherwise the session would be three years long) and
 /// are shifted towards zero.

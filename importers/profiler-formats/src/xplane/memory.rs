@@ -109,11 +109,11 @@ fn add_track(out: &mut TraceBuilder, group: GroupId, name: &str) -> TrackId {
 
 #[cfg(test)]
 mod tests {
+    use importers::import;
     use input::{InputSource, Progress};
     use trace_model::{GroupKind, SliceAttr, TraceModel, TrackKind};
 
     use super::super::writer::{PlaneWriter, WrittenStat, space};
-    use importers::import;
 
     /// Two threads allocate memory of device 0 and of an allocator.
     fn model(device_plane: &'static str) -> TraceModel {

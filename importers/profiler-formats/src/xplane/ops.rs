@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 use importer_common::names::{self, NO_NAME, is_null};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 use trace_model::{Access, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, StringId, TraceBuilder};
 
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};
-use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// Names of programs by id, from everywhere in the file.
 pub(super) type ProgramNames = HashMap<u64, String>;

@@ -4,13 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use importer_common::names;
+use trace_model::wire::{WireCursor, WireValue};
 use trace_model::{ProgramBytes, TraceBuilder};
 
 use super::known::Known;
 use super::lines::LineOutline;
 use super::ops::{ProgramNames, XPlaneEventMetadata, text};
 use super::tables::{PlaneMetadata, StatValue};
-use trace_model::wire::{WireCursor, WireValue};
 
 /// Reads the HLO protos of the metadata plane, one per program.
 ///

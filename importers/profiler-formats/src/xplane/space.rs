@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 use importer_common::names;
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 use trace_model::{ImportLog, IssueKind};
 
 use super::tables::map_entry;
-use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
 
 /// The last field of `XSpace`, and a number above those that later versions will usually have.
 const LAST: u32 = 4;

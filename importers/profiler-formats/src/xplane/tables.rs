@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use trace_model::ArgValue;
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 
 use super::ids::IdMap;
 use super::known::Known;
-use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 
 /// The unpacked file.
 pub(super) type FileBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;

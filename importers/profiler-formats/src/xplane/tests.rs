@@ -1,3 +1,4 @@
+use importers::import;
 use input::{ImportError, InputSource, Progress};
 use proptest::prelude::{any, prop, proptest};
 use proptest::test_runner::Config;
@@ -7,7 +8,6 @@ use trace_model::{
 };
 
 use super::writer::{PlaneWriter, WrittenStat, space};
-use importers::import;
 
 pub(super) fn read(bytes: Vec<u8>) -> Result<TraceModel, ImportError> {
     import(&InputSource::from_bytes("host0.xplane.pb", bytes)?, &Progress::new())

@@ -1,7 +1,7 @@
+use sample_traces::slices;
 use trace_model::{DeviceLinks, TraceModel};
 
 use super::*;
-use sample_traces::slices;
 
 const HEAD: &str = "[12:00] [workload] [debug] ";
 const ROOFLINE: &str = "operation_intensity=2, perf=50, elapsed_time=1 compute_utilization=0.5 memory_utilization=0.25 \

@@ -1,9 +1,9 @@
 use std::sync::LazyLock;
 
+use sample_traces::slices;
 use trace_model::{ArgValue, SliceAttr, TraceModel};
 
 use super::*;
-use sample_traces::slices;
 
 const HEAD: &str = "[2026-01-01 00:00:00.000] [trace] ";
 

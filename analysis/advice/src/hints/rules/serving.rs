@@ -2,9 +2,9 @@
 
 use engine::{AnalysisError, Percent, Provenance, Threshold};
 use run_reports::host::serving::{ServedRequest, Serving, ServingReport};
+use trace_model::{TimeRange, Timestamp};
 
 use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
-use trace_model::{TimeRange, Timestamp};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {

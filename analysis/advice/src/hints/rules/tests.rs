@@ -13,11 +13,11 @@ mod waits;
 
 use engine::{Context, HintOptions, Options, ReportCache, Scope, Suppression};
 use facts::framework::Framework;
+use sample_traces::{text_builder, text_trace};
+use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind};
 
 use super::rules;
 use crate::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS};
-use sample_traces::{text_builder, text_trace};
-use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind};
 
 fn report_with(picture: &str, hints: HintOptions) -> HintsReport {
     report_of(&text_trace(picture), hints)
@@ -33,8 +33,7 @@ fn report(picture: &str) -> HintsReport {
     report_with(picture, HintOptions::default())
 }
 
-/// Ids of the hints of a report and of other remedies for the same time, those about
-/// the capture left out.
+/// Ids of the hints of a report and of other remedies for the same time, those about the capture left out.
 fn about_program(report: &HintsReport) -> Vec<&'static str> {
     let hints = report.hints.iter().filter(|hint| hint.severity != HintSeverity::Health);
     hints.flat_map(|hint| std::iter::once(hint.id).chain(hint.also.iter().map(|other| other.id))).collect()

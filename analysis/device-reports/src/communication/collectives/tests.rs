@@ -1,9 +1,9 @@
 //! Collectives of traces drawn as text.
 
 use engine::{Options, ReportCache, Scope, Tabular as _};
+use sample_traces::text_trace;
 
 use super::*;
-use sample_traces::text_trace;
 
 fn report(picture: &str, options: &Options) -> Result<CollectivesReport, AnalysisError> {
     let (model, reports) = (text_trace(picture), ReportCache::default());

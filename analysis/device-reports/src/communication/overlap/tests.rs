@@ -3,12 +3,12 @@
 use engine::{Options, ReportCache, Scope, Tabular as _};
 use facts::category::OpGroup;
 use math::intervals::IntervalSet;
-
-use super::*;
-use crate::steps::devices::Devices;
 use proptest::prelude::*;
 use sample_traces::text_trace;
 use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
+
+use super::*;
+use crate::steps::devices::Devices;
 
 fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))

@@ -10,9 +10,9 @@ use hardware::limits::BoundBy;
 use hardware::peaks::Peaks;
 use serde::Serialize;
 use trace_model::TraceModel;
+use trace_model::hlo_text::{HloText, Shape};
 
 use crate::ops::op_stats::OpRow;
-use trace_model::hlo_text::{HloText, Shape};
 
 /// The limit that keeps an op from being faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,11 +2,11 @@
 
 use engine::{Context, Scope};
 use math::stats::percent;
+use trace_model::without_number;
 
 use super::inside::{KernelInside, PartSums, STAGES};
 use super::report::{Kernel, KernelCounter, KernelLine, KernelOp, KernelUnit};
 use crate::ops::hardware_counters::{CounterMetric, HardwareCounters};
-use trace_model::without_number;
 
 /// Most parts of a line that are listed, by time.
 const MOST_PARTS: usize = 40;

@@ -1,10 +1,10 @@
 //! Devices and hosts compared, on traces whose answers follow from how they are made.
 
 use engine::{Options, ReportCache, Scope, Tabular as _};
-
-use super::*;
 use sample_traces::{parallel, text_trace};
 use trace_model::{Picos, TraceModel};
+
+use super::*;
 
 fn report(model: &TraceModel) -> Result<BalanceReport, AnalysisError> {
     let (options, reports) = (Options::default(), ReportCache::default());

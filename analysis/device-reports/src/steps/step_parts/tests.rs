@@ -2,12 +2,12 @@
 
 use engine::{Options, ReportCache, Tabular as _};
 use facts::TraceFacts as _;
-
-use super::*;
-use crate::steps::step_times::Steps;
 use proptest::prelude::*;
 use sample_traces::{text_builder, text_trace};
 use trace_model::{GroupKind, Picos, SliceAttr, SliceSpec, Timestamp, TraceBuilder, TraceModel, TrackKind};
+
+use super::*;
+use crate::steps::step_times::Steps;
 
 fn report(model: &TraceModel, scope: Scope) -> Result<StepPartsReport, AnalysisError> {
     let (options, reports) = (Options::default(), ReportCache::default());

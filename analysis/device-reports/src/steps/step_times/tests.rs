@@ -2,10 +2,10 @@
 
 use engine::{Options, ReportCache, Tabular};
 use facts::steps::*;
-
-use super::*;
 use sample_traces::{text_builder, text_trace};
 use trace_model::{Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceModel, TrackKind};
+
+use super::*;
 
 fn report(model: &TraceModel, options: &Options, scope: Scope) -> StepsReport {
     let reports = ReportCache::default();

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Context;
 use facts::host_class::{HostClass, classify};
+use trace_model::hlo_text::Shape;
 use trace_model::{ArgValue, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
 
 use super::event_grouping::EventGroup;
 use super::place::{CompilePlace, StepFinder};
 use super::shapes::ShapeChange;
-use trace_model::hlo_text::Shape;
 
 /// Maximum number of events whose arguments are read: in a gzipped export each read takes milliseconds.
 const MAX_ASKED: usize = 16;

@@ -9,10 +9,10 @@ use engine::Context;
 use facts::TraceFacts as _;
 use hlo::{HloModule, Instruction};
 use serde::Serialize;
+use trace_model::hlo_text::{HloText, Shape};
 use trace_model::{OpId, ProgramId};
 
 use super::program_similarity::ProgramOps;
-use trace_model::hlo_text::{HloText, Shape};
 
 /// Where a change was found, best source first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]

@@ -1,10 +1,10 @@
 //! Compilation in traces drawn as text.
 
 use engine::{Options, ReportCache, Scope, Tabular as _};
-
-use super::*;
 use sample_traces::text_trace;
 use trace_model::TraceModel;
+
+use super::*;
 
 fn report(model: &TraceModel, scope: Scope) -> CompileReport {
     let (options, reports) = (Options::default(), ReportCache::default());

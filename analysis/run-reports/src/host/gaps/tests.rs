@@ -1,8 +1,8 @@
 use engine::{Options, ReportCache, Scope};
+use sample_traces::text_trace;
 use trace_model::{TimeRange, Timestamp, TraceModel};
 
 use super::*;
-use sample_traces::text_trace;
 
 fn report(model: &TraceModel, scope: Scope) -> Result<GapsReport, AnalysisError> {
     let (options, reports) = (Options::default(), ReportCache::default());

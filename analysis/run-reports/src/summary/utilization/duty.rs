@@ -131,9 +131,9 @@ fn sparse_cores(model: &TraceModel, core: GroupId) -> impl Iterator<Item = Group
 mod tests {
     use device_reports::ops::op_stats::Ops;
     use engine::{Options, ReportCache, Scope};
+    use trace_model::{DeviceInfo, Op, SliceSpec, Timestamp, TraceBuilder};
 
     use super::*;
-    use trace_model::{DeviceInfo, Op, SliceSpec, Timestamp, TraceBuilder};
 
     /// Two cores, the first with infeed inside a loop and outside it, and a `SparseCore` of the first.
     ///

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use engine::{Context, Options, ReportCache, Scope};
 use run_reports::summary::targets::Targets;
 use run_reports::summary::verdict::{Verdict, VerdictReport};
+use sample_traces::text_trace;
 
 use super::about_program;
 use crate::hints::{Hints, HintsReport};
-use sample_traces::text_trace;
 
 /// An op before it is cut.
 struct WholeOp {

@@ -1,10 +1,10 @@
 //! What kernels, `SparseCores` and the hardware record of themselves.
 
 use engine::HintOptions;
-
-use super::{cannot_tell, ids, report, report_of, run, saving};
 use sample_traces::text_builder;
 use trace_model::{SliceAttr, SliceKey, Timestamp, TrackKind};
+
+use super::{cannot_tell, ids, report, report_of, run, saving};
 
 /// An op of 100 µs that stalls for so many ps.
 pub(super) fn stalled(stall: u64) -> String {

@@ -2,10 +2,10 @@
 
 use engine::{Context, Options, ReportCache, Scope};
 use run_reports::summary::doctor::Doctor;
+use sample_traces::text_trace;
 
 use super::{report, run};
 use crate::hints::{HintSeverity, Hints, rules};
-use sample_traces::text_trace;
 
 /// Nine steps, of which the first takes so many columns.
 fn slow_start(columns: usize) -> String {
