@@ -176,7 +176,7 @@ pub fn packed_session_in(source: InputSource) -> Result<Option<Vec<u8>>, ImportE
 fn archive_at(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<Option<InputSource>, ImportError> {
     if is_remote(path) {
         let name = shown_path(path).to_string_lossy().to_ascii_lowercase();
-        if cfg!(not(feature = "remote")) || !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
             return Ok(None);
         }
         let source = FileOpener::new(&LocatedRun::default(), options, progress)?.open(path)?;

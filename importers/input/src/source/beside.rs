@@ -4,8 +4,7 @@ use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::CopiedNeighbours;
-use super::InputSource;
+use super::{CopiedNeighbours, InputSource};
 
 impl InputSource {
     /// The source, beside which only what lies below these directories is read; anything if there are none.
@@ -36,14 +35,11 @@ impl InputSource {
 
     /// The path on this machine where the files beside it are.
     pub fn place(&self) -> Option<&Path> {
-        if let Some(beside) = &self.beside {
-            return Some(&beside.place);
-        }
-        self.path()
+        self.beside.as_ref().map_or(self.path(), |beside| Some(&beside.place))
     }
 
-    /// The source of a bucket with copies of files beside it, as if it were at `place` in `folder`, which is kept as
-    /// long.
+    /// The source of a bucket with copies of files beside it, as if it were at `place` in `folder`, a guard that is
+    /// dropped with the source.
     pub fn placed(self, place: PathBuf, folder: impl Any + Send + Sync) -> Self {
         Self { beside: Some(Arc::new(CopiedNeighbours { place, _folder: Box::new(folder) })), ..self }
     }
