@@ -15,14 +15,14 @@ pub struct ComputationId(pub(super) u32);
 pub struct InstructionId(pub(super) u32);
 
 impl ComputationId {
-    /// Position in [`HloModule::computations`].
+    /// Position in [`HloModule::computations`](crate::HloModule::computations).
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl InstructionId {
-    /// Position in [`HloModule::instructions`].
+    /// Position in [`HloModule::instructions`](crate::HloModule::instructions).
     pub fn index(self) -> usize {
         self.0 as usize
     }

@@ -1,6 +1,6 @@
 //! One file to import: its bytes, unpacked.
 //!
-//! Files below [`MAP_FROM`] are read into memory, larger ones are mapped. Gzip is recognized by its magic number.
+//! Files below `MAP_FROM` are read into memory, larger ones are mapped. Gzip is recognized by its magic number.
 //! Importers that need everything at once call [`InputSource::content`]; those that can work piece by piece call
 //! [`InputSource::feed`], which inflates on a separate thread meanwhile.
 
