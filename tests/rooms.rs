@@ -18,27 +18,14 @@ struct CrateFolders {
     order: &'static [&'static [&'static str]],
 }
 
-const CRATES: [CrateFolders; 5] = [
+const CRATES: [CrateFolders; 7] = [
+    CrateFolders { sources: "analysis/advice/src", order: &[&["hints"], &["gates"], &["compare"], &["what_if"]] },
+    CrateFolders { sources: "analysis/run-reports/src", order: &[&["summary"], &["host"]] },
     CrateFolders {
-        sources: "analysis/src",
-        order: &[
-            &["registry"],
-            &["hints"],
-            &["gates"],
-            &["compare"],
-            &["what_if"],
-            &["reports"],
-            &["facts"],
-            &["engine"],
-            &["hlo"],
-            &["hardware"],
-            &["math"],
-        ],
+        sources: "analysis/device-reports/src",
+        order: &[&["hlo"], &["ops", "memory"], &["steps"], &["communication"]],
     },
-    CrateFolders {
-        sources: "importers/src",
-        order: &[&["import"], &["registry"], &["profiler", "simulator", "compiler"], &["common"], &["input"]],
-    },
+    CrateFolders { sources: "importers/src", order: &[&["import"], &["registry", "access"], &["remote"]] },
     CrateFolders {
         sources: "app/session/src",
         order: &[
@@ -67,10 +54,23 @@ const CRATES: [CrateFolders; 5] = [
 ];
 
 /// Folders of sources, and the maximum number of import cycles between files in each.
-const CYCLES: [(&str, usize); 13] = [
+const CYCLES: [(&str, usize); 26] = [
     ("trace-model/src", 0),
     ("importers/src", 0),
-    ("analysis/src", 0),
+    ("importers/remote/src", 0),
+    ("importers/profiler-formats/src", 0),
+    ("importers/simulator-formats/src", 0),
+    ("importers/compiler-formats/src", 0),
+    ("importers/common/src", 0),
+    ("importers/input/src", 0),
+    ("analysis/advice/src", 0),
+    ("analysis/run-reports/src", 0),
+    ("analysis/device-reports/src", 0),
+    ("analysis/facts/src", 0),
+    ("analysis/engine/src", 0),
+    ("analysis/hlo/src", 0),
+    ("analysis/hardware/src", 0),
+    ("analysis/math/src", 0),
     ("sample-traces/src", 0),
     ("app/session/src", 0),
     ("app/query/src", 0),
@@ -89,7 +89,7 @@ fn import_cycles_do_not_grow() {
     let mut wrong = Vec::new();
     for (name, most) in CYCLES {
         let folder = root.join(name);
-        let mut paths = Vec::new();
+        let mut paths = vec![folder.join("lib.rs")];
         sources(&folder, &mut paths);
         let read = |path: &PathBuf| (module_of(path.strip_prefix(&folder).unwrap()), fs::read_to_string(path).unwrap());
         let found = cycles(&paths.iter().map(read).collect());
@@ -130,7 +130,7 @@ fn folders_import_downwards_only() {
         let folder = root.join(own.sources);
         let mut files = Vec::new();
         sources(&folder, &mut files);
-        assert!(files.len() > 20, "{}: {} files", own.sources, files.len());
+        assert!(files.len() > 10, "{}: {} files", own.sources, files.len());
         for file in files {
             let inside = file.strip_prefix(&folder).unwrap();
             let text = fs::read_to_string(&file).unwrap();
@@ -187,7 +187,7 @@ fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
 fn module_of(inside: &Path) -> Vec<String> {
     let mut module: Vec<String> =
         inside.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    if module.last().is_some_and(|last| last == "mod") {
+    if module.last().is_some_and(|last| last == "mod" || last == "lib") {
         module.pop();
     }
     module
@@ -250,7 +250,7 @@ fn cycles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
     let place = |path: &Vec<String>| {
         let mut path = path.clone();
         for _ in 0..8 {
-            let known = (1..=path.len()).rev().find(|&length| files.contains_key(&path[..length].to_vec()));
+            let known = (0..=path.len()).rev().find(|&length| files.contains_key(&path[..length].to_vec()));
             let length = known.unwrap_or(0);
             match path.get(..=length).and_then(|name| handed_on.get(name)) {
                 Some(target) if path[..=length] != target[..] => path = [target, &path[length + 1..]].concat(),

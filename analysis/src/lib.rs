@@ -3,7 +3,7 @@
 //! Every question is one [`Analysis`] in the list [`ANALYSES`]; its answer is a plain struct that serialises and shows
 //! itself as tables. A number that cannot be known is `None`, never 0; every percentage says of what.
 //!
-//! The modules build on each other from the bottom of this list to its top, never the other way:
+//! The modules are crates below this one. They build on each other from the bottom of this list to its top:
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -16,23 +16,16 @@
 //! | [`hardware`] | chips, links between them, limits |
 //! | [`math`] | intervals, statistics, tests of significance |
 
-pub mod compare;
-pub mod engine;
-pub mod facts;
-pub mod gates;
-pub mod hardware;
-pub mod hints;
-pub mod hlo;
-pub mod math;
 pub mod registry;
 pub mod reports;
-pub mod what_if;
 
-pub use engine::number;
+pub use advice::{compare, gates, hints, what_if};
+pub use {engine, facts, hardware, hlo, math};
+
 pub use engine::{
     Analysis, AnalysisEntry, AnalysisError, Cell, CellKind, CellType, Column, Context, Fact, HintOptions, Metric,
     Options, Percent, Provenance, Report, ReportCache, ReportCost, Scope, ServingPattern, Suppression, Table, Tabular,
-    Threshold, beginning, counted, entry, glob, is_printable, json_text, printable, shortened, turns_text,
+    Threshold, beginning, counted, entry, glob, is_printable, json_text, number, printable, shortened, turns_text,
 };
 pub use facts::TraceFacts;
 pub use facts::category::{AsyncRole, CollectiveKind, OpClass, OpClasses, OpGroup};

@@ -1,13 +1,13 @@
 //! The list of analyses. To add one: a file in its folder below `reports`, and a line here.
 
-use crate::engine::{AnalysisEntry, entry};
-use crate::hints;
-use crate::reports::communication::{collectives, dcn, overlap, sparse_cores};
-use crate::reports::host::{clocks, compile, dispatch, gaps, input, serving};
-use crate::reports::memory::{buffers, hbm};
-use crate::reports::ops::{bundles, expected, kernels, loops, matmuls, op_stats, roofline};
-use crate::reports::steps::{balance, devices, step_parts, step_times};
-use crate::reports::summary::{doctor, hardware_counters, targets, utilization, verdict};
+use advice::hints;
+use device_reports::communication::{collectives, dcn, overlap, sparse_cores};
+use device_reports::memory::{buffers, hbm};
+use device_reports::ops::{bundles, expected, hardware_counters, kernels, loops, matmuls, op_stats, roofline};
+use device_reports::steps::{balance, devices, step_parts, step_times};
+use engine::{AnalysisEntry, entry};
+use run_reports::host::{clocks, compile, dispatch, gaps, input, serving};
+use run_reports::summary::{doctor, targets, utilization, verdict};
 
 /// Every analysis, in the order of a report.
 #[rustfmt::skip]
@@ -45,13 +45,11 @@ pub static ANALYSES: &[AnalysisEntry] = &[
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
-
+    use engine::{AnalysisError, Context, Options, ReportCache, Scope};
     use sample_traces::big::{BigSpec, big_model};
     use trace_model::TraceModel;
 
     use super::*;
-    use crate::engine::{AnalysisError, Context, Options, ReportCache, Scope};
 
     /// Ops of one device, more than twice as many as a loop processes between two checks.
     const OPS: u64 = 3_000;
@@ -63,11 +61,10 @@ mod tests {
 
     /// Runs an analysis that is stopped by its n-th check; by none if that is 0.
     fn run(model: &TraceModel, entry: &AnalysisEntry, stopped_by: u64) -> Run {
-        let (options, reports) = (Options::default(), ReportCache::default());
-        reports.stopped_by_check.store(stopped_by, Ordering::Relaxed);
+        let (options, reports) = (Options::default(), ReportCache::counting_checks(stopped_by));
         let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
         let report = (entry.run)(&cx).map(|report| report.json());
-        Run { checks: reports.checks.load(Ordering::Relaxed), report }
+        Run { checks: reports.checks().unwrap(), report }
     }
 
     /// Counted and not timed: once stopped, every loop looks once and ends.

@@ -1,9 +1,9 @@
 //! The list of formats.
 
-use crate::common::Importer;
-use crate::compiler::xla;
-use crate::profiler::{trace_event, xplane};
-use crate::simulator::{astra_sim, chakra, onnxim, op_costs, scale_sim, togsim};
+use compiler_formats::xla;
+use importer_common::Importer;
+use profiler_formats::{trace_event, xplane};
+use simulator_formats::{astra_sim, chakra, onnxim, op_costs, scale_sim, togsim};
 
 /// Every format; if several are equally certain, the first one is chosen.
 pub static IMPORTERS: &[&dyn Importer] = &[

@@ -6,6 +6,7 @@
 //! - [`memory`]: such a run with its memory events.
 //! - [`sample_files`]: the files under `assets/samples`.
 //! - [`rare`]: sessions with features that no public capture has, with known answers.
+//! - [`parallel()`]: devices that wait for the slowest of them in each step.
 //! - [`fleet`]: many steps on many devices; all expected answers are sums.
 //! - [`ring`]: a matmul whose operand is gathered around a ring, with and without overlap.
 //! - [`prediction`]: a program with its compiler's estimates, and a measured run of it.
@@ -15,6 +16,7 @@
 pub mod big;
 pub mod fleet;
 pub mod memory;
+mod parallel;
 pub mod prediction;
 pub mod rare;
 pub mod ring;
@@ -24,5 +26,6 @@ pub mod synthetic;
 pub mod text;
 pub mod write;
 
+pub use parallel::parallel;
 pub use samples::{SampleFile, sample_files, sample_specs};
-pub use text::{text_builder, text_trace};
+pub use text::{slices, text_builder, text_trace};

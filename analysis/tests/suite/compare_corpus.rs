@@ -3,6 +3,7 @@
 
 use analysis::Scope;
 use analysis::compare::{ChangeVerdict, CompareOptions, Comparison, MatchedBy, Summary, Weight, compare};
+use analysis::math::stats::median;
 use analysis::reports::steps::step_parts::{StepPart, StepParts};
 
 use crate::capture::open;
@@ -23,7 +24,7 @@ fn agrees_with_parts(name: &str, summary: &Summary, parts: &analysis::reports::s
     let Some(class) = parts.classes.first() else { return };
     for part in &class.parts {
         let id = format!("step.{}", part.part.id());
-        let median = summary.series(&id).map_or(Some(0.0), |series| analysis::math::stats::median(&series.values));
+        let median = summary.series(&id).map_or(Some(0.0), |series| median(&series.values));
         assert_eq!(median, Some(part.median_ps), "{name} {id}");
     }
 }

@@ -1,6 +1,6 @@
 //! How to add an analysis, from its report to a registry: the worked example of ARCHITECTURE.md.
 //!
-//! In the crate, the file is `src/reports/<folder>/program_runs.rs`, and the registry is `ANALYSES`.
+//! In the crate `device-reports`, the file is `src/<folder>/program_runs.rs`, and the registry is `ANALYSES`.
 
 use analysis::{
     Analysis, AnalysisEntry, AnalysisError, Cell, Context, Options, ReportCache, Scope, Table, Tabular,

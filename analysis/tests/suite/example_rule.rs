@@ -1,7 +1,7 @@
 //! How to add a rule: the worked example of ARCHITECTURE.md.
 //!
-//! In the crate, rule and threshold are in the file of their theme, `src/hints/rules/<theme>.rs`, the list is its
-//! `RULES`, and the page is `docs/hints/<id>.md`.
+//! In the crate `advice`, rule and threshold are in the file of their theme, `src/hints/rules/<theme>.rs`, the list is
+//! its `RULES`, and the page is `docs/hints/<id>.md`.
 
 use analysis::hints::{Confidence, Finding, HintEvidence, HintFacts, Page, PossibleSaving, Rule, RuleResult, SECTIONS};
 use analysis::reports::ops::loops::Loops;
@@ -21,7 +21,7 @@ static RULES: &[Rule] = &[Rule {
 /// Users change it in systole.toml: `"K99.iterations" = 8`.
 static FEW: Threshold = Threshold::new("K99.iterations", 4.0, Unit::Count, "so few can be written one after the other");
 
-/// In the crate: `include_str!` of the page in docs/hints.
+/// In the crate `advice`: `include_str!` of the page in docs/hints.
 const PAGE: &str = "\
 # K99 A loop has few iterations
 ## Cause

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use analysis::hardware::chips::Chip;
 use regex_lite::Regex;
 use toml::{Table, Value};
 
@@ -65,8 +66,8 @@ fn named(pattern: &str, files: &[(String, String)]) -> BTreeMap<String, String> 
 }
 
 fn all_names() -> BTreeMap<String, String> {
-    let (pages, hints) = (files("docs", "md"), files("analysis/src/hints", "rs"));
-    let code: Vec<_> = ["analysis/src", "app", "importers/src"].iter().flat_map(|at| files(at, "rs")).collect();
+    let (pages, hints) = (files("docs", "md"), files("analysis/advice/src/hints", "rs"));
+    let code: Vec<_> = ["analysis", "app", "importers"].iter().flat_map(|at| files(at, "rs")).collect();
     let mut names = named(NAMES, &pages);
     // Paths of Rust have two colons, so that names with a point are those of Python.
     names.extend(named(r"\b(jax(?:\.[A-Za-z]\w*)+)", &hints));
@@ -114,7 +115,7 @@ fn advice_sets_no_option_to_its_default() {
         |name: &str, value: &str| known.get(name).copied().flatten().is_some_and(|default| same(default, value));
     let set = Regex::new(r#"--(xla_\w+)=(\w+)|`(jax_\w+)` to (\w+)|"(jax_\w+)", (\w+)\)"#).unwrap();
     let mut settings = 0;
-    for (path, text) in files("docs", "md").iter().chain(&files("analysis/src", "rs")) {
+    for (path, text) in files("docs", "md").iter().chain(&files("analysis", "rs")) {
         for found in set.captures_iter(text) {
             let mut parts = found.iter().skip(1).flatten().map(|part| part.as_str());
             let (Some(name), Some(value)) = (parts.next(), parts.next()) else { panic!("{path}") };
@@ -138,7 +139,7 @@ fn each_kind_of_collective_has_one_answer_for_a_chip() {
         assert!(!by_default || !entry.contains_key("flags"), "no flag is needed: {entry:?}");
         for chip in entry["chips"].as_array().unwrap() {
             let chip = chip.as_str().unwrap();
-            assert!(analysis::hardware::chips::Chip::named(chip).is_some_and(|own| own.id == chip), "{chip}");
+            assert!(Chip::named(chip).is_some_and(|own| own.id == chip), "{chip}");
             assert!(seen.insert((text(entry, "kind"), chip)), "twice: {entry:?}");
         }
     }

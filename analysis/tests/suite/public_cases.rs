@@ -1,13 +1,14 @@
 //! The cases of public tests of other tools, written anew: each test names the one whose facts and expected values it
 //! takes, and says where our answer differs and why. XProf's are in openxla/xprof below `xprof/convert`.
 
+use analysis::hlo::Instruction;
 use analysis::reports::communication::dcn::{Dcn, DcnReport};
 use analysis::reports::communication::sparse_cores::SparseCores;
 use analysis::reports::host::gaps::Gaps;
 use analysis::reports::host::serving::Serving;
+use analysis::reports::ops::hardware_counters::HardwareCounters;
 use analysis::reports::ops::op_stats::{OpRow, Ops};
 use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::hardware_counters::HardwareCounters;
 use analysis::{AnalysisError, Scope};
 use sample_traces::session::{SampleEventMetadata, SamplePlane, SampleSession, SampleStat};
 use sample_traces::write::xspace_bytes;
@@ -197,7 +198,7 @@ fn time_of_inner_ops_is_not_that_of_the_outer_one() {
     assert_eq!((steps.steps.len(), steps.marker.as_str()), (1, "Steps"));
     let cx = capture.cx(Scope::WholeTrace);
     let op = analysis::TraceFacts::instruction(&cx, row(&report.rows, "outer").op.unwrap()).unwrap();
-    let shape = |it: &analysis::hlo::Instruction| it.shape.as_ref().unwrap().array().unwrap().dims.clone();
+    let shape = |it: &Instruction| it.shape.as_ref().unwrap().array().unwrap().dims.clone();
     assert_eq!(
         (shape(&op), op.module().operands(&op).map(shape).collect()),
         (vec![128, 512], vec![vec![128, 256], vec![256, 512]])

@@ -5,8 +5,8 @@ use analysis::Scope;
 use analysis::hints::{Hint, Hints};
 use analysis::reports::communication::dcn::Dcn;
 use analysis::reports::communication::sparse_cores::SparseCores;
+use analysis::reports::ops::hardware_counters::{CounterGeneration, HardwareCounters};
 use analysis::reports::ops::kernels::{DeclaredCosts, Kernels};
-use analysis::reports::summary::hardware_counters::{CounterGeneration, HardwareCounters};
 use sample_traces::rare::{CounterName, CounterSamples, MegascaleSample, PallasKernel, SparseOffload};
 use sample_traces::session::SampleSession;
 use sample_traces::write::{trace_json, xspace_bytes};
@@ -89,7 +89,7 @@ fn reports_hardware_counters_by_number_and_sample() {
     let report = capture.report::<HardwareCounters>();
     let device = &report.devices[0];
     assert_eq!((report.devices.len(), device.generation), (1, Some(CounterGeneration::V6e)));
-    let percents = |metrics: &[analysis::reports::summary::hardware_counters::CounterMetric]| {
+    let percents = |metrics: &[analysis::reports::ops::hardware_counters::CounterMetric]| {
         metrics.iter().map(|metric| (metric.id, (metric.percent().unwrap() * 1e6).round() / 1e6)).collect::<Vec<_>>()
     };
     let names: Vec<_> = device.samples.iter().map(|sample| sample.name.as_str()).collect();

@@ -2,7 +2,7 @@
 //! against what `XProf` says of them and what is known of how they were made.
 
 use analysis::facts::clock_alignment::ClockSync;
-use analysis::facts::steps::StepSource;
+use analysis::facts::steps::{StepSource, StepsReport};
 use analysis::reports::communication::collectives::Collectives;
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::host::compile::{ChangeSource, Compile, CompilePlace, ShapeChange};
@@ -65,7 +65,7 @@ fn programs_give_the_same_steps_as_the_steps_line() {
     let (Some(with), Some(without)) = (open(V6E_STEPS), open(V6E)) else { return };
     let (with, without) = (with.report::<Steps>(), without.report::<Steps>());
     assert_eq!((without.source, without.marker.as_str(), without.steps.len()), (StepSource::Modules, "jit_f", 100));
-    let median = |steps: &analysis::facts::steps::StepsReport| steps.time.unwrap().median;
+    let median = |steps: &StepsReport| steps.time.unwrap().median;
     assert!(near(median(&without), median(&with), 5e6));
 }
 

@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::common::{DetectionConfidence, ImportOptions};
-use crate::compiler::llo;
+use compiler_formats::llo;
+use importer_common::{DetectionConfidence, ImportOptions};
+use input::storage::{EntryKind, FileTree};
+use input::{ImportError, Progress, ProgressStage, glob};
+
+use crate::access::tree_of;
 use crate::import::captures::{self, CaptureFolder, CaptureRun};
 use crate::import::file_names::{endings, host_and_rank};
-use crate::input::access::tree_of;
-use crate::input::storage::{EntryKind, FileTree};
-use crate::input::{ImportError, Progress, ProgressStage, glob};
 use crate::registry::IMPORTERS;
 
 /// The files of one session.

@@ -3,8 +3,6 @@
 mod captures;
 mod file_names;
 mod locate;
-#[cfg(feature = "remote")]
-mod neighbours;
 mod opening;
 pub(crate) mod packed;
 mod reopen;
@@ -13,12 +11,12 @@ mod writing;
 
 use std::path::{Path, PathBuf};
 
+use compiler_formats::{hlo_dump, llo, xla};
+use importer_common::{DetectionConfidence, ImportOptions, Importer};
+use input::sniffing::{self, looks_like};
+use input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
 use trace_model::{IssueKind, TraceBuilder, TraceModel};
 
-use crate::common::{DetectionConfidence, ImportOptions, Importer};
-use crate::compiler::{hlo_dump, llo, xla};
-use crate::input::sniffing::{self, looks_like};
-use crate::input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
 use crate::registry::IMPORTERS;
 
 pub use locate::{HostFiles, LocatedRun, locate};
@@ -110,7 +108,7 @@ pub fn import_source(
     import_into(&mut builder, importer, source, None, options, progress)?;
     llo::add(options.llo.as_deref(), &[], &options.roots, progress, &mut builder)?;
     let mut opener = FileOpener::new(&LocatedRun::default(), options, progress)?;
-    hlo_dump::add(&options.hlo, &mut |path| opener.open(path), progress, &mut builder)?;
+    hlo_dump::add(&options.hlo, &mut opener, progress, &mut builder)?;
     finish(builder, progress)
 }
 
@@ -250,7 +248,7 @@ fn import_opened<'a>(
             let programs = opened.iter().filter(|open| open.importer.format().id == xla::SCHEDULED_HLO);
             let programs: Vec<&Path> = programs.filter_map(|open| open.source.path()).collect();
             llo::add(options.llo.as_deref(), &programs, &options.roots, progress, &mut builder)?;
-            hlo_dump::add(&options.hlo, &mut |path| opener.open(path), progress, &mut builder)?;
+            hlo_dump::add(&options.hlo, opener, progress, &mut builder)?;
             note_what_was_left_out(&mut builder, &opened, &skipped);
             note_runs(&mut builder, located, &same);
             writing::note(&before, &skipped, &mut builder);

@@ -3,9 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::common::{ImportOptions, Importer};
+use compiler_formats::hlo_dump::DumpFiles;
+use importer_common::{ImportOptions, Importer};
+use input::storage::FileTree;
+use input::{ImportError, InputSource, Progress, is_remote};
+
+use crate::access::tree_of;
 use crate::import::locate::LocatedRun;
-use crate::input::{ImportError, InputSource, Progress, is_remote};
+use crate::remote;
 
 /// Opens files wherever they are.
 pub(super) struct FileOpener<'a> {
@@ -44,7 +49,6 @@ impl<'a> FileOpener<'a> {
     }
 
     /// The source of a bucket with the files beside it that its importer reads, too.
-    #[cfg(feature = "remote")]
     pub(super) fn with_neighbours(
         &self,
         source: InputSource,
@@ -55,31 +59,22 @@ impl<'a> FileOpener<'a> {
         if patterns.is_empty() || !source.path().is_some_and(is_remote) {
             return Ok(source);
         }
-        crate::import::neighbours::copy(source, &patterns, self.options, self.progress, skipped)
+        remote::with_neighbours(source, &patterns, !self.options.no_cache, self.progress, skipped)
     }
 
-    /// Files of this machine have their neighbours.
-    #[cfg(not(feature = "remote"))]
-    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "the other one can fail")]
-    pub(super) fn with_neighbours(
-        &self,
-        source: InputSource,
-        _importer: &dyn Importer,
-        _skipped: &mut Vec<String>,
-    ) -> Result<InputSource, ImportError> {
-        Ok(source)
-    }
-
-    #[cfg(feature = "remote")]
     fn copy(&mut self, paths: &[PathBuf]) -> Result<(), ImportError> {
-        let sources = crate::input::remote::fetch(paths, !self.options.no_cache, self.progress)?;
+        let sources = remote::fetch(paths, !self.options.no_cache, self.progress)?;
         self.copied.extend(paths.iter().cloned().zip(sources));
         Ok(())
     }
+}
 
-    #[cfg(not(feature = "remote"))]
-    fn copy(&mut self, _paths: &[PathBuf]) -> Result<(), ImportError> {
-        let _ = (self.options, self.progress, &mut self.copied);
-        Err(crate::input::access::not_built())
+impl DumpFiles for FileOpener<'_> {
+    fn tree(&self, path: &Path) -> Result<Box<dyn FileTree>, ImportError> {
+        tree_of(path, self.progress)
+    }
+
+    fn open(&mut self, path: &Path) -> Result<InputSource, ImportError> {
+        Self::open(self, path)
     }
 }

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::common::ImportOptions;
+use importer_common::ImportOptions;
+use input::archive::{Archive, TarArchive};
+use input::sniffing::is_archive;
+use input::{GZIP, ImportError, InputSource, Progress, SharedBytes, is_remote, shown_path};
+
 use crate::import::file_names::endings;
 use crate::import::locate::{HostFiles, LocatedRun, hosts_of};
 use crate::import::opening::FileOpener;
-use crate::input::archive::{Archive, TarArchive};
-use crate::input::sniffing::is_archive;
-use crate::input::{GZIP, ImportError, InputSource, Progress, SharedBytes, is_remote, shown_path};
 
 /// The first bytes of a ZIP archive.
 const ZIP: &[u8; 4] = b"PK\x03\x04";
@@ -175,7 +176,7 @@ pub fn packed_session_in(source: InputSource) -> Result<Option<Vec<u8>>, ImportE
 fn archive_at(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<Option<InputSource>, ImportError> {
     if is_remote(path) {
         let name = shown_path(path).to_string_lossy().to_ascii_lowercase();
-        if cfg!(not(feature = "remote")) || !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
             return Ok(None);
         }
         let source = FileOpener::new(&LocatedRun::default(), options, progress)?.open(path)?;

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use input::{InputSource, Progress, SharedBytes};
 use trace_model::{ArgSource, SavedArgs, SnapshotError, TraceModel};
 
-use crate::input::{InputSource, Progress, SharedBytes};
 use crate::registry::IMPORTERS;
 
 /// The model that [`TraceModel::to_snapshot`] wrote, with the arguments that stayed in `files`.

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use input::storage::EntryKind;
+use input::{ImportError, Progress, glob};
+
+use crate::access::tree_of;
 use crate::import::captures;
 use crate::import::locate::{hosts_of, nothing, runs_below};
-use crate::input::access::tree_of;
-use crate::input::storage::EntryKind;
-use crate::input::{ImportError, Progress, glob};
 
 /// A capture in a log directory: one folder, or several of different hosts that began within seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]

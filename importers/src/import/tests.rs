@@ -1,10 +1,12 @@
 use std::fs;
+use std::io::Cursor;
 
+use importer_common::TraceFormat;
+use input::archive::ArchiveWriter;
 use tempfile::TempDir;
 use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TrackKind};
 
 use super::*;
-use crate::common::TraceFormat;
 
 /// An importer that reads `<prefix><digits>` as one slice of this length. `<prefix>!` fails half-way.
 struct Toy {
@@ -222,4 +224,37 @@ fn files_of_different_sessions_are_not_merged() {
     assert!(refuse_different_sessions(&model(&[Some(5 * hour)])).is_ok());
     let error = refuse_different_sessions(&model(&[Some(5 * hour), None, Some(6 * hour)])).unwrap_err().to_string();
     assert!(error.contains("60 minutes apart"), "{error}");
+}
+
+#[test]
+fn archive_in_memory_is_the_run_in_it() {
+    let names_of = |bytes: Vec<u8>| {
+        let source = InputSource::from_bytes("run.zip", bytes);
+        let sources = source.and_then(|source| packed::sources_in(source, None)).map_err(|error| error.to_string())?;
+        Ok::<_, String>(sources.into_iter().map(|(host, source)| (host, source.name().to_owned())).collect::<Vec<_>>())
+    };
+    let archive = |files: &[(&str, &[u8])]| {
+        let mut writer = ArchiveWriter::new(Cursor::new(Vec::new()));
+        for (name, content) in files {
+            writer.add(name, *content).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    };
+    let run = archive(&[("run/a.xplane.pb", b"1"), ("run/b.xplane.pb", b"2"), ("run/notes.txt", b"3")]);
+    let of_host = |host: &str| (Some(host.to_owned()), format!("{host}.xplane.pb"));
+    assert_eq!(names_of(run), Ok(vec![of_host("a"), of_host("b")]));
+    assert_eq!(names_of(b"no archive".to_vec()), Ok(vec![(None, "run.zip".to_owned())]));
+    let none = names_of(archive(&[("notes.txt", b"3")]));
+    assert!(none.as_ref().is_err_and(|error| error.contains("no file that ends in")), "{none:?}");
+}
+
+#[test]
+#[cfg(feature = "riegeli")]
+fn a_profile_in_records_is_a_profile() {
+    let bytes = include_bytes!("../../tests/fixtures/host.xplane.riegeli");
+    let source = InputSource::from_bytes("host.xplane.riegeli", bytes.to_vec()).unwrap();
+    let model = import(&source, &Progress::new()).unwrap();
+    assert!(model.slice_count() > 0);
+    assert_eq!(model.sources()[0].packed_bytes, bytes.len() as u64);
+    assert_eq!(model.import_log().count(IssueKind::DamagedRecords), 0);
 }

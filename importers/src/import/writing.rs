@@ -5,12 +5,12 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use importer_common::ImportOptions;
+use input::{ImportError, Progress, ProgressStage, is_remote, shown_path};
 use trace_model::{IssueKind, TraceBuilder};
 
-use crate::common::ImportOptions;
 use crate::import::locate::{LocatedRun, locate};
 use crate::import::runs::ListedFile;
-use crate::input::{ImportError, Progress, ProgressStage, is_remote, shown_path};
 
 /// A file that did not change for this long is complete: profilers write without pauses.
 const QUIET: Duration = Duration::from_secs(3);

@@ -6,8 +6,9 @@
 //! copy 94 188
 //! ```
 //!
-//! A simulator of one device writes a line for each op: name, first cycle, cycles. In the crate, the file is
-//! `src/simulator/tinysim.rs`, the registry is `IMPORTERS`, and logs are read line by line with `input/lines.rs`.
+//! A simulator of one device writes a line for each op: name, first cycle, cycles. In the crate
+//! `simulator-formats`, the file is `src/tinysim.rs`, the registry is `IMPORTERS`, and logs are read line by line with
+//! `input::lines`.
 
 use importers::{
     DetectionConfidence, ImportError, ImportOptions, Importer, InputSource, Progress, TraceFormat, detect,

@@ -56,8 +56,8 @@ mod legend;
 use std::collections::BTreeMap;
 
 use trace_model::{
-    DeviceInfo, FlowEnd, GroupId, GroupKind, Label, LabelId, Picos, ProgramId, SliceAttr, SliceKey, SliceSpec,
-    TimeRange, Timestamp, TraceBuilder, TraceModel, TrackId, TrackKind,
+    DeviceInfo, FlowEnd, GroupId, GroupKind, Label, LabelId, Picos, ProgramId, SliceAttr, SliceKey, SliceRef,
+    SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackId, TrackKind,
 };
 
 use legend::{LegendEntry, PictureLegend};
@@ -68,6 +68,16 @@ use legend::{LegendEntry, PictureLegend};
 /// If the picture is invalid, because it is part of a test.
 pub fn text_trace(picture: &str) -> TraceModel {
     text_builder(picture).finish()
+}
+
+/// `name begin-end`, in ns, of the slices of a track.
+pub fn slices(model: &TraceModel, track: &str) -> Vec<String> {
+    let of_track = |slice: &SliceRef<'_>| model.str(model.track(slice.track()).name) == track;
+    let text = |slice: SliceRef<'_>| {
+        let range = slice.range();
+        format!("{} {}-{}", slice.name(), range.start.ps() / 1000, range.end.ps() / 1000)
+    };
+    model.all_slices().filter(of_track).map(text).collect()
 }
 
 /// Like [`text_trace`], but returns the builder so that a test can add more.

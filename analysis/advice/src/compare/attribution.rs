@@ -1,0 +1,383 @@
+//! Attributes the change of a step to ops and kinds of ops, so that all parts add up to it.
+
+use std::collections::BTreeMap;
+
+use device_reports::steps::step_parts::StepPart;
+use math::rank_test::{StepDown, holm};
+use serde::Serialize;
+use trace_model::without_number;
+
+use super::change::{ChangeVerdict, MetricChange, TestOptions};
+use super::matching::{MatchedBy, match_ops};
+use super::pool::{PooledOp, PooledRuns, RestKey, effect_ps};
+use super::summary::OpTimes;
+
+/// The change of the interquartile mean step, divided among rows; rows and rest add up to it.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Attribution {
+    /// Interquartile mean step of the first side.
+    pub base_ps: f64,
+    /// Interquartile mean step of the second side.
+    pub cand_ps: f64,
+    /// Second minus first.
+    pub change_ps: f64,
+    /// Kinds of ops, and the time in unlisted ops, largest change first.
+    pub families: Vec<FamilyChange>,
+}
+
+/// If this share of the step is in ops that the other side does not have, the programs are considered different.
+const REWRITTEN: f64 = 0.25;
+
+impl Attribution {
+    /// Whether most ops have no partner; the parts of the step are then more informative than ops.
+    pub(crate) fn is_rewritten(&self) -> bool {
+        let alone = self.families.iter().filter(|family| family.finding.is_some());
+        let (mut gone, mut new) = (0.0, 0.0);
+        for family in alone {
+            gone += if family.cand_ops == 0 { family.base_ps } else { 0.0 };
+            new += if family.base_ops == 0 { family.cand_ps } else { 0.0 };
+        }
+        gone > REWRITTEN * self.base_ps && new > REWRITTEN * self.cand_ps
+    }
+
+    /// The same change by part of the step, largest first.
+    pub fn parts(&self) -> Vec<(StepPart, f64)> {
+        let of = |part: StepPart| {
+            let members = self.families.iter().filter(|family| family.part == part);
+            (part, members.map(|family| family.change_ps).sum::<f64>())
+        };
+        let mut parts = StepPart::ALL.map(of).to_vec();
+        parts.retain(|(_, change)| change.abs().round() >= 1.0);
+        parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
+        parts
+    }
+}
+
+/// Ops of one part of the step whose names differ only in their number (`fusion.1`, `fusion.2` …), or the time in
+/// unlisted ops.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct FamilyChange {
+    /// `fusion`, or the full name of a single op; `before → after` where all were renamed.
+    pub name: String,
+    /// The part of the step.
+    pub part: StepPart,
+    /// Distinct ops of the first side.
+    pub base_ops: usize,
+    /// Distinct ops of the second side.
+    pub cand_ops: usize,
+    /// Time in the interquartile mean step.
+    pub base_ps: f64,
+    /// Time in the interquartile mean step of the second side.
+    pub cand_ps: f64,
+    /// Second minus first.
+    pub change_ps: f64,
+    /// Result of the test of the sum of its ops in each step; `None` for the time in unlisted ops.
+    pub finding: Option<ChangeVerdict>,
+    /// After Holm's correction over all kinds.
+    pub p: Option<f64>,
+}
+
+/// An op on two sides.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct OpChange {
+    /// Name on the first side.
+    pub base_name: Option<String>,
+    /// Name on the second side.
+    pub cand_name: Option<String>,
+    /// Program.
+    pub program: String,
+    /// Category, of the second side if it has one.
+    pub category: String,
+    /// The part of the step.
+    pub part: StepPart,
+    /// Whether it is communication between devices; its time is then exposed.
+    pub is_collective: bool,
+    /// `file:line`, of the second side if it has one.
+    pub source: Option<String>,
+    /// Why the two count as the same op.
+    pub how: Option<MatchedBy>,
+    /// Confidence of the match, from 0 to 1.
+    pub confidence: Option<f64>,
+    /// Shape on both sides, if it changed.
+    pub shapes: Option<(String, String)>,
+    /// Executions in a step on the first side.
+    pub base_runs: Option<f64>,
+    /// Executions in a step on the second side.
+    pub cand_runs: Option<f64>,
+    /// Its share of the change of the mean step.
+    pub change_ps: f64,
+    /// Its time in each step.
+    #[serde(flatten)]
+    pub change: MetricChange,
+}
+
+pub(super) struct DividedChange {
+    pub attribution: Option<Attribution>,
+    pub ops: Vec<OpChange>,
+}
+
+/// Time that belongs to no listed op, on both sides.
+type RestOfSides = BTreeMap<RestKey, (f64, f64)>;
+
+/// Times in the steps of each run, of both sides.
+type StepTimesOfSides = (Vec<Vec<f64>>, Vec<Vec<f64>>);
+
+/// A pair of ops, or an op that exists on one side only.
+struct ChangeRow<'a> {
+    base: Option<&'a PooledOp<'a>>,
+    cand: Option<&'a PooledOp<'a>>,
+    how: Option<(MatchedBy, f64)>,
+    program: &'a str,
+}
+
+impl ChangeRow<'_> {
+    fn any(&self) -> Option<&OpTimes> {
+        self.cand.or(self.base).map(|op| op.op)
+    }
+    fn middle(&self) -> (f64, f64) {
+        (self.base.map_or(0.0, |op| op.middle_ps), self.cand.map_or(0.0, |op| op.middle_ps))
+    }
+}
+
+/// Matches the ops of two sides and attributes the change to them.
+pub(super) fn divide(base: &PooledRuns<'_>, cand: &PooledRuns<'_>, options: &TestOptions) -> DividedChange {
+    if base.ops.is_empty() || cand.ops.is_empty() {
+        return DividedChange { attribution: None, ops: Vec::new() };
+    }
+    let (rows, rest) = rows(base, cand);
+    let mut changes: Vec<MetricChange> = rows.iter().map(|row| tested(row, base, cand, options)).collect();
+    let effect = effect_ps(base, options);
+    let sides: Vec<StepTimesOfSides> =
+        rows.iter().map(|row| (values(row.base, base), values(row.cand, cand))).collect();
+    correct(&mut changes, &sides, effect, options);
+    let mut ops: Vec<OpChange> = rows.iter().zip(changes).filter_map(|(row, change)| op_change(row, change)).collect();
+    ops.sort_by(|a, b| {
+        let name = |op: &OpChange| (op.cand_name.clone().or(op.base_name.clone()), op.program.clone());
+        b.change_ps.abs().total_cmp(&a.change_ps.abs()).then_with(|| name(a).cmp(&name(b)))
+    });
+    DividedChange { attribution: Some(attribution(base, cand, &rows, &rest, options)), ops }
+}
+
+/// The matched rows, and for each part and side the time that belongs to no listed op. An op that exists on one side only
+/// and is smaller than the smallest op that the other side lists belongs to the rest.
+fn rows<'a>(base: &'a PooledRuns<'a>, cand: &'a PooledRuns<'a>) -> (Vec<ChangeRow<'a>>, RestOfSides) {
+    let matching = match_ops(&base.merged, &cand.merged);
+    let mut rest = RestOfSides::new();
+    // Causes of idle time that one side does not know are not compared.
+    let is_plain = !(base.knows_causes() && cand.knows_causes());
+    for (key, time) in base.rest(is_plain) {
+        rest.entry(key).or_default().0 += time;
+    }
+    for (key, time) in cand.rest(is_plain) {
+        rest.entry(key).or_default().1 += time;
+    }
+    let program = |pool: &'a PooledRuns<'a>, index: usize| {
+        let program = pool.merged.ops.get(index).and_then(|op| op.program);
+        program.and_then(|at| pool.merged.facts.programs.get(at)).map_or("", |program| program.name.as_str())
+    };
+    let mut rows: Vec<ChangeRow<'a>> = Vec::new();
+    for pair in &matching.pairs {
+        let (first, second) = (base.ops.get(pair.base), cand.ops.get(pair.cand));
+        let how = Some((pair.how, pair.confidence));
+        rows.push(ChangeRow { base: first, cand: second, how, program: program(cand, pair.cand) });
+    }
+    let too_small = (cand.listed_from_ps(), base.listed_from_ps());
+    for &index in &matching.base_only {
+        let Some(op) = base.ops.get(index) else { continue };
+        if op.middle_ps <= too_small.0 {
+            rest.entry((op.op.part, None)).or_default().0 += op.middle_ps;
+        } else {
+            rows.push(ChangeRow { base: Some(op), cand: None, how: None, program: program(base, index) });
+        }
+    }
+    for &index in &matching.cand_only {
+        let Some(op) = cand.ops.get(index) else { continue };
+        if op.middle_ps <= too_small.1 {
+            rest.entry((op.op.part, None)).or_default().1 += op.middle_ps;
+        } else {
+            rows.push(ChangeRow { base: None, cand: Some(op), how: None, program: program(cand, index) });
+        }
+    }
+    (rows, rest)
+}
+
+/// Times in the steps of each run; zero if the side does not have the op.
+fn values(op: Option<&PooledOp<'_>>, pool: &PooledRuns<'_>) -> Vec<Vec<f64>> {
+    match op {
+        Some(op) => op.values.clone(),
+        None => pool.ops.first().map(|any| any.values.iter().map(|v| vec![0.0; v.len()]).collect()).unwrap_or_default(),
+    }
+}
+
+fn tested(row: &ChangeRow<'_>, base: &PooledRuns<'_>, cand: &PooledRuns<'_>, options: &TestOptions) -> MetricChange {
+    let mut change = MetricChange::tested(&values(row.base, base), &values(row.cand, cand), options);
+    if row.base.is_none() || row.cand.is_none() {
+        change.finding = ChangeVerdict::OneSided;
+    }
+    change
+}
+
+/// Applies Holm's correction to all tests. Ops that take less than `effect` in every step of both sides are not tested:
+/// they cannot change by that much, and each additional test reduces the power of the others.
+fn correct(changes: &mut [MetricChange], sides: &[StepTimesOfSides], effect: f64, options: &TestOptions) {
+    let matters = |(base, cand): &StepTimesOfSides| base.iter().chain(cand).flatten().any(|&value| value >= effect);
+    let is_asked = |&i: &usize| changes[i].finding == ChangeVerdict::Noise && matters(&sides[i]);
+    let asked: Vec<usize> = (0..changes.len()).filter(is_asked).collect();
+    let p: Vec<f64> = asked.iter().map(|&i| changes[i].p.unwrap_or(1.0)).collect();
+    for change in changes.iter_mut() {
+        change.p = None;
+    }
+    let steps = StepDown::of(&p);
+    for (&i, p) in asked.iter().zip(holm(&p)) {
+        let (change, (base, cand)) = (&mut changes[i], &sides[i]);
+        change.p = Some(p);
+        let least = || MetricChange::least_p(base, cand).map(|least| steps.corrected(least));
+        if p > options.alpha && least().is_some_and(|least| least > options.alpha) {
+            change.give_up();
+        }
+        change.conclude(base, cand, effect, options);
+    }
+}
+
+fn op_change(row: &ChangeRow<'_>, change: MetricChange) -> Option<OpChange> {
+    let op = row.any()?;
+    let name = |side: Option<&PooledOp<'_>>| side.map(|side| side.op.name.clone());
+    let shape = |side: Option<&PooledOp<'_>>| side.and_then(|side| side.op.shape.clone());
+    let runs = |side: Option<&PooledOp<'_>>| side.map(|side| side.op.runs);
+    let (before, after) = row.middle();
+    Some(OpChange {
+        base_name: name(row.base),
+        cand_name: name(row.cand),
+        program: row.program.to_owned(),
+        category: op.category.clone(),
+        part: op.part,
+        is_collective: op.is_collective,
+        source: op.source.clone(),
+        how: row.how.map(|(how, _)| how),
+        confidence: row.how.map(|(_, confidence)| confidence),
+        shapes: shape(row.base).zip(shape(row.cand)).filter(|(a, b)| a != b),
+        base_runs: runs(row.base),
+        cand_runs: runs(row.cand),
+        change_ps: after - before,
+        change,
+    })
+}
+
+/// Sums of a kind of ops during aggregation.
+#[derive(Default)]
+struct FamilySum {
+    base_names: Vec<String>,
+    cand_names: Vec<String>,
+    base_ps: f64,
+    cand_ps: f64,
+    base_values: Vec<Vec<f64>>,
+    cand_values: Vec<Vec<f64>>,
+}
+
+fn attribution(
+    base: &PooledRuns<'_>,
+    cand: &PooledRuns<'_>,
+    rows: &[ChangeRow<'_>],
+    rest: &RestOfSides,
+    options: &TestOptions,
+) -> Attribution {
+    let mut sums: BTreeMap<(String, StepPart), FamilySum> = BTreeMap::new();
+    for row in rows {
+        // Each side counts under its own name and part, unless the match is certain.
+        let sides = [(row.base, true), (row.cand, false)];
+        for (op, is_base) in sides.into_iter().filter_map(|(op, is_base)| Some((op?, is_base))) {
+            let home = row.cand.or(row.base).map_or(op.op, |op| op.op);
+            let sum = sums.entry((without_number(&home.name).to_owned(), home.part)).or_default();
+            sum.add(op, is_base);
+        }
+    }
+    let mut families: Vec<FamilyChange> = Vec::with_capacity(sums.len());
+    let mut tests: Vec<MetricChange> = Vec::with_capacity(sums.len());
+    let mut sides = Vec::with_capacity(sums.len());
+    for ((name, part), sum) in sums {
+        let zeros = |values: Vec<Vec<f64>>, pool: &PooledRuns<'_>| {
+            if values.is_empty() { self::values(None, pool) } else { values }
+        };
+        families.push(sum.family(&name, part));
+        let both = (zeros(sum.base_values, base), zeros(sum.cand_values, cand));
+        tests.push(MetricChange::tested(&both.0, &both.1, options));
+        sides.push(both);
+    }
+    correct(&mut tests, &sides, effect_ps(base, options), options);
+    for (family, test) in families.iter_mut().zip(tests) {
+        (family.finding, family.p) = (Some(test.finding), test.p);
+    }
+    let unlisted = rest.iter().filter(|(_, (before, after))| *before != 0.0 || *after != 0.0);
+    families.extend(unlisted.map(|((part, cause), &(before, after))| {
+        let part = *part;
+        let name = match cause {
+            Some(cause) => cause.clone(),
+            None if part == StepPart::Idle => "idle".to_owned(),
+            None => format!("ops not listed, {}", part.title().to_lowercase()),
+        };
+        FamilyChange {
+            name,
+            part,
+            base_ops: 0,
+            cand_ops: 0,
+            base_ps: before,
+            cand_ps: after,
+            change_ps: after - before,
+            finding: None,
+            p: None,
+        }
+    }));
+    families.sort_by(|a, b| {
+        b.change_ps.abs().total_cmp(&a.change_ps.abs()).then_with(|| (&a.name, a.part).cmp(&(&b.name, b.part)))
+    });
+    let (base_ps, cand_ps) = (base.middle_ps(), cand.middle_ps());
+    Attribution { base_ps, cand_ps, change_ps: cand_ps - base_ps, families }
+}
+
+impl FamilySum {
+    fn add(&mut self, op: &PooledOp<'_>, is_base: bool) {
+        let (names, time, values) = if is_base {
+            (&mut self.base_names, &mut self.base_ps, &mut self.base_values)
+        } else {
+            (&mut self.cand_names, &mut self.cand_ps, &mut self.cand_values)
+        };
+        names.push(op.op.name.clone());
+        *time += op.middle_ps;
+        if values.is_empty() {
+            values.clone_from(&op.values);
+            return;
+        }
+        for (sums, run) in values.iter_mut().zip(&op.values) {
+            for (sum, value) in sums.iter_mut().zip(run) {
+                *sum += value;
+            }
+        }
+    }
+
+    fn family(&self, stem_name: &str, part: StepPart) -> FamilyChange {
+        let single = |names: &[String]| if let [only] = names { Some(only.clone()) } else { None };
+        let before = self.base_names.first().map(|name| without_number(name));
+        let all_alike = |before: &str| self.base_names.iter().all(|name| without_number(name) == before);
+        let name = match (single(&self.base_names), single(&self.cand_names)) {
+            (Some(one), Some(other)) if one == other => one,
+            (Some(one), Some(other)) => format!("{one} → {other}"),
+            (Some(only), None) if self.cand_names.is_empty() => only,
+            (None, Some(only)) if self.base_names.is_empty() => only,
+            _ => match before.filter(|before| *before != stem_name && all_alike(before)) {
+                Some(before) => format!("{before} → {stem_name}"),
+                None => stem_name.to_owned(),
+            },
+        };
+        FamilyChange {
+            name,
+            part,
+            base_ops: self.base_names.len(),
+            cand_ops: self.cand_names.len(),
+            base_ps: self.base_ps,
+            cand_ps: self.cand_ps,
+            change_ps: self.cand_ps - self.base_ps,
+            finding: None,
+            p: None,
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Checks whether two runs are comparable, before any percentage is shown.
+
+use engine::Percent;
+use facts::steps::StepSource;
+use serde::Serialize;
+
+use super::summary::{ProgramFacts, StepFacts, Summary};
+
+/// How much a difference between two runs matters for comparing them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weight {
+    /// A note: such differences are often the purpose of a comparison.
+    Note,
+    /// Numbers are comparable with reservations.
+    Care,
+    /// The runs did not do the same work: what a step takes says nothing about the program.
+    OtherWork,
+    /// Percentages would be meaningless.
+    Bars,
+}
+
+impl Weight {
+    /// Display name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Care => "with care",
+            Self::OtherWork => "not the same work",
+            Self::Bars => "not comparable",
+        }
+    }
+}
+
+/// Something in which two runs differ.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Difference {
+    /// Stable name: `device_type`, `module_fingerprint` …
+    pub id: &'static str,
+    /// Display name.
+    pub title: &'static str,
+    /// Value of the first run.
+    pub base: String,
+    /// Value of the second run.
+    pub cand: String,
+    /// How much it matters.
+    pub weight: Weight,
+    /// Why it matters, one sentence.
+    pub why: &'static str,
+}
+
+/// Names of differences that a project may declare to prevent a comparison.
+pub const IDS: [&str; 11] = [
+    "device_type",
+    "device_count",
+    "topology",
+    "hosts",
+    "program",
+    "module_fingerprint",
+    "shapes",
+    "steps",
+    "step_source",
+    "format",
+    "health",
+];
+
+/// Shown for facts that a capture does not have.
+const UNKNOWN: &str = "not known";
+/// From this share of op time in shapes that the other side does not have, the work is considered different.
+const OTHER_SHAPES_PERCENT: f64 = 5.0;
+/// From this share on it is another model, or another batch.
+const OTHER_MODEL_PERCENT: f64 = 50.0;
+/// With fewer than this share of the steps, in less than this share of the time, the loops are not the same work. Of
+/// captures of the same time the faster run has more steps.
+const FEWER_STEPS: f64 = 0.9;
+/// Differences that concern the work; the others concern how it was recorded or built.
+const WORK: [&str; 5] = ["device_type", "device_count", "program", "shapes", "steps"];
+
+impl Difference {
+    /// Whether the runs did not do the same work.
+    pub fn is_other_work(&self) -> bool {
+        self.weight >= Weight::OtherWork && WORK.contains(&self.id)
+    }
+}
+
+/// The differences between two runs, most important first. Names in `require` prevent a comparison.
+pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) -> Vec<Difference> {
+    let mut found = KnownDifferences { require, out: Vec::new() };
+    hardware(base, cand, &mut found);
+    programs(base, cand, &mut found);
+    steps(base, cand, &mut found);
+    let formats = |run: &Summary| run.facts.formats.join(", ");
+    let why = "formats record different things: a number that only one run has is shown as missing";
+    found.differ("format", "Format", [formats(base), formats(cand)], Weight::Note, why);
+    let health = |run: &Summary| {
+        let ids: Vec<&str> = run.facts.health.iter().map(|fact| fact.id.as_str()).collect();
+        let lost = if run.facts.lost > 0 { format!("{} lost ", run.facts.lost) } else { String::new() };
+        if ids.is_empty() && lost.is_empty() { "clean".to_owned() } else { format!("{lost}{}", ids.join(" ")) }
+    };
+    let weight = if base.facts.lost > 0 || cand.facts.lost > 0 { Weight::Care } else { Weight::Note };
+    let why = "a defect of one capture can look like a change; systole doctor explains each";
+    found.differ("health", "Trace health", [health(base), health(cand)], weight, why);
+    let mut out = found.out;
+    out.sort_by_key(|difference| std::cmp::Reverse(difference.weight));
+    out
+}
+
+/// What should be the same and is not known of both runs.
+pub(crate) fn unknown(base: &Summary, cand: &Summary) -> Vec<&'static str> {
+    let both = |is_known: fn(&Summary) -> bool| is_known(base) && is_known(cand);
+    let known = [
+        ("devices", both(|run| run.facts.devices > 0)),
+        ("programs", both(|run| !run.facts.programs.is_empty())),
+        ("shapes", both(|run| shapes(run).next().is_some())),
+    ];
+    known.into_iter().filter(|(_, is_known)| !is_known).map(|(what, _)| what).collect()
+}
+
+struct KnownDifferences<'a> {
+    require: &'a [String],
+    out: Vec<Difference>,
+}
+
+impl KnownDifferences<'_> {
+    /// Adds a difference if the two strings differ.
+    fn differ(&mut self, id: &'static str, title: &'static str, texts: [String; 2], weight: Weight, why: &'static str) {
+        if texts[0] != texts[1] {
+            self.note(id, title, texts, weight, why);
+        }
+    }
+
+    fn note(&mut self, id: &'static str, title: &'static str, texts: [String; 2], weight: Weight, why: &'static str) {
+        let [base, cand] = texts;
+        let weight = if self.require.iter().any(|required| required == id) { Weight::Bars } else { weight };
+        self.out.push(Difference { id, title, base, cand, weight, why });
+    }
+
+    /// The same for facts that may be unknown on one side: then it is a note, unless required.
+    fn facts(&mut self, id: &'static str, title: &'static str, facts: [Option<&str>; 2], why: &'static str) {
+        let weight = if facts.iter().all(Option::is_some) { Weight::Bars } else { Weight::Note };
+        self.differ(id, title, facts.map(|fact| fact.unwrap_or(UNKNOWN).to_owned()), weight, why);
+    }
+}
+
+fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
+    let (a, b) = (&base.facts, &cand.facts);
+    let why = "a different chip takes a different time for the same work";
+    found.facts("device_type", "Device", [a.device_type.as_deref(), b.device_type.as_deref()], why);
+    let why = "more devices share the work: a step of one is not a step of the other";
+    found.differ("device_count", "Devices", [a.devices, b.devices].map(|n| n.to_string()), Weight::Bars, why);
+    let why = "collectives take different routes";
+    let topologies = [a.topology.as_deref(), b.topology.as_deref()];
+    found.facts("topology", "Topology", topologies, why);
+    let why = "a part of the hosts says less about waiting for the others";
+    found.differ("hosts", "Hosts", [a.hosts, b.hosts].map(|n| n.to_string()), Weight::Care, why);
+}
+
+fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
+    let main = |run: &Summary| run.facts.programs.first().cloned();
+    if let (Some(a), Some(b)) = (main(base), main(cand)) {
+        let why = "the programs with the most time have different names: is it the same workload?";
+        found.differ("program", "Program", [a.name.clone(), b.name.clone()], Weight::Care, why);
+        let fingerprint = |program: &ProgramFacts| {
+            let id = program.id.as_deref().unwrap_or(UNKNOWN);
+            format!("{id}, {} ops", program.ops)
+        };
+        let why =
+            "it was compiled from different code or by a different compiler, so ops are matched by their properties";
+        found.differ(
+            "module_fingerprint",
+            "Program fingerprint",
+            [fingerprint(&a), fingerprint(&b)],
+            Weight::Note,
+            why,
+        );
+    }
+    let [first, second] = [(base, cand), (cand, base)].map(|(run, other)| other_shapes_percent(run, other));
+    if let (Some(first), Some(second)) = (first, second)
+        && first.max(second) >= OTHER_SHAPES_PERCENT
+    {
+        let text = |percent: f64| format!("{percent:.0}", percent = Percent(percent));
+        let why =
+            "different shapes can mean different work (batch size, sequence length) or the same work done differently";
+        let is_other = first.max(second) >= OTHER_MODEL_PERCENT;
+        let weight = if is_other { Weight::OtherWork } else { Weight::Care };
+        let title = "Op time in shapes that the other run does not have";
+        found.note("shapes", title, [text(first), text(second)], weight, why);
+    }
+}
+
+/// Op time of `run` in results whose shapes `other` never computes; `None` if shapes are unknown on either side.
+fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
+    let theirs: std::collections::BTreeSet<&str> = shapes(other).map(|(shape, _)| shape).collect();
+    // A shortened summary of an earlier version does not know the shapes of smaller ones.
+    let is_complete = |run: &Summary| run.ops_not_listed == 0 || run.rest.iter().any(|rest| rest.shape.is_some());
+    let least = if is_complete(other) { 0.0 } else { other.listed_from_ps() };
+    let (mut all, mut alien) = (0.0, 0.0);
+    for (shape, time) in shapes(run).filter(|(_, time)| *time > least) {
+        all += time;
+        alien += if theirs.contains(shape) { 0.0 } else { time };
+    }
+    (all > 0.0 && !theirs.is_empty()).then(|| 100.0 * alien / all)
+}
+
+/// Shapes of results, each with the time of its ops; those of ops that a shortened summary does not list are at its end.
+fn shapes(run: &Summary) -> impl Iterator<Item = (&str, f64)> {
+    let listed = run.ops.iter().map(|op| (op.shape.as_deref(), op.middle_ps));
+    let rest = run.rest.iter().map(|rest| (rest.shape.as_deref(), rest.middle_ps));
+    listed.chain(rest).filter_map(|(shape, time)| Some((shape?, time)))
+}
+
+fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
+    let (a, b) = (&base.steps, &cand.steps);
+    let both = base.has_steps() == cand.has_steps();
+    let weight = if both { Weight::Care } else { Weight::Bars };
+    let why = if both {
+        "steps were detected from a different source, so they may start and end at other times"
+    } else {
+        "one run has steps, the other is a whole capture"
+    };
+    let title = |id: &str| {
+        let source = serde_json::from_value(id.into()).ok();
+        source.map_or_else(|| id.to_owned(), |source: StepSource| source.title().to_owned())
+    };
+    found.differ("step_source", "Steps are from", [title(&a.source), title(&b.source)], weight, why);
+    let is_less = |of: &dyn Fn(&StepFacts) -> f64| of(a).min(of(b)) < FEWER_STEPS * of(a).max(of(b));
+    let time = |steps: &StepFacts| steps.counted as f64 * steps.middle_ps;
+    let is_time_known = time(a).min(time(b)) > 0.0;
+    let uneven = is_less(&|steps| steps.counted as f64) && (!is_time_known || is_less(&time));
+    let weight = if uneven { Weight::OtherWork } else { Weight::Note };
+    let why = "loops of different length are compared per step";
+    found.differ("steps", "Steady steps", [a.counted, b.counted].map(|n| n.to_string()), weight, why);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::summary::RunFacts;
+
+    fn run(device_type: Option<&str>, devices: usize) -> Summary {
+        let facts = RunFacts { device_type: device_type.map(str::to_owned), devices, ..RunFacts::default() };
+        Summary { facts, ..Summary::default() }
+    }
+
+    fn weights(base: &Summary, cand: &Summary, require: &[&str]) -> Vec<(&'static str, Weight)> {
+        let require: Vec<String> = require.iter().map(|&id| id.to_owned()).collect();
+        differences(base, cand, &require).into_iter().map(|found| (found.id, found.weight)).collect()
+    }
+
+    #[test]
+    fn other_chip_is_not_comparable_and_unknown_chip_is_a_note() {
+        let (v5e, v6e) = (run(Some("TPU v5 Lite"), 4), run(Some("TPU v6 Lite"), 4));
+        assert_eq!(weights(&v5e, &v5e, &[]), []);
+        assert_eq!(weights(&v5e, &v6e, &[]), [("device_type", Weight::Bars)]);
+        assert_eq!(weights(&v5e, &run(None, 4), &[]), [("device_type", Weight::Note)]);
+        assert_eq!(weights(&v5e, &run(None, 4), &["device_type"]), [("device_type", Weight::Bars)]);
+        assert_eq!(weights(&v5e, &run(Some("TPU v5 Lite"), 8), &[]), [("device_count", Weight::Bars)]);
+    }
+
+    #[test]
+    fn other_chips_models_and_step_counts_are_other_work() {
+        let steps = |counted: usize| {
+            let mut run = run(Some("TPU v5 Lite"), 4);
+            run.steps.counted = counted;
+            run
+        };
+        let is_other =
+            |base: &Summary, cand: &Summary| differences(base, cand, &[]).iter().any(Difference::is_other_work);
+        assert!(is_other(&steps(20), &run(Some("TPU v6 Lite"), 4)));
+        assert!(is_other(&steps(20), &run(Some("TPU v5 Lite"), 8)));
+        assert!(is_other(&steps(20), &steps(12)));
+        // Captures of the same time differ by a step or two.
+        assert!(!is_other(&steps(20), &steps(19)));
+        // A faster run has more steps in captures of the same time.
+        let timed = |counted: usize, ms: f64| {
+            let mut run = steps(counted);
+            run.steps.middle_ps = ms * 1e9;
+            run
+        };
+        assert!(!is_other(&timed(20, 10.0), &timed(25, 8.0)));
+        assert!(is_other(&timed(20, 10.0), &timed(40, 8.0)));
+        let mut recorded = steps(20);
+        (recorded.facts.formats, recorded.facts.lost) = (vec!["xplane".to_owned()], 3);
+        assert!(!is_other(&steps(20), &recorded));
+    }
+
+    #[test]
+    fn every_difference_can_be_required_by_name() {
+        let mut other = run(Some("x"), 2);
+        other.steps.source = "modules".to_owned();
+        other.steps.counted = 9;
+        other.facts.hosts = 2;
+        other.facts.topology = Some("2x2".to_owned());
+        other.facts.lost = 4;
+        other.facts.formats = vec!["xplane".to_owned()];
+        let found = weights(&run(Some("y"), 4), &other, &[]);
+        assert!(found.len() >= 7, "{found:?}");
+        assert!(found.iter().all(|(id, _)| IDS.contains(id)), "{found:?}");
+    }
+}

@@ -1,0 +1,176 @@
+//! The result of a comparison.
+
+use engine::Provenance;
+use math::unit::Unit;
+use serde::{Serialize, Serializer};
+
+use super::MatchedBy;
+use super::attribution::{Attribution, OpChange};
+use super::change::{MetricChange, TestOptions};
+use super::comparable::Difference;
+use super::run_loop::LoopChange;
+use super::summary::Better;
+
+/// Options of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CompareOptions {
+    /// When a difference counts.
+    pub test: TestOptions,
+    /// Differences ([`super::comparable::IDS`]) that prevent a comparison.
+    pub require: Vec<String>,
+    /// Whether to compare runs that are not comparable.
+    pub force: bool,
+}
+
+/// Result of comparing a prediction with a measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct PredictionError {
+    /// The simulator or model that made the prediction.
+    pub simulator: String,
+    /// The first side is the prediction.
+    pub is_base: bool,
+    /// Predicted median step time.
+    pub predicted_ps: f64,
+    /// Measured median step time.
+    pub measured_ps: f64,
+    /// Measured ÷ predicted.
+    pub ratio: Option<f64>,
+    /// Error of the step, in percent of the measured time.
+    pub error_percent: Option<f64>,
+    /// Sum of the absolute errors of all ops, in percent of their measured time.
+    pub op_error_percent: Option<f64>,
+    /// Whether small ops are only known as a sum, in which errors can cancel, so that the error may be larger.
+    pub op_error_is_at_least: bool,
+    /// Ops sorted by the missed time: the most optimistic predictions first.
+    pub ops: Vec<PredictedOp>,
+}
+
+/// An op as predicted and as measured: medians of its time in a step.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct PredictedOp {
+    /// Name in the measurement, if the op was measured.
+    pub name: String,
+    /// Name in the prediction, if it differs.
+    pub predicted_name: Option<String>,
+    /// Program; empty for time that belongs to no op.
+    pub program: String,
+    /// Category.
+    pub category: String,
+    /// `None` if the model has no such op, or gives it no time.
+    pub predicted_ps: Option<f64>,
+    /// `None` if it was never measured.
+    pub measured_ps: Option<f64>,
+    /// Measured ÷ predicted, for ops on both sides.
+    pub ratio: Option<f64>,
+    /// Measured − predicted.
+    pub missed_ps: f64,
+    /// Why the two count as the same op.
+    pub how: Option<MatchedBy>,
+}
+
+/// The comparison of two runs, or of several runs on each side.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Comparison {
+    /// The headline.
+    pub statement: String,
+    /// The first side.
+    pub base: ComparisonSide,
+    /// The second side.
+    pub cand: ComparisonSide,
+    /// Their differences, most important first.
+    pub differences: Vec<Difference>,
+    /// What should be the same in both runs and is not known of both: `programs`, `shapes` …
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<&'static str>,
+    /// Whether numbers can be compared.
+    pub is_comparable: bool,
+    /// The time from the first step to the end of the last, of all classes of steps together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loop_change: Option<LoopChange>,
+    /// Numbers of each step.
+    pub steps: Vec<SeriesChange>,
+    /// How the change of the step is distributed.
+    pub attribution: Option<Attribution>,
+    /// Ops, sorted by the size of their change.
+    pub ops: Vec<OpChange>,
+    /// Numbers with one value per run, so their variation is unknown.
+    pub values: Vec<ValueChange>,
+    /// Pairs of steps with the same position: the first steady step of the first run on each side, the second of
+    /// both, and so on.
+    #[serde(serialize_with = "step_pairs")]
+    #[schemars(with = "Vec<StepPair>")]
+    pub aligned_steps: Vec<(u32, u32)>,
+    /// Error of the prediction, if one side is simulated and the other measured.
+    pub prediction: Option<PredictionError>,
+    /// Comparisons of other classes that both sides have, most time first: the same without numbers of whole runs.
+    pub classes: Vec<Self>,
+    /// When a difference counts.
+    pub options: CompareOptions,
+    /// Notes for the reader.
+    pub notes: Vec<String>,
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ComparisonSide {
+    /// The runs with their paths ([`super::Summary::title`]).
+    pub runs: Vec<String>,
+    /// Steady steps of all runs.
+    pub steps: usize,
+    /// The programs or functions that its steps run.
+    pub class: String,
+    /// Mean step of the middle half.
+    pub middle_ps: f64,
+}
+
+/// A number of each step on two sides.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct SeriesChange {
+    /// Stable name with its unit.
+    pub id: String,
+    /// Display name.
+    pub title: String,
+    /// Unit of the values.
+    pub unit: Unit,
+    /// Whether lower or higher values are better.
+    pub better: Better,
+    /// How it changed.
+    #[serde(flatten)]
+    pub change: MetricChange,
+}
+
+/// A number of the whole run on two sides.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ValueChange {
+    /// Stable name with its unit.
+    pub id: String,
+    /// Display name.
+    pub title: String,
+    /// Unit of the value.
+    pub unit: Unit,
+    /// Whether lower or higher values are better.
+    pub better: Better,
+    /// Its reference in the first run: the interval, or the meaning of 100 %.
+    pub of: String,
+    /// Provenance of the value.
+    pub provenance: Provenance,
+    /// How it changed.
+    #[serde(flatten)]
+    pub change: MetricChange,
+    /// Why a side does not have it.
+    pub note: Option<String>,
+}
+
+/// A pair of steps, one of each side of a comparison.
+#[derive(Serialize, schemars::JsonSchema)]
+pub(super) struct StepPair {
+    /// Number of the step of the first side.
+    base: u32,
+    /// Number of the step of the second side.
+    cand: u32,
+}
+
+/// Pairs of steps as [`StepPair`].
+pub(super) fn step_pairs<S: Serializer>(pairs: &[(u32, u32)], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(pairs.iter().map(|&(base, cand)| StepPair { base, cand }))
+}

@@ -1,0 +1,151 @@
+//! The headline of a comparison.
+
+use device_reports::steps::step_parts::StepPart;
+use engine::{Percent, counted};
+use trace_model::Picos;
+
+use super::attribution::Attribution;
+use super::change::{ChangeVerdict, MetricChange};
+use super::comparison::Comparison;
+use super::run_loop::{LoopChange, signed};
+use super::{Difference, FamilyChange, Weight};
+
+/// Maximum number of clauses about the largest changes.
+const CLAUSES: usize = 4;
+/// Smallest share of the change that gets a clause.
+const WORTH_SAYING: f64 = 0.05;
+/// Share of the step below which a change gets none.
+const NEGLIGIBLE: f64 = 0.001;
+/// What is divided among ops.
+const MIDDLE: &str = "mean of the middle half of steps";
+
+/// The headline: whether the runs did the same work, the time of the loop, the median step, and what changed.
+pub(super) fn statement(comparison: &Comparison) -> String {
+    if comparison.base.runs.is_empty() || comparison.cand.runs.is_empty() {
+        return "not comparable: one side has no run".to_owned();
+    }
+    let mut parts: Vec<String> = comparison.mismatch().into_iter().collect();
+    if !comparison.is_comparable {
+        return parts.concat();
+    }
+    let Some(step) = comparison.steps.iter().find(|series| series.id == "step.time_ps") else {
+        parts.push("neither run has steps whose times could be compared".to_owned());
+        return parts.join("; ");
+    };
+    parts.extend(comparison.loop_change.as_ref().map(LoopChange::clause));
+    parts.push(median_clause(&step.change, comparison));
+    parts.extend(comparison.attribution.as_ref().and_then(sentence));
+    parts.join("; ")
+}
+
+impl Comparison {
+    /// `not the same work: the runs differ in device (TPU v5 Lite against TPU v6 Lite)`; `None` if they did the same work
+    /// and can be compared.
+    pub fn mismatch(&self) -> Option<String> {
+        let bars = || self.differences.iter().filter(|found| found.weight == Weight::Bars);
+        if self.other_work().next().is_some() {
+            return Some(format!("not the same work: the runs differ in {}", differing(self.other_work())));
+        }
+        (!self.is_comparable).then(|| format!("not comparable: the runs differ in {}", differing(bars())))
+    }
+}
+
+/// `device (TPU v5 Lite against TPU v6 Lite), devices (1 against 4)`
+fn differing<'a>(found: impl Iterator<Item = &'a Difference>) -> String {
+    let one = |found: &Difference| format!("{} ({} against {})", found.title.to_lowercase(), found.base, found.cand);
+    found.map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// `the median step is slower by 3.000 ms (10.00 ms to 13.00 ms, +30.00 %)`
+fn median_clause(step: &MetricChange, comparison: &Comparison) -> String {
+    let (Some(base), Some(cand), Some(change)) = (step.base, step.cand, step.change) else {
+        return "the step time is known on one side only".to_owned();
+    };
+    let percent =
+        step.change_percent.map(|percent| format!(", {percent:+.2}", percent = Percent(percent))).unwrap_or_default();
+    let times = format!("{} to {}", ps(base.median), ps(cand.median));
+    let direction = if change > 0.0 { "slower" } else { "faster" };
+    let differs = format!("the median step is {direction} by {} ({times}{percent})", ps(change.abs()));
+    match step.finding {
+        ChangeVerdict::Changed => differs,
+        _ if change == 0.0 => format!("the median step is unchanged: {}", ps(base.median)),
+        ChangeVerdict::Noise => {
+            format!("the median step did not change by more than noise: {} ({times}{percent})", signed(change))
+        }
+        ChangeVerdict::BetweenRuns => {
+            let noise = step.noise.filter(|_| base.median > 0.0).map_or(0.0, |noise| 100.0 * noise / base.median);
+            let runs = [&comparison.base, &comparison.cand].map(|side| side.runs.len());
+            let known = if runs == [1, 1] { " (assumed: one run per side does not show it)" } else { "" };
+            format!(
+                "{differs}, more than the steps of a run differ, but runs of the same program may differ by up to \
+                 {noise:.1}{known}",
+                noise = Percent(noise)
+            )
+        }
+        _ => {
+            let few = format!("{} too few to tell this from noise", steps_per_side(base.count, cand.count));
+            format!("{differs}, but {few}")
+        }
+    }
+}
+
+/// `5 steps per side are`
+fn steps_per_side(base: usize, cand: usize) -> String {
+    match (base, cand) {
+        (1, 1) => "one step per side is".to_owned(),
+        (base, cand) if base == cand => format!("{base} steps per side are"),
+        (base, cand) => format!("{base} against {} are", counted(cand, "step")),
+    }
+}
+
+fn ps(value: f64) -> Picos {
+    Picos::from_ps(value.round() as i64)
+}
+
+/// `mean of the middle half of steps +12.3 ms: all-gather.7 +9.8 ms exposed, fusion.31 +2.1 ms, idle +0.4 ms`; `None` if
+/// nothing changed.
+pub fn sentence(attribution: &Attribution) -> Option<String> {
+    let all: f64 = attribution.families.iter().map(|family| family.change_ps.abs()).sum();
+    let negligible = attribution.base_ps * NEGLIGIBLE;
+    let least = (WORTH_SAYING * all).max(negligible).max(0.5);
+    // What idle time is for only matters if it changed.
+    let is_idle = |family: &FamilyChange| family.part == StepPart::Idle;
+    let idle: f64 = attribution.families.iter().filter(|family| is_idle(family)).map(|family| family.change_ps).sum();
+    let is_moved = |family: &FamilyChange| is_idle(family) && idle.abs() < negligible;
+    let said = |family: &&FamilyChange| family.change_ps.abs() >= least && !is_moved(family);
+    let named: Vec<&FamilyChange> = attribution.families.iter().filter(said).take(CLAUSES).collect();
+    if named.is_empty() {
+        return None;
+    }
+    let clause = |family: &&FamilyChange| {
+        let change = signed(family.change_ps);
+        let what = match (family.base_ops, family.cand_ops) {
+            (0, 0) => "",
+            (0, _) => " (new)",
+            (_, 0) => " (gone)",
+            _ if family.part == StepPart::ExposedComm => " exposed",
+            _ => "",
+        };
+        let count = family.base_ops.max(family.cand_ops);
+        let count = if count > 1 { format!(" ×{count}") } else { String::new() };
+        format!("{}{count} {change}{what}", family.name)
+    };
+    if attribution.is_rewritten() {
+        return Some(by_parts(attribution));
+    }
+    let clauses: Vec<String> = named.iter().map(clause).collect();
+    let left = attribution.change_ps - named.iter().map(|family| family.change_ps).sum::<f64>();
+    let left = if left.abs().round() >= 1.0 { format!(", all else {}", signed(left)) } else { String::new() };
+    Some(format!("{MIDDLE} {}: {}{left}", signed(attribution.change_ps), clauses.join(", ")))
+}
+
+/// `mean of the middle half of steps -1.4 ms: matmul -42.0 ms, kernels +29.0 ms, all else +11.6 ms`.
+fn by_parts(attribution: &Attribution) -> String {
+    let mut parts = attribution.parts();
+    parts.truncate(CLAUSES);
+    let clauses: Vec<String> =
+        parts.iter().map(|(part, change)| format!("{} {}", part.title().to_lowercase(), signed(*change))).collect();
+    let left = attribution.change_ps - parts.iter().map(|(_, change)| change).sum::<f64>();
+    let left = if left.abs().round() >= 1.0 { format!(", all else {}", signed(left)) } else { String::new() };
+    format!("most ops differ; {MIDDLE} {}: {}{left}", signed(attribution.change_ps), clauses.join(", "))
+}

@@ -1,0 +1,289 @@
+//! Compares two runs: what changed, whether it is more than noise, and where the time went.
+//!
+//! ```text
+//! trace ──► Summary ─┐
+//! file  ──► Summary ─┴─► differences ─► steps: median, range, test ─► ops: matched, added up
+//! ```
+//!
+//! - First the differences that decide whether runs are comparable ([`comparable`]); "not comparable" is a valid
+//!   result.
+//! - Steady steps of each class that both sides have (`classes.rs`), the class with the most time first, each step on
+//!   its slowest core. Every metric has its median, the 95 % confidence interval of the median, the change, and the
+//!   rank sum test ([`rank_test`](math::rank_test)); `~` marks a change that is not more than noise.
+//!   Successive steps are correlated, so tests and intervals allow for that ([`resample`](math::resample)),
+//!   and a change must exceed the variation between steps of the same run (A/A).
+//! - Ops matched by their properties (`matching.rs`), with Holm's correction over all tests.
+//! - The change of the step, attributed to ops and idle time so that the parts add up. It uses the interquartile mean
+//!   step: unlike medians, means add up, and the middle half excludes outliers.
+//!
+//! Steps of one run show how steady that run is, not how much another run of the same program would differ. That
+//! takes several runs on each side.
+
+mod attribution;
+mod change;
+mod classes;
+mod collect;
+pub mod comparable;
+mod comparison;
+mod headline;
+mod idle;
+mod matching;
+mod pool;
+mod predicted;
+mod run_loop;
+mod run_spread;
+mod several;
+mod summary;
+mod table;
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "whole picoseconds are exact")]
+mod tests;
+mod times;
+
+use engine::{Percent, counted};
+use math::unit::Unit;
+
+use pool::PooledRuns;
+
+pub use attribution::{Attribution, FamilyChange, OpChange};
+pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
+pub use classes::{MatchedClasses, matched_classes};
+pub use comparable::{Difference, Weight};
+pub use comparison::{PredictedOp, PredictionError};
+pub use headline::sentence;
+pub use matching::{MatchedBy, Matching, OpPair};
+pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
+pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
+pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
+pub use summary::{
+    Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA, StepFacts,
+    StepSeries, Summary, SummaryError, SummaryInput, thinned,
+};
+
+pub use comparison::{CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange};
+
+/// Compares `cand` with `base`: one run or several on each side.
+pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
+    let found = classes::classes(base, cand);
+    let main = found.matched.first();
+    let (first, second) = main.map_or((base, cand), |main| (&*main.base, &*main.cand));
+    let mut differences = match (first.first(), second.first()) {
+        (Some(first), Some(second)) => comparable::differences(first, second, &options.require),
+        _ => Vec::new(),
+    };
+    let simulator = predicted::simulator(base, cand);
+    if let Some(simulator) = simulator {
+        predicted::weigh(&mut differences, simulator, &options.require);
+    }
+    let bars = differences.iter().any(|found| found.weight == Weight::Bars);
+    let mut out = Comparison::empty(first, second, options);
+    out.unknown = first.first().zip(second.first()).map(|(a, b)| comparable::unknown(a, b)).unwrap_or_default();
+    out.is_comparable = !(bars && !options.force || base.is_empty() || cand.is_empty());
+    out.differences = differences;
+    if out.is_comparable {
+        out.fill(first, second);
+        out.loop_change = out.of_loop(base, cand);
+        out.values = value_changes(base, cand, options);
+        out.classes = found.matched.iter().skip(1).map(|class| of_class(&class.base, &class.cand, options)).collect();
+        out.notes.extend(unmatched(base, cand, &found));
+        out.prediction = simulator.and_then(|simulator| predicted::of(&out, simulator));
+    }
+    out.statement = match &out.prediction {
+        Some(prediction) => prediction.statement(),
+        None => headline::statement(&out),
+    };
+    out
+}
+
+/// The classes of steps that are not compared, with reasons.
+fn unmatched(base: &[Summary], cand: &[Summary], found: &classes::ClassPairing<'_>) -> Vec<String> {
+    let left = |runs: &[Summary]| runs.first().map_or(0, |run| run.classes_not_listed);
+    let mut notes = Vec::new();
+    let sides = [("base", base, &found.base_only, "cand", cand), ("cand", cand, &found.cand_only, "base", base)];
+    for (side, runs, alone, other, others) in sides {
+        notes.extend(alone.iter().map(|steps| {
+            let count = if steps.counted == 1 { "step" } else { "steps" };
+            let among = if left(others) > 0 { format!(", as far as {other} lists its own") } else { String::new() };
+            format!("only {side} has steady steps of {} ({} {count}){among}", steps.class, steps.counted)
+        }));
+        if left(runs) > 0 {
+            notes
+                .push(format!("{} more classes of steps of {side} are not compared: they take least time", left(runs)));
+        }
+    }
+    notes
+}
+
+/// The steps of one more class.
+fn of_class(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {
+    let mut out = Comparison::empty(base, cand, options);
+    out.is_comparable = true;
+    out.fill(base, cand);
+    out.statement = headline::statement(&out);
+    out
+}
+
+impl Comparison {
+    fn empty(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Self {
+        Self {
+            statement: String::new(),
+            base: side(base),
+            cand: side(cand),
+            differences: Vec::new(),
+            unknown: Vec::new(),
+            is_comparable: false,
+            loop_change: None,
+            steps: Vec::new(),
+            attribution: None,
+            ops: Vec::new(),
+            values: Vec::new(),
+            aligned_steps: Vec::new(),
+            prediction: None,
+            classes: Vec::new(),
+            options: options.clone(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Differences because of which the runs did not do the same work.
+    pub fn other_work(&self) -> impl Iterator<Item = &Difference> {
+        self.differences.iter().filter(|found| found.is_other_work())
+    }
+
+    fn of_loop(&self, base: &[Summary], cand: &[Summary]) -> Option<LoopChange> {
+        let step = self.steps.iter().find(|series| series.id == "step.time_ps");
+        LoopChange::of(base, cand, step.and_then(|step| step.change.change).unwrap_or(0.0))
+    }
+
+    fn fill(&mut self, base: &[Summary], cand: &[Summary]) {
+        let steps = steps_kept(base, cand);
+        let (first, second) = (PooledRuns::of(base, steps), PooledRuns::of(cand, steps));
+        self.steps = series_changes(&first, &second, &self.options);
+        let divided = attribution::divide(&first, &second, &self.options.test);
+        self.attribution = divided.attribution;
+        self.ops = divided.ops;
+        let numbers = |runs: &[Summary]| runs.first().map(|run| run.steps.numbers.clone()).unwrap_or_default();
+        self.aligned_steps = numbers(base).into_iter().zip(numbers(cand)).collect();
+        self.notes = notes(self, &first, &second);
+    }
+}
+
+/// A shortened summary has the times of ops for some of its steps only. If the other side has a full summary with as
+/// many steps, the same steps of it are used.
+fn steps_kept(base: &[Summary], cand: &[Summary]) -> usize {
+    let counted = |run: &Summary| run.steps.counted;
+    let all = || base.iter().chain(cand);
+    let alike = all().all(|run| Some(counted(run)) == base.first().map(counted));
+    let least = all().map(pool::sampled_steps).filter(|&n| n > 0).min();
+    if alike { least.unwrap_or(usize::MAX) } else { usize::MAX }
+}
+
+fn side(runs: &[Summary]) -> ComparisonSide {
+    ComparisonSide {
+        runs: runs.iter().map(Summary::title).collect(),
+        steps: runs.iter().map(|run| run.steps.counted).sum(),
+        class: runs.first().map(|run| run.steps.class.clone()).unwrap_or_default(),
+        middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>() / runs.len().max(1) as f64,
+    }
+}
+
+/// In the order of the first side, followed by ids that only the second side has.
+fn ids<'a>(lists: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = std::collections::BTreeSet::new();
+    lists.filter(|id| seen.insert(*id)).collect()
+}
+
+fn series_changes(base: &PooledRuns<'_>, cand: &PooledRuns<'_>, options: &CompareOptions) -> Vec<SeriesChange> {
+    let effect = pool::effect_ps(base, &options.test);
+    let names = base.runs.iter().chain(cand.runs).flat_map(|run| &run.series).map(|series| series.id.as_str());
+    let change = |id: &str| {
+        let facts = base.series_facts(id).or_else(|| cand.series_facts(id))?;
+        let sides = (base.series(id, usize::MAX), cand.series(id, usize::MAX));
+        let effect = if facts.unit == Unit::Picoseconds { effect } else { options.test.min_effect_percent };
+        let change = MetricChange::of_runs(&sides.0, &sides.1, effect, &options.test);
+        let (id, title) = (id.to_owned(), facts.title.clone());
+        Some(SeriesChange { id, title, unit: facts.unit, better: facts.better, change })
+    };
+    ids(names).into_iter().filter_map(change).collect()
+}
+
+fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Vec<ValueChange> {
+    let names = base.iter().chain(cand).flat_map(|run| &run.values).map(|value| value.id.as_str());
+    let change = |id: &str| {
+        let known = |runs: &[Summary]| -> Vec<Vec<f64>> {
+            runs.iter().filter_map(|run| Some(vec![run.value(id)?.value?])).collect()
+        };
+        let (first, second) = (known(base), known(cand));
+        let facts = base.iter().chain(cand).find_map(|run| run.value(id))?;
+        let lacking = base.iter().chain(cand).find_map(|run| run.value(id)?.note.clone());
+        let change = match (&first[..], &second[..]) {
+            ([] | [_], [] | [_]) => {
+                let only = |runs: &[Vec<f64>]| runs.first().and_then(|run| run.first()).copied();
+                MetricChange::of_values(only(&first), only(&second))
+            }
+            _ => MetricChange::of_runs(&first, &second, 0.0, &options.test),
+        };
+        let note = lacking.filter(|_| first.is_empty() || second.is_empty());
+        Some(ValueChange {
+            id: id.to_owned(),
+            title: facts.title.clone(),
+            unit: facts.unit,
+            better: facts.better,
+            of: facts.of.clone(),
+            provenance: facts.provenance,
+            change,
+            note,
+        })
+    };
+    let known = |row: &ValueChange| row.change.base.is_some() || row.change.cand.is_some();
+    ids(names).into_iter().filter_map(change).filter(known).collect()
+}
+
+fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let fewest = out.base.steps.min(out.cand.steps);
+    let needed = out.options.test.min_steps;
+    if fewest < needed {
+        let steps = match (out.base.steps, out.cand.steps) {
+            (1, 1) => "one steady step per side".to_owned(),
+            (base, cand) if base == cand => format!("{base} steady steps per side"),
+            (base, cand) => format!("{base} against {}", counted(cand, "steady step")),
+        };
+        notes.push(format!("{steps}: changes are shown, but telling them from noise needs {needed} per side"));
+    }
+    let runs = (out.base.runs.len(), out.cand.runs.len());
+    if runs.0.min(runs.1) >= ENOUGH_RUNS {
+        notes.push(format!("{} against {} runs: tests use the medians of runs", runs.0, runs.1));
+    }
+    if fewest >= needed {
+        let assumed = Percent(out.options.test.assumed_spread_percent);
+        notes.push(if runs == (1, 1) {
+            format!(
+                "one run per side does not show how much runs differ: a standard deviation of {assumed:.0} between runs is \
+                 assumed, so that a change counts from {limit:.1} on; several runs per side, or a history, show it",
+                limit = Percent(assumed_limit_percent())
+            )
+        } else {
+            format!(
+                "the spread between runs comes from these {} runs and an assumed standard deviation of {assumed:.0}, which \
+                 counts like eight more",
+                runs.0 + runs.1
+            )
+        });
+    }
+    let too_few = out.ops.iter().filter(|op| op.change.finding == ChangeVerdict::TooFew).count();
+    if fewest >= needed && too_few > 0 {
+        notes.push(format!(
+            "too few {} for {} tested: among this many ops, no change could be told from chance (?)",
+            if runs.0.min(runs.1) >= ENOUGH_RUNS { "runs" } else { "steps" },
+            counted(too_few, "op")
+        ));
+    }
+    let unlisted = base.not_listed() + cand.not_listed();
+    if unlisted > 0 {
+        notes.push(format!(
+            "{unlisted} small ops are known only as a sum, because a saved summary lists only the largest ops"
+        ));
+    }
+    notes
+}

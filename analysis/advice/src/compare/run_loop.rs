@@ -1,0 +1,268 @@
+//! The loop of a run: the steady steps of all classes and the time between them.
+//!
+//! Metrics of one class of steps exclude the time between the steps, and their median ignores a few slow steps. These
+//! metrics show a loop that recompiles or stalls.
+
+use std::collections::BTreeMap;
+
+use engine::{Context, Percent, Provenance, counted};
+use facts::host_class::host_threads;
+use facts::steps::{Step, StepsReport};
+use math::resample::{self, Statistic};
+use math::unit::Unit;
+use run_reports::host::compile::{Compile, CompilePlace};
+use run_reports::host::input::Input;
+use serde::Serialize;
+use trace_model::Picos;
+
+use super::summary::{Better, RunValue, StepSeries, Summary, thinned};
+
+/// Time of each step of the loop, up to the start of the next.
+pub const LOOP_STEP: &str = "loop.step_ps";
+/// 100 for a slow step, 0 for any other: the mean is their share.
+pub const SLOW_SHARE: &str = "loop.slow_percent";
+/// Compilations after warm-up.
+pub const LOOP_COMPILATIONS: &str = "compile.loop_count";
+
+/// Time between steps, mean over the steps of the loop.
+const LOOP_GAP: &str = "loop.gap_ps";
+/// Compilation on the host during steps, likewise.
+const LOOP_COMPILING: &str = "loop.compile_ps";
+/// Waiting for input in steps, likewise.
+const LOOP_INPUT: &str = "loop.input_wait_ps";
+
+/// Smallest part of the loop that the headline explains if the median step does not show it, in percent.
+const WORTH_SAYING_PERCENT: f64 = 2.0;
+/// A cause is named from this share of that part on.
+const WORTH_NAMING: f64 = 0.2;
+
+/// Numbers of each step of the loop, in time order; none if no steady steps were found.
+pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<StepSeries> {
+    let counted: Vec<&Step> = steps.counted().collect();
+    let of = |id: &str, title: &str, unit, value: &dyn Fn(&Step) -> f64| StepSeries {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        unit,
+        better: Better::Lower,
+        values: thinned(&counted.iter().map(|step| value(step)).collect::<Vec<_>>(), most),
+    };
+    let time = |step: &Step| step.interval_ps.unwrap_or(step.time_ps) as f64;
+    let slow = |step: &Step| if step.is_outlier { 100.0 } else { 0.0 };
+    vec![
+        of(LOOP_STEP, "Time of the loop, per step", Unit::Picoseconds, &time),
+        of(SLOW_SHARE, "Slow steps", Unit::Percent, &slow),
+    ]
+}
+
+/// Times of the loop with one value per run, as means per step: between steps, compiling, waiting for input.
+pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
+    let counted: Vec<&Step> = steps.counted().collect();
+    let count = counted.len() as f64;
+    let mean = |of: &dyn Fn(&Step) -> i64| counted.iter().map(|step| of(step) as f64).sum::<f64>() / count;
+    let has_host = host_threads(cx.model).next().is_some();
+    let gap = mean(&|step| step.interval_ps.map_or(0, |interval| (interval - step.time_ps).max(0)));
+    let is_compiling_known = cx.report::<Compile>().is_ok_and(|report| report.is_recorded) || has_host;
+    let compiling = is_compiling_known.then(|| mean(&|step| step.compile_ps));
+    let waits: BTreeMap<u32, i64> = cx.report::<Input>().map_or_else(
+        |_| BTreeMap::new(),
+        |input| {
+            let known = input.steps.iter().filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
+            known.filter_map(|wait| Some((wait.name.parse().ok()?, wait.total_ps()))).collect()
+        },
+    );
+    let input = (!waits.is_empty()).then(|| mean(&|step| waits.get(&step.number).copied().unwrap_or(0)));
+    let value = |id: &str, title: &str, value, provenance| RunValue {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        unit: Unit::Picoseconds,
+        better: Better::Lower,
+        value,
+        of: "the loop, mean per step".to_owned(),
+        provenance,
+        note: None,
+    };
+    let all = vec![
+        value(LOOP_GAP, "Between steps", Some(gap), Provenance::Measured),
+        value(LOOP_COMPILING, "Compiling during steps", compiling, Provenance::Measured),
+        value(LOOP_INPUT, "Waiting for input in steps", input, Provenance::Inferred),
+    ];
+    all.into_iter().filter(|value| !counted.is_empty() && value.value.is_some()).collect()
+}
+
+/// Compilations from the first steady step to the last step; `None` if the capture has no host threads. `why_none` says
+/// why there is no such step.
+pub(super) fn compilations(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Option<RunValue> {
+    let report = cx.report::<Compile>().ok()?;
+    let is_warmup = |number: u32| steps.steps.iter().any(|step| step.number == number && step.is_warmup);
+    let in_loop = |place: Option<CompilePlace>| match place {
+        Some(CompilePlace::InStep(step) | CompilePlace::AfterStep(step)) => !is_warmup(step),
+        Some(CompilePlace::BeforeSteps | CompilePlace::AfterSteps) | None => false,
+    };
+    let count = report.list.iter().filter(|compilation| in_loop(compilation.place)).count();
+    Some(RunValue {
+        id: LOOP_COMPILATIONS.to_owned(),
+        title: "Compilations in the loop".to_owned(),
+        unit: Unit::Count,
+        better: Better::Lower,
+        value: why_none.is_none().then_some(count as f64),
+        of: "the loop, after warm-up".to_owned(),
+        provenance: Provenance::Measured,
+        note: why_none.map(str::to_owned),
+    })
+}
+
+/// The time from the first steady step to the end of the last, of the runs of a side, and what made it longer.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct LoopChange {
+    /// Steps of the loop of the first side, mean over its runs.
+    pub base_steps: f64,
+    /// The same of the second side.
+    pub cand_steps: f64,
+    /// From the start of the first step to the end of the last on the first side, mean over its runs.
+    pub base_ps: f64,
+    /// The same of the second side.
+    pub cand_ps: f64,
+    /// Change of the time per step: second minus first.
+    pub step_change_ps: f64,
+    /// The same as a share of the first.
+    pub change_percent: Option<f64>,
+    /// Part of `step_change_ps` that the median step does not show.
+    pub hidden_ps: f64,
+    /// What causes that part: `compilation on the host +46.9 ms in 4 steps`. Empty if it is small.
+    pub causes: Vec<String>,
+}
+
+/// Mean over the runs of a side.
+struct LoopSide {
+    steps: f64,
+    time_ps: f64,
+    step_ps: f64,
+}
+
+impl LoopSide {
+    fn of(runs: &[Summary]) -> Option<Self> {
+        let all = values(runs, LOOP_STEP);
+        let count = all.len() as f64;
+        let counted = |run: &Summary| {
+            let classes: usize = run.classes.iter().map(|class| class.steps.counted).sum();
+            // A long series is thinned.
+            run.step_values(LOOP_STEP).map_or(0, |values| values.len().max(run.steps.counted + classes)) as f64
+        };
+        let steps = runs.iter().map(counted).sum::<f64>() / count;
+        let step_ps = all.iter().map(|run| run.iter().sum::<f64>() / run.len() as f64).sum::<f64>() / count;
+        (count > 0.0).then_some(Self { steps, time_ps: steps * step_ps, step_ps })
+    }
+}
+
+impl LoopChange {
+    /// `None` if a side has no loop. `median_ps` is the change of the median step.
+    pub(super) fn of(base: &[Summary], cand: &[Summary], median_ps: f64) -> Option<Self> {
+        let (first, second) = (LoopSide::of(base)?, LoopSide::of(cand)?);
+        let step_change_ps = second.step_ps - first.step_ps;
+        let change_percent = (first.step_ps > 0.0).then(|| 100.0 * step_change_ps / first.step_ps);
+        let hidden_ps = step_change_ps - median_ps;
+        let noise = resample::noise_of(&values(base, LOOP_STEP), Statistic::Mean, 0.95).unwrap_or(0.0);
+        let is_hidden = hidden_ps.abs() > noise && hidden_ps.abs() >= first.step_ps * WORTH_SAYING_PERCENT / 100.0;
+        let causes = if is_hidden { causes(base, cand, &first, &second, hidden_ps) } else { Vec::new() };
+        Some(Self {
+            base_steps: first.steps,
+            cand_steps: second.steps,
+            base_ps: first.time_ps,
+            cand_ps: second.time_ps,
+            step_change_ps,
+            change_percent,
+            hidden_ps,
+            causes,
+        })
+    }
+
+    /// `the loop of 4 steps takes 46.95 ms longer (46.95 ms to 93.90 ms, +100.0 %), which the median step does not show:
+    /// compilation on the host +46.95 ms, 1 of 4 steps is slow (0 before)`.
+    pub(super) fn clause(&self) -> String {
+        let ps = |value: f64| Picos::from_ps(value.round() as i64);
+        let steps = |steps: f64| format!("{steps:.0} {}", if steps.round() as i64 == 1 { "step" } else { "steps" });
+        let percent = self.change_percent.map(|percent| format!(", {percent:+.1}", percent = Percent(percent)));
+        let percent = percent.unwrap_or_default();
+        let differs = if self.step_change_ps > 0.0 { "longer" } else { "less" };
+        let is_as_long = self.step_change_ps.abs().round() < 1.0;
+        let is_same = (self.base_steps - self.cand_steps).abs() < 0.5;
+        let (before, after) = (ps(self.base_ps), ps(self.cand_ps));
+        let mut text = if is_same && before == after {
+            format!("the loop of {} is unchanged: {before}", steps(self.base_steps))
+        } else if is_same {
+            let change = ps((self.cand_ps - self.base_ps).abs());
+            format!("the loop of {} takes {change} {differs} ({before} to {after}{percent})", steps(self.base_steps))
+        } else if is_as_long {
+            let (first, second) = (steps(self.base_steps), steps(self.cand_steps));
+            let each = ps(self.base_ps / self.base_steps);
+            format!("the loop takes as long per step: {each} ({before} for {first}, {after} for {second})")
+        } else {
+            let (first, second) = (self.base_ps / self.base_steps, self.cand_ps / self.cand_steps);
+            format!(
+                "the loop takes {} {differs} per step ({} to {}{percent}; {before} for {}, {after} for {})",
+                ps(self.step_change_ps.abs()),
+                ps(first),
+                ps(second),
+                steps(self.base_steps),
+                steps(self.cand_steps)
+            )
+        };
+        if !self.causes.is_empty() {
+            text.push_str(", which the median step does not show: ");
+            text.push_str(&self.causes.join(", "));
+        }
+        text
+    }
+}
+
+/// What makes the loop longer or shorter than the median step tells.
+fn causes(base: &[Summary], cand: &[Summary], first: &LoopSide, second: &LoopSide, hidden_ps: f64) -> Vec<String> {
+    let mut parts = Vec::new();
+    for (id, what) in [
+        (LOOP_COMPILING, "compilation on the host"),
+        (LOOP_INPUT, "waiting for input"),
+        (LOOP_GAP, "time between steps"),
+    ] {
+        let mean = |runs: &[Summary]| {
+            let known: Vec<f64> = runs.iter().filter_map(|run| run.value(id)?.value).collect();
+            (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+        };
+        if let (Some(before), Some(after)) = (mean(base), mean(cand))
+            && (after - before) / hidden_ps >= WORTH_NAMING
+        {
+            let (times, each) =
+                if (first.steps - second.steps).abs() < 0.5 { (first.steps, "") } else { (1.0, " per step") };
+            parts.push(format!("{what} {}{each}", signed((after - before) * times)));
+        }
+    }
+    let most = |runs: &[Summary]| runs.iter().filter_map(|run| run.value(LOOP_COMPILATIONS)?.value).reduce(f64::max);
+    if let (Some(before), Some(after)) = (most(base), most(cand))
+        && after > before
+    {
+        parts.push(format!("{} in it ({before} before)", counted(after as usize, "compilation")));
+    }
+    let slow = |runs: &[Summary]| {
+        let all = values(runs, SLOW_SHARE).concat();
+        (all.iter().filter(|value| **value > 0.0).count(), all.len())
+    };
+    let ((before, of_before), (after, of)) = (slow(base), slow(cand));
+    if after * of_before != before * of {
+        let are = if after == 1 { "is" } else { "are" };
+        let before = if of_before == of { before.to_string() } else { format!("{before} of {of_before}") };
+        parts.push(format!("{after} of {of} steps {are} slow ({before} before)"));
+    }
+    if parts.is_empty() {
+        parts.push("single steps that differ from the median, for no recorded reason".to_owned());
+    }
+    parts
+}
+
+fn values(runs: &[Summary], id: &str) -> Vec<Vec<f64>> {
+    runs.iter().filter_map(|run| Some(run.step_values(id)?.into_owned())).filter(|values| !values.is_empty()).collect()
+}
+
+/// `+12.30 ms`, `-3.1 µs`.
+pub fn signed(ps: f64) -> String {
+    let time = Picos::from_ps(ps.round() as i64);
+    if ps.round() > 0.0 { format!("+{time}") } else { time.to_string() }
+}

@@ -1,0 +1,499 @@
+//! A summary of a run: the data for comparisons, small enough to be committed with the code.
+//!
+//! Both sides of a comparison are summaries, created from a trace or read from a file, so that a saved one can stand
+//! for either side. Times are those of the **critical core** of each step, the core that takes longest, by the clock
+//! that timed its ops: on that core all parts add up to the step.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use device_reports::steps::step_parts::StepPart;
+use engine::Provenance;
+use math::unit::Unit;
+use serde::{Deserialize, Serialize};
+
+/// Fields may be added under the same number, never changed or removed.
+pub const SCHEMA: &str = "systole.summary/1";
+
+/// The summary of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Name and version of the program that wrote it.
+    #[serde(default)]
+    pub tool: String,
+    /// The trace files that it was made from.
+    #[serde(default)]
+    pub inputs: Vec<SummaryInput>,
+    /// The file that it was read from, if it was saved.
+    #[serde(skip)]
+    pub saved_in: Option<String>,
+    /// Facts that must agree for a comparison to be meaningful.
+    pub facts: RunFacts,
+    /// The steps that the values come from.
+    pub steps: StepFacts,
+    /// Values of each step.
+    #[serde(default)]
+    pub series: Vec<StepSeries>,
+    /// Values of each step of the loop: steps of all classes, in time order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loop_series: Vec<StepSeries>,
+    /// Values of the whole run.
+    #[serde(default)]
+    pub values: Vec<RunValue>,
+    /// Ops of the steps, most time first.
+    #[serde(default)]
+    pub ops: Vec<OpTimes>,
+    /// Remaining time of the steps, by part: ops that are not listed, and idle time.
+    #[serde(default)]
+    pub rest: Vec<RestTimes>,
+    /// Ops that are not listed.
+    #[serde(default)]
+    pub ops_not_listed: usize,
+    /// Steps of the other classes, most time first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassTimes>,
+    /// Number of smaller classes that are not listed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub classes_not_listed: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// Steps of one other class, with the same fields as a [`Summary`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ClassTimes {
+    /// Programs with device time in these steps, most first.
+    #[serde(default)]
+    pub programs: Vec<ProgramFacts>,
+    /// The steps.
+    pub steps: StepFacts,
+    /// Values of each step.
+    #[serde(default)]
+    pub series: Vec<StepSeries>,
+    /// Their ops, most time first.
+    #[serde(default)]
+    pub ops: Vec<OpTimes>,
+    /// Remaining time of the steps.
+    #[serde(default)]
+    pub rest: Vec<RestTimes>,
+    /// Ops that are not listed.
+    #[serde(default)]
+    pub ops_not_listed: usize,
+}
+
+/// A file of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct SummaryInput {
+    /// Name without directories.
+    pub name: String,
+    /// Path as it was opened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Format that it was read as.
+    #[serde(default)]
+    pub format: String,
+    /// Hash of the bytes on disk.
+    #[serde(default)]
+    pub sha256: Option<String>,
+}
+
+/// Facts that must agree. `None` if the capture does not have the fact.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RunFacts {
+    /// `TPU v6 Lite`.
+    #[serde(default)]
+    pub device_type: Option<String>,
+    /// Number of `TensorCore`s.
+    #[serde(default)]
+    pub devices: usize,
+    /// Number of hosts that recorded anything.
+    #[serde(default)]
+    pub hosts: usize,
+    /// The grid of chips, if the user gave one.
+    #[serde(default)]
+    pub topology: Option<String>,
+    /// Formats of the files.
+    #[serde(default)]
+    pub formats: Vec<String>,
+    /// The simulator or model that computed the times, if they were not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulator: Option<String>,
+    /// Whether this is a cost model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_predicted: bool,
+    /// Programs with device time, most first.
+    #[serde(default)]
+    pub programs: Vec<ProgramFacts>,
+    /// Events and files lost on import.
+    #[serde(default)]
+    pub lost: u64,
+    /// Problems of the capture.
+    #[serde(default)]
+    pub health: Vec<HealthFact>,
+}
+
+impl RunFacts {
+    /// `SIMULATED by ASTRA-sim`; `None` if times were measured.
+    pub fn badge(&self) -> Option<String> {
+        self.simulator.as_deref().map(|by| trace_model::badge(by, self.is_predicted))
+    }
+}
+
+/// A program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ProgramFacts {
+    /// Name without the id.
+    pub name: String,
+    /// The id from the compiler, a fingerprint of the program, in decimal.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Distinct ops that ran.
+    #[serde(default)]
+    pub ops: usize,
+    /// Device time in the steps of the summary, middle half (see [`OpTimes::middle_ps`]).
+    #[serde(default)]
+    pub time_ps: f64,
+}
+
+/// A problem of a capture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct HealthFact {
+    /// `Q03`.
+    pub id: String,
+    /// Severity.
+    pub severity: String,
+    /// One sentence.
+    pub message: String,
+}
+
+/// Which steps a summary is about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct StepFacts {
+    /// Where steps come from; `whole-capture` if none were found.
+    #[serde(alias = "rung")]
+    pub source: String,
+    /// The marker of steps.
+    #[serde(default)]
+    pub marker: String,
+    /// The programs or functions that the steps run.
+    #[serde(default)]
+    pub class: String,
+    /// Number of steps used: the steady ones of the class with the most time.
+    pub counted: usize,
+    /// Number of other steps.
+    #[serde(default)]
+    pub left_out: usize,
+    /// Numbers of the steps, in time order, as far as they are kept.
+    #[serde(default)]
+    pub numbers: Vec<u32>,
+    /// Interquartile mean of the step times on the critical core.
+    #[serde(default)]
+    pub middle_ps: f64,
+    /// Why there are no steps, if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_none: Option<String>,
+}
+
+/// Whether lower or higher values are better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// Lower is better.
+    Lower,
+    /// Higher is better.
+    Higher,
+    /// Neither is better in general.
+    #[default]
+    Neither,
+}
+
+/// A value for every step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct StepSeries {
+    /// Stable name with its unit: `step.time_ps`.
+    pub id: String,
+    /// Display name.
+    pub title: String,
+    /// Unit of the values.
+    pub unit: Unit,
+    /// Whether lower or higher values are better.
+    #[serde(default)]
+    pub better: Better,
+    /// In the order of the steps, as far as they are kept.
+    pub values: Vec<f64>,
+}
+
+/// A value of the whole run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RunValue {
+    /// Stable name with its unit.
+    pub id: String,
+    /// Display name.
+    pub title: String,
+    /// Unit of the value.
+    pub unit: Unit,
+    /// Whether lower or higher values are better.
+    #[serde(default)]
+    pub better: Better,
+    /// `None` if it is unknown.
+    pub value: Option<f64>,
+    /// Its reference: the interval, or the meaning of 100 %.
+    #[serde(default)]
+    pub of: String,
+    /// Provenance of the value.
+    pub provenance: Provenance,
+    /// Why it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// An op of the steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct OpTimes {
+    /// Index into the programs; `None` for slices of no program.
+    #[serde(default)]
+    pub program: Option<usize>,
+    /// Instruction name.
+    pub name: String,
+    /// Its category.
+    #[serde(default)]
+    pub category: String,
+    /// The part of the step that its time belongs to.
+    pub part: StepPart,
+    /// Whether it is communication between devices.
+    #[serde(default)]
+    pub is_collective: bool,
+    /// Shape of its result, without layout.
+    #[serde(default)]
+    pub shape: Option<String>,
+    /// `file:line`.
+    #[serde(default)]
+    pub source: Option<String>,
+    /// Provenance in the framework.
+    #[serde(default)]
+    pub framework: Option<String>,
+    /// Its rank in the step, by the time of its first execution: 0, 1, 2 …
+    pub place: u32,
+    /// Executions in a step, mean.
+    pub runs: f64,
+    /// Time in a step in which it is the innermost op, or the collective in flight while no op runs. Mean over the
+    /// steps in the middle half of step times; the means of all ops, of the unlisted ops and of idle time add up to
+    /// the mean of these steps.
+    pub middle_ps: f64,
+    /// The same in each sampled step, in the order of these steps.
+    pub values: Vec<f64>,
+}
+
+/// Time of the steps in ops that are not listed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct RestTimes {
+    /// The part of the step.
+    pub part: StepPart,
+    /// Shape of the results of these ops, without layout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
+    /// Of idle time: what the host did meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// As for [`OpTimes::middle_ps`].
+    pub middle_ps: f64,
+}
+
+/// Why a file is not a summary.
+#[derive(Debug, thiserror::Error)]
+pub enum SummaryError {
+    /// Not JSON, or with other fields.
+    #[error("this is not a summary of a run: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A different version.
+    #[error("this is {0:?}, and this program reads {SCHEMA:?}")]
+    Schema(String),
+    /// Impossible values.
+    #[error("this summary contradicts itself: {0}")]
+    Broken(&'static str),
+}
+
+/// Longest plausible step time: more than a hundred days.
+const MOST_PS: f64 = 9e18;
+
+/// Maximum number of values per step, programs or ops in a saved summary.
+const MOST_VALUES: usize = 4096;
+const MOST_PROGRAMS: usize = 10_000;
+const MOST_OPS: usize = 1_000_000;
+const MOST_CLASSES: usize = 64;
+
+impl Summary {
+    /// Whether a file that starts like this is a summary.
+    pub(crate) fn is_meant(head: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(head);
+        text.trim_start().starts_with('{') && text.contains("\"systole.summary/")
+    }
+
+    /// Reads a saved summary and rejects one that cannot be compared.
+    ///
+    /// # Errors
+    ///
+    /// The text is not JSON, not a summary, or has another version.
+    pub fn from_json(text: &str) -> Result<Self, SummaryError> {
+        let summary: Self = serde_json::from_str(text)?;
+        if summary.schema != SCHEMA {
+            return Err(SummaryError::Schema(summary.schema));
+        }
+        if summary.classes.len() > MOST_CLASSES {
+            return Err(SummaryError::Broken("a list or a count is out of range"));
+        }
+        for class in 1..=summary.classes.len() {
+            summary.of_class(class).check()?;
+        }
+        summary.check()?;
+        Ok(summary)
+    }
+
+    /// Rejects steps that cannot be compared.
+    fn check(&self) -> Result<(), SummaryError> {
+        let summary = self;
+        let finite = |value: &f64| value.is_finite() && value.abs() < MOST_PS;
+        let programs = summary.facts.programs.len();
+        let times = || summary.ops.iter().flat_map(|op| op.values.iter().chain([&op.middle_ps, &op.runs]));
+        let all_series = || summary.series.iter().chain(&summary.loop_series);
+        let series = || all_series().flat_map(|series| &series.values);
+        if summary.ops.iter().any(|op| op.program.is_some_and(|program| program >= programs)) {
+            return Err(SummaryError::Broken("an op belongs to a program that is not listed"));
+        }
+        let steps = summary.ops.first().map_or(0, |op| op.values.len());
+        let counts = [summary.steps.counted, summary.ops_not_listed];
+        if steps > MOST_VALUES
+            || summary.ops.iter().any(|op| op.values.len() != steps)
+            || all_series().any(|series| series.values.len() > MOST_VALUES)
+            || programs > MOST_PROGRAMS
+            || summary.ops.len() > MOST_OPS
+            || counts.into_iter().any(|count| u32::try_from(count).is_err())
+        {
+            return Err(SummaryError::Broken("a list or a count is out of range"));
+        }
+        if !times().chain(series()).chain([&summary.steps.middle_ps]).all(finite) {
+            return Err(SummaryError::Broken("a number is out of range"));
+        }
+        if !summary.rest.iter().all(|rest| finite(&rest.middle_ps)) {
+            return Err(SummaryError::Broken("a number is out of range"));
+        }
+        Ok(())
+    }
+
+    /// The JSON to save, deterministic for a run.
+    ///
+    /// # Errors
+    ///
+    /// A value cannot be represented in JSON; this does not happen for a valid summary.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
+
+    /// A series of the main class or of the loop.
+    pub fn series(&self, id: &str) -> Option<&StepSeries> {
+        self.series.iter().chain(&self.loop_series).find(|series| series.id == id)
+    }
+
+    /// The values of a series. A part of the step in which the run spends no time is zero in every step, provided
+    /// that its steps were divided into parts.
+    pub fn step_values(&self, id: &str) -> Option<Cow<'_, [f64]>> {
+        if let Some(series) = self.series(id) {
+            return Some(Cow::Borrowed(&series.values));
+        }
+        let is_part = id.strip_prefix("step.").is_some_and(|id| StepPart::ALL.iter().any(|part| part.id() == id));
+        if !is_part || !self.is_divided() {
+            return None;
+        }
+        Some(Cow::Owned(vec![0.0; self.series("step.time_ps")?.values.len()]))
+    }
+
+    /// Whether its steps were divided into ops, so that missing parts are zero.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.series("step.idle_percent").is_some()
+    }
+
+    /// The interquartile mean step by part; the parts add up to it. Empty if the steps were not divided.
+    pub fn parts(&self) -> Vec<(StepPart, f64)> {
+        let of = |part: StepPart| {
+            let ops = self.ops.iter().filter(|op| op.part == part).map(|op| op.middle_ps);
+            let rest = self.rest.iter().filter(|rest| rest.part == part).map(|rest| rest.middle_ps);
+            (part, ops.chain(rest).sum::<f64>())
+        };
+        StepPart::ALL.map(of).into_iter().filter(|(_, time)| *time > 0.0).collect()
+    }
+
+    /// Ops with at most this time may be missing; 0 if all are listed.
+    pub(crate) fn listed_from_ps(&self) -> f64 {
+        self.ops.last().filter(|_| self.ops_not_listed > 0).map_or(0.0, |op| op.middle_ps)
+    }
+
+    /// A value of the whole run.
+    pub fn value(&self, id: &str) -> Option<&RunValue> {
+        self.values.iter().find(|value| value.id == id)
+    }
+
+    /// Whether steps were found; otherwise the whole capture counts as one.
+    pub(crate) fn has_steps(&self) -> bool {
+        self.steps.source != "whole-capture"
+    }
+
+    /// A summary small enough to be committed: the `ops` largest ops, each in `steps` steps; the others are summed.
+    /// Means over the middle half are kept.
+    pub fn shortened(self, ops: usize, steps: usize) -> Self {
+        self.each_class(|class| class.shortened_steps(ops, steps)).rounded()
+    }
+
+    fn shortened_steps(mut self, ops: usize, steps: usize) -> Self {
+        for op in &mut self.ops {
+            op.values = thinned(&op.values, steps);
+        }
+        // Already sorted, most time first.
+        let dropped = self.ops.split_off(ops.min(self.ops.len()));
+        self.ops_not_listed += dropped.len();
+        let mut rest: BTreeMap<_, f64> = BTreeMap::new();
+        let before = self.rest.drain(..).map(|rest| ((rest.part, rest.cause, rest.shape), rest.middle_ps));
+        for (key, time) in before.chain(dropped.into_iter().map(|op| ((op.part, None, op.shape), op.middle_ps))) {
+            *rest.entry(key).or_default() += time;
+        }
+        let rest = rest.into_iter();
+        self.rest = rest.map(|((part, cause, shape), middle_ps)| RestTimes { part, shape, cause, middle_ps }).collect();
+        self
+    }
+
+    /// Rounds every number to twelve digits, so that any reader gets the same values from JSON and a run equals its
+    /// saved summary.
+    pub(super) fn rounded(self) -> Self {
+        self.each_class(Self::rounded_steps)
+    }
+
+    fn rounded_steps(mut self) -> Self {
+        let ops = self.ops.iter_mut().flat_map(|op| op.values.iter_mut().chain([&mut op.middle_ps, &mut op.runs]));
+        let series = self.series.iter_mut().chain(&mut self.loop_series).flat_map(|series| &mut series.values);
+        let values = self.values.iter_mut().filter_map(|value| value.value.as_mut());
+        let rest = self.rest.iter_mut().map(|rest| &mut rest.middle_ps);
+        let programs = self.facts.programs.iter_mut().map(|program| &mut program.time_ps);
+        for number in ops.chain(series).chain(values).chain(rest).chain(programs).chain([&mut self.steps.middle_ps]) {
+            *number = twelve_digits(*number);
+        }
+        self
+    }
+}
+
+fn twelve_digits(number: f64) -> f64 {
+    // Integers below 2^53 are exact.
+    if number.fract() == 0.0 { number } else { format!("{number:.11e}").parse().unwrap_or(number) }
+}
+
+/// At most `most` of `values`, evenly spaced, in order.
+pub fn thinned(values: &[f64], most: usize) -> Vec<f64> {
+    let (n, most) = (values.len(), most.max(1));
+    if n <= most {
+        return values.to_vec();
+    }
+    (0..most).filter_map(|i| values.get(i * n / most).copied()).collect()
+}

@@ -1,0 +1,407 @@
+//! The tables of a comparison.
+
+use engine::{Table, TableBuilder, Tabular, counted};
+use math::unit::Unit;
+
+use super::attribution::{Attribution, OpChange};
+use super::change::{ChangeVerdict, MetricChange};
+use super::comparison::{Comparison, ComparisonSide, SeriesChange, ValueChange};
+use super::summary::Better;
+use super::{FamilyChange, ShiftEstimate};
+
+impl SeriesChange {
+    /// `slower`, `~`, `? too few` …
+    pub fn verdict(&self) -> String {
+        verdict(&self.change, self.unit, self.better)
+    }
+}
+
+impl OpChange {
+    /// `slower`, `~`, `new` …
+    pub fn verdict(&self) -> String {
+        match (self.base_name.is_some(), self.cand_name.is_some()) {
+            (true, false) => "gone".to_owned(),
+            (false, true) => "new".to_owned(),
+            _ => verdict(&self.change, Unit::Picoseconds, Better::Lower),
+        }
+    }
+
+    /// `fusion.1`, or `fusion.1 → fusion.9`.
+    pub fn name(&self) -> String {
+        match (&self.base_name, &self.cand_name) {
+            (Some(base), Some(cand)) if base != cand => format!("{base} → {cand}"),
+            (_, Some(name)) | (Some(name), None) => name.clone(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+impl FamilyChange {
+    /// `slower`, `~`, `new` …; empty for the time in unlisted ops.
+    pub fn verdict(&self) -> &'static str {
+        match (self.finding, self.base_ops, self.cand_ops) {
+            (None, ..) => "",
+            (Some(_), 0, _) => "new",
+            (Some(_), _, 0) => "gone",
+            (Some(ChangeVerdict::Changed), ..) if self.change_ps > 0.0 => "slower",
+            (Some(ChangeVerdict::Changed), ..) => "faster",
+            (Some(ChangeVerdict::Noise), ..) => "~",
+            (Some(ChangeVerdict::BetweenRuns), ..) if self.change_ps > 0.0 => "? slower",
+            (Some(ChangeVerdict::BetweenRuns), ..) => "? faster",
+            (Some(_), ..) => "?",
+        }
+    }
+}
+
+/// `slower`, `~`, `? too few` …
+fn verdict(change: &MetricChange, unit: Unit, better: Better) -> String {
+    match change.finding {
+        ChangeVerdict::Noise if change.change == Some(0.0) => "~ equal".to_owned(),
+        ChangeVerdict::Noise => "~".to_owned(),
+        ChangeVerdict::TooFew => "? too few".to_owned(),
+        ChangeVerdict::Untested => "?".to_owned(),
+        ChangeVerdict::OneSided => if change.base.is_some() { "only base" } else { "only cand" }.to_owned(),
+        ChangeVerdict::BetweenRuns => format!("? {}", direction(change, unit, better)),
+        ChangeVerdict::Changed => direction(change, unit, better).to_owned(),
+    }
+}
+
+fn direction(change: &MetricChange, unit: Unit, better: Better) -> &'static str {
+    let more = change.change.unwrap_or(0.0) > 0.0;
+    let is_time = unit == Unit::Picoseconds;
+    match (better, more) {
+        (Better::Lower, true) if is_time => "slower",
+        (Better::Lower, false) if is_time => "faster",
+        (Better::Lower, true) | (Better::Higher, false) => "worse",
+        (Better::Lower, false) | (Better::Higher, true) => "better",
+        (Better::Neither, true) => "more",
+        (Better::Neither, false) => "less",
+    }
+}
+
+impl Tabular for Comparison {
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.differences_table()];
+        if !self.is_comparable {
+            return tables;
+        }
+        if let Some(prediction) = &self.prediction {
+            tables.extend(prediction.tables());
+            if let Some(table) = tables.last_mut() {
+                table.notes.extend(self.notes.iter().cloned());
+            }
+            let [base, cand] = if prediction.is_base { ["Predicted", "Measured"] } else { ["Measured", "Predicted"] };
+            for mut table in values_tables(&self.values) {
+                for column in &mut table.columns {
+                    column.title = match column.title {
+                        "Base" => base,
+                        "Cand" => cand,
+                        title => title,
+                    };
+                }
+                tables.push(table);
+            }
+            return tables;
+        }
+        tables.extend(self.steps_tables());
+        tables.extend(self.attribution.as_ref().map(attribution_table));
+        if !self.ops.is_empty() {
+            tables.push(self.ops_table());
+        }
+        for (place, class) in self.classes.iter().enumerate() {
+            tables.extend(class.class_tables(place));
+        }
+        tables.extend(values_tables(&self.values));
+        tables
+    }
+}
+
+/// Ids of the tables of further classes of steps; classes beyond these share the last id.
+#[rustfmt::skip]
+const CLASS_TABLES: [[&str; 4]; 7] = [
+    ["steps_class_2", "step_shares_class_2", "attribution_class_2", "ops_class_2"],
+    ["steps_class_3", "step_shares_class_3", "attribution_class_3", "ops_class_3"],
+    ["steps_class_4", "step_shares_class_4", "attribution_class_4", "ops_class_4"],
+    ["steps_class_5", "step_shares_class_5", "attribution_class_5", "ops_class_5"],
+    ["steps_class_6", "step_shares_class_6", "attribution_class_6", "ops_class_6"],
+    ["steps_class_7", "step_shares_class_7", "attribution_class_7", "ops_class_7"],
+    ["steps_class_8", "step_shares_class_8", "attribution_class_8", "ops_class_8"],
+];
+
+/// `devices, steps and formats`
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [before @ .., last] => format!("{} and {last}", before.join(", ")),
+    }
+}
+
+/// What the times of ops are.
+const OPS_LEGEND: &str = "Median times per step; of a collective only the exposed time counts. Largest change of the mean \
+                          step first. p is after Holm's correction over all ops.";
+
+impl Comparison {
+    /// What the numbers of steps and the signs of their verdicts mean.
+    pub fn legend(&self) -> String {
+        format!(
+            "Medians over steady steps on the slowest device; ± is half the 95 % confidence interval of the median. \
+             ~: within noise (rank-sum test at {} %, and the spread between equal steps). ? before a direction: more \
+             than that, but not more than runs of the same program may differ.",
+            100.0 * self.options.test.alpha
+        )
+    }
+
+    /// What the numbers of ops mean, and how many of them changed.
+    pub fn ops_legend(&self) -> String {
+        let changed = self.ops.iter().filter(|op| op.change.is_real()).count();
+        format!("{changed} of {} changed by more than noise. {OPS_LEGEND}", counted(self.ops.len(), "op"))
+    }
+
+    /// What both runs have in common, if no difference was found.
+    pub fn agreement(&self) -> Option<String> {
+        let is_known = |what: &&str| !self.unknown.contains(what);
+        let same = ["devices", "programs", "shapes", "steps", "formats"].into_iter().filter(is_known);
+        let same = listed(&same.collect::<Vec<_>>());
+        let unknown = match &self.unknown[..] {
+            [] => String::new(),
+            unknown => format!("; {} are not known of both runs", listed(unknown)),
+        };
+        self.differences.is_empty().then(|| format!("none: {same} agree{unknown}"))
+    }
+
+    /// The programs that its steps run, on both sides.
+    pub fn class_title(&self) -> String {
+        let (base, cand) = (&self.base.class, &self.cand.class);
+        if base == cand { base.clone() } else { format!("{base} → {cand}") }
+    }
+
+    fn class_tables(&self, place: usize) -> Vec<Table> {
+        let ids = CLASS_TABLES.get(place).or(CLASS_TABLES.last()).copied().unwrap_or_default();
+        let mut tables = self.steps_tables();
+        tables.extend(self.attribution.as_ref().map(attribution_table));
+        tables.extend((!self.ops.is_empty()).then(|| self.ops_table()));
+        for table in &mut tables {
+            let place = ["steps", "step_shares", "attribution"].iter().position(|&id| id == table.id);
+            table.id = ids.get(place.unwrap_or(3)).copied().unwrap_or_default();
+            table.title = format!("{}, steps of {}", table.title, self.class_title());
+        }
+        if let Some(first) = tables.first_mut() {
+            first.notes.insert(0, self.statement.clone());
+        }
+        tables
+    }
+
+    fn differences_table(&self) -> Table {
+        let side = |side: &ComparisonSide| {
+            let steps =
+                if side.steps == 1 { "1 steady step".to_owned() } else { format!("{} steady steps", side.steps) };
+            format!("{} ({steps})", side.runs.join(", "))
+        };
+        let mut notes = vec![format!("base: {}; cand: {}", side(&self.base), side(&self.cand))];
+        notes.extend(self.agreement());
+        Table::of("differences", "Differences between the runs", &self.differences)
+            .derived("what", "What", Unit::None, |found| found.title)
+            .derived("base", "Base", Unit::None, |found| &found.base)
+            .derived("cand", "Cand", Unit::None, |found| &found.cand)
+            .derived("weight", "Weight", Unit::None, |found| found.weight.title())
+            .derived("why", "Why it matters", Unit::None, |found| found.why)
+            .notes(notes)
+            .build()
+    }
+
+    fn steps_tables(&self) -> Vec<Table> {
+        let of_unit = |unit: Unit| self.steps.iter().filter(move |series| series.unit == unit);
+        let mut notes = vec![self.legend()];
+        notes.extend(self.notes.iter().cloned());
+        let times = series_table("steps", "Step time", of_unit(Unit::Picoseconds), Unit::Picoseconds, notes);
+        let shares = of_unit(Unit::Percent).peekable();
+        let percent = series_table("step_shares", "Shares of the step", shares, Unit::Percent, vec![POINTS.to_owned()]);
+        [times, percent].into_iter().filter(|table| !table.rows.is_empty()).collect()
+    }
+
+    fn ops_table(&self) -> Table {
+        let median =
+            |estimate: Option<ShiftEstimate>, name: &Option<String>| Some(estimate.filter(|_| name.is_some())?.median);
+        Table::of("ops", "Ops by change", &self.ops)
+            .derived("op", "Op", Unit::None, OpChange::name)
+            .derived("base_ps", "Base", Unit::Picoseconds, |op| median(op.change.base, &op.base_name))
+            .derived("cand_ps", "Cand", Unit::Picoseconds, |op| median(op.change.cand, &op.cand_name))
+            .derived("change_ps", "Change", Unit::Picoseconds, |op| op.change.change)
+            .derived("change_percent", "Change", Unit::Percent, |op| {
+                op.change.change_percent.filter(|_| op.how.is_some())
+            })
+            .derived("verdict", "Verdict", Unit::None, OpChange::verdict)
+            .derived("matched", "Matched", Unit::None, |op| Some(op.how?.title()))
+            .derived("confidence_percent", "Sure", Unit::Percent, |op| {
+                op.confidence.map(|confidence| 100.0 * confidence)
+            })
+            .derived("p", "p", Unit::None, |op| {
+                op.change.p.filter(|_| op.how.is_some() && op.change.finding.is_tested())
+            })
+            .derived("category", "Category", Unit::None, |op| &op.category)
+            .derived("source", "Source", Unit::None, |op| &op.source)
+            .derived("program", "Program", Unit::None, |op| &op.program)
+            .derived("base_runs", "Runs, base", Unit::None, |op| op.base_runs)
+            .derived("cand_runs", "Runs, cand", Unit::None, |op| op.cand_runs)
+            .derived("shapes", "Shapes", Unit::None, |op| {
+                op.shapes.as_ref().map(|(base, cand)| format!("{base} → {cand}"))
+            })
+            .note(self.ops_legend())
+            .build()
+    }
+}
+
+impl ChangeVerdict {
+    /// Whether a p-value is meaningful beside it.
+    pub fn is_tested(self) -> bool {
+        matches!(self, Self::Changed | Self::BetweenRuns | Self::Noise)
+    }
+}
+
+/// The metric and its change.
+#[derive(Clone, Copy)]
+struct MetricChangeRow<'a> {
+    title: &'a str,
+    id: &'a str,
+    better: Better,
+    change: &'a MetricChange,
+    of: &'a str,
+}
+
+fn change_table<'a>(
+    id: &'static str,
+    title: &str,
+    unit: Unit,
+    rows: impl Iterator<Item = MetricChangeRow<'a>>,
+) -> TableBuilder<'a, MetricChangeRow<'a>> {
+    let [base, cand, change] = match unit {
+        Unit::Picoseconds => ["base_ps", "cand_ps", "change_ps"],
+        Unit::Percent => ["base_percent", "cand_percent", "change_points"],
+        Unit::Bytes => ["base_bytes", "cand_bytes", "change_bytes"],
+        Unit::Count => ["base_count", "cand_count", "change_count"],
+        _ => ["base", "cand", "change"],
+    };
+    let spread = |estimate: Option<ShiftEstimate>| {
+        let estimate = estimate?;
+        let half = (estimate.high? - estimate.low?) / 2.0;
+        (estimate.median > 0.0).then(|| 100.0 * half / estimate.median)
+    };
+    Table::of(id, title, rows)
+        .derived("metric", "What", Unit::None, |row| row.title)
+        .derived(base, "Base", unit, |row| Some(row.change.base?.median))
+        .derived("base_spread_percent", "±", Unit::Percent, move |row| spread(row.change.base))
+        .derived(cand, "Cand", unit, |row| Some(row.change.cand?.median))
+        .derived("cand_spread_percent", "±", Unit::Percent, move |row| spread(row.change.cand))
+        .derived(change, "Change", unit, |row| row.change.change)
+        .derived("change_of_base_percent", "Of base", Unit::Percent, |row| row.change.change_percent)
+        .derived("verdict", "Verdict", Unit::None, move |row| verdict(row.change, unit, row.better))
+        .derived("p", "p", Unit::None, |row| row.change.p.filter(|_| row.change.finding.is_tested()))
+        .derived("change_from", "Change from", unit, |row| Some(row.change.range?.0))
+        .derived("change_to", "to", unit, |row| Some(row.change.range?.1))
+        .derived("noise", "Noise", unit, |row| row.change.noise)
+        .derived("id", "Id", Unit::None, |row| row.id)
+}
+
+fn series_table<'a>(
+    id: &'static str,
+    title: &str,
+    series: impl Iterator<Item = &'a SeriesChange>,
+    unit: Unit,
+    notes: Vec<String>,
+) -> Table {
+    let row = |row: &'a SeriesChange| {
+        let SeriesChange { title, id, better, change, .. } = row;
+        MetricChangeRow { title, id, better: *better, change, of: "" }
+    };
+    change_table(id, title, unit, series.map(row)).notes(notes).build()
+}
+
+/// Note on tables of percentages.
+const POINTS: &str = "Change is in percentage points, of base in percent.";
+
+/// One table per unit, because a column has one unit.
+fn values_tables(values: &[ValueChange]) -> Vec<Table> {
+    const UNITS: [(Unit, &str, &str); 5] = [
+        (Unit::Percent, "run_percent", "Whole run: shares and utilization"),
+        (Unit::Picoseconds, "run_times", "Whole run: times"),
+        (Unit::Bytes, "run_bytes", "Whole run: memory"),
+        (Unit::BytesPerSecond, "run_rates", "Whole run: rates"),
+        (Unit::Count, "run_counts", "Whole run: counts"),
+    ];
+    let table = |(unit, id, title): (Unit, &'static str, &str)| {
+        let rows = values.iter().filter(|value| value.unit == unit).map(|row| {
+            let ValueChange { title, id, better, change, of, .. } = row;
+            MetricChangeRow { title, id, better: *better, change, of }
+        });
+        change_table(id, title, unit, rows)
+            .derived("of", "Of (in base)", Unit::None, |row| row.of)
+            .notes((unit == Unit::Percent).then(|| POINTS.to_owned()))
+            .build()
+    };
+    UNITS.map(table).into_iter().filter(|table| !table.rows.is_empty()).collect()
+}
+
+/// The mean step, or the share of a kind of ops in its change.
+#[derive(Clone, Copy)]
+struct ShareRow<'a> {
+    name: &'a str,
+    part: &'static str,
+    ops: [usize; 2],
+    base_ps: f64,
+    cand_ps: f64,
+    change_ps: f64,
+    verdict: &'static str,
+    p: Option<f64>,
+}
+
+impl<'a> ShareRow<'a> {
+    fn whole(of: &Attribution) -> Self {
+        let &Attribution { base_ps, cand_ps, change_ps, .. } = of;
+        let name = "interquartile mean step";
+        Self { name, part: "", ops: [0, 0], base_ps, cand_ps, change_ps, verdict: "", p: None }
+    }
+
+    fn family(family: &'a FamilyChange) -> Self {
+        let &FamilyChange { base_ps, cand_ps, change_ps, p, .. } = family;
+        let p = p.filter(|_| family.finding.is_some_and(ChangeVerdict::is_tested));
+        let ops = [family.base_ops, family.cand_ops];
+        Self {
+            name: &family.name,
+            part: family.part.title(),
+            ops,
+            base_ps,
+            cand_ps,
+            change_ps,
+            verdict: family.verdict(),
+            p,
+        }
+    }
+
+    /// Number of ops on a side; unknown for the whole step.
+    fn count(self, side: usize) -> Option<usize> {
+        self.ops.get(side).copied().filter(|_| self.ops != [0, 0])
+    }
+}
+
+fn attribution_table(attribution: &Attribution) -> Table {
+    let whole = attribution.base_ps;
+    let families = attribution.families.iter().map(ShareRow::family);
+    Table::of("attribution", "Where the time changed", [ShareRow::whole(attribution)].into_iter().chain(families))
+        .derived("ops", "Ops", Unit::None, |row| row.name)
+        .derived("part", "Part", Unit::None, |row| row.part)
+        .derived("base_ops", "Base ops", Unit::Count, |row| row.count(0))
+        .derived("cand_ops", "Cand ops", Unit::Count, |row| row.count(1))
+        .derived("base_ps", "Base", Unit::Picoseconds, |row| row.base_ps)
+        .derived("cand_ps", "Cand", Unit::Picoseconds, |row| row.cand_ps)
+        .derived("change_ps", "Change", Unit::Picoseconds, |row| row.change_ps)
+        .derived("change_of_step_percent", "Of base step", Unit::Percent, |row| {
+            (whole > 0.0).then(|| 100.0 * row.change_ps / whole)
+        })
+        .derived("verdict", "Verdict", Unit::None, |row| row.verdict)
+        .derived("p", "p", Unit::None, |row| row.p)
+        .note(
+            "Rows add up to the first one. Ops whose names differ only in their number share a row; matched ops appear under their name in cand.",
+        )
+        .build()
+}

@@ -1,0 +1,185 @@
+//! Limits that a gate sets, and how the values of a metric are aggregated into one number.
+
+use engine::Percent;
+use math::resample::Statistic;
+use serde::{Deserialize, Serialize};
+
+use super::metrics::{number, written_difference, written_unit};
+
+/// The effect of a failure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateLevel {
+    /// The gate is not evaluated.
+    Off,
+    /// The failure is reported, and the run passes.
+    Warn,
+    /// The run fails.
+    #[default]
+    Error,
+}
+
+impl GateLevel {
+    /// Display name.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// How the step times of a run are aggregated into one number. Step times are those of the slowest device of each step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StepAggregate {
+    /// The median step.
+    #[default]
+    Median,
+    /// Mean.
+    Mean,
+    /// The 90th percentile: nine of ten steps take less.
+    P90,
+    /// The 95th percentile: 19 of 20 steps take less.
+    P95,
+    /// The slowest step.
+    Max,
+    /// The same as the median.
+    WorstDevice,
+}
+
+impl StepAggregate {
+    /// Display name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Mean => "mean",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::Max => "max",
+            Self::WorstDevice => "worst-device",
+        }
+    }
+
+    /// Minimum number of steps: that of the configuration, and enough for one step beyond the quantile; with fewer, the
+    /// quantile would be close to the slowest step.
+    pub fn steps_needed(self, min_steps: usize) -> usize {
+        match self {
+            Self::P90 => min_steps.max(10),
+            Self::P95 => min_steps.max(20),
+            Self::Median | Self::Mean | Self::Max | Self::WorstDevice => min_steps,
+        }
+    }
+
+    /// The aggregate of these numbers; `None` if there are none.
+    pub fn of(self, values: &[f64]) -> Option<f64> {
+        self.statistic().of(&mut values.to_vec())
+    }
+
+    /// How it is computed.
+    pub(super) fn statistic(self) -> Statistic {
+        match self {
+            Self::Median | Self::WorstDevice => Statistic::Quantile(0.5),
+            Self::P90 => Statistic::Quantile(0.9),
+            Self::P95 => Statistic::Quantile(0.95),
+            Self::Max => Statistic::Quantile(1.0),
+            Self::Mean => Statistic::Mean,
+        }
+    }
+
+    /// Whether the rank sum test applies to it.
+    pub(super) fn is_middle(self) -> bool {
+        matches!(self, Self::Median | Self::WorstDevice)
+    }
+}
+
+/// A limit for a value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// `step.time_ms`.
+    pub metric: String,
+    /// Ops to select, for metrics of ops: a name, a pattern with `*`, or `re:` and a regex.
+    pub op: Option<String>,
+    /// Only for steps of this program.
+    pub module: Option<String>,
+    /// Largest allowed value.
+    pub max: Option<f64>,
+    /// Smallest allowed value.
+    pub min: Option<f64>,
+    /// How the steps of a run are aggregated.
+    pub aggregate: Option<StepAggregate>,
+    /// The effect of a failure.
+    pub level: Option<GateLevel>,
+}
+
+/// A limit for how much worse than the baseline a value may be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Regression {
+    /// `step.time_ms`.
+    pub metric: String,
+    /// The ops, for metrics of ops.
+    pub op: Option<String>,
+    /// Only if the steps are of this program.
+    pub module: Option<String>,
+    /// Allowed increase, as a share of the baseline's value.
+    pub max_increase_pct: Option<f64>,
+    /// Allowed increase, in the unit of the metric.
+    pub max_increase_abs: Option<f64>,
+    /// Allowed decrease, as a share of the baseline's value.
+    pub max_decrease_pct: Option<f64>,
+    /// Allowed decrease, in the unit of the metric.
+    pub max_decrease_abs: Option<f64>,
+    /// Whether the change must also be significant. Default: true for series of steps, and for numbers of whole runs if
+    /// there are several runs.
+    pub require_significance: Option<bool>,
+    /// Significance level of the rank sum test (default 5 %) and of the comparison with resampled equal runs (default 1
+    /// %).
+    pub alpha: Option<f64>,
+    /// Smaller changes never fail, in the unit of the metric.
+    pub min_effect: Option<f64>,
+    /// The same in milliseconds.
+    pub min_effect_ms: Option<f64>,
+    /// How the steps of a run are aggregated.
+    pub aggregate: Option<StepAggregate>,
+    /// The effect of a failure.
+    pub level: Option<GateLevel>,
+}
+
+impl Regression {
+    /// The limit as text: `+5 %`, `+2 points`, `+0.2 ms`.
+    pub fn limit(&self) -> String {
+        let difference = written_difference(&self.metric);
+        let parts = [
+            self.max_increase_pct.map(|limit| format!("+{limit} %")),
+            self.max_increase_abs.map(|limit| format!("+{limit}{difference}")),
+            self.max_decrease_pct.map(|limit| format!("-{limit} %")),
+            self.max_decrease_abs.map(|limit| format!("-{limit}{difference}")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    }
+
+    /// A change in the units of the limits: `+23.00 %`, `+5.000 points`; empty if the base is zero and only a percentage
+    /// is limited.
+    pub(super) fn shown(&self, change: f64, percent: Option<f64>) -> String {
+        let is_share = written_unit(&self.metric) == " %";
+        let by_number = is_share || self.max_increase_abs.is_some() || self.max_decrease_abs.is_some();
+        let by_percent = self.max_increase_pct.is_some() || self.max_decrease_pct.is_some();
+        let sign = if change > 0.0 { "+" } else { "" };
+        let number = by_number.then(|| format!("{sign}{}{}", number(change), written_difference(&self.metric)));
+        let percent =
+            percent.filter(|_| by_percent).map(|percent| format!("{percent:+.2}", percent = Percent(percent)));
+        [number, percent].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    pub(super) fn is_exceeded(&self, change: f64, percent: Option<f64>) -> bool {
+        // From zero, any increase exceeds any percentage.
+        let percent = percent.unwrap_or(if change > 0.0 { f64::INFINITY } else { 0.0 });
+        self.max_increase_pct.is_some_and(|limit| percent > limit)
+            || self.max_increase_abs.is_some_and(|limit| change > limit)
+            || self.max_decrease_pct.is_some_and(|limit| -percent > limit)
+            || self.max_decrease_abs.is_some_and(|limit| -change > limit)
+    }
+}

@@ -1,0 +1,262 @@
+//! Looks up the values of a metric in runs.
+//!
+//! Names are those of [`METRICS`](super::metrics::METRICS) with any fitting unit: `step.time_ms` and `step.time_us` are
+//! both `step.time_ps`.
+
+use std::collections::BTreeSet;
+
+use device_reports::steps::step_parts::StepPart;
+use engine::glob;
+use math::stats::median;
+use regex_lite::Regex;
+use trace_model::{Picos, without_number};
+
+use super::limits::StepAggregate;
+use super::metrics::{self, MetricScope};
+use super::nearest;
+use crate::compare::{OpTimes, Summary};
+
+/// Rejects a name that is wrong for every run.
+pub(super) fn check_metric(name: &str, op: Option<&str>) -> Result<(), String> {
+    let is_of_ops = metrics::find(name)?.metric.per == MetricScope::Op;
+    match op {
+        Some(pattern) if !is_of_ops => Err(format!(
+            "op = {pattern:?} needs metric = \"op.time_ms_per_step\" or \"op.exposed_ms_per_step\", not {name:?}"
+        )),
+        Some(pattern) => matcher(pattern).map(|_| ()),
+        None if is_of_ops => Err(format!("{name} needs op = \"NAME\", a pattern with *, or re:REGEX")),
+        None => Ok(()),
+    }
+}
+
+/// Whether the unit of a name is one of time.
+pub(super) fn is_time(name: &str) -> bool {
+    metrics::find(name).is_ok_and(|wanted| wanted.is_time())
+}
+
+/// Rejects a program that no step runs. Runs whose steps have no programs, or that do not list all classes, may have
+/// it.
+pub(super) fn check_module(module: &str, runs: &[&Summary]) -> Result<(), String> {
+    if runs.iter().any(|run| run.classes_not_listed > 0) {
+        return Ok(());
+    }
+    let there: BTreeSet<&str> = runs.iter().flat_map(|run| run.modules()).collect();
+    if there.is_empty() || there.contains(module) {
+        return Ok(());
+    }
+    let nearest = nearest::of(module, there.iter().copied()).map(|name| format!("; did you mean {name:?}?"));
+    let there = there.into_iter().collect::<Vec<_>>().join(", ");
+    Err(format!("no step runs the program {module:?}{}; steps run {there}", nearest.unwrap_or_default()))
+}
+
+/// Rejects a pattern that no op of these runs matches; the error suggests the nearest op. `Ok` if a run does not list
+/// all of its ops.
+pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
+    let is_wanted = matcher(pattern)?;
+    let ops = || runs.iter().flat_map(|run| run.op_names());
+    let is_cut = runs.iter().any(|run| run.is_cut());
+    if is_cut || ops().next().is_none() || ops().any(&is_wanted) {
+        return Ok(());
+    }
+    let bare = pattern.trim_start_matches("re:").trim_start_matches('^').trim_end_matches(['*', '$', '.']);
+    let nearest = nearest::of(bare, ops().map(without_number)).map(|name| format!("; did you mean \"{name}*\"?"));
+    Err(format!("no op of the run matches {pattern:?}{}", nearest.unwrap_or_default()))
+}
+
+/// The numbers of a metric, in the unit of its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricRuns {
+    /// The values of each run.
+    pub runs: Vec<Vec<f64>>,
+    /// Whether there is one value per step instead of one per run.
+    pub is_series: bool,
+    /// Picoseconds per unit of the name, for times.
+    ps: Option<f64>,
+    /// Number of matching ops, in the run with the most of them.
+    ops: usize,
+    /// Possible additional time per step of small ops that a shortened summary does not list.
+    unlisted: Option<f64>,
+}
+
+/// A metric on both sides of a comparison.
+pub(super) struct MetricOfBoth {
+    /// The values of the baseline.
+    pub base: MetricRuns,
+    /// The values of the run.
+    pub cand: MetricRuns,
+    /// Possible additional time on each side of small ops that it does not list.
+    pub unlisted: (f64, f64),
+}
+
+impl MetricOfBoth {
+    /// Ops smaller than those that a shortened summary lists count on neither side, because the other side would seem
+    /// to have more. An op listed on one side only may have up to that time on the other.
+    pub(crate) fn of(base: &[Summary], cand: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
+        let wanted = metrics::find(name)?;
+        if wanted.metric.per != MetricScope::Op {
+            return Ok(Self {
+                base: MetricRuns::of(base, name, op)?,
+                cand: MetricRuns::of(cand, name, op)?,
+                unlisted: (0.0, 0.0),
+            });
+        }
+        let (metric, scale) = (wanted.metric.id, wanted.scale);
+        let pattern = op.unwrap_or("*");
+        let floor = listed_from(base).max(listed_from(cand));
+        let [base, cand] = [base, cand].map(|runs| of_ops(runs, metric, scale, pattern, floor));
+        let (base, cand) = (base?, cand?);
+        if base.ops + cand.ops == 0 {
+            return Err(no_op(pattern, floor));
+        }
+        let more = |here: &MetricRuns, there: &MetricRuns| floor / scale * there.ops.saturating_sub(here.ops) as f64;
+        let unlisted = (more(&base, &cand), more(&cand, &base));
+        Ok(Self { base, cand, unlisted })
+    }
+}
+
+impl MetricRuns {
+    /// The values in `runs`; an error names what is missing.
+    ///
+    /// # Errors
+    ///
+    /// The metric is unknown, or a run does not have it; the text says which.
+    pub(crate) fn of(runs: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
+        let wanted = metrics::find(name)?;
+        let (id, scale) = (wanted.id.as_str(), wanted.scale);
+        if wanted.metric.per == MetricScope::Op {
+            let pattern = op.unwrap_or("*");
+            let found = of_ops(runs, id, scale, pattern, 0.0)?;
+            return if found.ops > 0 { Ok(found) } else { Err(no_op(pattern, listed_from(runs))) };
+        }
+        let ps = wanted.is_time().then_some(scale);
+        let (mut found, mut is_series, mut why) = (Vec::new(), false, None);
+        for run in runs {
+            // A part in which this run spends no time has no series either.
+            if let Some(values) = run.step_values(id).filter(|values| !values.is_empty()) {
+                is_series = true;
+                found.push(values.iter().map(|value| value / scale).collect());
+            } else if let Some(value) = run.value(id) {
+                match value.value {
+                    Some(number) => found.push(vec![number / scale]),
+                    None => why = Some(value.note.clone().unwrap_or_else(|| "it is not known".to_owned())),
+                }
+            } else if wanted.metric.per != MetricScope::Run && run.steps.why_none.is_some() {
+                why.clone_from(&run.steps.why_none);
+            }
+        }
+        // A run without steady steps cannot be judged, even if the others have some.
+        if let Some(run) = runs.iter().find(|run| run.steps.why_none.is_some() && run.steps.counted == 0)
+            && wanted.metric.per != MetricScope::Run
+        {
+            let why = run.steps.why_none.as_deref().unwrap_or_default();
+            return Err(format!("{name}: {why}"));
+        }
+        match (found.is_empty(), why) {
+            (false, _) => Ok(Self { runs: found, is_series, ps, ops: 0, unlisted: None }),
+            (true, Some(why)) => Err(format!("{name}: {why}")),
+            (true, None) => Err(format!("this run has no {name}: its capture does not record it")),
+        }
+    }
+
+    /// All steps of all runs as one number.
+    pub(crate) fn aggregate(&self, how: StepAggregate) -> Option<f64> {
+        how.statistic().of(&mut self.runs.concat())
+    }
+
+    /// The mean of all steps, if the longest of each run had taken as long as its median step.
+    pub(super) fn mean_without_longest(&self) -> Option<f64> {
+        let sum = |run: &Vec<f64>| {
+            let longest = run.iter().copied().reduce(f64::max)?;
+            Some(run.iter().sum::<f64>() - longest + median(run)?)
+        };
+        let sums: Vec<f64> = self.runs.iter().filter_map(sum).collect();
+        (!sums.is_empty()).then(|| sums.iter().sum::<f64>() / self.steps() as f64)
+    }
+
+    /// Whether the numbers come from steps.
+    #[cfg(test)]
+    pub(super) fn of_steps(runs: Vec<Vec<f64>>) -> Self {
+        Self { runs, is_series: true, ps: None, ops: 0, unlisted: None }
+    }
+
+    /// Number of values.
+    pub(crate) fn steps(&self) -> usize {
+        self.runs.iter().map(Vec::len).sum()
+    }
+
+    /// Whether ops that are not listed in `actual` could exceed `limit`: their time is only known for the middle half
+    /// of steps.
+    pub(super) fn may_exceed(&self, actual: f64, limit: f64, how: StepAggregate) -> bool {
+        self.unlisted.is_some_and(|more| actual <= limit && (!how.is_middle() || actual + more > limit))
+    }
+
+    /// `ms` milliseconds in the unit of the metric; `None` if it is not a time.
+    pub(super) fn of_ms(&self, ms: f64) -> Option<f64> {
+        self.ps.map(|ps| ms * 1e9 / ps)
+    }
+}
+
+/// Sums the matching ops that take at least `floor` in a step, for each step.
+fn of_ops(runs: &[Summary], metric: &str, scale: f64, pattern: &str, floor: f64) -> Result<MetricRuns, String> {
+    let is_wanted = matcher(pattern)?;
+    let is_metric = |op: &&OpTimes| metric == "op.time" || op.part == StepPart::ExposedComm;
+    let mut found = MetricRuns { runs: Vec::new(), is_series: true, ps: Some(scale), ops: 0, unlisted: None };
+    for run in runs.iter().filter(|run| !run.ops.is_empty()) {
+        let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
+        let mut sums = vec![0.0; steps];
+        let mut ops = 0;
+        let counts = |op: &&OpTimes| op.middle_ps >= floor && is_metric(op) && is_wanted(&op.name);
+        for op in run.ops.iter().filter(counts) {
+            ops += 1;
+            for (sum, value) in sums.iter_mut().zip(&op.values) {
+                *sum += value / scale;
+            }
+        }
+        found.ops = found.ops.max(ops);
+        if run.ops_not_listed > 0 {
+            let of_metric = |part: StepPart| {
+                if metric == "op.time" { part != StepPart::Idle } else { part == StepPart::ExposedComm }
+            };
+            let rest = || run.rest.iter().filter(|rest| of_metric(rest.part)).map(|rest| rest.middle_ps);
+            // A name selects one op per program, a pattern any number of ops.
+            let (is_pattern, others) = (is_pattern(pattern), run.facts.programs.len().saturating_sub(ops));
+            // Ops that run in a few steps only may take no time in the middle half, but still count.
+            if (is_pattern || others > 0) && rest().next().is_some() {
+                let rest: f64 = rest().sum();
+                let most = if is_pattern { rest } else { rest.min(others as f64 * run.listed_from_ps()) };
+                found.unlisted = Some(found.unlisted.unwrap_or(0.0).max(most / scale));
+            }
+        }
+        found.runs.push(sums);
+    }
+    if found.runs.is_empty() { Err("the ops of a step are not known".to_owned()) } else { Ok(found) }
+}
+
+fn listed_from(runs: &[Summary]) -> f64 {
+    runs.iter().map(Summary::listed_from_ps).fold(0.0, f64::max)
+}
+
+fn no_op(pattern: &str, floor: f64) -> String {
+    let floor = Picos::from_ps(floor.round() as i64);
+    let above = if floor > Picos::ZERO {
+        format!(" among those above {floor} a step; a saved summary lists no others (systole summarize --ops N)")
+    } else {
+        String::new()
+    };
+    format!("no op matches {pattern:?}{above}")
+}
+
+/// Whether the pattern can match several ops.
+fn is_pattern(pattern: &str) -> bool {
+    pattern.starts_with("re:") || pattern.contains('*')
+}
+
+/// `re:REGEX`, or a name in which `*` matches any characters.
+fn matcher(pattern: &str) -> Result<impl Fn(&str) -> bool, String> {
+    let regex = match pattern.strip_prefix("re:") {
+        Some(regex) => Some(Regex::new(regex).map_err(|error| format!("op = {pattern:?}: {error}"))?),
+        None => None,
+    };
+    let pattern = pattern.to_owned();
+    Ok(move |name: &str| regex.as_ref().map_or_else(|| glob(&pattern, name), |regex| regex.is_match(name)))
+}

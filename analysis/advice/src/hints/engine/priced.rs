@@ -1,0 +1,41 @@
+//! A finding with what it costs.
+
+use std::collections::BTreeMap;
+
+use device_reports::ops::op_stats::OpRow;
+use trace_model::{OpId, Picos};
+
+use crate::hints::finding::{Finding, PossibleSaving};
+use crate::hints::report::SavingBy;
+use crate::hints::rule::Rule;
+use crate::what_if::Scenario;
+
+/// A finding with its price.
+pub(super) struct PricedFinding {
+    pub(super) rule: &'static Rule,
+    pub(super) finding: Finding,
+    pub(super) saving: Option<Picos>,
+    /// Saved once in the capture, and not per step.
+    pub(super) once: Option<Picos>,
+    /// `saving` without a bound that the replay does not know.
+    pub(super) unbounded: Picos,
+    pub(super) by: SavingBy,
+}
+
+impl PricedFinding {
+    /// The changes whose replay gave the saving, if one did.
+    pub(super) fn played(&self) -> Option<&[Scenario]> {
+        match &self.finding.saving {
+            PossibleSaving::Replay { changes, .. } if self.by == SavingBy::Replay => Some(changes),
+            _ => None,
+        }
+    }
+
+    /// Whether it saves less than its replay, because of a bound.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.saving.is_some_and(|saving| saving < self.unbounded)
+    }
+}
+
+/// The row of each op, for names and times.
+pub(super) type RowByOp<'a> = BTreeMap<OpId, &'a OpRow>;

@@ -1,0 +1,284 @@
+//! What rules look at.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use device_reports::ops::op_stats::{LikeOps, OpRow, Ops, OpsReport};
+use device_reports::steps::step_times::Steps;
+use engine::{Analysis, AnalysisError, Context, Percent, Scope, Threshold};
+use facts::TraceFacts as _;
+use facts::category::OpClasses;
+use facts::framework::Framework;
+use facts::steps::StepsReport;
+use trace_model::{GroupId, OpId, Picos, TimeRange};
+
+use super::{Finding, HintEvidence, PossibleSaving};
+use crate::what_if::{Replay, Scenario};
+
+/// What changes save; the error says why that is unknown.
+type Saving = Result<Picos, AnalysisError>;
+
+/// A context, and what all rules need from it, computed once.
+pub struct HintFacts<'a> {
+    /// The trace, the scope, the other reports.
+    pub cx: &'a Context<'a>,
+    /// What the program is written in, as far as the trace tells.
+    pub framework: Framework,
+    /// Of every op.
+    pub classes: &'a OpClasses,
+    ops: OnceCell<Result<Arc<OpsReport>, AnalysisError>>,
+    replay: OnceCell<Result<Replay, AnalysisError>>,
+    savings: RefCell<Vec<(Vec<Scenario>, Saving)>>,
+}
+
+/// The time that shares and savings are related to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepTime {
+    /// From the start of the first counted step to the end of the last, by their number: sums over a run are divided by
+    /// the same. The window if there are no steps.
+    pub ps: f64,
+    /// Steps in the window; 1 if there are none.
+    pub count: usize,
+    /// For people: `mean of 9 steps`, `whole window`.
+    pub of: String,
+}
+
+impl<'a> HintFacts<'a> {
+    /// Of this context.
+    pub fn new(cx: &'a Context<'a>) -> Self {
+        let (framework, classes) = (Framework::of(cx.model), cx.classes());
+        Self { cx, framework, classes, ops: OnceCell::new(), replay: OnceCell::new(), savings: RefCell::default() }
+    }
+
+    /// Another report in the same scope; its error is the reason why a rule cannot tell.
+    ///
+    /// # Errors
+    ///
+    /// That analysis does not apply; the error is the reason why a rule cannot tell.
+    pub fn report<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+        self.cx.report::<A>()
+    }
+
+    /// The value of a threshold: the user's, or its own.
+    pub fn limit(&self, threshold: &Threshold) -> f64 {
+        threshold.of(self.cx.options)
+    }
+
+    /// What the run with changes saves: see [`crate::what_if::Prediction::saving`].
+    ///
+    /// # Errors
+    ///
+    /// No device recorded ops, or a scenario needs what the capture does not record.
+    pub(crate) fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
+        self.play(&[changes]);
+        let not_played = || Err(AnalysisError::NotApplicable("these changes were not replayed".to_owned()));
+        self.known(changes).unwrap_or_else(not_played)
+    }
+
+    /// Finds several savings on all CPU cores, before they are asked for.
+    pub(crate) fn play(&self, all: &[&[Scenario]]) {
+        // A rule may ask what is asked again when its finding gets a price, and another rule the same.
+        let is_new = |&(nth, asked): &(usize, &&[Scenario])| self.known(asked).is_none() && !all[..nth].contains(asked);
+        let new: Vec<&[Scenario]> = all.iter().enumerate().filter(is_new).map(|(_, &asked)| asked).collect();
+        if new.is_empty() {
+            return;
+        }
+        let savings = match self.replay.get_or_init(|| Replay::new(self.cx)) {
+            Ok(replay) => replay.savings(self.cx, &new),
+            Err(error) => vec![Err(error.clone()); new.len()],
+        };
+        self.savings.borrow_mut().extend(new.into_iter().map(<[Scenario]>::to_vec).zip(savings));
+    }
+
+    fn known(&self, changes: &[Scenario]) -> Option<Saving> {
+        self.savings.borrow().iter().find(|(asked, _)| asked == changes).map(|(_, saving)| saving.clone())
+    }
+
+    /// The step, or the window if there are no steps.
+    ///
+    /// # Errors
+    ///
+    /// No device recorded anything in this scope.
+    pub(crate) fn step(&self) -> Result<StepTime, AnalysisError> {
+        if let Some((ps, count)) = self.steps().and_then(|steps| each(&steps)) {
+            let of = if count == 1 { "one step".to_owned() } else { format!("mean of {count} steps") };
+            return Ok(StepTime { ps, count, of });
+        }
+        let longest = match self.ops() {
+            Ok(ops) => ops.cores.iter().map(|core| core.total_time_ps).max().unwrap_or(0),
+            Err(_) => self.cx.host_window()?.dur().ps(),
+        };
+        Ok(StepTime { ps: longest as f64, count: 1, of: "whole window".to_owned() })
+    }
+
+    /// Another report over the counted steps and nothing else: its sums, divided by [`StepTime::count`], are those of one
+    /// step. In the same scope where there are no steps.
+    ///
+    /// # Errors
+    ///
+    /// That analysis does not apply to these steps.
+    pub(crate) fn in_steps<A: Analysis>(&self) -> Result<Arc<A::Report>, AnalysisError> {
+        match self.steps().as_deref().and_then(counted_numbers) {
+            Some((first, last)) => self.cx.scoped(Scope::Steps { first, last }).report::<A>(),
+            None => self.report::<A>(),
+        }
+    }
+
+    /// A sum over such a report, of one step.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::in_steps`], or there is no such sum.
+    pub(crate) fn each_step<A: Analysis>(
+        &self,
+        sum: impl FnOnce(&A::Report) -> Option<f64>,
+    ) -> Result<f64, AnalysisError> {
+        let nothing = || AnalysisError::NotApplicable("nothing of it lies in the counted steps".to_owned());
+        let sum = sum(self.in_steps::<A>()?.as_ref()).ok_or_else(nothing)?;
+        Ok(sum / self.step()?.count.max(1) as f64)
+    }
+
+    /// Steps, unless the whole capture was taken for one.
+    pub(crate) fn steps(&self) -> Option<Arc<StepsReport>> {
+        self.report::<Steps>().ok().filter(|steps| steps.has_steps())
+    }
+
+    /// All ops.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no ops in this scope.
+    pub(crate) fn ops(&self) -> Result<&OpsReport, AnalysisError> {
+        match self.ops.get_or_init(|| self.report::<Ops>()) {
+            Ok(ops) => Ok(ops),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// Ops for which `wanted`, most self time first.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no ops in this scope.
+    pub(crate) fn select(&self, wanted: impl Fn(&OpRow) -> bool) -> Result<OpSelection<'_>, AnalysisError> {
+        let ops = self.ops()?;
+        Ok(OpSelection::of(ops.rows.iter().filter(|row| wanted(row)), ops))
+    }
+
+    /// The same, where together they take at least `limit` percent of device time.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no ops in this scope.
+    pub(crate) fn heavy(
+        &self,
+        limit: &Threshold,
+        wanted: impl Fn(&OpRow) -> bool,
+    ) -> Result<Option<OpSelection<'_>>, AnalysisError> {
+        self.heavy_alike(limit, wanted, |_| true)
+    }
+
+    /// Ops of a kind whose rates are `wanted`, where together they take at least `limit` percent of device time. Rates
+    /// are those of like ops together, so that it does not matter into how many ops a program is cut.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no ops in this scope.
+    pub(crate) fn heavy_alike(
+        &self,
+        limit: &Threshold,
+        kind: impl Fn(&OpRow) -> bool,
+        wanted: impl Fn(&LikeOps<'_>) -> bool,
+    ) -> Result<Option<OpSelection<'_>>, AnalysisError> {
+        let ops = self.ops()?;
+        let alike = LikeOps::of(ops.rows.iter().filter(|row| kind(row)));
+        let found = OpSelection::of(alike.into_iter().filter(wanted).flat_map(|like| like.rows), ops);
+        Ok((!found.rows.is_empty() && found.percent() >= self.limit(limit)).then_some(found))
+    }
+}
+
+/// The first and the last counted step.
+fn counted_numbers(steps: &StepsReport) -> Option<(u32, u32)> {
+    let numbers = || steps.counted().map(|step| step.number);
+    Some((numbers().min()?, numbers().max()?))
+}
+
+/// Time of a step and what follows it, mean over the steps from the first counted one to the last, and how many these
+/// are.
+fn each(steps: &StepsReport) -> Option<(f64, usize)> {
+    let mut run: BTreeMap<GroupId, TimeRange> = BTreeMap::new();
+    for span in steps.counted().flat_map(|step| &step.spans) {
+        run.entry(span.group).and_modify(|all| *all = all.hull(span.measured)).or_insert(span.measured);
+    }
+    let (first, last) = counted_numbers(steps)?;
+    let (longest, count) = (run.values().map(|span| span.dur().ps()).max()?, steps.selected(first, last).count());
+    (longest > 0).then(|| (longest as f64 / count.max(1) as f64, count))
+}
+
+/// Some ops and their share of the device time.
+pub struct OpSelection<'r> {
+    /// Most self time first.
+    pub rows: Vec<&'r OpRow>,
+    /// Σ self time, over all devices.
+    pub self_ps: i64,
+    /// Device time: the windows of all devices added up.
+    pub total_ps: i64,
+}
+
+impl<'r> OpSelection<'r> {
+    /// Those of `rows` that take time.
+    fn of(rows: impl Iterator<Item = &'r OpRow>, ops: &OpsReport) -> Self {
+        let mut rows: Vec<&OpRow> = rows.filter(|row| row.self_time_ps > 0).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps));
+        let self_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
+        Self { rows, self_ps, total_ps: ops.total_time_ps }
+    }
+
+    /// Σ self time ÷ device time, percent; 0 without device time.
+    pub(crate) fn percent(&self) -> f64 {
+        if self.total_ps > 0 { 100.0 * self.self_ps as f64 / self.total_ps as f64 } else { 0.0 }
+    }
+
+    /// Their ids.
+    pub(crate) fn ops(&self) -> Vec<OpId> {
+        self.rows.iter().filter_map(|row| row.op).collect()
+    }
+
+    /// Each with what is left of its time when it could take `ideal` instead, where
+    /// that is known and less.
+    pub(crate) fn shrink(&self, ideal: impl Fn(&OpRow) -> Option<Picos>) -> Vec<(OpId, f64)> {
+        let factor = |row: &&OpRow| {
+            let (time, ideal) = (row.total_time_ps, ideal(row)?.ps());
+            (time > 0 && ideal < time).then(|| Some((row.op?, (ideal.max(0)) as f64 / time as f64))).flatten()
+        };
+        self.rows.iter().filter_map(factor).collect()
+    }
+
+    /// Names of the first ops, for a sentence.
+    pub(crate) fn names(&self) -> String {
+        const SHOWN: usize = 3;
+        let names: Vec<&str> = self.rows.iter().take(SHOWN).map(|row| &*row.name).collect();
+        match self.rows.len().saturating_sub(SHOWN) {
+            0 => names.join(", "),
+            more => format!("{} and {more} more", names.join(", ")),
+        }
+    }
+
+    /// What most rules about ops say: `what` takes so much of the device time.
+    pub(crate) fn finding(&self, what: &str, limit: f64, saving: PossibleSaving) -> Finding {
+        let share = self.percent();
+        Finding {
+            statement: format!("{what} take {share:.1} of device time ({})", self.names(), share = Percent(share)),
+            evidence: vec![HintEvidence::percent(what, share, "device time", Some(limit))],
+            ops: self.ops(),
+            saving,
+            ..Finding::default()
+        }
+    }
+
+    /// Each takes no time.
+    pub(crate) fn vanish(&self) -> Vec<(OpId, f64)> {
+        self.ops().into_iter().map(|op| (op, 0.0)).collect()
+    }
+}

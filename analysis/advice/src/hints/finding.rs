@@ -1,0 +1,164 @@
+//! What a rule finds.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::Provenance;
+use facts::time_use::TimeUse;
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
+
+use crate::what_if::Scenario;
+
+/// What a rule saw.
+#[derive(Clone, Debug, Default)]
+pub struct Finding {
+    /// One sentence with the numbers that matter.
+    pub statement: String,
+    /// What to do about just this, as sentences that come before those of the page; empty where the page says it all.
+    pub advice: String,
+    /// What was compared with what.
+    pub evidence: Vec<HintEvidence>,
+    /// The ops concerned, most important first.
+    pub ops: Vec<OpId>,
+    /// Where on the timeline to look, most important first; at `ops` where empty.
+    pub spots: Vec<FindingPlace>,
+    /// What it is about besides the groups of its ops. Of findings about idle time
+    /// without spots nobody knows whether it is the same idle time.
+    pub about: &'static [TimeUse],
+    /// Rules whose findings about the same ops this one gives the reason of: it comes before them, whatever they save.
+    pub explains: &'static [&'static str],
+    /// It is said only where the verdict names what it is about and no other hint answers.
+    pub is_last_resort: bool,
+    /// What a fix could save.
+    pub saving: PossibleSaving,
+}
+
+/// What a fix could save at most.
+#[derive(Clone, Debug, Default)]
+pub enum PossibleSaving {
+    /// Played again with these changes; never more than `at_most` per step.
+    Replay {
+        /// What the fix would change.
+        changes: Vec<Scenario>,
+        /// A bound that the replay does not know.
+        at_most: Option<Picos>,
+    },
+    /// Computed, per step (of the window if there are no steps).
+    PerStep(Picos),
+    /// Once in the capture, and nothing in a warm step.
+    Once {
+        /// How much.
+        time: Picos,
+        /// The same of the capture.
+        percent: f64,
+    },
+    /// No time: it corrects numbers.
+    Nothing,
+    /// Nothing that can be said in time, and why.
+    #[default]
+    Unknown,
+}
+
+/// A place on the timeline.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct FindingPlace {
+    /// What is there.
+    pub name: String,
+    /// Begin on the timeline.
+    pub start_ps: i64,
+    /// From start to end.
+    pub length_ps: i64,
+    /// The slice, if it is one.
+    #[serde(skip)]
+    pub slice: Option<SliceId>,
+}
+
+impl FindingPlace {
+    /// A span that is not a slice.
+    pub(crate) fn span(name: impl Into<String>, range: TimeRange) -> Self {
+        Self { name: name.into(), start_ps: range.start.ps(), length_ps: range.dur().ps(), slice: None }
+    }
+
+    /// From start to end.
+    pub fn range(&self) -> TimeRange {
+        let end = self.start_ps.saturating_add(self.length_ps);
+        TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(end))
+    }
+}
+
+impl From<SliceRef<'_>> for FindingPlace {
+    fn from(slice: SliceRef<'_>) -> Self {
+        Self { slice: Some(slice.id()), ..Self::span(slice.name(), slice.range()) }
+    }
+}
+
+/// One number that a rule compared.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct HintEvidence {
+    /// What it is, for people.
+    pub what: String,
+    /// The number.
+    pub value: f64,
+    /// Of the number and the threshold.
+    pub unit: Unit,
+    /// What 100 % is, or over what it was taken.
+    pub of: String,
+    /// What it was compared with, if anything.
+    pub threshold: Option<f64>,
+    /// Where the number comes from.
+    pub provenance: Provenance,
+}
+
+impl HintEvidence {
+    /// A share of something, in percent.
+    pub(crate) fn percent(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
+        Self { unit: Unit::Percent, ..Self::number(what, value, of, threshold) }
+    }
+
+    /// A length of time.
+    pub(crate) fn time(what: impl Into<String>, ps: f64, of: impl Into<String>) -> Self {
+        Self { unit: Unit::Picoseconds, ..Self::number(what, ps, of, None) }
+    }
+
+    /// How many.
+    pub fn count(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
+        Self { unit: Unit::Count, ..Self::number(what, value, of, threshold) }
+    }
+
+    /// A number without unit; measured unless said otherwise.
+    pub(crate) fn number(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
+        let (what, of) = (what.into(), of.into());
+        Self { what, value, unit: Unit::None, of, threshold, provenance: Provenance::Measured }
+    }
+
+    /// The same from another source.
+    pub(crate) fn by(self, provenance: Provenance) -> Self {
+        Self { provenance, ..self }
+    }
+}
+
+impl PossibleSaving {
+    /// Played again with these changes.
+    pub(crate) fn replay(changes: impl IntoIterator<Item = Scenario>) -> Self {
+        Self::Replay { changes: changes.into_iter().collect(), at_most: None }
+    }
+
+    /// Played again with each op taking so much of its time.
+    pub fn ops(what: &str, factors: impl IntoIterator<Item = (OpId, f64)>) -> Self {
+        let factors: BTreeMap<OpId, f64> = factors.into_iter().collect();
+        Self::replay([Scenario::Ops { what: what.to_owned(), factors }])
+    }
+}
+
+impl Finding {
+    /// The ops as a set.
+    pub(super) fn op_set(&self) -> BTreeSet<OpId> {
+        self.ops.iter().copied().collect()
+    }
+
+    /// It is about time in which the device is idle.
+    pub(super) fn is_idle_time(&self) -> bool {
+        self.about.contains(&TimeUse::Idle)
+    }
+}

@@ -1,0 +1,306 @@
+//! Hints as a report.
+
+use engine::Percent;
+use engine::{Table, Tabular, number};
+use facts::sum_over::SumOver;
+use facts::time_use::TimeUse;
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::{OpId, Picos};
+
+use super::{Confidence, FindingPlace, HintEvidence};
+use crate::what_if::Scenario;
+
+/// How much a hint matters, by what it could save; what is saved once, by its share of the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HintSeverity {
+    /// About the capture, not the program: it comes first and has no saving.
+    Health,
+    /// Below 2 % of the step, or not known in time.
+    Low,
+    /// From 2 %.
+    Medium,
+    /// From 5 %.
+    High,
+    /// From 15 %.
+    Critical,
+}
+
+impl HintSeverity {
+    /// Of a saving in percent of the step.
+    pub(crate) fn of(percent: Option<f64>) -> Self {
+        match percent {
+            Some(percent) if percent >= 15.0 => Self::Critical,
+            Some(percent) if percent >= 5.0 => Self::High,
+            Some(percent) if percent >= 2.0 => Self::Medium,
+            _ => Self::Low,
+        }
+    }
+
+    /// At most high where the reason is only a pattern that can have other reasons.
+    pub(crate) fn believed(self, confidence: Confidence) -> Self {
+        if confidence == Confidence::Low { self.min(Self::High) } else { self }
+    }
+
+    /// Display name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Health => "health",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// What to do next, and what it is worth.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Hint {
+    /// Stable name of the rule: `K01`.
+    pub id: &'static str,
+    /// What is the matter.
+    pub title: &'static str,
+    /// By the saving.
+    pub severity: HintSeverity,
+    /// How sure.
+    pub confidence: Confidence,
+    /// What was seen, one sentence.
+    pub statement: String,
+    /// What was compared with what.
+    pub evidence: Vec<HintEvidence>,
+    /// Per step (see [`HintsReport::of`]), at most; `None` if it cannot be said in time.
+    pub saving_ps: Option<i64>,
+    /// The same of the step.
+    pub saving_percent: Option<f64>,
+    /// Saved once in the capture, and nothing in a warm step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub once_ps: Option<i64>,
+    /// How the saving was found: played again, or computed.
+    pub saving_by: SavingBy,
+    /// What was played again, with the bound of the saving: a replay of it saves as much.
+    #[serde(skip)]
+    pub changes: Vec<Scenario>,
+    /// What to do, in the words of the framework.
+    pub action: String,
+    /// The ops concerned, most important first.
+    pub ops: Vec<HintOp>,
+    /// Other hints that are about the same time: their savings do not add up.
+    pub overlaps_with: Vec<&'static str>,
+    /// What other rules say of exactly this time: the same saving, other remedies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Remedy>,
+    /// Where on the timeline to look, most important first; at the ops where empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spots: Vec<FindingPlace>,
+}
+
+/// What another rule says of the time that a hint is about.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct Remedy {
+    /// Stable name of the rule.
+    pub id: &'static str,
+    /// What is the matter.
+    pub title: &'static str,
+    /// How sure.
+    pub confidence: Confidence,
+    /// What was seen, one sentence.
+    pub statement: String,
+    /// What was compared with what.
+    pub evidence: Vec<HintEvidence>,
+    /// What to do, in the words of the framework.
+    pub action: String,
+}
+
+impl From<Hint> for Remedy {
+    fn from(hint: Hint) -> Self {
+        let Hint { id, title, confidence, statement, evidence, action, .. } = hint;
+        Self { id, title, confidence, statement, evidence, action }
+    }
+}
+
+/// What the verdict names and no hint is about.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Unanswered {
+    /// What the time is spent on.
+    pub id: TimeUse,
+    /// What the verdict says of it.
+    pub statement: String,
+    /// Why there is no hint.
+    pub reason: String,
+}
+
+/// How a saving was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SavingBy {
+    /// From a replay of the recorded run without the cause.
+    Replay,
+    /// By a formula.
+    Formula,
+    /// It was not.
+    Unknown,
+}
+
+/// An op that a hint is about.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct HintOp {
+    /// Instruction name.
+    pub name: String,
+    /// Program, with its id.
+    pub program: String,
+    /// `file:line`.
+    pub source: Option<String>,
+    /// Self time over all devices.
+    pub self_time_ps: i64,
+    /// The op in the model.
+    #[serde(skip)]
+    pub op: OpId,
+}
+
+/// A rule that had no answer.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CannotTell {
+    /// The rule.
+    pub id: &'static str,
+    /// What it looks for.
+    pub title: &'static str,
+    /// What is missing.
+    pub reason: String,
+}
+
+/// A hint that the user does not want to see.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Suppressed {
+    /// The rule.
+    pub id: &'static str,
+    /// What it looks for.
+    pub title: &'static str,
+    /// Why it is accepted.
+    pub reason: String,
+}
+
+/// Everything that the rules said.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct HintsReport {
+    /// What to know about the capture, then what to do, most worthwhile first.
+    pub hints: Vec<Hint>,
+    /// What savings are per: `mean of 9 steps`, `whole window`.
+    pub of: String,
+    /// Its length.
+    pub step_ps: f64,
+    /// What times of ops are sums over.
+    pub sums_over: SumOver,
+    /// All hints together, played again at once: never the sum of their savings.
+    pub combined_saving_ps: Option<i64>,
+    /// The same of the step.
+    pub combined_saving_percent: Option<f64>,
+    /// Hints whose saving is not part of `combined_saving_ps`.
+    pub not_combined: Vec<&'static str>,
+    /// What the verdict names and no hint is about.
+    pub unanswered: Vec<Unanswered>,
+    /// Rules that looked and found nothing.
+    pub quiet: Vec<&'static str>,
+    /// Rules that lack what they need.
+    pub cannot_tell: Vec<CannotTell>,
+    /// Hints that the user does not want to see.
+    pub suppressed: Vec<Suppressed>,
+}
+
+impl Tabular for HintsReport {
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.hint_table(), self.evidence_table(), self.op_table()];
+        tables.push(self.silent_table());
+        tables.retain(|table| !table.rows.is_empty() || table.id == "hints");
+        tables
+    }
+}
+
+fn percent_of(value: f64) -> String {
+    format!("{:.1}", Percent(value))
+}
+
+impl HintsReport {
+    fn hint_table(&self) -> Table {
+        let mut notes = Vec::new();
+        if self.hints.is_empty() {
+            let looked = self.quiet.len();
+            notes.push(format!("None of the {looked} rules that could be applied to this capture found anything."));
+        } else {
+            notes.push(format!("Savings are upper bounds per step ({}) and cannot be added up.", self.of));
+        }
+        if let (Some(ps), Some(percent)) = (self.combined_saving_ps, self.combined_saving_percent) {
+            notes.push(format!(
+                "All of them together save at most {} ({} of the step), from one replay with all changes.",
+                Picos::from_ps(ps),
+                percent_of(percent)
+            ));
+        }
+        if !self.not_combined.is_empty() {
+            notes.push(format!("Not counted in that: {}.", self.not_combined.join(", ")));
+        }
+        for open in &self.unanswered {
+            notes.push(format!("No hint about this: {} ({}).", open.statement, open.reason));
+        }
+        if !self.suppressed.is_empty() {
+            let ids: Vec<&str> = self.suppressed.iter().map(|hint| hint.id).collect();
+            notes.push(format!("{} suppressed: {}.", ids.len(), ids.join(", ")));
+        }
+        Table::of("hints", "What to do", &self.hints)
+            .derived("hint", "Hint", Unit::None, |hint| hint.id)
+            .derived("severity", "Severity", Unit::None, |hint| hint.severity.title())
+            .derived("title", "What", Unit::None, |hint| hint.title)
+            .derived("saving_ps", "Saves at most", Unit::Picoseconds, |hint| hint.saving_ps)
+            .derived("saving_percent", "Of step", Unit::Percent, |hint| hint.saving_percent)
+            .derived("statement", "Seen", Unit::None, |hint| &hint.statement)
+            .derived("action", "Do", Unit::None, |hint| &hint.action)
+            .derived("overlaps_with", "Overlaps with", Unit::None, |hint| hint.overlaps_with.join(", "))
+            .derived("also", "Same time", Unit::None, |hint| {
+                hint.also.iter().map(|other| format!("{} {}", other.id, other.title)).collect::<Vec<_>>().join("; ")
+            })
+            .notes(notes)
+            .build()
+    }
+
+    fn evidence_table(&self) -> Table {
+        let all = self.hints.iter().flat_map(|hint| {
+            std::iter::once((hint.id, &hint.evidence)).chain(hint.also.iter().map(|other| (other.id, &other.evidence)))
+        });
+        let rows = all.flat_map(|(id, evidence)| evidence.iter().map(move |seen| (id, seen)));
+        Table::of("hint_evidence", "Evidence of the hints", rows)
+            .derived("hint", "Hint", Unit::None, |(id, _)| id)
+            .derived("what", "What", Unit::None, |(_, seen)| &seen.what)
+            .derived("value", "Value", Unit::None, |(_, seen)| number::value(seen.value, seen.unit))
+            .derived("of", "Of", Unit::None, |(_, seen)| &seen.of)
+            .derived("threshold", "Threshold", Unit::None, |(_, seen)| Some(number::value(seen.threshold?, seen.unit)))
+            .derived("provenance", "From", Unit::None, |(_, seen)| seen.provenance.title())
+            .build()
+    }
+
+    fn op_table(&self) -> Table {
+        let rows = self.hints.iter().flat_map(|hint| hint.ops.iter().map(move |op| (hint, op)));
+        Table::of("hint_ops", "Ops that the hints are about", rows)
+            .derived("hint", "Hint", Unit::None, |(hint, _)| hint.id)
+            .derived("op", "Op", Unit::None, |(_, op)| &op.name)
+            .derived("program", "Program", Unit::None, |(_, op)| &op.program)
+            .derived("self_time_each_ps", self.sums_over.self_time_title(), Unit::Picoseconds, |(_, op)| {
+                self.sums_over.each_ps(op.self_time_ps)
+            })
+            .derived("source", "Source", Unit::None, |(_, op)| &op.source)
+            .measured("self_time_ps", "Self time (sum)", Unit::Picoseconds, |(_, op)| op.self_time_ps)
+            .note(self.sums_over.note())
+            .build()
+    }
+
+    fn silent_table(&self) -> Table {
+        let suppressed = self.suppressed.iter().map(|it| (it.id, it.title, format!("suppressed: {}", it.reason)));
+        let cannot = self.cannot_tell.iter().map(|rule| (rule.id, rule.title, rule.reason.clone()));
+        let rows: Vec<_> = suppressed.chain(cannot).collect();
+        Table::of("hints_silent", "Rules that could not be applied, and suppressed hints", &rows)
+            .derived("hint", "Hint", Unit::None, |&(id, ..)| id)
+            .derived("title", "Looks for", Unit::None, |&(_, title, _)| title)
+            .derived("reason", "Why silent", Unit::None, |(.., reason)| reason)
+            .build()
+    }
+}

@@ -1,0 +1,352 @@
+//! Rules about devices, hosts and steps that differ from each other.
+
+use device_reports::steps::balance::{Balance, BalanceReport, DeviceLoad};
+use engine::{AnalysisError, Percent, Provenance, Threshold, counted};
+use facts::steps::{Step, StepsReport};
+use facts::time_use::TimeUse;
+use math::stats;
+use math::unit::Unit;
+use trace_model::{OpId, Picos};
+
+use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        id: "K06",
+        title: "Devices wait for the last one in collectives",
+        confidence: Confidence::High,
+        thresholds: &[&SKEW],
+        check: skew,
+        page: include_str!("../../../../../docs/hints/K06.md"),
+    },
+    Rule {
+        id: "K07",
+        title: "Work is shared unevenly over devices",
+        confidence: Confidence::Medium,
+        thresholds: &[&IMBALANCE],
+        check: imbalance,
+        page: include_str!("../../../../../docs/hints/K07.md"),
+    },
+    Rule {
+        id: "K08",
+        title: "A host keeps the others waiting",
+        confidence: Confidence::Medium,
+        thresholds: &[],
+        check: straggler,
+        page: include_str!("../../../../../docs/hints/K08.md"),
+    },
+    Rule {
+        id: "K09",
+        title: "Devices wait at barriers",
+        confidence: Confidence::High,
+        thresholds: &[&BARRIER],
+        check: barrier,
+        page: include_str!("../../../../../docs/hints/K09.md"),
+    },
+    Rule {
+        id: "K46",
+        title: "A device is mostly idle",
+        confidence: Confidence::High,
+        thresholds: &[],
+        check: unused,
+        page: include_str!("../../../../../docs/hints/K46.md"),
+    },
+    Rule {
+        id: "K48",
+        title: "Step time varies",
+        confidence: Confidence::Low,
+        thresholds: &[&JITTER, &JITTER_STEPS, &HOST_STEP],
+        check: jitter,
+        page: include_str!("../../../../../docs/hints/K48.md"),
+    },
+];
+
+static SKEW: Threshold =
+    Threshold::percent("K06.wait_percent", 3.0, "chips of one kind at one clock differ by a percent");
+static IMBALANCE: Threshold =
+    Threshold::percent("K07.imbalance_percent", 5.0, "differences below this drown in the jitter of a step");
+static BARRIER: Threshold = Threshold::percent("K09.barrier_percent", 10.0, "the limit of XProf's rule about barriers");
+static JITTER: Threshold = Threshold::percent(
+    "K48.deviation_percent",
+    10.0,
+    "steps of one program on idle hosts differ by less than a percent",
+);
+static JITTER_STEPS: Threshold = Threshold::new("K48.steps", 5.0, Unit::Count, "a spread needs a few numbers");
+
+static HOST_STEP: Threshold = Threshold::new(
+    "K48.host_step_us",
+    1000.0,
+    Unit::None,
+    "the operating system and the profiler disturb a host for tens of microseconds: shorter steps always vary",
+);
+const PS_PER_US: f64 = 1e6;
+
+/// The device with most of something, and that as percent of its window.
+fn worst(devices: &[DeviceLoad], of: impl Fn(&DeviceLoad) -> Option<f64>) -> Option<(&DeviceLoad, f64)> {
+    let known = devices
+        .iter()
+        .filter_map(|device| Some((device, 100.0 * of(device)? / device.window_ps.filter(|&window| window > 0.0)?)));
+    known.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Who causes more than this of all waiting is the one that the others wait for.
+const MOST_PERCENT: f64 = 50.0;
+
+fn skew(facts: &HintFacts<'_>) -> RuleResult {
+    let balance = facts.report::<Balance>()?;
+    let Some((device, percent)) = worst(&balance.devices, |device| device.skew_wait_ps) else {
+        let why = "executions of collectives could not be matched over devices, not even within a host, or none was \
+                   synchronous";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    };
+    let limit = facts.limit(&SKEW);
+    if percent < limit {
+        return Ok(None);
+    }
+    let of_device = |balance: &BalanceReport| balance.device(device.group)?.skew_wait_ps;
+    let each = facts.each_step::<Balance>(of_device)?;
+    let collectives = facts.select(|row| row.collective.is_some())?;
+    let mut evidence = vec![
+        HintEvidence::percent("waiting for the last", percent, format!("window of {}", device.core), Some(limit))
+            .by(Provenance::Derived),
+    ];
+    let longest = format!("{} waits longest, {percent:.1} of its window", device.core, percent = Percent(percent));
+    let statement = match balance.awaited() {
+        Some((last, part)) => {
+            let what = format!("waiting for {}", last.core);
+            evidence
+                .push(HintEvidence::percent(what, part, "all waiting in collectives", None).by(Provenance::Derived));
+            if part > MOST_PERCENT {
+                format!("the other devices wait for {} to reach collectives; {longest}", last.core)
+            } else {
+                format!("devices wait for each other in collectives, most often for {}; {longest}", last.core)
+            }
+        }
+        None => format!("devices wait for each other in collectives; {longest}"),
+    };
+    Ok(Some(Finding {
+        statement,
+        evidence,
+        ops: collectives.ops(),
+        saving: PossibleSaving::PerStep(Picos::from_ps(each as i64)),
+        ..Finding::default()
+    }))
+}
+
+/// The collectives in which the others wait for a device that works longer.
+fn awaited_in(facts: &HintFacts<'_>) -> Vec<OpId> {
+    facts.select(|row| row.collective.is_some() && !row.is_async).map(|found| found.ops()).unwrap_or_default()
+}
+
+fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
+    let balance = facts.report::<Balance>()?;
+    let percents: Vec<f64> = balance.steps.iter().filter_map(|step| step.imbalance_percent).collect();
+    let Some(percent) = stats::median(&percents) else {
+        return Err(AnalysisError::NotApplicable("no step ran on more than one device".to_owned()));
+    };
+    let limit = facts.limit(&IMBALANCE);
+    if percent < limit {
+        return Ok(None);
+    }
+    let costs: Vec<f64> = balance.steps.iter().map(|step| step.max_ps as f64 - step.mean_ps).collect();
+    let saving = stats::median(&costs).unwrap_or(0.0);
+    Ok(Some(Finding {
+        statement: balance.statement.trim_end_matches('.').to_owned(),
+        evidence: vec![
+            HintEvidence::percent(
+                "most work above the median device's",
+                percent,
+                "work of the median device, median of steps",
+                Some(limit),
+            )
+            .by(Provenance::Derived),
+        ],
+        ops: awaited_in(facts),
+        spots: spots(facts, balance.steps.iter().filter_map(|step| Some((step.step?, step.imbalance_percent)))),
+        saving: PossibleSaving::PerStep(Picos::from_ps(saving as i64)),
+        ..Finding::default()
+    }))
+}
+
+/// Steps with the largest of some number first.
+fn spots(facts: &HintFacts<'_>, steps: impl Iterator<Item = (u32, Option<f64>)>) -> Vec<FindingPlace> {
+    let mut ranked: Vec<(u32, f64)> = steps.filter_map(|(step, number)| Some((step, number?))).collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let Some(report) = facts.steps() else { return Vec::new() };
+    let range = |number| report.steps.iter().find(|step| step.number == number)?.range();
+    let spot = |(number, _)| Some(FindingPlace::span(format!("step {number}"), range(number)?));
+    ranked.into_iter().take(LOOKED_AT).filter_map(spot).collect()
+}
+
+/// Steps that evidence points at.
+const LOOKED_AT: usize = 3;
+
+fn straggler(facts: &HintFacts<'_>) -> RuleResult {
+    const LEAST_HOSTS: usize = 3;
+    let balance = facts.report::<Balance>()?;
+    if balance.hosts.len() < LEAST_HOSTS {
+        let why = format!(
+            "{} recorded: finding a slow host needs {LEAST_HOSTS}",
+            counted(balance.hosts.len().max(1), "host")
+        );
+        return Err(AnalysisError::NotApplicable(why));
+    }
+    let Some(host) = balance.hosts.iter().find(|host| host.is_straggler) else { return Ok(None) };
+    let works: Vec<f64> = balance.hosts.iter().filter_map(|host| host.most_work_ps).collect();
+    let late = host.most_work_ps.unwrap_or(0.0) - stats::median(&works).unwrap_or(0.0);
+    Ok(Some(Finding {
+        statement: format!("{} works longer in each step than the other hosts", host.host),
+        evidence: host
+            .work_z
+            .map(|z| {
+                HintEvidence::number("modified z-score of its work", z, "all hosts", Some(stats::OUTLIER_Z))
+                    .by(Provenance::Inferred)
+            })
+            .into_iter()
+            .collect(),
+        ops: awaited_in(facts),
+        saving: PossibleSaving::PerStep(Picos::from_ps(late as i64)),
+        ..Finding::default()
+    }))
+}
+
+fn barrier(facts: &HintFacts<'_>) -> RuleResult {
+    let balance = facts.report::<Balance>()?;
+    let Some((device, percent)) = worst(&balance.devices, |device| device.barrier_ps) else {
+        let why = "no barrier was recorded (barrier-cores on the line XLA TraceMe)";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    };
+    let limit = facts.limit(&BARRIER);
+    if percent < limit {
+        return Ok(None);
+    }
+    let each = facts.each_step::<Balance>(|balance| balance.device(device.group)?.barrier_ps)?;
+    // Who comes last waits least.
+    let last = balance.devices.iter().filter_map(|device| Some((device, device.barrier_ps?)));
+    let last = last.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(last, _)| last.core != device.core);
+    let last = last.map_or_else(String::new, |(last, _)| format!("; {} waits least: it comes last", last.core));
+    Ok(Some(Finding {
+        statement: format!(
+            "{} waits for {percent:.1} of its window at barriers before programs begin{last}",
+            device.core,
+            percent = Percent(percent)
+        ),
+        evidence: vec![HintEvidence::percent(
+            "waiting at barriers",
+            percent,
+            format!("window of {}", device.core),
+            Some(limit),
+        )],
+        about: &[TimeUse::Idle],
+        saving: PossibleSaving::PerStep(Picos::from_ps(each as i64)),
+        ..Finding::default()
+    }))
+}
+
+fn unused(facts: &HintFacts<'_>) -> RuleResult {
+    let balance = facts.report::<Balance>()?;
+    let Some(statement) = balance.absent() else { return Ok(None) };
+    let busy = |device: &DeviceLoad| {
+        HintEvidence::percent(
+            format!("{} busy", device.core),
+            device.busy_percent.unwrap_or(0.0),
+            "longest window of any device",
+            None,
+        )
+    };
+    Ok(Some(Finding {
+        statement,
+        evidence: balance.devices.iter().filter(|device| device.absence.is_some()).take(4).map(busy).collect(),
+        about: &[TimeUse::Idle],
+        ..Finding::default()
+    }))
+}
+
+/// Steps that differ, or single ones that stand out.
+fn jitter(facts: &HintFacts<'_>) -> RuleResult {
+    let Some(steps) = facts.steps() else {
+        return Err(AnalysisError::NotApplicable(
+            "no steps were found: mark them, or capture several executions".to_owned(),
+        ));
+    };
+    match spread(facts, &steps) {
+        Ok(Some(finding)) => Ok(Some(finding)),
+        other => outliers(facts, &steps).map_or(other, |finding| Ok(Some(finding))),
+    }
+}
+
+/// Slow steps that do not compile; for those that do there are other rules.
+fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
+    let slow = steps.slow_steps().into_iter();
+    let slow: Vec<(&Step, f64)> = slow.filter(|(step, _)| step.compile_ps.saturating_mul(2) <= step.time_ps).collect();
+    let (first, usual) = *slow.first()?;
+    let beyond = |(step, median): &(&Step, f64)| step.time_ps as f64 - median;
+    let excess: f64 = slow.iter().map(beyond).sum();
+    let counts = |(step, _): &&(&Step, f64)| !(step.is_partial || step.is_warmup);
+    let saved = slow.iter().filter(counts).map(beyond).sum::<f64>() / facts.step().ok()?.count.max(1) as f64;
+    let others = if slow.len() > 1 { format!(", and {} more", slow.len() - 1) } else { String::new() };
+    Some(Finding {
+        statement: format!(
+            "step {} takes {}, others of its class {}{others}",
+            first.title(),
+            Picos::from_ps(first.time_ps),
+            Picos::from_ps(usual as i64)
+        ),
+        evidence: vec![HintEvidence::time(
+            "time of slow steps beyond the median of their class",
+            excess,
+            format!("{} steps", slow.len()),
+        )],
+        about: &[TimeUse::SlowSteps],
+        is_last_resort: true,
+        spots: spots(facts, slow.iter().map(|(step, _)| (step.number, Some(step.time_ps as f64)))),
+        saving: PossibleSaving::PerStep(Picos::from_ps(saved as i64)),
+        ..Finding::default()
+    })
+}
+
+fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
+    // Steps of another kind are no jitter, nor are those that compile (K36).
+    let class = (0..steps.classes.len()).max_by_key(|&class| steps.classes[class].steps);
+    let of_class = steps.counted().filter(|step| Some(step.class) == class && !step.mostly_compiles());
+    let of_class: Vec<_> = of_class.collect();
+    let times: Vec<f64> = of_class.iter().map(|step| step.time_ps as f64).collect();
+    let Some(time) = stats::Stats::of(&times) else { return Ok(None) };
+    let needed = facts.limit(&JITTER_STEPS);
+    if (time.count as f64) < needed {
+        return Err(AnalysisError::NotApplicable(format!(
+            "only {} complete steps of one class without compilation: a spread needs {needed}",
+            time.count
+        )));
+    }
+    let (spread, limit) = (time.cv_percent.unwrap_or(0.0), facts.limit(&JITTER));
+    if spread < limit {
+        return Ok(None);
+    }
+    let slowest = of_class.iter().max_by_key(|step| (step.time_ps, std::cmp::Reverse(step.number)));
+    let slowest = slowest.map_or_else(String::new, |step| format!(" (step {})", step.title()));
+    let best = time.p10.unwrap_or(time.min);
+    let what = if time.p10.is_some() { "tenth percentile" } else { "fastest step" };
+    let short = facts.cx.tensor_cores().is_empty() && time.mean < facts.limit(&HOST_STEP) * PS_PER_US;
+    let short_note = if short { "; steps of a host that are so short always vary" } else { "" };
+    Ok(Some(Finding {
+        statement: format!(
+            "steps of one class deviate by {spread:.1} from their mean: {} to {}{slowest}{short_note}",
+            Picos::from_ps(time.min as i64),
+            Picos::from_ps(time.max as i64),
+            spread = Percent(spread)
+        ),
+        evidence: vec![
+            HintEvidence::percent("standard deviation", spread, format!("mean of {} steps", time.count), Some(limit)),
+            HintEvidence::time(what, best, "steps of one kind"),
+        ],
+        about: &[TimeUse::SlowSteps],
+        spots: spots(facts, of_class.iter().map(|step| (step.number, Some(step.time_ps as f64)))),
+        saving: if short {
+            PossibleSaving::Unknown
+        } else {
+            PossibleSaving::PerStep(Picos::from_ps((time.mean - best) as i64))
+        },
+        ..Finding::default()
+    }))
+}

@@ -1,0 +1,58 @@
+//! What [`run_reports::summary::doctor`] computed about the capture, as hints.
+//!
+//! Only what changes the meaning of numbers, or can be done better next time, is a hint; what was repaired without loss
+//! stays with the doctor. Each of its findings has a page here all the same.
+
+use engine::Scope;
+use run_reports::summary::doctor::Doctor;
+
+use crate::hints::{Confidence, Finding, HintFacts, Rule, RuleResult};
+
+macro_rules! health {
+    ($id:literal, $title:literal) => {
+        Rule {
+            id: $id,
+            title: $title,
+            confidence: Confidence::High,
+            thresholds: &[],
+            check: |facts| found(facts, $id),
+            page: include_str!(concat!("../../../../../docs/hints/", $id, ".md")),
+        }
+    };
+}
+
+pub(super) static RULES: &[Rule] = &[
+    health!("Q01", "A part of the session is missing"),
+    health!("Q02", "The hardware dropped events"),
+    health!("Q03", "Steps are not recorded"),
+    health!("Q04", "No device to analyze"),
+    health!("Q05", "The peaks of the devices are assumed"),
+    health!("Q06", "Device and host clocks do not agree"),
+    health!("Q07", "Asynchronous spans are recorded on some devices only"),
+    health!("Q08", "Only a part of the devices was captured"),
+    health!("Q09", "The capture contains warm-up"),
+    health!("Q10", "The profiler slows down the host"),
+    health!("Q11", "Ops are misplaced on the timeline"),
+    health!("Q12", "Some events could not be read"),
+    health!("Q13", "No time here was measured"),
+    health!("Q14", "Times are cycles"),
+    health!("Q15", "Rates are above their peaks"),
+    health!("Q16", "Kernels declare too few operations"),
+    health!("Q17", "Nothing is recorded inside kernels"),
+    health!("Q18", "The clocks of hosts are apart"),
+];
+
+fn found(facts: &HintFacts<'_>, id: &str) -> RuleResult {
+    let doctor = facts.cx.scoped(Scope::WholeTrace).report::<Doctor>()?;
+    let finding = doctor.findings.iter().find(|finding| finding.id == id);
+    Ok(finding.filter(|finding| finding.severity > trace_model::Severity::Info).map(|finding| Finding {
+        statement: format!("{} ({})", clause(&finding.message), finding.evidence),
+        ..Finding::default()
+    }))
+}
+
+/// A sentence as a clause.
+fn clause(sentence: &str) -> String {
+    let mut letters = sentence.trim_end_matches('.').chars();
+    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
+}

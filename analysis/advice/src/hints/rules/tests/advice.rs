@@ -1,0 +1,206 @@
+//! What hints advise fits the program, the chip and what ran.
+
+#![expect(clippy::format_collect, reason = "texts of tests are short")]
+
+use engine::HintOptions;
+use sample_traces::text_builder;
+use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TrackKind};
+
+use super::{about_program, cannot_tell, communicating, ids, matmul, mixed, report, report_of, run, saving};
+use crate::hints::{Hint, HintSeverity, HintsReport};
+
+fn hint(report: &HintsReport, id: &str) -> Hint {
+    report.hints.iter().find(|hint| hint.id == id).cloned().unwrap_or_else(|| panic!("no {id}"))
+}
+
+/// What hint `id` says to do, as a hint or as a further remedy.
+fn action(picture: &str, id: &str) -> String {
+    let report = report(picture);
+    let also = report.hints.iter().flat_map(|hint| &hint.also).map(|other| (other.id, &other.action));
+    let own = report.hints.iter().map(|hint| (hint.id, &hint.action));
+    own.chain(also).find(|(own, _)| *own == id).map(|(_, action)| action.clone()).unwrap_or_default()
+}
+
+/// One token for each of four requests: 4 × 4096 by 4096 × 3584 on a v5e, for 50 µs.
+fn decode(costs: &str) -> String {
+    format!(
+        "
+        @column 5us
+        @device flops=197e12 hbm=819e9 TPU v5 lite
+        ops: xxxxxxxxxx
+        x = fusion.1 [convolution fusion] {costs} :: %fusion.1 = bf16[4,3584]{{1,0}} fusion(bf16[4,4096]{{1,0}} %x, bf16[4096,3584]{{1,0}} %w), kind=kOutput, calls=%dense
+        "
+    )
+}
+
+#[test]
+fn padding_is_free_where_reading_the_weights_takes_longer() {
+    // 29.4 MB take 35.8 µs, the product on whole tiles 2.4 µs.
+    for costs in ["flops=117440512", "flops=117440512 hbm_read=29360128 hbm_write=28672"] {
+        assert_eq!(ids(&decode(costs)).first(), Some(&"K16"), "{costs}");
+        assert!(!ids(&decode(costs)).contains(&"K11"), "{costs}");
+    }
+    // As a simulator with other peaks: more bytes than the published peak could move.
+    let beyond = decode("flops=117440512 hbm_read=99000000 hbm_write=0");
+    assert!(!ids(&beyond).contains(&"K11"), "{:?}", ids(&beyond));
+    // Where compute limits the product, padding costs what it did.
+    assert_eq!(saving(&matmul(1024, 64, 1024, ""), "K11"), Some(50_000_000));
+}
+
+#[test]
+fn flags_are_those_of_the_collectives_that_ran_on_this_chip() {
+    let on = |op: &str, chip: &str| {
+        let picture = communicating(80, 20, op, "").replace("TPU v5 lite", chip);
+        (action(&picture, "K01"), action(&picture, "K02"))
+    };
+    for advice in [on("all-reduce", "TPU v5 lite").0, on("all-reduce", "TPU v5 lite").1] {
+        assert!(advice.contains("fuse_all_reduce=true") && advice.contains("xla_enable_async_all_reduce"), "{advice}");
+        assert!(!advice.contains("all_gather"), "{advice}");
+    }
+    // The flags of v5e make other chips fail or compute wrong results.
+    let advice = on("all-reduce", "TPU v6 lite").1;
+    assert!(advice.contains("xla_tpu_enable_sparse_core_collective_offload_all_reduce=true"), "{advice}");
+    assert!(!advice.contains("fusion"), "{advice}");
+    let advice = on("all-gather", "TPU v5 lite").1;
+    assert!(advice.contains("by default") && !advice.contains("--xla"), "{advice}");
+    let advice = on("all-to-all", "TPU v6 lite").1;
+    assert!(advice.contains("no flag is known") && !advice.contains("--xla"), "{advice}");
+    // Which chip it is nobody says.
+    let advice = on("all-reduce", "TPU x").1;
+    assert!(!advice.contains("--xla") && !advice.is_empty(), "{advice}");
+}
+
+/// Four devices gather; all but the last are there so many columns early.
+fn late_gather(early: usize, transfer: usize, elements: u64) -> String {
+    let ops = |wait: usize| format!("{}{}", run('M', 100 + early - wait), run('R', wait + transfer));
+    let text = format!(
+        "%all-gather.1 = bf16[{elements}]{{0}} all-gather(bf16[{}]{{0}} %p), replica_groups={{{{0,1,2,3}}}}, dimensions={{0}}",
+        elements / 4
+    );
+    let devices =
+        [early, early, early, 0].into_iter().enumerate().map(|(at, wait)| format!("TPU:{at} ops: {}\n", ops(wait)));
+    format!(
+        "@column 10us\n@device flops=197e12 hbm=819e9 TPU v5 lite\n{}M = f [convolution fusion]\nR = all-gather.1 [all-gather] :: {text}",
+        devices.collect::<String>()
+    )
+}
+
+#[test]
+fn waiting_for_a_late_device_is_not_slow_links() {
+    // 12 MB in 100 µs use the links well, and 1.2 MB do not, however long the others waited before.
+    assert!(!ids(&late_gather(50, 10, 6_000_000)).contains(&"K03"));
+    let (with, without) = (saving(&late_gather(50, 10, 600_000), "K03"), saving(&late_gather(0, 10, 600_000), "K03"));
+    assert_eq!(with, without);
+    assert!(with < Some(100_000_000) && with > Some(50_000_000), "{with:?}");
+    // Of the four devices of the group one was captured: whether it waited is not known.
+    let alone = late_gather(50, 10, 600_000);
+    let alone: Vec<&str> =
+        alone.lines().filter(|line| !["TPU:1", "TPU:2", "TPU:3"].iter().any(|own| line.starts_with(own))).collect();
+    assert!(cannot_tell(&report(&alone.join("\n")), "K03"));
+}
+
+/// Three arrays of 1 GiB are loaded and stored, and so much of 16 GiB is free at the peak.
+fn offload(free_gib: i64) -> String {
+    let shape = |space: &str| format!("f32[1024,1024,256]{{2,1,0:T(8,128){space}}}");
+    let pair = |from: &str, to: &str| format!("({}, {}, u32[]{{:S(2)}})", shape(to), shape(from));
+    let done = |at: usize, from: &str, to: &str| {
+        format!(
+            "copy-done.{at} [copy-done] :: %copy-done.{at} = {} copy-done({} %copy-start.{at})\n",
+            shape(to),
+            pair(from, to)
+        )
+    };
+    let lines: String =
+        ['a', 'b', 'c'].iter().enumerate().map(|(at, letter)| format!("{letter} = {}", done(at, "S(5)", ""))).collect();
+    let picture = format!(
+        "@column 10us\nops: {}aabbccdd\nM = fusion.1 [convolution fusion]\n{lines}d = {}",
+        run('M', 60),
+        done(9, "", "S(5)")
+    );
+    let mut builder = text_builder(&picture);
+    let host = builder.group(None, GroupKind::Host, "text");
+    let track = builder.track(host, TrackKind::HostThread, 9, "allocator");
+    let label = builder.label("MemoryAllocation", None);
+    let key = builder.add_slice(track, SliceSpec::new(TimeRange::new(Timestamp::ZERO, Timestamp::ZERO), label));
+    builder.set_attr(key, SliceAttr::MemoryAllocated, (16 - free_gib) << 30);
+    builder.set_attr(key, SliceAttr::MemoryAvailable, free_gib << 30);
+    hint(&report_of(&builder.finish(), HintOptions::default()), "K26").action
+}
+
+#[test]
+fn offloaded_arrays_that_fit_are_counted_before_anything_else() {
+    let all = offload(3);
+    assert!(all.starts_with("The 3 arrays loaded from the host (3.221 GB) fit into the 3.221 GB"), "{all}");
+    assert!(all.contains("jax.memory.Space.Device"), "{all}");
+    let some = offload(2);
+    assert!(some.starts_with("2 of the 3 arrays loaded from the host (2.147 GB of 3.221 GB) fit"), "{some}");
+    let none = offload(0);
+    assert!(none.starts_with("No array loaded from the host (3.221 GB in all) fits"), "{none}");
+}
+
+#[test]
+fn slices_of_training_and_of_serving_have_their_own_advice() {
+    let slices = |more: &str, program: &str| {
+        let picture =
+            mixed(10, "dynamic-update-slice.1", &format!("dynamic-update-slice] {more} [x")).replace(" [x]", "");
+        action(&format!("{picture}\n        modules: {}\n        P = {program}(1)\n", run('P', 100)), "K20")
+    };
+    let training = slices("tf=jit(train)/transpose(jvp(while))/body/dynamic_update_slice", "jit_train");
+    assert!(training.starts_with("In training"), "{training}");
+    let serving = slices("", "jit_decode_step");
+    assert!(serving.starts_with("In serving"), "{serving}");
+    let neither = slices("", "jit_f");
+    assert!(neither.starts_with("Donate"), "{neither}");
+}
+
+#[test]
+fn corrections_of_numbers_come_after_hints_that_save_time() {
+    // Kernels take half of the time, tiny ops and idle time the rest: the kernels correct numbers only.
+    let picture = format!(
+        "@column 10us\nops: {}{}{}\nk = flash.1 [custom-call]\nz = copy.1 [copy]\nM = f [convolution fusion]",
+        run('k', 60),
+        run('z', 10),
+        run('M', 30)
+    );
+    assert_eq!(about_program(&report(&picture)), ["K19", "K29"]);
+    // Hints without a saving come before it as well.
+    let many = |mut report: HintsReport| report.hints.drain(..).map(|hint| hint.id).collect::<Vec<_>>();
+    let served = many(report(&format!(
+        "{}k = flash.1 [custom-call]\n",
+        decode("flops=117440512").replace("xxxxx\n", "xxxkk\n        ")
+    )));
+    let place = |id: &str| served.iter().position(|own| *own == id);
+    assert!(place("K16").is_some() && place("K16") < place("K29"), "{served:?}");
+}
+
+#[test]
+fn compilation_before_the_loop_matters_by_its_share_of_the_capture() {
+    let severity = |columns: usize| {
+        let rest = "A".repeat(19 - columns);
+        let picture = format!(
+            "@column 1ms\nhost python: AA{0}{rest}BBBCCCDDD\n           : .{1}\n           : .{2}\nA = train step=0\n\
+             B = train step=1\nC = train step=2\nD = train step=3\np = PjitFunction(f)\nc = backend_compile",
+            run('A', columns),
+            run('p', columns),
+            run('c', columns)
+        );
+        let found = report(&picture);
+        found.hints.iter().find(|hint| hint.id == "K49").map(|hint| (hint.severity, hint.once_ps))
+    };
+    // Of 30 ms.
+    assert_eq!(severity(1), None);
+    assert_eq!(severity(3), Some((HintSeverity::High, Some(3_000_000_000))));
+    assert_eq!(severity(18), Some((HintSeverity::Critical, Some(18_000_000_000))));
+}
+
+#[test]
+fn short_steps_of_a_host_are_no_matter_of_weight() {
+    let severity = |column: &str| {
+        let letters = ['A', 'B', 'C', 'D', 'E'];
+        let steps: String = letters.iter().zip([9, 9, 9, 11, 12]).map(|(&letter, n)| run(letter, n)).collect();
+        let legend: String =
+            letters.iter().enumerate().map(|(at, letter)| format!("{letter} = train step={at}\n")).collect();
+        hint(&report(&format!("@column {column}\nhost python: {steps}\n{legend}")), "K48").severity
+    };
+    assert_eq!((severity("1us"), severity("1ms")), (HintSeverity::Low, HintSeverity::High));
+}

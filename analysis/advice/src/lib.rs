@@ -1,0 +1,6 @@
+//! Advice and judgement, on top of reports: hints, comparisons of runs, gates, and the time with other durations.
+
+pub mod compare;
+pub mod gates;
+pub mod hints;
+pub mod what_if;

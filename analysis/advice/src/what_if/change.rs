@@ -1,0 +1,308 @@
+//! Changes that can be applied before a schedule is replayed.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use device_reports::ops::op_stats::Ops;
+use engine::{AnalysisError, Context, Percent};
+use facts::TraceFacts as _;
+use facts::core_time::SelfTimeSegment;
+use hardware::limits::{BoundBy, OpWork};
+use hardware::peaks::Peaks;
+use run_reports::host::gaps::{DeviceGaps, Gaps};
+use trace_model::{GroupId, OpId, Picos, TimeRange, TraceModel};
+
+use super::schedule::{CoreSchedule, Flight, ReplaySchedule};
+
+/// One change of the recorded run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scenario {
+    /// Scales the time of these ops.
+    Ops {
+        /// Display text: how they were selected.
+        what: String,
+        /// Factor for the recorded time of each.
+        factors: BTreeMap<OpId, f64>,
+    },
+    /// Scales the time of transfers of collectives; 0 hides them completely.
+    Collectives(f64),
+    /// Scales the time of asynchronous copies; 0 hides them completely.
+    Copies(f64),
+    /// Another chip: factors for its FLOP/s and bandwidth. Each op keeps its ratio to the roofline.
+    Chip {
+        /// Factor for the peak FLOP/s.
+        flops: f64,
+        /// Factor for the peak HBM bandwidth.
+        hbm: f64,
+    },
+    /// Scales the idle time of devices.
+    Idle(f64),
+    /// Removes idle time in which the host compiles.
+    NoCompile,
+    /// Bounds the other changes: a step, with what follows it, takes at least so many picoseconds.
+    StepAtLeast(f64),
+}
+
+impl Scenario {
+    /// Display text: `collectives take 0.5 × their time`.
+    pub fn title(&self) -> String {
+        let times = |what: &str, factor: f64| match factor {
+            0.0 => format!("{what} take no time"),
+            _ => format!("{what} take {factor} × their time"),
+        };
+        match self {
+            Self::Ops { what, factors } => {
+                let what = format!("{what} ({} ops)", factors.len());
+                match factors.values().copied().reduce(|a, b| if a.total_cmp(&b).is_eq() { a } else { f64::NAN }) {
+                    Some(factor) if !factor.is_nan() => times(&what, factor),
+                    _ => format!("{what} take less of their time"),
+                }
+            }
+            Self::Collectives(factor) => times("collectives", *factor),
+            Self::Copies(factor) => times("asynchronous copies", *factor),
+            Self::Chip { flops, hbm } => format!("a chip with {flops} × the FLOP/s and {hbm} × the HBM bandwidth"),
+            Self::Idle(factor) => times("idle gaps", *factor),
+            Self::NoCompile => "no idle time because the host compiles".to_owned(),
+            Self::StepAtLeast(ps) => format!("no step is shorter than {}", Picos::from_ps(ps.round() as i64)),
+        }
+    }
+
+    /// Combines changes into one run: of several changes of the same thing only the one that saves the most, because
+    /// they save the same time. Bounds are left out: each is about one change.
+    pub(crate) fn merged(changes: &[Self]) -> Vec<Self> {
+        let mut ops: BTreeMap<OpId, f64> = BTreeMap::new();
+        let mut others: Vec<Self> = Vec::new();
+        let least = |slot: &mut f64, factor: f64| *slot = slot.min(factor);
+        for change in changes {
+            if let Self::Ops { factors, .. } = change {
+                for (&op, &factor) in factors {
+                    least(ops.entry(op).or_insert(factor), factor);
+                }
+                continue;
+            }
+            let same = others.iter_mut().find(|other| std::mem::discriminant(*other) == std::mem::discriminant(change));
+            match (same, change) {
+                (Some(Self::Collectives(own)), Self::Collectives(factor))
+                | (Some(Self::Copies(own)), Self::Copies(factor))
+                | (Some(Self::Idle(own)), Self::Idle(factor)) => least(own, *factor),
+                (Some(Self::NoCompile), Self::NoCompile) | (_, Self::StepAtLeast(_)) => {}
+                _ => others.push(change.clone()),
+            }
+        }
+        if !ops.is_empty() {
+            others.push(Self::Ops { what: "chosen ops".to_owned(), factors: ops });
+        }
+        others
+    }
+}
+
+/// Differences of a replay from the recording.
+#[derive(Debug, Default)]
+pub(super) struct ReplayChanges<'a> {
+    /// Factor for the self time of each op, by its number; empty if no op is scaled.
+    work: ScaledWork,
+    /// Changes of transfer times, applied in order.
+    transfers: Vec<TransferChange<'a>>,
+    /// Changes of idle time, applied in order.
+    gaps: Vec<GapChange>,
+    /// The least that a step takes with all changes.
+    step_at_least_ps: f64,
+}
+
+#[derive(Debug)]
+enum TransferChange<'a> {
+    /// Scales all collectives, or all other transfers.
+    Kind { collective: bool, factor: f64 },
+    /// Scales the transfers that these ops issue or await.
+    Ops(&'a BTreeMap<OpId, f64>),
+}
+
+#[derive(Debug)]
+enum GapChange {
+    /// Scales the gap.
+    Times(f64),
+    /// Shortens the gap before these pieces of each core, by row.
+    Less(Vec<Vec<(u32, Picos)>>),
+}
+
+/// A factor for each op.
+#[derive(Debug, Default)]
+pub(super) struct ScaledWork(Vec<f64>);
+
+impl ScaledWork {
+    /// The factor of an op by its number; 1 for any other number.
+    #[inline]
+    pub(crate) fn of(&self, op: u32) -> f64 {
+        self.0.get(op as usize).copied().unwrap_or(1.0)
+    }
+}
+
+impl ReplayChanges<'_> {
+    /// A time that was `recorded`, with the changes: no less than a step takes at least.
+    pub(crate) fn bounded(&self, predicted_ps: f64, recorded_ps: f64) -> f64 {
+        predicted_ps.max(self.step_at_least_ps.min(recorded_ps))
+    }
+
+    /// Factors of ops, if any has one.
+    pub(crate) fn scaled_work(&self) -> Option<&ScaledWork> {
+        (!self.work.0.is_empty()).then_some(&self.work)
+    }
+
+    /// Whether transfers keep their recorded time.
+    pub(crate) fn keeps_transfers(&self) -> bool {
+        self.transfers.is_empty()
+    }
+
+    /// New self time of a piece whose recorded self time is `recorded`.
+    pub(crate) fn work(&self, core: &CoreSchedule, row: usize, recorded: Picos) -> Picos {
+        scaled(recorded, core.ops.get(row).map_or(1.0, |&op| self.work.of(op)))
+    }
+
+    /// How much longer the gaps before these pieces become.
+    pub(crate) fn longer_gaps(&self, number: usize, core: &CoreSchedule, rows: Range<usize>) -> Picos {
+        let longer = |row: usize| {
+            let recorded = core.gap(row);
+            self.gap(number, row, recorded) - recorded
+        };
+        match &self.gaps[..] {
+            [] => Picos::ZERO,
+            // Only some gaps change.
+            [GapChange::Less(cores)] => {
+                let less = cores.get(number).map(Vec::as_slice).unwrap_or_default();
+                let place = |row: usize| less.partition_point(|&(own, _)| (own as usize) < row);
+                less[place(rows.start)..place(rows.end)].iter().map(|&(row, _)| longer(row as usize)).sum()
+            }
+            _ => rows.map(longer).sum(),
+        }
+    }
+
+    /// New length of a gap of length `recorded` before a piece, or after the last one for the row after it.
+    pub(crate) fn gap(&self, core: usize, row: usize, recorded: Picos) -> Picos {
+        self.gaps.iter().fold(recorded, |gap, change| match change {
+            GapChange::Times(factor) => scaled(gap, *factor),
+            GapChange::Less(cores) => {
+                let less = cores.get(core).map(Vec::as_slice).unwrap_or_default();
+                let own = less.binary_search_by_key(&row, |&(row, _)| row as usize).ok().and_then(|at| less.get(at));
+                own.map_or(gap, |&(_, less)| (gap - less).clamped())
+            }
+        })
+    }
+
+    /// New time of a transfer whose recorded time is `recorded`.
+    pub(crate) fn transfer(&self, model: &TraceModel, core: &CoreSchedule, flight: Flight, recorded: Picos) -> Picos {
+        let factor = |change: &TransferChange<'_>| match change {
+            TransferChange::Kind { collective, factor } => {
+                (core.piece(flight.issues).class.is_collective() == *collective).then_some(*factor)
+            }
+            TransferChange::Ops(factors) => {
+                let chosen = |row: u32| factors.get(&model.slice(core.piece(row).slice).op()?);
+                // A waiting op has no self time: the transfer that it awaits is scaled instead.
+                chosen(flight.issues).or_else(|| chosen(flight.awaits)).copied()
+            }
+        };
+        scaled(recorded, self.transfers.iter().filter_map(factor).product())
+    }
+
+    /// Scales the self time of the ops for which `factor` returns a value. Collectives are scaled through their
+    /// transfers.
+    fn each_work(&mut self, cx: &Context<'_>, factor: impl Fn(OpId) -> Option<f64>) {
+        self.work.0.resize(cx.model.ops().len(), 1.0);
+        for (op, slot) in cx.model.op_ids().zip(&mut self.work.0) {
+            *slot *= factor(op).unwrap_or(1.0);
+        }
+    }
+}
+
+/// Adds a change and reports the ops that it does not apply to.
+pub(super) fn apply<'a>(
+    cx: &Context<'_>,
+    change: &'a Scenario,
+    schedule: &ReplaySchedule,
+    out: &mut ReplayChanges<'a>,
+) -> Result<Option<String>, AnalysisError> {
+    match change {
+        Scenario::Ops { factors, .. } => {
+            out.transfers.push(TransferChange::Ops(factors));
+            out.each_work(cx, |op| factors.get(&op).copied());
+        }
+        &Scenario::Collectives(factor) => out.transfers.push(TransferChange::Kind { collective: true, factor }),
+        &Scenario::Copies(factor) => out.transfers.push(TransferChange::Kind { collective: false, factor }),
+        Scenario::Chip { flops, hbm } => return chip(cx, *flops, *hbm, out).map(Some),
+        Scenario::Idle(factor) => out.gaps.push(GapChange::Times(*factor)),
+        Scenario::NoCompile => out.gaps.extend(no_compile(cx, schedule)?),
+        &Scenario::StepAtLeast(ps) => out.step_at_least_ps = out.step_at_least_ps.max(ps),
+    }
+    Ok(None)
+}
+
+/// A time that takes this factor.
+pub(super) fn scaled(time: Picos, factor: f64) -> Picos {
+    // The common case: it does not change.
+    if factor.to_bits() == 1.0_f64.to_bits() {
+        return time;
+    }
+    Picos::from_ps((time.ps() as f64 * factor).round() as i64)
+}
+
+/// An op that took `e` times its minimum time takes `e` times the new minimum time.
+fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges<'_>) -> Result<String, AnalysisError> {
+    let ops = cx.report::<Ops>()?;
+    let peaks = &ops.peaks;
+    let faster = Peaks {
+        flops: peaks.flops.map(|peak| peak.times(flops)),
+        hbm: peaks.hbm.map(|peak| peak.times(hbm)),
+        ..peaks.clone()
+    };
+    let mut factors = vec![None; cx.model.ops().len()];
+    let (mut known, mut unknown) = (Picos::ZERO, Picos::ZERO);
+    for row in ops.rows.iter().filter(|row| row.is_leaf && !row.is_async && row.collective.is_none()) {
+        let factor = slowdown(&row.work(), peaks, &faster);
+        *(if factor.is_some() { &mut known } else { &mut unknown }) += Picos::from_ps(row.self_time_ps);
+        if let Some(slot) = row.op.and_then(|op| factors.get_mut(op.index())) {
+            *slot = factor;
+        }
+    }
+    if known == Picos::ZERO {
+        return Err(AnalysisError::NotApplicable(
+            "no op of this capture has both costs and a peak: the times on another chip cannot be predicted".into(),
+        ));
+    }
+    out.each_work(cx, |op| factors.get(op.index()).copied().flatten());
+    let share = 100.0 * unknown.fraction_of(known + unknown).unwrap_or(0.0);
+    Ok(format!(
+        "{share:.1} of compute time is in ops without recorded costs: it is taken as unchanged",
+        share = Percent(share)
+    ))
+}
+
+fn slowdown(work: &OpWork, before: &Peaks, after: &Peaks) -> Option<f64> {
+    // With HBM traffic unknown the binding limit is unknown too.
+    BoundBy::Hbm.amount(work)?;
+    let (before, after) = (work.ideal_seconds(before)?, work.ideal_seconds(after)?);
+    (before > 0.0).then(|| after / before)
+}
+
+/// The part of gaps in which the host compiled, by the gap analysis; `None` if there is none.
+fn no_compile(cx: &Context<'_>, schedule: &ReplaySchedule) -> Result<Option<GapChange>, AnalysisError> {
+    let gaps = cx.report::<Gaps>()?;
+    let devices: BTreeMap<GroupId, &DeviceGaps> = gaps.devices.iter().map(|device| (device.group, device)).collect();
+    let compiling =
+        |core: &CoreSchedule| Some(&devices.get(&core.group)?.compiling).filter(|compiling| !compiling.is_empty());
+    let less = |core: &CoreSchedule| {
+        let Some(compiling) = compiling(core) else { return Vec::new() };
+        let shown = |piece: &SelfTimeSegment| cx.model.slice(piece.slice).range();
+        let of_pair = |(before, pair): (usize, &[SelfTimeSegment])| {
+            let [earlier, later] = pair else { return None };
+            if earlier.range.end >= later.range.start {
+                return None;
+            }
+            let (end, start) = (shown(earlier).end, shown(later).start);
+            let gap = (end < start).then(|| TimeRange::new(end, start))?;
+            let less = compiling.measure_in(cx.to_host(core.group, gap));
+            (less > Picos::ZERO).then_some((before as u32 + 1, less))
+        };
+        core.pieces().windows(2).enumerate().filter_map(of_pair).collect()
+    };
+    let less: Vec<Vec<(u32, Picos)>> = schedule.cores.iter().map(less).collect();
+    Ok(less.iter().any(|less| !less.is_empty()).then_some(GapChange::Less(less)))
+}

@@ -1,0 +1,308 @@
+//! Computes predictions from replayed schedules.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use device_reports::steps::step_times::Steps;
+use engine::{Context, Table, TableBuilder, Tabular};
+use facts::category::OpGroup;
+use math::parallel;
+use math::stats::median;
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::{GroupId, Picos, TimeRange, Timestamp};
+
+use super::change::{ReplayChanges, Scenario};
+use super::engine::{CoreReplay, ReplayInput, play};
+use super::schedule::{CoreSchedule, HiddenTransferBound, ReplaySchedule, TimeByGroup};
+
+/// One step: its span on each core that ran it, by row of [`ReplaySchedule::cores`].
+pub(super) type StepOnCores = Vec<(usize, TimeRange)>;
+
+/// The prediction for a set of changes.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Prediction {
+    /// Description of the changes.
+    pub changes: Vec<String>,
+    /// Length of the window on the core that takes longest, as recorded.
+    pub window_ps: i64,
+    /// The same with the changes, if hidden transfers are as short as ever observed.
+    pub predicted_ps: i64,
+    /// The same, if hidden transfers are as long as possible: the prediction lies between both.
+    pub predicted_at_most_ps: i64,
+    /// Steps, if there are any.
+    pub step: Option<StepPrediction>,
+    /// The time of that core by kind, recorded and predicted; both add up to the window.
+    pub parts: Vec<PredictedPart>,
+    /// The core of these parts.
+    pub core: String,
+    /// Notes for the reader.
+    pub notes: Vec<String>,
+}
+
+/// Medians over complete steps after warm-up; each step counts as long as on its slowest core.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct StepPrediction {
+    /// Number of steps.
+    pub steps: usize,
+    /// As recorded.
+    pub median_ps: f64,
+    /// With the changes, if hidden transfers are as short as ever observed.
+    pub predicted_ps: f64,
+    /// The same, if hidden transfers are as long as possible.
+    pub predicted_at_most_ps: f64,
+    /// Recorded time per step from the start of the first of these steps to the end of the last, including the time
+    /// between steps.
+    pub each_ps: f64,
+    /// The same with the changes.
+    pub predicted_each_ps: f64,
+}
+
+/// Time of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct PredictedPart {
+    /// A group of ops, or idle.
+    pub group: OpGroup,
+    /// As recorded.
+    pub recorded_ps: i64,
+    /// With the changes.
+    pub predicted_ps: i64,
+}
+
+/// The steps that statistics count, on the cores of the schedule.
+pub(super) fn steps(cx: &Context<'_>, schedule: &ReplaySchedule) -> Vec<StepOnCores> {
+    let Ok(report) = cx.report::<Steps>() else { return Vec::new() };
+    if !report.has_steps() {
+        return Vec::new();
+    }
+    let rows: BTreeMap<GroupId, usize> =
+        schedule.cores.iter().enumerate().map(|(row, core)| (core.group, row)).collect();
+    let counted = report.counted().map(|step| {
+        let spans = step.spans.iter().filter_map(|span| Some((*rows.get(&span.group)?, span.measured)));
+        spans.collect::<StepOnCores>()
+    });
+    counted.filter(|spans| !spans.is_empty()).collect()
+}
+
+/// All steps of a core together: from the start of the first to the end of the last.
+#[derive(Debug)]
+pub(super) struct ReplayedRun {
+    /// On each core, by row of [`ReplaySchedule::cores`].
+    spans: BTreeMap<usize, TimeRange>,
+    steps: usize,
+}
+
+impl ReplayedRun {
+    pub(crate) fn of(steps: &[StepOnCores]) -> Self {
+        let mut spans: BTreeMap<usize, TimeRange> = BTreeMap::new();
+        for &(core, span) in steps.iter().flatten() {
+            spans.entry(core).and_modify(|all| *all = all.hull(span)).or_insert(span);
+        }
+        Self { spans, steps: steps.len() }
+    }
+
+    /// The time of a step including the time until the next one, on the core that takes longest.
+    fn each(&self, time: impl Fn(usize, TimeRange) -> Option<i64>) -> Option<f64> {
+        let times: Option<Vec<i64>> = self.spans.iter().map(|(&core, &span)| time(core, span)).collect();
+        Some(times?.into_iter().max()? as f64 / self.steps as f64)
+    }
+}
+
+/// Starts and ends of spans on each core, sorted: a replay computes their new times.
+struct AskedInstants(Vec<Vec<Timestamp>>);
+
+impl AskedInstants {
+    fn of(cores: usize, spans: impl Iterator<Item = (usize, TimeRange)>) -> Self {
+        let mut instants = vec![Vec::new(); cores];
+        for (core, span) in spans {
+            instants[core].extend([span.start, span.end]);
+        }
+        for own in &mut instants {
+            own.sort_unstable();
+            own.dedup();
+        }
+        Self(instants)
+    }
+
+    /// The replayed length of a recorded span of a core; `None` if its ends were not requested.
+    fn span(&self, played: &[CoreReplay], core: usize, span: TimeRange) -> Option<i64> {
+        let at = |time: Timestamp| {
+            let place = self.0.get(core)?.binary_search(&time).ok()?;
+            played.get(core)?.instants.get(place).copied()
+        };
+        Some((at(span.end)? - at(span.start)?).ps())
+    }
+}
+
+fn step_prediction(
+    run: &ReplayedRun,
+    steps: &[StepOnCores],
+    asked: &AskedInstants,
+    changed: &ReplayChanges<'_>,
+    [short, long]: [&[CoreReplay]; 2],
+) -> Option<StepPrediction> {
+    let of_median = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
+        let longest = |spans: &StepOnCores| {
+            let times: Option<Vec<i64>> = spans.iter().map(|&(core, span)| time(core, span)).collect();
+            Some(times?.into_iter().max()? as f64)
+        };
+        median(&steps.iter().map(longest).collect::<Option<Vec<f64>>>()?)
+    };
+    let median_ps = of_median(&|_, span| Some(span.dur().ps()))?;
+    let each_ps = run.each(|_, span| Some(span.dur().ps()))?;
+    Some(StepPrediction {
+        steps: steps.len(),
+        median_ps,
+        predicted_ps: changed.bounded(of_median(&|core, span| asked.span(short, core, span))?, median_ps),
+        predicted_at_most_ps: changed.bounded(of_median(&|core, span| asked.span(long, core, span))?, median_ps),
+        each_ps,
+        predicted_each_ps: changed.bounded(run.each(|core, span| asked.span(short, core, span))?, each_ps),
+    })
+}
+
+pub(super) fn predict(
+    cx: &Context<'_>,
+    recorded: &ReplaySchedule,
+    run: &ReplayedRun,
+    changed: &ReplayChanges<'_>,
+    changes: &[Scenario],
+    mut notes: Vec<String>,
+) -> Prediction {
+    let steps = steps(cx, recorded);
+    let asked = AskedInstants::of(recorded.cores.len(), steps.iter().flatten().copied());
+    let beliefs = [HiddenTransferBound::Shortest, HiddenTransferBound::Longest];
+    // Without hidden transfers, both replays are the same.
+    let beliefs = if recorded.least.is_empty() { &beliefs[..1] } else { &beliefs[..] };
+    let pieces: usize = recorded.cores.iter().map(|core| core.pieces().len()).sum();
+    let played = parallel::map(beliefs, pieces * beliefs.len(), |&belief| {
+        play(ReplayInput { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0 })
+    });
+    let (short, long) = (&played[0], &played[beliefs.len() - 1]);
+    let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(recorded, short, core)).unwrap_or(0);
+    if recorded.unmatched > 0 {
+        notes.push(format!(
+            "{} executions of collectives could not be matched over the cores: their participants are assumed \
+             to arrive as recorded",
+            recorded.unmatched
+        ));
+    }
+    let (window_ps, step) = (window_ps(recorded), step_prediction(run, &steps, &asked, changed, [short, long]));
+    // A bound of steps leaves the same share of the window.
+    let each_ps = step.map_or(window_ps as f64, |step| step.each_ps);
+    let least_ps = window_ps as f64 * changed.bounded(0.0, each_ps) / each_ps.max(1.0);
+    let in_window = |predicted: i64| predicted.max(least_ps.round() as i64);
+    Prediction {
+        changes: changes.iter().map(Scenario::title).collect(),
+        window_ps,
+        predicted_ps: in_window(played_ps(recorded, short)),
+        predicted_at_most_ps: in_window(played_ps(recorded, long)),
+        step,
+        parts: short.get(slowest).map(|played| parts(&recorded.cores[slowest], played)).unwrap_or_default(),
+        core: cx.model.device_name(recorded.cores[slowest].group),
+        notes,
+    }
+}
+
+/// Only [`Prediction::saving`], for callers that need many of them.
+pub(super) fn saving(
+    cx: &Context<'_>,
+    recorded: &ReplaySchedule,
+    run: &ReplayedRun,
+    changed: &ReplayChanges<'_>,
+) -> Picos {
+    let asked = AskedInstants::of(recorded.cores.len(), run.spans.iter().map(|(&core, &span)| (core, span)));
+    let belief = HiddenTransferBound::Shortest;
+    let short = play(ReplayInput { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0 });
+    let predicted = run.each(|core, span| asked.span(&short, core, span));
+    let whole = || (window_ps(recorded) as f64, played_ps(recorded, &short) as f64);
+    let (recorded, predicted) = run.each(|_, span| Some(span.dur().ps())).zip(predicted).unwrap_or_else(whole);
+    Picos::from_ps((recorded - changed.bounded(predicted, recorded)).round() as i64)
+}
+
+/// The time of a core from the start of its window.
+fn lasts(recorded: &ReplaySchedule, played: &[CoreReplay], core: usize) -> i64 {
+    let end = played.get(core).map(|played| played.end).unwrap_or_default();
+    (end - recorded.cores[core].window.start).ps()
+}
+
+/// The window of the core that takes longest, as recorded.
+fn window_ps(recorded: &ReplaySchedule) -> i64 {
+    recorded.cores.iter().map(|core| core.window.dur().ps()).max().unwrap_or(0)
+}
+
+/// The same as replayed.
+fn played_ps(recorded: &ReplaySchedule, played: &[CoreReplay]) -> i64 {
+    (0..recorded.cores.len()).map(|core| lasts(recorded, played, core)).max().unwrap_or(0)
+}
+
+/// The time of a core by kind; both columns add up to its window.
+fn parts(core: &CoreSchedule, played: &CoreReplay) -> Vec<PredictedPart> {
+    // A start op only issues: its own time counts towards its kind like all other time.
+    let mut recorded = core.groups;
+    let mut predicted = played.groups;
+    let rest = |window: Picos, groups: &TimeByGroup| window - groups.iter().copied().sum::<Picos>();
+    let idle = OpGroup::Idle.index();
+    recorded[idle] += rest(core.window.dur(), &recorded);
+    predicted[idle] += rest(played.end - core.window.start, &predicted);
+    let part = |group: OpGroup| PredictedPart {
+        group,
+        recorded_ps: recorded[group.index()].ps(),
+        predicted_ps: predicted[group.index()].ps(),
+    };
+    let parts = OpGroup::ALL.iter().map(|&group| part(group));
+    parts.filter(|part| part.recorded_ps != 0 || part.predicted_ps != 0).collect()
+}
+
+impl Tabular for Prediction {
+    fn tables(&self) -> Vec<Table> {
+        let mut rows: Vec<PredictedRow<'_>> = Vec::new();
+        if let Some(step) = self.step {
+            rows.push((format!("step, median of {}", step.steps).into(), step.median_ps, step.predicted_ps));
+            if step.predicted_at_most_ps > step.predicted_ps {
+                rows.push((
+                    "step, if hidden transfers are as slow as possible".into(),
+                    step.median_ps,
+                    step.predicted_at_most_ps,
+                ));
+            }
+        }
+        let window = self.window_ps as f64;
+        rows.push(("whole window".into(), window, self.predicted_ps as f64));
+        if self.predicted_at_most_ps > self.predicted_ps {
+            rows.push((
+                "whole window, if hidden transfers are as slow as possible".into(),
+                window,
+                self.predicted_at_most_ps as f64,
+            ));
+        }
+        let mut notes = vec![format!("What if {}.", self.changes.join(", and "))];
+        notes.extend(self.notes.iter().map(|note| format!("{note}.")));
+        let part =
+            |part: &PredictedPart| (part.group.title().into(), part.recorded_ps as f64, part.predicted_ps as f64);
+        let parts: Vec<_> = self.parts.iter().map(part).collect();
+        vec![
+            prediction_table("prediction", "What if", &rows).notes(notes).build(),
+            prediction_table("prediction_parts", format!("What {} does in the whole window", self.core), &parts)
+                .note("Parts add up to the window; % is of the recorded time of the part.")
+                .build(),
+        ]
+    }
+}
+
+/// A kind of time with its recorded and its predicted value.
+type PredictedRow<'a> = (Cow<'a, str>, f64, f64);
+
+fn prediction_table<'a>(
+    id: &'static str,
+    title: impl Into<String>,
+    rows: &'a [PredictedRow<'_>],
+) -> TableBuilder<'a, &'a PredictedRow<'a>> {
+    Table::of(id, title, rows)
+        .measured("what", "What", Unit::None, |(what, ..)| &**what)
+        .measured("recorded_ps", "Recorded", Unit::Picoseconds, |&(_, recorded, _)| recorded)
+        .derived("predicted_ps", "Predicted", Unit::Picoseconds, |&(.., predicted)| predicted)
+        .derived("saved_ps", "Saved", Unit::Picoseconds, |&(_, recorded, predicted)| recorded - predicted)
+        .derived("saved_percent", "Saved", Unit::Percent, |&(_, recorded, predicted)| {
+            (recorded > 0.0).then(|| 100.0 * (recorded - predicted) / recorded)
+        })
+}

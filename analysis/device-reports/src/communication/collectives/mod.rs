@@ -1,0 +1,160 @@
+//! Collectives compared with the links: what each moves, how long it should take, how close it comes, what hides it,
+//! and which devices wait for which.
+//!
+//! Times are those of the overlap analysis; this one adds the network:
+//!
+//! - *message* `S` and participants `n` from shapes and replica groups, *sent* what
+//!   each device must send ([`facts::collective_traffic`]);
+//! - `algorithm bandwidth = S ÷ mean time`, `bus bandwidth = sent ÷ mean time`, as
+//!   nccl-tests define them;
+//! - *transfer*: the mean over executions of the shortest time on any core, because the other cores waited; the mean
+//!   time if executions cannot be matched;
+//! - *expected* time and *share of link speed* ([`hardware::ici`]): ranges over all layouts of the
+//!   participants on the grid. Layouts that would have taken longer than the transfer at the published speed are
+//!   ruled out.
+//!
+//! The time of an asynchronous collective is from its start to the end of its done op. Compute may account for a part
+//! of that time, so its bandwidth and its share of link speed are lower bounds.
+
+mod links;
+mod row;
+mod table;
+
+use serde::Serialize;
+use trace_model::Picos;
+
+pub use links::LinkUse;
+pub use row::{CollectiveRow, CollectiveShare, Remark};
+
+use engine::{Analysis, AnalysisError, Context};
+use facts::sum_over::SumOver;
+use math::stats::percent;
+
+use crate::communication::overlap::{Overlap, Transfer};
+
+/// The analysis `collectives`.
+pub struct Collectives;
+
+impl Analysis for Collectives {
+    type Report = CollectivesReport;
+    const ID: &'static str = "collectives";
+    const TITLE: &'static str = "Collectives and links";
+
+    fn run(cx: &Context<'_>) -> Result<CollectivesReport, AnalysisError> {
+        let overlap = cx.report::<Overlap>()?;
+        let transfers: Vec<&Transfer> = overlap.transfers.iter().filter(|transfer| transfer.is_collective).collect();
+        if transfers.is_empty() {
+            return Err(AnalysisError::NotApplicable(
+                "no op communicates with other devices here: this program ran on one device, or the capture has none \
+                 of its collectives"
+                    .to_owned(),
+            ));
+        }
+        let links = LinkUse::of(cx);
+        let rows: Vec<CollectiveRow> =
+            transfers.into_iter().map(|transfer| CollectiveRow::of(&links, transfer)).collect();
+        let over = overlap.sums_over;
+        Ok(CollectivesReport { kinds: kinds(&rows, over), steps: over.steps, devices: over.devices, links, rows })
+    }
+}
+
+/// The table of all collectives.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct CollectivesReport {
+    /// What is known and what is assumed of the links.
+    pub links: LinkUse,
+    /// Number of devices that recorded ops.
+    pub devices: u64,
+    /// Steps that sums are divided by; `None` in a range and where none were found.
+    pub steps: Option<u64>,
+    /// The same by pattern, fused ones separately, most exposed first; the sum of all last.
+    pub kinds: Vec<KindRow>,
+    /// Each collective of each program, most exposed first.
+    pub rows: Vec<CollectiveRow>,
+}
+
+impl CollectivesReport {
+    /// Share of link speed of all transfers, weighted by time. Transfers so small that the latency of hops limits
+    /// them are left out; `None` if none is left.
+    pub fn share_of_links(&self) -> Option<CollectiveShare> {
+        let rows = self.rows.iter().filter(|row| !row.remarks.contains(&Remark::LatencyBound));
+        CollectiveShare::weighted(rows.filter_map(CollectiveRow::weighted_share))
+    }
+
+    /// The part of the time in flight of transfers whose speed is a lower bound, percent; `None` without transfers.
+    pub fn hidden_percent(&self) -> Option<f64> {
+        let rows = || self.rows.iter().filter(|row| row.share.is_some());
+        let hidden = rows().filter(|row| row.is_lower_bound()).map(|row| row.time_ps).sum::<Picos>();
+        percent(hidden.ps(), rows().map(|row| row.time_ps).sum::<Picos>().ps())
+    }
+}
+
+/// All collectives of one pattern.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct KindRow {
+    /// `all-reduce`, …, `all` for the sum.
+    pub kind: String,
+    /// Whether it is fused with other work.
+    pub is_fused: bool,
+    /// Distinct ops.
+    pub ops: usize,
+    /// Executions over all devices.
+    pub occurrences: u64,
+    /// Bytes that devices had to send, summed over all executions; `None` if any is unknown.
+    pub sent_bytes: Option<f64>,
+    /// Sum of the times in flight or of the ops.
+    pub time_ps: i64,
+    /// The part of it while the core computed.
+    pub hidden_ps: i64,
+    /// The rest.
+    pub exposed_ps: i64,
+    /// `sent ÷ time`, bytes/s.
+    #[serde(rename = "bus_bandwidth_bytes_per_second")]
+    pub bus_bandwidth: Option<f64>,
+    /// Share of link speed, over all ops that have one, weighted by time.
+    pub share: Option<CollectiveShare>,
+    /// Bytes that one device sends in one step.
+    pub sent_bytes_per_step: Option<f64>,
+    /// Exposed time of one device in one step, ps.
+    pub exposed_per_step_ps: Option<f64>,
+}
+
+fn kinds(rows: &[CollectiveRow], over: SumOver) -> Vec<KindRow> {
+    let mut by_kind: std::collections::BTreeMap<(&str, bool), Vec<&CollectiveRow>> = std::collections::BTreeMap::new();
+    for row in rows {
+        by_kind.entry((&row.kind, row.is_fused)).or_default().push(row);
+    }
+    let sum = |(kind, is_fused): (&str, bool), rows: &[&CollectiveRow]| KindRow::of(kind, is_fused, rows, over);
+    let mut out: Vec<KindRow> = by_kind.into_iter().map(|(kind, rows)| sum(kind, &rows)).collect();
+    out.sort_by(|a, b| (b.exposed_ps, &a.kind, a.is_fused).cmp(&(a.exposed_ps, &b.kind, b.is_fused)));
+    if out.len() > 1 {
+        out.push(sum(("all", false), &rows.iter().collect::<Vec<_>>()));
+    }
+    out
+}
+
+impl KindRow {
+    fn of(kind: &str, is_fused: bool, rows: &[&CollectiveRow], over: SumOver) -> Self {
+        let time = |of: fn(&CollectiveRow) -> i64| rows.iter().fold(0_i64, |sum, row| sum.saturating_add(of(row)));
+        let sent = rows.iter().map(|row| Some(row.message.sent_bytes? * row.executions)).sum::<Option<f64>>();
+        let (time_ps, exposed_ps) = (time(|row| row.time_ps), time(|row| row.exposed_ps));
+        let of_step = |sum: f64| over.steps.map(|_| over.each(sum));
+        Self {
+            kind: kind.to_owned(),
+            is_fused,
+            ops: rows.len(),
+            occurrences: rows.iter().map(|row| row.occurrences).sum(),
+            sent_bytes: sent,
+            time_ps,
+            hidden_ps: time(|row| row.hidden_ps),
+            exposed_ps,
+            bus_bandwidth: sent.filter(|_| time_ps > 0).map(|sent| sent / (time_ps as f64 * 1e-12)),
+            share: CollectiveShare::weighted(rows.iter().filter_map(|row| row.weighted_share())),
+            sent_bytes_per_step: sent.and_then(of_step),
+            exposed_per_step_ps: of_step(exposed_ps as f64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

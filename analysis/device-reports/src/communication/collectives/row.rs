@@ -1,0 +1,236 @@
+//! A collective compared with its links.
+
+use std::sync::Arc;
+
+use facts::collective_traffic::CollectiveTraffic;
+use hardware::ici::{ExpectedTime, GroupLayout, expected_time, link_seconds};
+use serde::Serialize;
+
+use super::LinkUse;
+use crate::communication::overlap::{HiddenBy, Skew, Transfer};
+
+/// One collective of one program.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CollectiveRow {
+    /// `all-reduce`, …
+    pub kind: String,
+    /// Instruction that issues it.
+    pub op: String,
+    /// Program that contains it.
+    pub program: Option<String>,
+    /// Line of source that it comes from.
+    pub source: Option<String>,
+    /// Whether it has a start and a done op.
+    pub is_async: bool,
+    /// Whether it is fused with other work: compute inside it is not visible.
+    pub is_fused: bool,
+    /// Devices that executed it.
+    pub devices: usize,
+    /// Executions over all devices.
+    pub occurrences: u64,
+    /// The same with the parts of those that a border of the scope cuts.
+    #[serde(skip)]
+    pub executions: f64,
+    /// Message size, participants, and bytes that each must send in one execution.
+    #[serde(flatten)]
+    pub message: Arc<CollectiveTraffic>,
+    /// Mean time in flight or of the op, ps.
+    pub mean_time_ps: Option<f64>,
+    /// Mean time of the transfer itself, without waiting for other devices if that time is known, ps.
+    pub transfer_ps: Option<f64>,
+    /// Message ÷ mean time, bytes/s.
+    #[serde(rename = "algorithm_bandwidth_bytes_per_second")]
+    pub algorithm_bandwidth: Option<f64>,
+    /// Sent ÷ mean time, bytes/s: comparable to link speed.
+    #[serde(rename = "bus_bandwidth_bytes_per_second")]
+    pub bus_bandwidth: Option<f64>,
+    /// How long the transfer should take.
+    pub expected: Option<ExpectedTime>,
+    /// How close the transfer comes to the published speed of the links that it can use.
+    pub share: Option<CollectiveShare>,
+    /// Sum of the times in flight or of the op.
+    pub time_ps: i64,
+    /// The part of it while the core computed.
+    pub hidden_ps: i64,
+    /// The rest.
+    pub exposed_ps: i64,
+    /// Time in which a core waited in it.
+    pub blocking_ps: i64,
+    /// In flight while the core neither computed nor was in a collective.
+    pub idle_ps: i64,
+    /// The compute that hid it, most time first.
+    pub hidden_by: Option<Vec<HiddenBy>>,
+    /// How long devices waited for each other.
+    pub skew: Option<Arc<Skew>>,
+    /// Notes on this collective.
+    pub remarks: Vec<Remark>,
+}
+
+/// A share of the published link speed, as a range over the unknown layout.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CollectiveShare {
+    /// On the layout with the most links.
+    pub low_percent: f64,
+    /// On the layout with the fewest links that is not ruled out.
+    pub high_percent: f64,
+}
+
+impl CollectiveShare {
+    /// The share of several transfers, each weighted by its time.
+    pub(super) fn weighted(shares: impl Iterator<Item = (Self, f64)>) -> Option<Self> {
+        let (mut low, mut high, mut time) = (0.0, 0.0, 0.0);
+        for (share, weight) in shares {
+            low += share.low_percent * weight;
+            high += share.high_percent * weight;
+            time += weight;
+        }
+        (time > 0.0).then(|| Self { low_percent: low / time, high_percent: high / time })
+    }
+}
+
+/// A note on a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Remark {
+    /// Compute inside it is not visible.
+    Fused,
+    /// It has only one participant.
+    Alone,
+    /// The participants can be on one chip.
+    OneChip,
+    /// The number of participants is not recorded.
+    ParticipantsEstimated,
+    /// It cannot be guessed either: with one captured device, the other participants are unknown.
+    ParticipantsUnknown,
+    /// The amount of data moved depends on values at run time.
+    UpperBound,
+    /// The latency of hops takes longer than the transfer of the bytes.
+    LatencyBound,
+    /// Every layout would take longer at the published speed.
+    FasterThanLinks,
+    /// Nothing between start and done, in at least half of the executions.
+    NothingBetween,
+    /// In flight while the core idles, for more than a tenth of the time.
+    IdleMeanwhile,
+    /// Devices wait for each other longer than the transfer takes.
+    Skewed,
+}
+
+impl Remark {
+    /// Display name.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Fused => "fused, may overlap inside",
+            Self::Alone => "one participant: nothing is sent",
+            Self::OneChip => "may stay on one chip",
+            Self::ParticipantsEstimated => "participants assumed: the devices captured",
+            Self::ParticipantsUnknown => "participants unknown",
+            Self::UpperBound => "size is an upper bound",
+            Self::LatencyBound => "bound by latency of hops",
+            Self::FasterThanLinks => "faster than these links can be: other grid, other size, or not over them",
+            Self::NothingBetween => "issued too late, or no independent work",
+            Self::IdleMeanwhile => "in flight while the core idles",
+            Self::Skewed => "waits for others more than it transfers",
+        }
+    }
+}
+
+impl CollectiveRow {
+    pub(super) fn of(links: &LinkUse, transfer: &Transfer) -> Self {
+        let message = transfer.message.clone().unwrap_or_default();
+        let mean_time_ps = (transfer.executions > 0.0).then(|| transfer.time_ps as f64 / transfer.executions);
+        let shortest = transfer.skew.as_ref().map(|skew| skew.transfer_ps as f64);
+        let transfer_ps = shortest.or(mean_time_ps).filter(|&time| time > 0.0);
+        let per_second =
+            |bytes: Option<f64>| bytes.zip(mean_time_ps).filter(|&(_, ps)| ps > 0.0).map(|(b, ps)| b / (ps * 1e-12));
+        let mut out = Self {
+            kind: transfer.kind.clone(),
+            op: transfer.op.clone(),
+            program: transfer.program.clone(),
+            source: transfer.source.clone(),
+            is_async: transfer.is_async,
+            is_fused: transfer.is_fused,
+            devices: transfer.cores,
+            occurrences: transfer.occurrences,
+            executions: transfer.executions,
+            mean_time_ps,
+            transfer_ps,
+            algorithm_bandwidth: per_second(message.bytes.map(|bytes| bytes as f64)),
+            bus_bandwidth: per_second(message.sent_bytes),
+            expected: None,
+            share: None,
+            time_ps: transfer.time_ps,
+            hidden_ps: transfer.hidden_ps,
+            exposed_ps: transfer.exposed_ps,
+            blocking_ps: transfer.blocking_ps,
+            idle_ps: transfer.idle_ps,
+            hidden_by: transfer.hidden_by.clone(),
+            skew: transfer.skew.clone(),
+            remarks: Vec::new(),
+            message,
+        };
+        let faster = out.compare(links, transfer);
+        out.remark(links, transfer, faster);
+        out
+    }
+
+    /// Whether it may have arrived long before its done op: cores hardly waited for it, so its speed is a lower bound.
+    pub(super) fn is_lower_bound(&self) -> bool {
+        self.is_async && self.blocking_ps < self.time_ps / 10
+    }
+
+    /// The share together with the time that it applies to.
+    pub(super) fn weighted_share(&self) -> Option<(CollectiveShare, f64)> {
+        Some((self.share?, self.transfer_ps? * self.executions))
+    }
+
+    /// Expected time and share of link speed; whether the transfer was faster than any layout.
+    fn compare(&mut self, links: &LinkUse, transfer: &Transfer) -> bool {
+        let (Some(kind), Some(bytes), Some(rate)) = (transfer.collective, self.message.bytes, links.rate) else {
+            return false;
+        };
+        let timed =
+            |layout: GroupLayout| link_seconds(kind, bytes, &layout, rate.peak).map(|least| (layout, least * 1e12));
+        let all: Vec<(GroupLayout, f64)> = links.layouts(&self.message).into_iter().filter_map(timed).collect();
+        let Some(taken) = self.transfer_ps else { return false };
+        let possible: Vec<&(GroupLayout, f64)> = all.iter().filter(|&&(_, least)| least <= taken).collect();
+        let share = possible.iter().map(|(_, least)| 100.0 * least / taken);
+        let bounds = share.fold(None, |range: Option<CollectiveShare>, percent| {
+            let range = range.unwrap_or(CollectiveShare { low_percent: percent, high_percent: percent });
+            let (low_percent, high_percent) = (range.low_percent.min(percent), range.high_percent.max(percent));
+            Some(CollectiveShare { low_percent, high_percent })
+        });
+        let is_faster = !all.is_empty() && possible.is_empty();
+        let kept: Vec<GroupLayout> = if is_faster {
+            all.into_iter().map(|(layout, _)| layout).collect()
+        } else {
+            possible.into_iter().map(|(layout, _)| layout.clone()).collect()
+        };
+        self.share = bounds;
+        self.expected = expected_time(kind, bytes, &kept, rate);
+        is_faster
+    }
+
+    fn remark(&mut self, links: &LinkUse, transfer: &Transfer, is_faster: bool) {
+        let n = self.message.participants;
+        let is_latency_bound = self.expected.is_some_and(|expected| expected.latency_bound == Some(true));
+        let skewed = self.skew.as_ref().is_some_and(|skew| {
+            skew.waits_most.is_some()
+                && i128::from(skew.wait_ps) > i128::from(skew.transfer_ps) * i128::from(skew.instances)
+        });
+        let all = [
+            (Remark::Fused, self.is_fused),
+            (Remark::Alone, n == Some(1)),
+            (Remark::OneChip, n.is_some_and(|n| links.may_be_one_chip(n)) && self.expected.is_none()),
+            (Remark::ParticipantsEstimated, self.message.participants_estimated),
+            (Remark::ParticipantsUnknown, n.is_none()),
+            (Remark::UpperBound, self.message.is_upper_bound),
+            (Remark::LatencyBound, is_latency_bound),
+            (Remark::FasterThanLinks, is_faster),
+            (Remark::NothingBetween, self.is_async && transfer.adjacent * 2 >= self.occurrences.max(1)),
+            (Remark::IdleMeanwhile, self.idle_ps > self.time_ps / 10),
+            (Remark::Skewed, skewed),
+        ];
+        self.remarks = all.into_iter().filter(|&(_, holds)| holds).map(|(remark, _)| remark).collect();
+    }
+}

@@ -1,0 +1,77 @@
+//! Communication and transfers: how much is hidden behind compute.
+//!
+//! ```text
+//! ops     s [fusion     ] [done]  [all-reduce]     s = start, d = done
+//! async   [-------------------]                    in flight: F
+//! C         ============                           compute
+//! hidden    ============                           F ∩ C
+//! exposed =              ======  ============      (S ∪ F) \ hidden
+//! ```
+//!
+//! Per core and window, by the clock that timed the ops, with `C` compute ops, `S` synchronous collectives, `F` spans
+//! in flight of asynchronous collectives, `D` their start and done ops:
+//!
+//! - `comm_total = |S ∪ F|`
+//! - `overlapped = |F ∩ C|`, `overlap_ratio = overlapped ÷ comm_total`
+//! - `exposed = comm_total − overlapped`
+//! - `exposed_blocking = |S ∪ D|`: time in which the core is known to wait. During the rest of `exposed` a collective
+//!   is in flight while the core is idle, waits for something else or does host I/O.
+//!
+//! The op track of a core is serial, so a synchronous collective is always exposed. A fused collective cannot be
+//! split: it counts as exposed, and its time is also summed separately. Copies and other asynchronous transfers are
+//! measured the same way but never added to communication.
+
+mod cores;
+mod hiding_ops;
+mod report;
+mod rows;
+pub mod skew;
+mod table;
+
+use engine::{Analysis, AnalysisError, Context};
+use facts::TraceFacts as _;
+use facts::sum_over::SumOver;
+use facts::window::ran_nothing;
+
+use cores::CoreActivity;
+
+/// The overlap analysis.
+pub struct Overlap;
+
+impl Analysis for Overlap {
+    type Report = OverlapReport;
+    const ID: &'static str = "overlap";
+    const TITLE: &'static str = "Communication and overlap";
+
+    fn run(cx: &Context<'_>) -> Result<OverlapReport, AnalysisError> {
+        let classes = cx.classes();
+        let (mut rows, mut cores, mut has_ops) = (rows::OverlapRows::default(), Vec::new(), false);
+        for core in cx.tensor_cores() {
+            // A device that ran nothing is no participant.
+            if ran_nothing(cx.model, core) {
+                continue;
+            }
+            let Some(traffic) = CoreTraffic::of(cx, classes, core)? else { continue };
+            let meanwhile = CoreActivity::of(cx, &traffic);
+            rows.add(cx, cores.len(), &traffic, &meanwhile);
+            has_ops |= !traffic.time.segments.is_empty();
+            cores.push(traffic.summary(cx.model, &meanwhile));
+        }
+        if !has_ops {
+            return Err(AnalysisError::NotApplicable("no TPU device recorded ops here".to_owned()));
+        }
+        let (transfers, waits) = rows.finish(cx, classes, &cores);
+        for (index, core) in cores.iter_mut().enumerate() {
+            core.skew_wait_ps = waits.own.get(&index).map(|wait| wait.ps());
+            core.awaited_ps = core.skew_wait_ps.map(|_| waits.caused.get(&index).map_or(0, |wait| wait.ps()));
+        }
+        let (summary, sums_over) = (OverlapSummary::of(&cores), SumOver::of(cx, cores.len()));
+        Ok(OverlapReport { summary, cores, kinds: rows::kinds(&transfers), transfers, sums_over })
+    }
+}
+
+pub use cores::{CoreTraffic, Partition, partition};
+pub use report::{CoreOverlap, HiddenBy, KindTotal, OverlapReport, OverlapSummary, Skew, Transfer};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! The compute that hides a transfer.
+
+use std::collections::BTreeMap;
+
+use trace_model::{LabelId, Picos, TimeRange};
+
+use super::cores::CoreTraffic;
+
+/// Time in which each op ran while something was in flight.
+pub(super) type HidingTime = BTreeMap<LabelId, Picos>;
+
+/// Compute ops of a core, for spans in flight. Overlapping spans visit the same ops repeatedly; if that would take
+/// much more work than reading the trace, there is no result.
+pub(super) struct HidingOps<'a> {
+    core: &'a CoreTraffic,
+    label_of: &'a dyn Fn(&facts::core_time::SelfTimeSegment) -> LabelId,
+    visits_left: usize,
+}
+
+/// Maximum average number of visits per op.
+const VISITS: usize = 16;
+
+impl<'a> HidingOps<'a> {
+    pub(crate) fn of(
+        core: &'a CoreTraffic,
+        label_of: &'a dyn Fn(&facts::core_time::SelfTimeSegment) -> LabelId,
+    ) -> Self {
+        let visits_left = core.time.segments.len().saturating_mul(VISITS).saturating_add(1 << 16);
+        Self { core, label_of, visits_left }
+    }
+
+    /// Adds the ops that ran in `range`; `false` if that takes too much work.
+    pub(crate) fn add(&mut self, range: TimeRange, to: &mut HidingTime) -> bool {
+        let segments = &self.core.time.segments;
+        let from = segments.partition_point(|segment| segment.range.end <= range.start);
+        let until = segments.partition_point(|segment| segment.range.start < range.end);
+        let inside = segments.get(from..until).unwrap_or_default();
+        let Some(left) = self.visits_left.checked_sub(inside.len()) else { return false };
+        self.visits_left = left;
+        for segment in inside.iter().filter(|segment| segment.class.is_compute()) {
+            if let Some(part) = segment.range.intersect(range) {
+                *to.entry((self.label_of)(segment)).or_default() += part.dur();
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,237 @@
+//! Rows of the report on communication and the compute that hides it.
+
+use std::sync::Arc;
+
+use facts::category::CollectiveKind;
+use facts::collective_traffic::CollectiveTraffic;
+use facts::sum_over::SumOver;
+use serde::Serialize;
+use trace_model::{GroupId, OpId, Picos};
+
+use super::skew::MatchedCollective;
+
+/// The overlap of communication and compute.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct OverlapReport {
+    /// Numbers over all cores.
+    pub summary: OverlapSummary,
+    /// The same for each core.
+    pub cores: Vec<CoreOverlap>,
+    /// The same by pattern, most exposed first.
+    pub kinds: Vec<KindTotal>,
+    /// Each collective and each asynchronous transfer, most exposed first.
+    pub transfers: Vec<Transfer>,
+    /// What times of kinds and transfers are sums over.
+    pub sums_over: SumOver,
+}
+
+/// Numbers over all cores.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct OverlapSummary {
+    /// Number of cores that recorded ops.
+    pub cores: usize,
+    /// Executions of collectives over all cores.
+    pub collectives: u64,
+    /// Mean over cores of the communication time.
+    pub comm_mean_ps: Option<i64>,
+    /// Mean over cores of the exposed part.
+    pub exposed_mean_ps: Option<i64>,
+    /// The exposed part on the core with the most.
+    pub exposed_max_ps: Option<i64>,
+    /// Largest minus smallest exposed part over cores.
+    pub exposed_spread_ps: Option<i64>,
+    /// The core with the most exposed communication.
+    pub most_exposed: Option<String>,
+    /// Exposed share of the window, on that core.
+    pub exposed_share_percent: Option<f64>,
+    /// Sum of overlapped ÷ sum of communication time; `None` without communication or if the overlap is unknown.
+    pub overlap_ratio_percent: Option<f64>,
+}
+
+/// One core.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CoreOverlap {
+    /// Name of the device.
+    pub core: String,
+    /// The device.
+    pub group: GroupId,
+    /// Length of the window.
+    pub window_ps: i64,
+    /// `|C|`.
+    pub compute_ps: i64,
+    /// Executions of collectives.
+    pub collectives: u64,
+    /// `|S ∪ F|`.
+    pub comm_total_ps: i64,
+    /// `|F ∩ C|`; `None` if spans in flight are not known.
+    pub overlapped_ps: Option<i64>,
+    /// `comm_total − overlapped`.
+    pub exposed_ps: i64,
+    /// `|S ∪ D|`.
+    pub exposed_blocking_ps: i64,
+    /// The part of `exposed` in flight while the core neither computes nor waits in a collective.
+    pub in_flight_while_idle_ps: i64,
+    /// `overlapped ÷ comm_total`.
+    pub overlap_ratio_percent: Option<f64>,
+    /// `exposed ÷ window`.
+    pub exposed_share_percent: Option<f64>,
+    /// The part of `S` that is fused with other work and may overlap internally.
+    pub fused_ps: i64,
+    /// Union of spans in flight of copies and other transfers that are no collectives.
+    pub copy_in_flight_ps: i64,
+    /// The part of it that runs while the core computes.
+    pub copy_hidden_ps: i64,
+    /// Time in which the core waits for one of them (self time of `copy-done` and similar ops).
+    pub copy_wait_ps: i64,
+    /// Sum over synchronous collectives of how much longer they took than on the core that arrived last; `None` if
+    /// executions cannot be matched over cores.
+    pub skew_wait_ps: Option<i64>,
+    /// Sum over the collectives at which this core arrived last of how much longer they took on the others. Over all
+    /// cores it equals the sum of `skew_wait`.
+    pub awaited_ps: Option<i64>,
+}
+
+/// One collective, or one asynchronous transfer, of one program.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+// Four independent facts about an op; no two of them form a state.
+#[allow(clippy::struct_excessive_bools)]
+pub struct Transfer {
+    /// `all-reduce`, …, or the kind of transfer (`copy`).
+    pub kind: String,
+    /// Instruction that issues it.
+    pub op: String,
+    /// The op of the trace that issues it.
+    #[serde(skip)]
+    pub issued_by: Option<OpId>,
+    /// Program that contains it.
+    pub program: Option<String>,
+    /// Line of source that it comes from.
+    pub source: Option<String>,
+    /// Whether it is communication between devices.
+    pub is_collective: bool,
+    /// Whether it has a start and a done op.
+    pub is_async: bool,
+    /// Whether it is fused with other work: compute inside it is not visible.
+    pub is_fused: bool,
+    /// Cores that executed it.
+    pub cores: usize,
+    /// Executions over all cores.
+    pub occurrences: u64,
+    /// The same with the parts of those that a border of the scope cuts.
+    #[serde(skip)]
+    pub executions: f64,
+    /// Sum of the times in flight (asynchronous) or of the op, over all cores.
+    pub time_ps: i64,
+    /// The part of it while the core computed.
+    pub hidden_ps: i64,
+    /// The rest.
+    pub exposed_ps: i64,
+    /// Time in which its core waited for it: the op itself, or its start and done op.
+    pub blocking_ps: i64,
+    /// The part of it in flight while its core neither computed nor was in a collective.
+    pub idle_ps: i64,
+    /// Executions without compute between start and done: issued too late, or there was no independent work.
+    pub adjacent: u64,
+    /// The compute that hid it, most time first, for collectives; `None` if too many were in flight at once.
+    pub hidden_by: Option<Vec<HiddenBy>>,
+    /// How long cores waited for each other; `None` if executions cannot be matched over cores.
+    pub skew: Option<Arc<Skew>>,
+    /// The pattern.
+    #[serde(skip)]
+    pub collective: Option<CollectiveKind>,
+    /// The data that it moves, for collectives.
+    #[serde(skip)]
+    pub message: Option<Arc<CollectiveTraffic>>,
+}
+
+/// Compute that ran while a collective was in flight.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct HiddenBy {
+    /// Instruction.
+    pub op: String,
+    /// Time over all cores.
+    pub time_ps: i64,
+}
+
+/// How long cores waited for each other in one collective.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct Skew {
+    /// Executions that were matched over cores.
+    pub instances: u64,
+    /// Mean over them of the shortest time on any core: the transfer itself.
+    pub transfer_ps: i64,
+    /// Sum over executions of how much longer it took than on the fastest core, for the core that waited most.
+    pub wait_ps: i64,
+    /// The core that waited most; `None` if none waited.
+    pub waits_most: Option<String>,
+    /// The core for which the others waited.
+    pub waited_for: Option<String>,
+}
+
+impl Skew {
+    pub(super) fn of(found: &MatchedCollective, cores: &[String]) -> Self {
+        let name = |core: usize| cores.get(core).cloned().filter(|_| found.most.1 > found.least.1);
+        Self {
+            instances: found.instances,
+            transfer_ps: found.transfer.ps().checked_div(found.instances.cast_signed()).unwrap_or_default(),
+            wait_ps: found.most.1.ps(),
+            waits_most: name(found.most.0),
+            waited_for: name(found.least.0),
+        }
+    }
+}
+
+/// All transfers of one pattern.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct KindTotal {
+    /// `all-reduce`, …, or the kind of transfer (`copy`).
+    pub kind: String,
+    /// Whether it is communication between devices.
+    pub is_collective: bool,
+    /// Distinct ops.
+    pub ops: usize,
+    /// Executions over all cores.
+    pub occurrences: u64,
+    /// Sum of the times in flight (asynchronous) or of the ops.
+    pub time_ps: i64,
+    /// The part of it while the core computed.
+    pub hidden_ps: i64,
+    /// The rest.
+    pub exposed_ps: i64,
+    /// Time in which a core waited.
+    pub blocking_ps: i64,
+}
+
+impl OverlapReport {
+    /// Communication and its exposed part, the mean over devices and steps; `None` without communication.
+    pub fn mean_comm(&self) -> Option<(Picos, Picos)> {
+        let steps = SumOver { devices: 1, ..self.sums_over };
+        let each = |ps: i64| Picos::from_ps(steps.each_ps(ps));
+        Some((each(self.summary.comm_mean_ps?), each(self.summary.exposed_mean_ps?)))
+    }
+}
+
+impl OverlapSummary {
+    pub(super) fn of(cores: &[CoreOverlap]) -> Self {
+        let communicates = cores.iter().any(|core| core.comm_total_ps > 0);
+        let known = |value: i64| communicates.then_some(value);
+        let most = cores.iter().min_by_key(|core| std::cmp::Reverse(core.exposed_ps)).filter(|_| communicates);
+        let least = cores.iter().map(|core| core.exposed_ps).min().unwrap_or(0);
+        let mean = |of: &dyn Fn(&CoreOverlap) -> i64| {
+            cores.iter().map(of).sum::<Picos>().ps().checked_div(cores.len() as i64).and_then(known)
+        };
+        let total = cores.iter().map(|core| core.comm_total_ps).sum::<Picos>();
+        let overlapped = cores.iter().map(|core| core.overlapped_ps.map(Picos::from_ps)).sum::<Option<Picos>>();
+        Self {
+            cores: cores.len(),
+            collectives: cores.iter().map(|core| core.collectives).sum(),
+            comm_mean_ps: mean(&|core| core.comm_total_ps),
+            exposed_mean_ps: mean(&|core| core.exposed_ps),
+            exposed_max_ps: most.map(|core| core.exposed_ps),
+            exposed_spread_ps: most.map(|core| core.exposed_ps.saturating_sub(least)),
+            most_exposed: most.map(|core| core.core.clone()),
+            exposed_share_percent: most.and_then(|core| core.exposed_share_percent),
+            overlap_ratio_percent: overlapped.and_then(|hidden| hidden.fraction_of(total)).map(|part| 100.0 * part),
+        }
+    }
+}

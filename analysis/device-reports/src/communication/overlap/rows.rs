@@ -1,0 +1,423 @@
+//! One row for each collective and each asynchronous transfer.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use engine::Context;
+use facts::category::{OpClass, OpClasses};
+use facts::clock_alignment::on_shared_clock;
+use facts::collective_traffic::CollectiveTraffic;
+use trace_model::{
+    GroupId, LabelId, OpId, Picos, ProgramId, SliceId, SliceRef, SourceId, StringId, TimeRange, TraceModel, TrackKind,
+};
+
+use super::cores::{CoreActivity, CoreTraffic, InFlightSpan, name_of};
+use super::hiding_ops::{HidingOps, HidingTime};
+use super::report::{CoreOverlap, HiddenBy, KindTotal, Skew, Transfer};
+use super::skew::{CollectiveExecution, MatchedCollective, matched};
+
+/// Program and index of the name of the op that issues a transfer.
+type TransferKey = (Option<ProgramId>, usize);
+
+/// A shorter span between a start and its done counts as nothing in between.
+const ADJACENT: Picos = Picos::from_ps(1_000_000);
+
+/// Maximum number of listed ops that hide a transfer.
+const MAX_HIDERS: usize = 5;
+
+/// Sums of one row. There are as many as ops that move something, most of them copies.
+#[derive(Default)]
+struct OverlapSums {
+    class: OpClass,
+    op: Option<OpId>,
+    name: StringId,
+    occurrences: u64,
+    /// The same with the parts of those that a border of the scope cuts.
+    executions: f64,
+    time: Picos,
+    hidden: Picos,
+    blocking: Picos,
+    /// In flight while the core neither computed nor was in a collective.
+    idle: Picos,
+    /// Executions without anything between start and done.
+    adjacent: u64,
+    /// Number of cores that ran it, and the last of them: cores are processed one after the other.
+    cores: usize,
+    last_core: Option<usize>,
+    /// The last core on which it was in flight.
+    in_flight_on: Option<usize>,
+    /// For collectives only.
+    shared: Option<Box<MultiCoreTransfers>>,
+}
+
+/// Executions to be matched between cores.
+#[derive(Default)]
+struct MultiCoreTransfers {
+    hiding_ops: HidingTime,
+    /// Whether finding the compute that hid it took too much work.
+    has_unknown_hiding_ops: bool,
+    /// Spans in flight by core.
+    executions: BTreeMap<usize, Vec<CollectiveExecution>>,
+    /// Synchronous executions by core: there can be as many as ops.
+    synchronous: BTreeMap<usize, Vec<SliceId>>,
+    /// When synchronous ones ran that the begin of the scope cuts, and those that its end cuts.
+    cut: [Option<TimeRange>; 2],
+}
+
+impl OverlapSums {
+    fn new(model: &TraceModel, slice: SliceId, class: OpClass) -> Self {
+        let slice = model.slice(slice);
+        let shared = class.is_collective().then(Box::default);
+        Self { class, op: slice.op(), name: name_of(model, slice), shared, ..Self::default() }
+    }
+
+    fn ran_on(&mut self, core: usize) {
+        self.cores += usize::from(self.last_core != Some(core));
+        self.last_core = Some(core);
+    }
+
+    /// Adds one span in flight on the core `index`.
+    fn add_span(
+        &mut self,
+        model: &TraceModel,
+        span: &InFlightSpan,
+        (index, meanwhile): (usize, &CoreActivity),
+        compute: &mut HidingOps<'_>,
+    ) {
+        self.ran_on(index);
+        self.in_flight_on = Some(index);
+        let (hidden, blocked) = (meanwhile.compute.measure_in(span.range), meanwhile.blocked.measure_in(span.range));
+        let idle = span.range.dur() - hidden - blocked;
+        self.occurrences += u64::from(span.begins_here);
+        self.executions += span.range.dur().fraction_of(span.whole).unwrap_or(1.0);
+        self.time += span.range.dur();
+        self.hidden += hidden;
+        self.idle += idle;
+        self.adjacent += u64::from(span.begins_here && hidden == Picos::ZERO && idle < ADJACENT);
+        let Some(shared) = &mut self.shared else { return };
+        if hidden > Picos::ZERO {
+            shared.has_unknown_hiding_ops |= !compute.add(span.range, &mut shared.hiding_ops);
+        }
+        let begins_inside = span.begins_here;
+        let slice = model.slice(span.slice);
+        let execution = CollectiveExecution { begins_inside, ..CollectiveExecution::of(slice, span.whole, blocked) };
+        shared.executions.entry(index).or_default().push(execution);
+    }
+}
+
+impl MultiCoreTransfers {
+    /// Adds a synchronous execution of which a part may lie outside of the window of its core.
+    fn add_cut(&mut self, core: usize, slice: SliceRef<'_>, window: TimeRange) {
+        let range = slice.measured_range();
+        let Some(part) = range.intersect(window) else { return };
+        for (is_cut, cut) in [range.start < part.start, part.end < range.end].into_iter().zip(&mut self.cut) {
+            if is_cut {
+                *cut = Some(cut.map_or(slice.range(), |cut| cut.hull(slice.range())));
+            }
+        }
+        let (begins_inside, before) = (range.start >= part.start, part.start - range.start);
+        let of = CollectiveExecution::of(slice, range.dur(), part.dur());
+        let execution = CollectiveExecution { begins_inside, before, ..of };
+        self.executions.entry(core).or_default().push(execution);
+    }
+
+    /// Removes and returns all executions, by core, on a clock that all cores share.
+    fn executions(
+        &mut self,
+        cx: &Context<'_>,
+        key: TransferKey,
+        cores: &[GroupId],
+    ) -> BTreeMap<usize, Vec<CollectiveExecution>> {
+        let model = cx.model;
+        let mut all = std::mem::take(&mut self.executions);
+        for (core, slices) in std::mem::take(&mut self.synchronous) {
+            let slices = slices.into_iter().map(|slice| model.slice(slice));
+            let executions =
+                slices.map(|slice| CollectiveExecution::of(slice, slice.measured_dur(), slice.measured_dur()));
+            all.entry(core).or_default().extend(executions);
+        }
+        for cut in self.cut.into_iter().flatten() {
+            for (core, execution) in beyond(cx, key, cores, cut, &all) {
+                all.entry(core).or_default().push(execution);
+            }
+        }
+        for (&core, executions) in &mut all {
+            let Some(&group) = cores.get(core) else { continue };
+            for execution in executions {
+                execution.range = on_shared_clock(cx, group, execution.range);
+            }
+        }
+        all
+    }
+}
+
+/// Executions of a synchronous collective outside the scope, while a border cuts those of other cores, which ran in
+/// `cut`: without them nobody knows who waits for whom.
+fn beyond(
+    cx: &Context<'_>,
+    key: TransferKey,
+    cores: &[GroupId],
+    cut: TimeRange,
+    known: &BTreeMap<usize, Vec<CollectiveExecution>>,
+) -> Vec<(usize, CollectiveExecution)> {
+    let mut found = Vec::new();
+    for (index, &core) in cores.iter().enumerate() {
+        let known = known.get(&index).map_or(&[][..], Vec::as_slice);
+        let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track));
+        for slice in lanes.unwrap_or_default().iter().flat_map(|lane| cx.model.slices_in(lane, cut)) {
+            let execution = CollectiveExecution::beyond(slice);
+            let is_new = || known.iter().all(|known| known.key != execution.key);
+            if key_of(cx.model, slice.label_id()) == key && is_new() {
+                found.push((index, execution));
+            }
+        }
+    }
+    found
+}
+
+/// The rows of all cores, which come one after the other.
+#[derive(Default)]
+pub(super) struct OverlapRows {
+    places: BTreeMap<TransferKey, usize>,
+    rows: Vec<OverlapSums>,
+}
+
+impl OverlapRows {
+    /// Index of the row of `key`, and whether there was one before.
+    fn place(&mut self, key: TransferKey, new: impl FnOnce() -> OverlapSums) -> (usize, bool) {
+        let known = self.rows.len();
+        let place = *self.places.entry(key).or_insert(known);
+        if place == known {
+            self.rows.push(new());
+        }
+        (place, place < known)
+    }
+
+    /// Adds the activity of the core with this index.
+    pub(crate) fn add(&mut self, cx: &Context<'_>, index: usize, core: &CoreTraffic, meanwhile: &CoreActivity) {
+        let dones = add_spans(cx, self, index, core, meanwhile);
+        add_ops(cx, self, &dones, index, core);
+    }
+
+    /// All rows, most exposed first, and how long cores waited for each other in
+    /// synchronous collectives.
+    pub(crate) fn finish(
+        mut self,
+        cx: &Context<'_>,
+        classes: &OpClasses,
+        cores: &[CoreOverlap],
+    ) -> (Vec<Transfer>, SkewWaits) {
+        let names: Vec<String> = cores.iter().map(|core| core.core.clone()).collect();
+        let groups: Vec<GroupId> = cores.iter().map(|core| core.group).collect();
+        let mut waits = SkewWaits::default();
+        let rows = self.places.into_iter().map(|(key, place)| (key, std::mem::take(&mut self.rows[place])));
+        let finished = |(key, row)| {
+            trace_model::may_pause();
+            finish(cx, classes, (key, row), (&names, &groups), &mut waits)
+        };
+        let mut out: Vec<Transfer> = rows.map(finished).collect();
+        out.sort_by(|a, b| {
+            let rank = |row: &Transfer| (std::cmp::Reverse(row.is_collective), std::cmp::Reverse(row.exposed_ps));
+            rank(a).cmp(&rank(b)).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
+        });
+        (out, waits)
+    }
+}
+
+/// Wait in synchronous collectives until the last core arrived, by core.
+#[derive(Default)]
+pub(super) struct SkewWaits {
+    /// How long a core waited for others.
+    pub own: BTreeMap<usize, Picos>,
+    /// How long the others waited for it.
+    pub caused: BTreeMap<usize, Picos>,
+}
+
+impl SkewWaits {
+    fn add(&mut self, found: &MatchedCollective) {
+        for (sums, times) in [(&mut self.own, &found.waits), (&mut self.caused, &found.caused)] {
+            for (&core, &time) in times {
+                *sums.entry(core).or_default() += time;
+            }
+        }
+    }
+}
+
+fn key_of(model: &TraceModel, label: LabelId) -> TransferKey {
+    let label = model.label(label);
+    match label.op {
+        Some(op) => (model.op(op).program, model.op(op).name.index()),
+        None => (None, label.name.index()),
+    }
+}
+
+/// Adds spans in flight; returns the row to which each waiting op belongs.
+fn add_spans(
+    cx: &Context<'_>,
+    rows: &mut OverlapRows,
+    index: usize,
+    core: &CoreTraffic,
+    meanwhile: &CoreActivity,
+) -> BTreeMap<TransferKey, TransferKey> {
+    let (model, mut dones) = (cx.model, BTreeMap::new());
+    let label_of = |segment: &facts::core_time::SelfTimeSegment| model.slice(segment.slice).label_id();
+    let mut compute = HidingOps::of(core, &label_of);
+    for span in cx.watched(&core.in_flight) {
+        let key = key_of(model, span.label);
+        let (place, _) = rows.place(key, || OverlapSums::new(model, span.slice, span.class));
+        rows.rows[place].add_span(model, span, (index, meanwhile), &mut compute);
+        if let Some(done) = span.done {
+            dones.insert((key.0, done), key);
+        }
+    }
+    dones
+}
+
+/// Adds synchronous collectives, and the time in which a core waits in starts and dones.
+fn add_ops(
+    cx: &Context<'_>,
+    rows: &mut OverlapRows,
+    dones: &BTreeMap<TransferKey, TransferKey>,
+    index: usize,
+    core: &CoreTraffic,
+) {
+    let (model, mut seen) = (cx.model, BTreeSet::<SliceId>::new());
+    // Names are looked up once for each label, not for each segment.
+    let mut known: HashMap<LabelId, usize> = HashMap::new();
+    for segment in cx.watched(&core.time.segments) {
+        let class = segment.class;
+        if !class.is_collective() && !class.is_async() {
+            continue;
+        }
+        let slice = model.slice(segment.slice);
+        let (place, is_known) = match known.entry(slice.label_id()) {
+            Entry::Occupied(known) => (*known.get(), true),
+            Entry::Vacant(unknown) => {
+                let own = key_of(model, slice.label_id());
+                let key = dones.get(&own).copied().unwrap_or(own);
+                let (place, is_known) = rows.place(key, || OverlapSums::new(model, segment.slice, class));
+                unknown.insert(place);
+                (place, is_known)
+            }
+        };
+        let row = &mut rows.rows[place];
+        row.blocking += segment.range.dur();
+        if class.is_async() && is_known && row.name != StringId::EMPTY && row.in_flight_on == Some(index) {
+            continue; // Counted with its span in flight.
+        }
+        row.ran_on(index);
+        row.time += segment.range.dur();
+        // A done op whose start came before the window is no execution of the window.
+        let counts = !class.is_async() || (class.is_done() && (core.unknown_flight || !class.is_collective()));
+        if !counts {
+            continue;
+        }
+        // An op with another one inside consists of several pieces, and a border of the scope may cut it.
+        let range = slice.measured_range();
+        let is_one_piece = segment.range == range;
+        row.executions += segment.range.dur().fraction_of(slice.self_dur()).unwrap_or(1.0).min(1.0);
+        if is_one_piece || seen.insert(segment.slice) {
+            row.occurrences += u64::from(core.begins_inside(slice));
+            let Some(shared) = row.shared.as_mut().filter(|_| !class.is_async()) else { continue };
+            if is_one_piece {
+                shared.synchronous.entry(index).or_default().push(segment.slice);
+            } else {
+                shared.add_cut(index, slice, core.time.window.measured);
+            }
+        }
+    }
+}
+
+fn finish(
+    cx: &Context<'_>,
+    classes: &OpClasses,
+    (key, mut row): (TransferKey, OverlapSums),
+    (names, cores): (&[String], &[GroupId]),
+    waits: &mut SkewWaits,
+) -> Transfer {
+    let op = row.op.map(|op| cx.model.op(op));
+    let text = |id: Option<StringId>| id.map(|id| cx.model.str(id).to_owned());
+    let kind = row.class.collective;
+    let message = kind.map(|kind| CollectiveTraffic::of(cx, row.op, kind, cores.len()));
+    let groups = message.as_ref().and_then(|message| message.groups.as_deref());
+    let executions = row.shared.as_mut().map(|shared| shared.executions(cx, key, cores));
+    let hosts: Vec<SourceId> = cores.iter().map(|&core| cx.model.group(core).source).collect();
+    let found = executions.and_then(|executions| matched(executions, groups, &hosts));
+    // A core that has an asynchronous collective in flight may compute meanwhile.
+    if let Some(found) = found.as_ref().filter(|_| !row.class.is_async()) {
+        waits.add(found);
+    }
+    let skew = found.filter(|found| found.instances > 0).map(|found| Arc::new(Skew::of(&found, names)));
+    let name = cx.model.str(row.name);
+    let category = row.op.map_or("", |op| classes.category(op));
+    let stem = if category.is_empty() { name } else { category };
+    Transfer {
+        kind: kind.map_or_else(|| stem.trim_end_matches("-start").to_owned(), |kind| kind.name().to_owned()),
+        hidden_by: hidden_by(cx.model, &row),
+        issued_by: row.op,
+        program: op.and_then(|op| op.program).map(|program| cx.model.str(cx.model.program(program).name).to_owned()),
+        source: op.and_then(|op| text(op.source)),
+        is_collective: kind.is_some(),
+        is_async: row.class.is_async(),
+        is_fused: row.class.is_fused_collective(),
+        cores: row.cores,
+        occurrences: row.occurrences,
+        executions: row.executions,
+        time_ps: row.time.ps(),
+        hidden_ps: row.hidden.ps(),
+        exposed_ps: (row.time - row.hidden).ps(),
+        blocking_ps: row.blocking.ps(),
+        idle_ps: row.idle.ps(),
+        adjacent: row.adjacent,
+        skew,
+        op: name.to_owned(),
+        collective: kind,
+        message: message.map(Arc::new),
+    }
+}
+
+/// The ops that hid it, most time first; `None` if they are unknown.
+fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
+    let shared = row.shared.as_ref().filter(|shared| !shared.has_unknown_hiding_ops)?;
+    let mut by_op: BTreeMap<TransferKey, (LabelId, Picos)> = BTreeMap::new();
+    for (&label, &time) in &shared.hiding_ops {
+        by_op.entry(key_of(model, label)).or_insert((label, Picos::ZERO)).1 += time;
+    }
+    let named = by_op.into_values().map(|(label, time)| {
+        let label = model.label(label);
+        let name = label.op.map_or(label.name, |op| model.op(op).name);
+        HiddenBy { op: model.str(name).to_owned(), time_ps: time.ps() }
+    });
+    let mut named: Vec<HiddenBy> = named.collect();
+    named.sort_by(|a, b| (std::cmp::Reverse(a.time_ps), &a.op).cmp(&(std::cmp::Reverse(b.time_ps), &b.op)));
+    named.truncate(MAX_HIDERS);
+    Some(named)
+}
+
+/// The sum of the transfers of one pattern.
+pub(super) fn kinds(transfers: &[Transfer]) -> Vec<KindTotal> {
+    let mut by_kind: BTreeMap<(&str, bool), Vec<&Transfer>> = BTreeMap::new();
+    for transfer in transfers {
+        by_kind.entry((&transfer.kind, transfer.is_collective)).or_default().push(transfer);
+    }
+    let total = |((kind, is_collective), rows): ((&str, bool), Vec<&Transfer>)| {
+        let sum = |of: &dyn Fn(&Transfer) -> i64| rows.iter().fold(0_i64, |sum, row| sum.saturating_add(of(row)));
+        KindTotal {
+            kind: kind.to_owned(),
+            is_collective,
+            ops: rows.len(),
+            occurrences: rows.iter().map(|row| row.occurrences).sum(),
+            time_ps: sum(&|row| row.time_ps),
+            hidden_ps: sum(&|row| row.hidden_ps),
+            exposed_ps: sum(&|row| row.exposed_ps),
+            blocking_ps: sum(&|row| row.blocking_ps),
+        }
+    };
+    let mut kinds: Vec<KindTotal> = by_kind.into_iter().map(total).collect();
+    kinds.sort_by(|a, b| {
+        let rank = |kind: &KindTotal| (std::cmp::Reverse(kind.is_collective), std::cmp::Reverse(kind.exposed_ps));
+        rank(a).cmp(&rank(b)).then_with(|| a.kind.cmp(&b.kind))
+    });
+    kinds
+}

@@ -1,0 +1,174 @@
+//! What differs between the programs of two runs.
+//!
+//! Names of instructions are numbered anew in each compilation, so an instruction is the same if its opcode, shape,
+//! framework name and the opcodes and shapes of its operands are: of several alike, those with the same name, then in
+//! the order of the program. Of what is left, instructions with the same opcode and framework name are changed ones.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use engine::{AnalysisError, Context, Table, Tabular};
+use facts::sum_over::ARE_SUMS;
+use hlo::Instruction;
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::ProgramId;
+
+use super::{HloOp, TimedProgram};
+
+/// How an instruction differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Difference {
+    /// Other shapes or operands.
+    Changed,
+    /// Only the first program has it.
+    OnlyFirst,
+    /// Only the second program has it.
+    OnlySecond,
+}
+
+impl Difference {
+    /// Display name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::OnlyFirst => "only first",
+            Self::OnlySecond => "only second",
+        }
+    }
+}
+
+/// What differs between two programs.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct ProgramDiff {
+    /// The first program.
+    pub first: String,
+    /// The second program.
+    pub second: String,
+    /// Instructions that both have, perhaps under other names.
+    pub same: usize,
+    /// The others: those with most self time first.
+    pub rows: Vec<DifferenceRow>,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// An instruction that differs.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct DifferenceRow {
+    /// How.
+    pub difference: Difference,
+    /// In the first program.
+    pub first: Option<HloOp>,
+    /// In the second program.
+    pub second: Option<HloOp>,
+}
+
+impl DifferenceRow {
+    /// The larger self time of both.
+    fn time_ps(&self) -> Option<i64> {
+        [&self.first, &self.second].into_iter().flatten().filter_map(|op| op.self_time_ps).max()
+    }
+
+    /// One of both, the second where there is one.
+    pub fn any(&self) -> Option<&HloOp> {
+        self.second.as_ref().or(self.first.as_ref())
+    }
+}
+
+/// Compares a program with one of another run, or of the same.
+///
+/// # Errors
+///
+/// A capture holds nothing of its program.
+pub fn diff(first: (&Context<'_>, ProgramId), second: (&Context<'_>, ProgramId)) -> Result<ProgramDiff, AnalysisError> {
+    let (a, b) = (TimedProgram::of(first.0, first.1)?, TimedProgram::of(second.0, second.1)?);
+    let mut open = [all(&a), all(&b)];
+    let mut same = 0;
+    for key in [exact as fn(&TimedProgram, &Instruction) -> String, alike] {
+        let found = pairs(&mut open, [&a, &b], key);
+        same += found.len();
+    }
+    let changed = pairs(&mut open, [&a, &b], related);
+    let op = |program: &TimedProgram, at: usize| program.module.instructions.get(at).map(|it| program.op(it));
+    let row = |difference, first, second| DifferenceRow { difference, first, second };
+    let mut rows: Vec<DifferenceRow> =
+        changed.into_iter().map(|(x, y)| row(Difference::Changed, op(&a, x), op(&b, y))).collect();
+    let [only_a, only_b] = open;
+    rows.extend(only_a.into_iter().map(|x| row(Difference::OnlyFirst, op(&a, x), None)));
+    rows.extend(only_b.into_iter().map(|y| row(Difference::OnlySecond, None, op(&b, y))));
+    rows.sort_by(|x, y| {
+        let rest = || (x.difference, x.any().map(|op| &op.name)).cmp(&(y.difference, y.any().map(|op| &op.name)));
+        y.time_ps().cmp(&x.time_ps()).then_with(rest)
+    });
+    let notes = [a.notes, b.notes].concat();
+    Ok(ProgramDiff { first: a.title, second: b.title, same, rows, notes })
+}
+
+fn all(program: &TimedProgram) -> Vec<usize> {
+    (0..program.module.instructions.len()).collect()
+}
+
+/// Pairs instructions with equal keys in their order, and removes them from both lists.
+fn pairs(
+    open: &mut [Vec<usize>; 2],
+    programs: [&TimedProgram; 2],
+    key: fn(&TimedProgram, &Instruction) -> String,
+) -> Vec<(usize, usize)> {
+    let [a, b] = open;
+    let of = |program: &TimedProgram, at: usize| program.module.instructions.get(at).map(|it| key(program, it));
+    let mut waiting: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
+    for &at in b.iter() {
+        if let Some(key) = of(programs[1], at) {
+            waiting.entry(key).or_default().push_back(at);
+        }
+    }
+    let mut found = Vec::new();
+    a.retain(|&at| {
+        let other = of(programs[0], at).and_then(|key| waiting.get_mut(&key)?.pop_front());
+        found.extend(other.map(|other| (at, other)));
+        other.is_none()
+    });
+    let mut left: Vec<usize> = waiting.into_values().flatten().collect();
+    left.sort_unstable();
+    *b = left;
+    found
+}
+
+fn exact(program: &TimedProgram, instruction: &Instruction) -> String {
+    format!("{}|{}", instruction.name, alike(program, instruction))
+}
+
+fn alike(program: &TimedProgram, instruction: &Instruction) -> String {
+    let shape = |it: &Instruction| it.shape.as_ref().map_or_else(String::new, |shape| super::line::shape(shape));
+    let operands: Vec<String> =
+        program.module.operands(instruction).map(|it| format!("{} {}", it.opcode, shape(it))).collect();
+    format!("{}|{}|{}", related(program, instruction), shape(instruction), operands.join(","))
+}
+
+fn related(_program: &TimedProgram, instruction: &Instruction) -> String {
+    format!("{}|{}", instruction.opcode, instruction.op_name)
+}
+
+impl Tabular for ProgramDiff {
+    fn tables(&self) -> Vec<Table> {
+        let title = format!("{} and {}: {} instructions are the same", self.first, self.second, self.same);
+        let table = Table::of("program_diff", title, &self.rows)
+            .recorded("difference", "Difference", Unit::None, |row| row.difference.title())
+            .recorded("name", "First", Unit::None, |row| row.first.as_ref().map(|op| &op.name))
+            .recorded("second", "Second", Unit::None, |row| row.second.as_ref().map(|op| &op.name))
+            .recorded("opcode", "Opcode", Unit::None, |row| row.any().map(|op| &op.opcode))
+            .recorded("first_shape", "Shape, first", Unit::None, |row| row.first.as_ref().map(|op| &op.shape))
+            .recorded("second_shape", "Shape, second", Unit::None, |row| row.second.as_ref().map(|op| &op.shape))
+            .measured("first_self_time_ps", "Self time, first", Unit::Picoseconds, |row| {
+                row.first.as_ref().and_then(|op| op.self_time_ps)
+            })
+            .measured("second_self_time_ps", "Self time, second", Unit::Picoseconds, |row| {
+                row.second.as_ref().and_then(|op| op.self_time_ps)
+            })
+            .recorded("op_name", "Framework name", Unit::None, |row| row.any().map(|op| &op.framework_name))
+            .note(ARE_SUMS)
+            .notes(self.notes.clone());
+        vec![table.build()]
+    }
+}

@@ -1,0 +1,115 @@
+//! The programs of a capture.
+
+use std::collections::BTreeMap;
+
+use engine::{Context, Table, Tabular};
+use facts::sum_over::ARE_SUMS;
+use math::stats::percent;
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::{GroupKind, ProgramId, TrackKind};
+
+use super::times::ProgramTimes;
+use super::{ProgramOrigin, TimedProgram};
+use crate::ops::op_stats::Ops;
+
+/// The programs of a capture.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct ProgramList {
+    /// Those with most self time first, then by name.
+    pub rows: Vec<ProgramRow>,
+}
+
+impl ProgramList {
+    /// Whether the capture holds at least one of them, or a part.
+    pub fn can_be_read(&self) -> bool {
+        self.rows.iter().any(|row| row.origin.is_some())
+    }
+}
+
+/// One program.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct ProgramRow {
+    /// Which.
+    #[serde(skip)]
+    pub id: ProgramId,
+    /// Name with its id.
+    pub program: String,
+    /// Where it can be read; absent if the capture holds nothing of it.
+    pub origin: Option<ProgramOrigin>,
+    /// Executions over all devices in the capture; absent if none was recorded.
+    pub runs: Option<u64>,
+    /// Self time of its ops in the scope; absent if none was recorded.
+    pub self_time_ps: Option<i64>,
+    /// The same as a share of the self time of all ops of the scope.
+    pub self_of_op_time_percent: Option<f64>,
+}
+
+/// The programs of the capture of `cx`, with their times in its scope.
+pub fn programs(cx: &Context<'_>) -> ProgramList {
+    let (mut own, mut whole) = (BTreeMap::<ProgramId, i64>::new(), 0);
+    if let Ok(ops) = cx.report::<Ops>() {
+        whole = ops.op_time_ps;
+        for row in &ops.rows {
+            if let Some(program) = row.op.and_then(|op| cx.model.op(op).program) {
+                let sum = own.entry(program).or_default();
+                *sum = sum.saturating_add(row.self_time_ps);
+            }
+        }
+    }
+    let runs = runs(cx);
+    let row = |id: ProgramId| ProgramRow {
+        id,
+        program: cx.model.program_title(id),
+        origin: origin(cx, id),
+        runs: runs.get(&cx.model.program_title(id)).copied(),
+        self_time_ps: own.get(&id).copied(),
+        self_of_op_time_percent: own.get(&id).and_then(|&time| percent(time, whole)),
+    };
+    let mut rows: Vec<ProgramRow> = cx.model.program_ids().map(row).collect();
+    rows.sort_by(|a, b| b.self_time_ps.cmp(&a.self_time_ps).then_with(|| a.program.cmp(&b.program)));
+    ProgramList { rows }
+}
+
+/// Whether and where a program can be read, without reading it.
+fn origin(cx: &Context<'_>, program: ProgramId) -> Option<ProgramOrigin> {
+    let is_held = cx.model.program(program).hlo.as_ref().is_some_and(|blob| !blob.bytes().is_empty());
+    let has_line = || cx.model.ops().iter().any(|op| op.program == Some(program) && op.hlo_text.is_some());
+    if is_held { Some(ProgramOrigin::Program) } else { has_line().then_some(ProgramOrigin::OpTexts) }
+}
+
+/// Executions by the name that their slices have.
+fn runs(cx: &Context<'_>) -> BTreeMap<String, u64> {
+    let mut runs = BTreeMap::new();
+    for track in cx.model.track_ids() {
+        let is_core = matches!(cx.model.group(cx.model.track(track).group).kind, GroupKind::TensorCore { .. });
+        if is_core && cx.model.track(track).kind == TrackKind::Modules {
+            for slice in cx.model.slices_on(track) {
+                *runs.entry(slice.name().to_owned()).or_insert(0) += 1;
+            }
+        }
+    }
+    runs
+}
+
+impl Tabular for ProgramList {
+    fn tables(&self) -> Vec<Table> {
+        let table = Table::of("programs", "Programs", &self.rows)
+            .recorded("program", "Program", Unit::None, |row| &row.program)
+            .recorded("known_from", "HLO", Unit::None, |row| row.origin.map(ProgramOrigin::title))
+            .measured("runs", "Runs", Unit::Count, |row| row.runs)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
+            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
+            .note(ARE_SUMS)
+            .note("of op time: self time of all ops, idle time left out");
+        let table = if self.rows.is_empty() { table.note("this capture names no programs") } else { table };
+        vec![table.build()]
+    }
+}
+
+impl TimedProgram {
+    /// Self time of its ops; `None` if none was recorded.
+    pub(crate) fn self_time_ps(&self) -> Option<i64> {
+        ProgramTimes::sum(&self.times)
+    }
+}

@@ -1,0 +1,213 @@
+//! Programs of the compiler beside the times of the capture: which there are, the text of one, the neighbourhood of an
+//! instruction, a search, and the differences of two programs.
+//!
+//! These reports are about an instruction, a query or a pair of programs that somebody names, so they are functions and
+//! not in the list of analyses.
+//!
+//! A program comes from the capture (`xla.HloProto` or HLO text). Where the capture has none, the lines of HLO text of
+//! its ops stand in: then only ops that ran and their direct operands are known, and nothing that is inside fusions.
+
+mod diff;
+mod line;
+mod list;
+mod neighbourhood;
+mod search;
+#[cfg(test)]
+mod tests;
+mod text;
+mod times;
+
+use std::sync::Arc;
+
+use engine::{AnalysisError, Context, number};
+use facts::TraceFacts as _;
+use facts::category::OpGroup;
+use hlo::{HloModule, HloOrigin, Instruction};
+use serde::Serialize;
+use trace_model::{OpId, ProgramId};
+
+pub use diff::{Difference, DifferenceRow, ProgramDiff, diff};
+pub use list::{ProgramList, ProgramRow, programs};
+pub use neighbourhood::{HloEdge, HloNode, Neighbourhood, NodeRelation, Reach, neighbourhood};
+pub use search::{FoundInstructions, HloQuery, find};
+pub use text::{ProgramLine, ProgramListing, listing};
+use times::ProgramTimes;
+
+/// Where a program was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProgramOrigin {
+    /// The whole program, as the capture holds it.
+    Program,
+    /// The lines of text of the ops that ran.
+    OpTexts,
+}
+
+impl ProgramOrigin {
+    /// Display name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Program => "whole program",
+            Self::OpTexts => "ops that ran",
+        }
+    }
+
+    /// What to know when reading it; `None` of whole programs.
+    fn note(self) -> Option<String> {
+        let text = "The capture does not hold this program: known are only the ops that ran, by their own lines of text, \
+                    and the names of their operands. The content of fusions is unknown.";
+        (self == Self::OpTexts).then(|| text.to_owned())
+    }
+}
+
+/// An instruction with what the capture measured of it.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct HloOp {
+    /// Name of the instruction, without `%`.
+    pub name: Arc<str>,
+    /// `fusion`, `all-reduce-start` …; empty for an operand of which only the name is known.
+    pub opcode: Arc<str>,
+    /// Shape of the result with its layout, as HLO writes it, if known.
+    pub shape: Option<String>,
+    /// Bytes of the result, without padding.
+    pub bytes: Option<u64>,
+    /// Computation that contains it.
+    pub computation: String,
+    /// Name in the framework.
+    pub framework_name: Option<Arc<str>>,
+    /// `file:line`.
+    pub source: Option<String>,
+    /// Kind of work; absent unless it ran by itself.
+    pub group: Option<OpGroup>,
+    /// Executions over all devices in the scope; absent if none was recorded: what is inside a fusion does not run by
+    /// itself.
+    pub occurrences: Option<u64>,
+    /// Self time of these.
+    pub self_time_ps: Option<i64>,
+    /// Self time as a share of the self time of all ops of the scope, idle time left out.
+    pub self_of_op_time_percent: Option<f64>,
+    /// Of collectives and asynchronous transfers, by the op that issues them: time in flight while the device computed
+    /// nothing, over all devices.
+    pub exposed_ps: Option<i64>,
+    /// The ops of the capture.
+    #[serde(skip)]
+    pub ops: Vec<OpId>,
+}
+
+/// A program with its times, which all reports here read.
+pub(crate) struct TimedProgram {
+    pub program: ProgramId,
+    pub title: String,
+    pub module: Arc<HloModule>,
+    pub origin: ProgramOrigin,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+    times: ProgramTimes,
+}
+
+impl TimedProgram {
+    fn of(cx: &Context<'_>, program: ProgramId) -> Result<Self, AnalysisError> {
+        let title = cx.model.program_title(program);
+        let (module, origin) = match cx.hlo(program) {
+            Ok(module) => (module, ProgramOrigin::Program),
+            Err(error) => match of_op_texts(cx, program) {
+                Some(module) => (Arc::new(module), ProgramOrigin::OpTexts),
+                None => return Err(AnalysisError::NotApplicable(error.to_string())),
+            },
+        };
+        let times = ProgramTimes::of(cx, program);
+        let read = || number::count(module.instructions.len() as f64);
+        let cut = module.cut.as_ref().map(|place| {
+            format!("The text of {title} ends {place}: the {} instructions before that are known.", read())
+        });
+        let notes = origin.note().into_iter().chain(cut).collect();
+        Ok(Self { program, title, module, origin, notes, times })
+    }
+
+    /// What is known of one instruction.
+    fn op(&self, instruction: &Instruction) -> HloOp {
+        let computation = self.module.computation(instruction.computation);
+        let times = self.times.of_op(&instruction.name);
+        let said = |text: &Arc<str>| (!text.is_empty()).then(|| Arc::clone(text));
+        HloOp {
+            name: Arc::clone(&instruction.name),
+            opcode: Arc::clone(&instruction.opcode),
+            shape: instruction.shape.as_ref().map(|shape| line::shape(shape)),
+            bytes: instruction.shape.as_ref().and_then(|shape| shape.bytes()),
+            computation: computation.map_or_else(String::new, |computation| computation.name.clone()),
+            framework_name: said(&instruction.op_name),
+            source: self.module.source(instruction),
+            group: times.map(|times| times.group),
+            occurrences: times.map(|times| times.occurrences),
+            self_time_ps: times.map(|times| times.self_time_ps),
+            self_of_op_time_percent: times.and_then(|times| self.times.share(times.self_time_ps)),
+            exposed_ps: times.and_then(|times| times.exposed_ps),
+            ops: times.map(|times| times.ops.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// What is known of a program from the lines of its ops, in the order in which they were first written down; `None`
+/// without any.
+fn of_op_texts(cx: &Context<'_>, program: ProgramId) -> Option<HloModule> {
+    let model = cx.model;
+    let own = model.ops().iter().filter(|op| op.program == Some(program));
+    let lines: Vec<&str> = own.filter_map(|op| op.hlo_text.map(|text| model.str(text))).collect();
+    let module = HloModule::from_lines(model.str(model.program(program).name), &lines)?;
+    debug_assert_eq!(module.origin, HloOrigin::Text);
+    Some(module)
+}
+
+/// The programs that contain an instruction of this name, those with most self time of it first.
+///
+/// # Errors
+///
+/// None has, or no program is known.
+pub fn programs_with(cx: &Context<'_>, name: &str, wanted: Option<&str>) -> Result<Vec<ProgramId>, AnalysisError> {
+    let mut found = Vec::new();
+    for program in chosen(cx, wanted)? {
+        let Ok(timed) = TimedProgram::of(cx, program) else { continue };
+        if timed.module.find(name).is_some() {
+            found.push((std::cmp::Reverse(timed.times.of_op(name).map(|times| times.self_time_ps)), program));
+        }
+    }
+    found.sort();
+    let why = || AnalysisError::NotApplicable(format!("no program of this capture has an instruction {name:?}"));
+    if found.is_empty() { Err(why()) } else { Ok(found.into_iter().map(|(_, program)| program).collect()) }
+}
+
+/// The programs of the capture, or those whose title is, or begins with, `wanted`.
+///
+/// # Errors
+///
+/// None has this name.
+pub fn programs_called(cx: &Context<'_>, wanted: Option<&str>) -> Result<ProgramList, AnalysisError> {
+    let mut list = programs(cx);
+    if wanted.is_some() {
+        let chosen = chosen(cx, wanted)?;
+        list.rows.retain(|row| chosen.contains(&row.id));
+    }
+    Ok(list)
+}
+
+/// Programs whose title is, or begins with, `wanted`: all if none is named. Those that ran longest come first.
+///
+/// # Errors
+///
+/// There is none, or none of this name.
+pub fn chosen(cx: &Context<'_>, wanted: Option<&str>) -> Result<Vec<ProgramId>, AnalysisError> {
+    let list = programs(cx);
+    let titles: Vec<&str> = list.rows.iter().map(|row| row.program.as_str()).collect();
+    if titles.is_empty() {
+        return Err(AnalysisError::NotApplicable("this capture names no programs".to_owned()));
+    }
+    let Some(wanted) = wanted else { return Ok(list.rows.iter().map(|row| row.id).collect()) };
+    let exact = list.rows.iter().filter(|row| row.program == wanted);
+    let mut found: Vec<ProgramId> = exact.map(|row| row.id).collect();
+    if found.is_empty() {
+        found = list.rows.iter().filter(|row| row.program.starts_with(wanted)).map(|row| row.id).collect();
+    }
+    let some = titles.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+    let why = || AnalysisError::NotApplicable(format!("no program is called {wanted:?}; the capture has {some}"));
+    if found.is_empty() { Err(why()) } else { Ok(found) }
+}

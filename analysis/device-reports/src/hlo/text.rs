@@ -1,0 +1,121 @@
+//! The text of a program, line by line, with times in the margin.
+
+use std::sync::Arc;
+
+use engine::{AnalysisError, Context, Table, Tabular};
+use facts::sum_over::ARE_SUMS;
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::{OpId, ProgramId};
+
+use super::{ProgramOrigin, TimedProgram, line};
+
+/// The text of a program.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct ProgramListing {
+    /// The program.
+    pub program: String,
+    /// Where it was read from.
+    pub known_from: ProgramOrigin,
+    /// Self time of its ops in the scope; absent if none was recorded.
+    pub self_time_ps: Option<i64>,
+    /// Its lines.
+    pub lines: Vec<ProgramLine>,
+    /// What to know when reading it.
+    pub notes: Vec<String>,
+}
+
+/// A line of a program.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ProgramLine {
+    /// What it says.
+    pub text: String,
+    /// The instruction that it describes; absent for lines around instructions.
+    pub instruction: Option<Arc<str>>,
+    /// Self time of the instruction; absent unless it ran by itself.
+    pub self_time_ps: Option<i64>,
+    /// Exposed time of the transfer that it issues.
+    pub exposed_ps: Option<i64>,
+    /// Its ops in the capture.
+    #[serde(skip)]
+    pub ops: Vec<OpId>,
+}
+
+/// The text of a program: as the capture holds it, or written from the parsed program.
+///
+/// # Errors
+///
+/// The capture holds nothing of the program.
+pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing, AnalysisError> {
+    let id = program;
+    let program = TimedProgram::of(cx, id)?;
+    let mut notes = program.notes.clone();
+    let held = cx.model.program(id).hlo.as_ref().filter(|_| program.origin == ProgramOrigin::Program);
+    let text =
+        held.and_then(|blob| std::str::from_utf8(blob.bytes()).ok()).filter(|text| text.starts_with("HloModule"));
+    if text.is_none() && program.origin == ProgramOrigin::Program {
+        notes.push("Printed from the serialized program, with the attributes that are decoded".to_owned());
+    }
+    let recorded = |text: &str| text.lines().map(|text| recorded(&program, text)).collect();
+    let lines = text.map_or_else(|| written(&program), recorded);
+    let self_time_ps = program.self_time_ps();
+    Ok(ProgramListing { program: program.title, known_from: program.origin, self_time_ps, lines, notes })
+}
+
+fn plain(text: impl Into<String>) -> ProgramLine {
+    ProgramLine { text: text.into(), instruction: None, self_time_ps: None, exposed_ps: None, ops: Vec::new() }
+}
+
+/// A line of the text that the capture holds.
+fn recorded(program: &TimedProgram, text: &str) -> ProgramLine {
+    let head = text.trim_start();
+    let head = head.strip_prefix("ROOT ").unwrap_or(head);
+    let name = head.split_once(" = ").map(|(name, _)| name.trim_start_matches('%'));
+    let found = name.and_then(|name| program.module.find(name)).and_then(|id| program.module.instruction(id));
+    match found {
+        Some(found) => of_instruction(program, &found.name, text.to_owned()),
+        None => plain(text),
+    }
+}
+
+fn of_instruction(program: &TimedProgram, name: &Arc<str>, text: String) -> ProgramLine {
+    let times = program.times.of_op(name);
+    ProgramLine {
+        instruction: Some(Arc::clone(name)),
+        self_time_ps: times.map(|times| times.self_time_ps),
+        exposed_ps: times.and_then(|times| times.exposed_ps),
+        ops: times.map(|times| times.ops.clone()).unwrap_or_default(),
+        ..plain(text)
+    }
+}
+
+/// All computations, the entry last as in HLO text.
+fn written(program: &TimedProgram) -> Vec<ProgramLine> {
+    let module = &program.module;
+    let mut lines = vec![plain(format!("HloModule {}", module.name))];
+    for (at, computation) in module.computations.iter().enumerate() {
+        let is_entry = module.entry.is_some_and(|entry| entry.index() == at);
+        let head = if is_entry { "ENTRY " } else { "" };
+        let name = if computation.name.is_empty() { "ops" } else { &computation.name };
+        lines.extend([plain(""), plain(format!("{head}{name} {{"))]);
+        let range = computation.instructions.clone();
+        for instruction in module.instructions.get(range).unwrap_or_default() {
+            let text = format!("  {}", line::text(module, instruction));
+            lines.push(of_instruction(program, &instruction.name, text));
+        }
+        lines.push(plain("}"));
+    }
+    lines
+}
+
+impl Tabular for ProgramListing {
+    fn tables(&self) -> Vec<Table> {
+        let table = Table::of("program", &self.program, &self.lines)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |line| line.self_time_ps)
+            .derived("exposed_ps", "Exposed", Unit::Picoseconds, |line| line.exposed_ps)
+            .recorded("text", "Text", Unit::None, |line| &line.text)
+            .note(ARE_SUMS)
+            .notes(self.notes.clone());
+        vec![table.build()]
+    }
+}

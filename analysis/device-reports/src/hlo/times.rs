@@ -1,0 +1,75 @@
+//! Times of the instructions of one program.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::Context;
+use facts::category::OpGroup;
+use math::stats::percent;
+use trace_model::{OpId, ProgramId};
+
+use crate::communication::overlap::Overlap;
+use crate::ops::op_stats::Ops;
+
+/// What the capture measured of one instruction.
+#[derive(Clone, Debug)]
+pub(super) struct InstructionTimes {
+    pub group: OpGroup,
+    pub occurrences: u64,
+    pub self_time_ps: i64,
+    pub exposed_ps: Option<i64>,
+    pub ops: Vec<OpId>,
+}
+
+/// Times by the name of the instruction.
+#[derive(Default)]
+pub(super) struct ProgramTimes {
+    by_name: BTreeMap<Arc<str>, InstructionTimes>,
+    /// Self time of all ops of all programs of the scope.
+    whole_ps: i64,
+}
+
+impl ProgramTimes {
+    pub(super) fn of(cx: &Context<'_>, program: ProgramId) -> Self {
+        let mut out = Self::default();
+        // Without ops nothing was measured: the program is still there to be read.
+        let Ok(ops) = cx.report::<Ops>() else { return out };
+        out.whole_ps = ops.op_time_ps;
+        for row in &ops.rows {
+            let Some(op) = row.op.filter(|&op| cx.model.op(op).program == Some(program)) else { continue };
+            let times = out.by_name.entry(Arc::clone(&row.name)).or_insert_with(|| InstructionTimes {
+                group: row.group,
+                occurrences: 0,
+                self_time_ps: 0,
+                exposed_ps: None,
+                ops: Vec::new(),
+            });
+            times.occurrences += row.occurrences;
+            times.self_time_ps = times.self_time_ps.saturating_add(row.self_time_ps);
+            times.ops.push(op);
+        }
+        for transfer in cx.report::<Overlap>().iter().flat_map(|report| &report.transfers) {
+            if transfer.issued_by.and_then(|op| cx.model.op(op).program) == Some(program)
+                && let Some(times) = out.by_name.get_mut(transfer.op.as_str())
+            {
+                times.exposed_ps = Some(times.exposed_ps.unwrap_or(0).saturating_add(transfer.exposed_ps));
+            }
+        }
+        out
+    }
+
+    pub(super) fn of_op(&self, name: &str) -> Option<&InstructionTimes> {
+        self.by_name.get(name)
+    }
+
+    /// Of the self time of all ops.
+    pub(super) fn share(&self, time_ps: i64) -> Option<f64> {
+        percent(time_ps, self.whole_ps)
+    }
+
+    /// Self time of the program; `None` if nothing of it was recorded.
+    pub(super) fn sum(&self) -> Option<i64> {
+        let mut times = self.by_name.values().map(|times| times.self_time_ps);
+        times.next().map(|first| times.fold(first, i64::saturating_add))
+    }
+}

@@ -1,0 +1,7 @@
+//! Reports on what devices do: one module for each question.
+
+pub mod communication;
+pub mod hlo;
+pub mod memory;
+pub mod ops;
+pub mod steps;

@@ -1,0 +1,263 @@
+//! Computes utilization from counts: the achieved and the possible amount.
+
+use std::collections::BTreeMap;
+
+use hardware::chips::Chip;
+use hardware::limits::possible;
+use serde::Serialize;
+
+use super::known::{CountedQuantity, CounterGeneration, Dtype, KnownCounter};
+
+/// The achieved and the possible amount of a unit.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CounterMetric {
+    /// Stable name.
+    pub id: &'static str,
+    /// Display name.
+    pub title: &'static str,
+    /// Core of the chip; `None` for units of the chip.
+    pub core: Option<u8>,
+    /// The counted amount.
+    pub achieved: f64,
+    /// The amount possible in the same cycles; `None` if unknown.
+    pub peak: Option<f64>,
+    /// Unit of both amounts.
+    pub unit: CounterUnit,
+    /// The reference for the peak: `2 a cycle`.
+    pub of: String,
+}
+
+/// The unit of a count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CounterUnit {
+    /// Clock cycles.
+    Cycles,
+    /// Instructions issued.
+    Instructions,
+    /// Bytes moved.
+    Bytes,
+}
+
+impl CounterUnit {
+    /// Display name.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Cycles => "cycles",
+            Self::Instructions => "instructions",
+            Self::Bytes => "bytes",
+        }
+    }
+}
+
+impl CounterMetric {
+    /// Achieved of the peak, where that is possible.
+    pub fn percent(&self) -> Option<f64> {
+        let peak = self.peak.filter(|&peak| peak > 0.0)?;
+        possible(100.0 * self.achieved / peak)
+    }
+
+    /// Adds the same metric of another reading.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.achieved += other.achieved;
+        self.peak = self.peak.zip(other.peak).map(|(a, b)| a + b);
+    }
+}
+
+/// The counts of one sample.
+pub(super) type Counts = BTreeMap<KnownCounter, f64>;
+
+/// The limits of one chip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub generation: CounterGeneration,
+    /// Number of `TensorCores` of the chip, one per die.
+    pub dies: u8,
+    /// Frequency of the counted cycles.
+    pub clock_hz: f64,
+    pub cycles_per_xlu_instruction: f64,
+    /// HBM bandwidth of one core (v7x) or the chip (v6e), bytes/s.
+    pub hbm: Option<f64>,
+    /// Bandwidth of all links of the chip in one direction, bytes/s.
+    pub links: Option<f64>,
+}
+
+impl Limits {
+    /// The limits of a published chip; `None` if its counters cannot be read.
+    pub(super) fn of(chip: &Chip, hbm: Option<f64>) -> Option<Self> {
+        let counters = chip.counters.as_ref()?;
+        Some(Self {
+            generation: CounterGeneration::of_registers(&counters.registers)?,
+            dies: u8::try_from(chip.devices).ok()?,
+            clock_hz: counters.clock_ghz * 1e9,
+            cycles_per_xlu_instruction: counters.cycles_per_xlu_instruction,
+            hbm,
+            links: chip.links.map(|links| f64::from(links.per_chip) * links.peak_bytes),
+        })
+    }
+}
+
+/// Number of matrix units of a core.
+const MXUS: f64 = 2.0;
+const HBM_BYTES_PER_BEAT: f64 = 32.0;
+const ICI_BYTES_PER_FLIT: f64 = 128.0;
+
+/// Number of cycles for which a matmul instruction keeps its unit busy.
+fn cycles_per_matmul(dtype: Dtype, from_register: bool) -> f64 {
+    match (dtype, from_register) {
+        (Dtype::F32, _) | (Dtype::Bf16, false) => 4.0,
+        (Dtype::I8 | Dtype::I4, false) => 2.0,
+        _ => 8.0,
+    }
+}
+
+/// The counts of one core.
+struct CoreCounts<'a> {
+    counts: &'a Counts,
+    die: u8,
+}
+
+impl CoreCounts<'_> {
+    /// Weighted sum of all counters that `wanted` selects; `None` if none was recorded.
+    fn sum(&self, wanted: impl Fn(CountedQuantity) -> Option<f64>) -> Option<f64> {
+        let of_die = self.counts.iter().filter(|(counter, _)| counter.die == self.die);
+        of_die.filter_map(|(counter, value)| Some(wanted(counter.what)? * value)).reduce(|a, b| a + b)
+    }
+
+    fn count(&self, what: CountedQuantity) -> Option<f64> {
+        self.sum(|other| (other == what).then_some(1.0))
+    }
+
+    fn matmul_cycles(&self, mxu: Option<u8>, dtypes: &[Dtype]) -> Option<f64> {
+        self.sum(|what| match what {
+            CountedQuantity::Matmul { mxu: unit, dtype, from_register } => (mxu.is_none_or(|mxu| mxu == unit)
+                && dtypes.contains(&dtype))
+            .then(|| cycles_per_matmul(dtype, from_register)),
+            _ => None,
+        })
+    }
+
+    /// If one of two units is busy, the cycle counts half.
+    fn busy(&self, busy: fn(u8) -> CountedQuantity) -> Option<f64> {
+        self.sum(|what| if what == busy(1) { Some(0.5) } else { (what == busy(2)).then_some(1.0) })
+    }
+
+    fn xlu(&self, unit: u8) -> Option<f64> {
+        self.count(CountedQuantity::Xlu(unit))
+    }
+}
+
+/// The metrics of one sample; none for a core whose cycles were not counted.
+pub(super) fn metrics(counts: &Counts, limits: &Limits) -> Vec<CounterMetric> {
+    let mut out = Vec::new();
+    for die in 0..limits.dies {
+        let core = CoreCounts { counts, die };
+        let all = core.count(CountedQuantity::PowerCycles).filter(|_| limits.generation == CounterGeneration::V7x);
+        let Some(cycles) = all.or_else(|| core.count(CountedQuantity::Cycles)).filter(|&cycles| cycles > 0.0) else {
+            continue;
+        };
+        core_metrics(&core, cycles, limits, &mut out);
+    }
+    link_metrics(counts, limits, &mut out);
+    out
+}
+
+fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut Vec<CounterMetric>) {
+    use CounterUnit::{Bytes, Cycles, Instructions};
+    let mut add = |id, title, achieved: Option<f64>, peak: f64, unit, of: &str| {
+        if let Some(achieved) = achieved {
+            let of = of.to_owned();
+            out.push(CounterMetric { id, title, core: Some(core.die), achieved, peak: Some(peak), unit, of });
+        }
+    };
+    add("clocks_skipped", "Clocks skipped", core.count(CountedQuantity::Skipped), cycles, Cycles, "cycles");
+    add(
+        "external_throttle",
+        "Skipped, external",
+        core.count(CountedQuantity::SkippedExternal),
+        cycles,
+        Cycles,
+        "cycles",
+    );
+    add(
+        "droop_throttle",
+        "Skipped, voltage droop",
+        core.count(CountedQuantity::SkippedDroop),
+        cycles,
+        Cycles,
+        "cycles",
+    );
+    add("scalar", "Scalar unit", core.count(CountedQuantity::Scalar), 2.0 * cycles, Instructions, "2 a cycle");
+    add("vector_alu", "Vector ALUs", core.count(CountedQuantity::VectorAlu), 4.0 * cycles, Instructions, "4 a cycle");
+    add("vector_stores", "VMEM stores", core.count(CountedQuantity::Store), cycles, Instructions, "1 a cycle");
+    add("vector_loads", "VMEM loads", core.count(CountedQuantity::Load), 2.0 * cycles, Instructions, "2 a cycle");
+    let all = [Dtype::F32, Dtype::Bf16, Dtype::F8, Dtype::I8, Dtype::I4];
+    add("mxu_busy", "MXU busy, mean of two", core.busy(CountedQuantity::MxuBusy), cycles, Cycles, "cycles");
+    add("mxu_0", "MXU 0", core.matmul_cycles(Some(0), &all), cycles, Cycles, "cycles");
+    add("mxu_1", "MXU 1", core.matmul_cycles(Some(1), &all), cycles, Cycles, "cycles");
+    let mut mxu = |id, title, dtypes: &[Dtype]| {
+        add(id, title, core.matmul_cycles(None, dtypes), MXUS * cycles, Cycles, "cycles × 2 MXUs");
+    };
+    mxu("mxu_bf16", "MXU bf16 and f32", &[Dtype::Bf16, Dtype::F32]);
+    mxu("mxu_fp8", "MXU fp8", &[Dtype::F8]);
+    mxu("mxu_int8", "MXU int8", &[Dtype::I8]);
+    mxu("mxu_int4", "MXU int4", &[Dtype::I4]);
+    add(
+        "mxu_matpush",
+        "MXU loading weights",
+        core.count(CountedQuantity::Matpush),
+        MXUS * cycles,
+        Cycles,
+        "cycles × 2 MXUs",
+    );
+    add("xlu_busy", "XLU busy, mean of two", core.busy(CountedQuantity::XluBusy), cycles, Cycles, "cycles");
+    let issue = limits.cycles_per_xlu_instruction;
+    let of = format!("1 in {issue} cycles");
+    add("xlu_0", "XLU 0", core.xlu(0), cycles / issue, Instructions, &of);
+    add("xlu_1", "XLU 1", core.xlu(1), cycles / issue, Instructions, &of);
+    let beats = core
+        .sum(|what| matches!(what, CountedQuantity::HbmRead | CountedQuantity::HbmWrite).then_some(HBM_BYTES_PER_BEAT));
+    let seconds = cycles / limits.clock_hz;
+    let of = |rate: f64| format!("{:.1} GB/s, cycles at {:.2} GHz", rate / 1e9, limits.clock_hz / 1e9);
+    if let Some(achieved) = beats {
+        out.push(CounterMetric {
+            id: "hbm",
+            title: "HBM read and write",
+            core: Some(core.die),
+            achieved,
+            peak: limits.hbm.map(|rate| rate * seconds),
+            unit: Bytes,
+            of: limits.hbm.map_or_else(|| "unknown".to_owned(), of),
+        });
+    }
+}
+
+/// Links belong to the chip; the cycles of its first core that counts them are the clock.
+fn link_metrics(counts: &Counts, limits: &Limits, out: &mut Vec<CounterMetric>) {
+    let cycles = (0..limits.dies).find_map(|die| {
+        let core = CoreCounts { counts, die };
+        core.count(CountedQuantity::PowerCycles)
+            .or_else(|| core.count(CountedQuantity::Cycles))
+            .filter(|&cycles| cycles > 0.0)
+    });
+    let Some(seconds) = cycles.map(|cycles| cycles / limits.clock_hz) else { return };
+    for (id, title, wanted) in
+        [("ici_read", "ICI read", CountedQuantity::IciRead), ("ici_write", "ICI write", CountedQuantity::IciWrite)]
+    {
+        let flits = counts.iter().filter(|(counter, _)| counter.what == wanted).map(|(_, value)| *value);
+        if let Some(flits) = flits.reduce(|a, b| a + b) {
+            out.push(CounterMetric {
+                id,
+                title,
+                core: None,
+                achieved: flits * ICI_BYTES_PER_FLIT,
+                peak: limits.links.map(|rate| rate * seconds),
+                unit: CounterUnit::Bytes,
+                of: limits.links.map_or_else(
+                    || "unknown".to_owned(),
+                    |rate| format!("{:.0} GB/s one way over all links, published", rate / 1e9),
+                ),
+            });
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Plausibility of the operations that a kernel declares.
+//!
+//! Too high a number shows in the kernel's time: the rate exceeds the peak. Too low a number shows in its shapes, if
+//! these are those of a matrix product: a cost that was computed for one block and not for all steps of the grid is
+//! too low by the number of steps. Shapes do not prove what a kernel does, so no number is replaced. The kernel is
+//! flagged if one more fact suggests a product: its name, more operations per result than any elementwise work has,
+//! or a missing factor equal to the number of grid steps.
+
+use engine::Context;
+use facts::TraceFacts as _;
+use serde::Serialize;
+
+use crate::ops::matmuls;
+use crate::ops::op_stats::OpRow;
+
+/// Assessment of the costs that a kernel declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeclaredCosts {
+    /// It declares operations.
+    Yes,
+    /// It declares operations for some of its ops.
+    Partly,
+    /// It declares nothing, or zero.
+    No,
+    /// More operations than the device can do in that time.
+    Impossible,
+    /// Far fewer operations than the matrix product of its shapes needs.
+    TooFew,
+}
+
+impl DeclaredCosts {
+    /// Display name.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Yes => "declared",
+            Self::Partly => "partly",
+            Self::No => "none",
+            Self::Impossible => "impossible",
+            Self::TooFew => "too few",
+        }
+    }
+}
+
+/// A larger missing factor is neither rounding nor an algorithmic optimisation.
+const TOO_FEW: f64 = 2.0;
+/// More operations per result than any elementwise work has.
+const OF_A_PRODUCT: u64 = 32;
+/// Parts of names of kernels that multiply matrices.
+const NAMES: [&str; 3] = ["matmul", "gemm", "dot_general"];
+/// Tolerance between the missing factor and the number of grid steps.
+const NEAR: f64 = 0.1;
+
+/// Operations of one execution of the product that its shapes suggest; `None` if the shapes are not those of a
+/// product, or if they agree with the declared `flops` of one execution.
+pub(super) fn needed(cx: &Context<'_>, row: &OpRow, name: &str, flops: u64, steps: Option<f64>) -> Option<u64> {
+    let product = matmuls::plain_product(&cx.instruction(row.op?)?)?;
+    let (needed, results) = (product.flops()?, product.batch.checked_mul(product.m)?.checked_mul(product.n)?);
+    let factor = needed as f64 / flops as f64;
+    let named = || NAMES.iter().any(|part| name.to_ascii_lowercase().contains(part));
+    let as_steps = || steps.is_some_and(|steps| steps >= TOO_FEW && (factor / steps - 1.0).abs() <= NEAR);
+    let is_product = named() || flops / results.max(1) >= OF_A_PRODUCT || as_steps();
+    (flops > 0 && factor >= TOO_FEW && is_product).then_some(needed)
+}

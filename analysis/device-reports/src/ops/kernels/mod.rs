@@ -1,0 +1,300 @@
+//! Kernels that XLA did not write: Pallas, Mosaic and other custom calls.
+//!
+//! For each kernel: its executions and time, its declared costs (from the author and not the compiler, and often
+//! absent, zero or wrong), and, if kernel tracing was on, how it spends its time:
+//!
+//! - **Stages** are the scopes of its software pipeline. They nest; each instant counts for the innermost one, so the
+//!   stages and the time outside them add up to the kernel's time exactly.
+//! - **Waiting for DMA** is the share of `ep_wait_in` and `ep_wait_out` in the kernel's time.
+//! - **LLO estimates** (MXU, vector units …) come from the compiler's schedule of the kernel, not from the hardware:
+//!   markers in the trace are spread over the estimated cycles. They are means over time.
+//!
+//! - **Lines** of newer captures (`Source Lines`, `LLO Ops`, `Pallas Primitives`, `… Instructions`) divide the kernel
+//!   further, each on its own, like stages.
+//! - **Units**: the LLO estimates while a stage or a line runs.
+//! - **Counters** of the hardware that were read for this kernel, by name.
+//!
+//! One kernel is often many ops (for example one per layer), hence two tables. Stages, estimates, lines and counters
+//! have been tested on generated captures only; times and costs on real ones.
+
+mod advice;
+mod declared;
+mod inside;
+mod lines;
+mod report;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use engine::{Analysis, AnalysisError, Context};
+use hardware::limits::{BoundBy, OpWork, is_beyond_peak, ratio};
+use math::stats::percent;
+use trace_model::hlo_text::HloText;
+use trace_model::{Picos, without_number};
+
+use crate::ops::op_stats::{OpRow, Ops, OpsReport};
+use inside::KernelInside;
+
+pub use declared::DeclaredCosts;
+pub use report::{
+    Kernel, KernelCounter, KernelEstimate, KernelLine, KernelOp, KernelPipeline, KernelStage, KernelUnit, KernelsReport,
+};
+
+/// The analysis `kernels`.
+pub struct Kernels;
+
+/// How to record the missing data.
+pub const TRACING: &str = "record pipeline stages and LLO estimates with \
+                       LIBTPU_INIT_ARGS=\"--xla_xprof_enable_custom_call_tracing=true \
+                       --xla_xprof_register_llo_debug_info=true\"; before libtpu 0.0.44 the first is \
+                       --xla_enable_custom_call_region_trace=true";
+
+impl Analysis for Kernels {
+    type Report = KernelsReport;
+    const ID: &'static str = "kernels";
+    const TITLE: &'static str = "Kernels";
+
+    fn run(cx: &Context<'_>) -> Result<KernelsReport, AnalysisError> {
+        let report = cx.report::<Ops>()?;
+        let rows: Vec<&OpRow> = report.rows.iter().filter(|row| row.is_custom_call).collect();
+        if rows.is_empty() {
+            return Err(AnalysisError::NotApplicable(
+                "no custom call ran: kernels written in Pallas or Mosaic would show as HLO ops of category custom-call"
+                    .to_owned(),
+            ));
+        }
+        let wanted: BTreeSet<_> = rows.iter().filter_map(|row| row.op).collect();
+        let inside = inside::collect(cx, &wanted)?;
+        Ok(KernelsReport::new(cx, &report, &rows, &inside))
+    }
+}
+
+/// Rows of one kernel while the report is built.
+#[derive(Default)]
+struct KernelRows<'a> {
+    rows: Vec<&'a OpRow>,
+    target: Option<String>,
+    is_pallas: bool,
+    inside: KernelInside,
+}
+
+impl KernelsReport {
+    fn new(
+        cx: &Context<'_>,
+        report: &OpsReport,
+        rows: &[&OpRow],
+        inside: &BTreeMap<trace_model::OpId, KernelInside>,
+    ) -> Self {
+        let mut groups: BTreeMap<(String, &str), KernelRows<'_>> = BTreeMap::new();
+        let mut ops = Vec::with_capacity(rows.len());
+        for row in rows {
+            let text = row.op.and_then(|op| cx.model.op(op).hlo_text).map(|text| cx.model.str(text));
+            let target = text.and_then(call_target);
+            let name = kernel_name(
+                &row.name,
+                row.framework_name.as_deref().unwrap_or_default(),
+                row.source.as_deref(),
+                target,
+            );
+            let inside = row.op.and_then(|op| inside.get(&op));
+            ops.push(kernel_op(row, &name, inside));
+            let group = groups.entry((name, &*row.program)).or_default();
+            group.is_pallas |= target == Some("tpu_custom_call") || is_pallas_call(row);
+            group.target = group.target.take().or(target.map(str::to_owned));
+            group.rows.push(row);
+            group.inside.merge(inside.unwrap_or(&KernelInside::default()));
+        }
+        let mut kernels: Vec<Kernel> =
+            groups.iter().map(|((name, program), group)| group.kernel(cx, name, program, report)).collect();
+        kernels.sort_by(|a, b| {
+            b.time_ps.cmp(&a.time_ps).then_with(|| (&a.kernel, &a.program).cmp(&(&b.kernel, &b.program)))
+        });
+        ops.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program))));
+        lines::join_counters(cx, &mut kernels, &ops);
+        let time_ps = kernels.iter().map(|kernel| kernel.time_ps).sum::<Picos>().ps();
+        let hints = advice::hints(&kernels);
+        let (op_time_ps, peaks, sums_over) = (report.op_time_ps, report.peaks.clone(), report.sums_over);
+        Self { kernels, ops, time_ps, op_time_ps, peaks, sums_over, hints }
+    }
+}
+
+impl KernelRows<'_> {
+    fn kernel(&self, cx: &Context<'_>, name: &str, program: &str, report: &OpsReport) -> Kernel {
+        let rows = &self.rows;
+        let time_ps = rows.iter().map(|row| row.total_time_ps).sum::<Picos>().ps();
+        let occurrences: u64 = rows.iter().map(|row| row.occurrences).sum();
+        let executions: f64 = rows.iter().map(|row| row.executions).sum();
+        let flops = |row: &OpRow| row.costs.flops.or(row.costs.model_flops);
+        let declaring = rows.iter().filter(|row| flops(row).is_some()).count();
+        let all = |of: &dyn Fn(&OpRow) -> Option<u64>| {
+            rows.iter().map(|row| of(row)).try_fold(0_u64, |sum, value| Some(sum.saturating_add(value?)))
+        };
+        let flops = all(&flops);
+        let bytes = all(&|row| row.costs.bytes);
+        let hbm = all(&|row| row.costs.memory.as_ref().map(|memory| memory.hbm_bytes));
+        let float = |value: Option<u64>| value.map(|value| value as f64);
+        let seconds = time_ps as f64 / 1e12;
+        let work = OpWork { flops: float(flops), hbm_bytes: float(hbm), ..OpWork::default() };
+        let flops_percent = work.percent_of(BoundBy::Compute, seconds, &report.peaks);
+        let hbm_percent = work.percent_of(BoundBy::Hbm, seconds, &report.peaks);
+        let exceeds = |percent: Option<f64>| percent.is_some_and(is_beyond_peak);
+        let pipeline = pipeline(&self.inside);
+        let needed = self.needed(cx, name, pipeline.as_ref());
+        let declared = match declaring {
+            _ if exceeds(flops_percent) || exceeds(hbm_percent) => DeclaredCosts::Impossible,
+            0 => DeclaredCosts::No,
+            count if count < rows.len() => DeclaredCosts::Partly,
+            _ if needed.is_some() => DeclaredCosts::TooFew,
+            _ => DeclaredCosts::Yes,
+        };
+        let stalls = rows.iter().filter_map(|row| row.dma_stall_ps).reduce(i64::saturating_add);
+        let longest = rows.iter().max_by_key(|row| row.total_time_ps);
+        Kernel {
+            kernel: name.to_owned(),
+            target: self.target.clone(),
+            is_pallas: self.is_pallas,
+            program: program.into(),
+            source: longest.and_then(|row| row.source.clone()),
+            ops: rows.len() as u64,
+            occurrences,
+            time_ps,
+            of_op_time_percent: percent(rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps(), report.op_time_ps),
+            mean_time_ps: if executions > 0.0 { time_ps as f64 / executions } else { 0.0 },
+            min_time_ps: rows.iter().filter_map(|row| row.min_time_ps).min(),
+            declared,
+            flops,
+            bytes,
+            flops_per_second: ratio(work.flops, Some(seconds)),
+            bytes_per_second: ratio(float(bytes), Some(seconds)),
+            flops_percent,
+            needed_flops: needed,
+            needed_flops_percent: OpWork { flops: float(needed), ..OpWork::default() }.percent_of(
+                BoundBy::Compute,
+                seconds,
+                &report.peaks,
+            ),
+            hbm_percent,
+            dma_stall_ps: stalls,
+            dma_stall_percent: stalls.and_then(|stall| percent(stall, time_ps)),
+            pipeline,
+            estimates: estimates(&self.inside),
+            lines: lines::lines(&self.inside),
+            units: lines::units(&self.inside),
+            counters: Vec::new(),
+        }
+    }
+}
+
+impl KernelRows<'_> {
+    /// Operations of all executions according to the shapes, if any of its ops declares far fewer.
+    fn needed(&self, cx: &Context<'_>, name: &str, pipeline: Option<&KernelPipeline>) -> Option<u64> {
+        let steps = pipeline.and_then(|pipeline| pipeline.grid_steps);
+        let (mut sum, mut is_less) = (0_u64, false);
+        for row in &self.rows {
+            let declared = row.costs.model_flops.or(row.costs.flops)?;
+            let one = (row.executions > 0.0).then(|| (declared as f64 / row.executions).round() as u64)?;
+            let needed = declared::needed(cx, row, name, one, steps);
+            is_less |= needed.is_some();
+            let all = needed.map_or(declared, |needed| (needed as f64 * row.executions) as u64);
+            sum = sum.saturating_add(all);
+        }
+        is_less.then_some(sum)
+    }
+}
+
+fn kernel_op(row: &OpRow, kernel: &str, inside: Option<&KernelInside>) -> KernelOp {
+    KernelOp {
+        op: Arc::clone(&row.name),
+        kernel: kernel.to_owned(),
+        program: Arc::clone(&row.program),
+        occurrences: row.occurrences,
+        time_ps: row.total_time_ps,
+        mean_time_ps: row.mean_time_ps,
+        min_time_ps: row.min_time_ps,
+        flops: row.costs.flops.or(row.costs.model_flops),
+        dma_wait_percent: inside.and_then(pipeline).and_then(|pipeline| pipeline.dma_wait_percent),
+        source: row.source.clone(),
+    }
+}
+
+fn pipeline(inside: &KernelInside) -> Option<KernelPipeline> {
+    let time_ps = inside.time.ps();
+    let mut stages: Vec<KernelStage> = inside
+        .stages
+        .iter()
+        .map(|(name, sums)| KernelStage {
+            stage: name.clone(),
+            occurrences: sums.occurrences,
+            total_ps: sums.total.ps(),
+            self_ps: sums.own.ps(),
+            self_percent: percent(sums.own.ps(), time_ps),
+        })
+        .collect();
+    stages.sort_by(|a, b| b.self_ps.cmp(&a.self_ps).then_with(|| a.stage.cmp(&b.stage)));
+    let runs = inside.stages.get("ep_run_kernel").map(|sums| sums.occurrences);
+    let is_pipelined = stages.iter().any(|stage| stage.stage.starts_with("ep_"));
+    (inside.executions > 0).then(|| KernelPipeline {
+        executions: inside.executions,
+        time_ps,
+        stages,
+        outside_ps: inside.outside.ps(),
+        dma_wait_ps: inside.dma_wait.ps(),
+        // User-defined scopes alone do not show whether it waited.
+        dma_wait_percent: percent(inside.dma_wait.ps(), time_ps).filter(|_| is_pipelined),
+        grid_steps: runs.map(|runs| runs as f64 / inside.executions as f64),
+    })
+}
+
+fn estimates(inside: &KernelInside) -> Vec<KernelEstimate> {
+    let with_time = inside.counters.iter().filter(|(_, sums)| sums.held.ps() > 0);
+    with_time
+        .map(|((series, unit), sums)| KernelEstimate {
+            series: series.clone(),
+            unit: unit.clone(),
+            mean: sums.weighted / sums.held.ps() as f64,
+            max: sums.max,
+            covered_percent: percent(sums.held.ps(), sums.time.ps()),
+        })
+        .collect()
+}
+
+/// The target of a custom call.
+fn call_target(text: &str) -> Option<&str> {
+    Some(HloText::parse(text)?.attribute("custom_call_target")?.trim_matches('"'))
+}
+
+fn is_pallas_call(row: &OpRow) -> bool {
+    row.framework_name.as_deref().is_some_and(|name| name.contains("pallas_call"))
+}
+
+/// The name that JAX gives to the function around any kernel.
+const ANY_KERNEL: &str = "wrapped";
+
+/// The name that the author gave: the scope around `pallas_call`; otherwise the op without its number. A nameless
+/// kernel is named after its place in the source, so that several kernels do not count as one; a nameless
+/// `custom-call` after its target.
+fn kernel_name(op: &str, framework: &str, source: Option<&str>, target: Option<&str>) -> String {
+    // An op without a name of its own is named after the function that was compiled; JAX's own function around every
+    // kernel says nothing.
+    let function = |scope: &str| {
+        let inside = scope.strip_prefix("jit(").and_then(|name| name.strip_suffix(')'));
+        inside.unwrap_or(scope).to_owned()
+    };
+    let before = framework.split_once("/pallas_call").and_then(|(before, _)| before.rsplit('/').next());
+    let named = before.map(function).filter(|name| !name.is_empty());
+    if let Some(named) = named.as_ref().filter(|name| *name != ANY_KERNEL) {
+        return named.clone();
+    }
+    let name = without_number(op);
+    let is_generic = name == "custom-call" || name == ANY_KERNEL;
+    let place = source.map(|source| source.rsplit('/').next().unwrap_or(source)).filter(|place| !place.is_empty());
+    match (named, place, target) {
+        (Some(_), Some(place), _) if is_generic => format!("kernel at {place}"),
+        (Some(_), None, _) if is_generic => op.to_owned(),
+        (None, _, Some(target)) if name == "custom-call" && !target.is_empty() => target.to_owned(),
+        _ => name.to_owned(),
+    }
+}

@@ -1,0 +1,290 @@
+//! Loops: their iterations, and the cost of one iteration.
+//!
+//! A `while` op spans all its iterations. Their number comes from two sources: the trip count, if the compiler found
+//! it, and the number of executions of the ops of the body inside each execution of the loop. Ops of the condition
+//! run once more than the body; if the capture contains the program, only ops of the body count.
+//!
+//! The loop's own time is its time without the ops inside: condition, control and gaps between ops.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::{Analysis, AnalysisError, Cell, Context, Table, Tabular};
+use facts::TraceFacts as _;
+use hlo::{HloModule, InstructionRef};
+use math::bounds::{Bounds, bounds};
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::{OpId, Picos, ProgramId, SliceRef, TraceModel, TrackKind};
+
+use crate::ops::op_stats::{OpRow, Ops};
+
+/// The analysis `loops`.
+pub struct Loops;
+
+/// Every loop that ran.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct LoopsReport {
+    /// By total time, the largest first.
+    pub rows: Vec<LoopRow>,
+    /// Notes for the reader.
+    pub notes: Vec<String>,
+}
+
+/// One `while` op of one program, on all cores.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct LoopRow {
+    /// The op.
+    #[serde(skip)]
+    pub op: Option<OpId>,
+    /// Program, with its id.
+    pub program: Arc<str>,
+    /// Instruction name.
+    pub name: Arc<str>,
+    /// Executions of the loop.
+    pub occurrences: u64,
+    /// Time of all executions.
+    pub total_time_ps: i64,
+    /// Iterations of one execution, according to the compiler.
+    pub known_trip_count: Option<u64>,
+    /// Measured iterations of one execution; the mean if executions differ.
+    pub measured_trip_count: Option<f64>,
+    /// Fewest and most iterations of an execution.
+    #[serde(rename = "measured_trip_count_range", serialize_with = "bounds")]
+    #[schemars(with = "Option<Bounds<u64>>")]
+    pub measured_range: Option<(u64, u64)>,
+    /// Number of ops that run directly in an iteration.
+    pub ops_per_iteration: Option<f64>,
+    /// Time of an iteration.
+    pub iteration_time_ps: Option<f64>,
+    /// The part of it that is the loop's own time.
+    pub iteration_own_time_ps: Option<f64>,
+    /// The same as a share of the time of an iteration.
+    pub own_of_iteration_percent: Option<f64>,
+    /// The op in it with the most time.
+    pub longest_op: Option<String>,
+    /// Its share of the time of the loop.
+    pub longest_op_percent: Option<f64>,
+    /// `file:line`.
+    pub source: Option<Arc<str>>,
+    /// Provenance in the framework.
+    pub framework_name: Option<Arc<str>>,
+}
+
+/// The ops inside a loop.
+#[derive(Default)]
+struct LoopBody {
+    /// Iterations of each execution, if the ops inside show them.
+    iterations: Vec<u64>,
+    /// Ops directly inside, of executions with known iterations.
+    ops: u64,
+    /// Time by op.
+    time: BTreeMap<OpId, Picos>,
+}
+
+impl Analysis for Loops {
+    type Report = LoopsReport;
+    const ID: &'static str = "loops";
+    const TITLE: &'static str = "Loops";
+
+    fn run(cx: &Context<'_>) -> Result<LoopsReport, AnalysisError> {
+        let ops = cx.report::<Ops>()?;
+        let classes = cx.classes();
+        let is_loop = |op: OpId| classes.category(op) == "while";
+        let mut rows: Vec<&OpRow> = ops.rows.iter().filter(|row| row.op.is_some_and(is_loop)).collect();
+        if rows.is_empty() {
+            return Err(AnalysisError::NotApplicable("no loop ran: the capture has no while op".to_owned()));
+        }
+        rows.sort_by_key(|row| std::cmp::Reverse(row.total_time_ps));
+        let inside = inside_of_loops(cx, is_loop)?;
+        let rows: Vec<LoopRow> = rows.into_iter().map(|row| loop_row(cx, row, &inside)).collect();
+        let notes = notes(&rows);
+        Ok(LoopsReport { rows, notes })
+    }
+}
+
+/// The ops directly inside each loop, on all cores.
+fn inside_of_loops(
+    cx: &Context<'_>,
+    is_loop: impl Fn(OpId) -> bool,
+) -> Result<BTreeMap<OpId, LoopBody>, AnalysisError> {
+    let model = cx.model;
+    let mut all: BTreeMap<OpId, LoopBody> = BTreeMap::new();
+    let mut bodies: BTreeMap<OpId, OpsOfBody> = BTreeMap::new();
+    let mut sums = ExecutionSums::new(model);
+    for core in cx.tensor_cores() {
+        let Some(window) = cx.window(core)? else { continue };
+        for track in model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Ops) {
+            let around = |slice: &SliceRef<'_>| slice.has_children() && window.contains(*slice);
+            let slices = model.lanes(track).iter().flat_map(|lane| model.slices_in(lane, window.range));
+            for slice in cx.watched(slices).filter(around) {
+                let Some(op) = slice.op().filter(|&op| is_loop(op)) else { continue };
+                let ops = bodies.entry(op).or_insert_with(|| OpsOfBody::of(cx, op));
+                sums.collect(cx, slice);
+                all.entry(op).or_default().add(&mut sums, |op| ops.contains(cx, op));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Sums over the ops directly inside one execution of a loop. Indexed by op: an execution has many children, and few
+/// distinct ones.
+struct ExecutionSums {
+    counts: Vec<u64>,
+    time: Vec<Picos>,
+    /// The ops that ran.
+    found: Vec<OpId>,
+}
+
+impl ExecutionSums {
+    fn new(model: &TraceModel) -> Self {
+        let ops = model.ops().len();
+        Self { counts: vec![0; ops], time: vec![Picos::ZERO; ops], found: Vec::new() }
+    }
+
+    fn collect(&mut self, cx: &Context<'_>, execution: SliceRef<'_>) {
+        for slice in cx.watched(execution.children()) {
+            let Some(op) = slice.op() else { continue };
+            if self.counts[op.index()] == 0 {
+                self.found.push(op);
+            }
+            self.counts[op.index()] += 1;
+            self.time[op.index()] += slice.measured_dur();
+        }
+    }
+}
+
+/// Which ops belong to the body of a loop and not to its condition.
+struct OpsOfBody {
+    program: Option<ProgramId>,
+    instruction: Option<InstructionRef>,
+    /// The answers so far.
+    known: BTreeMap<OpId, bool>,
+}
+
+impl OpsOfBody {
+    fn of(cx: &Context<'_>, loop_op: OpId) -> Self {
+        Self { program: cx.model.op(loop_op).program, instruction: cx.instruction(loop_op), known: BTreeMap::new() }
+    }
+
+    fn contains(&mut self, cx: &Context<'_>, op: OpId) -> bool {
+        let Some(it) = &self.instruction else { return true };
+        let module = it.module();
+        let Some(body) = module.loop_body(it).map(|(body, ..)| body) else { return true };
+        // One line of HLO text does not contain the ops of the body.
+        if module.instructions_of(body).is_empty() {
+            return true;
+        }
+        let program = self.program;
+        *self.known.entry(op).or_insert_with(|| {
+            let find = |module: &HloModule| module.find(cx.model.str(cx.model.op(op).name));
+            cx.model.op(op).program == program
+                && find(module).and_then(|id| module.instruction(id)).is_some_and(|it| it.computation == body)
+        })
+    }
+}
+
+impl LoopBody {
+    /// Adds an execution of the loop and clears its sums.
+    fn add(&mut self, sums: &mut ExecutionSums, in_body: impl FnMut(OpId) -> bool) {
+        sums.found.sort_unstable();
+        let counts = || sums.found.iter().map(|&op| (op, sums.counts[op.index()]));
+        if let Some(iterations) = iterations(counts(), in_body) {
+            self.iterations.push(iterations);
+            self.ops += counts().map(|(_, count)| count).sum::<u64>();
+        }
+        for op in sums.found.drain(..) {
+            *self.time.entry(op).or_default() += std::mem::take(&mut sums.time[op.index()]);
+            sums.counts[op.index()] = 0;
+        }
+    }
+}
+
+/// Number of runs of the body: the number that most of its ops have.
+fn iterations(counts: impl Iterator<Item = (OpId, u64)>, mut in_body: impl FnMut(OpId) -> bool) -> Option<u64> {
+    let mut ops_by_count: BTreeMap<u64, u64> = BTreeMap::new();
+    for (_, count) in counts.filter(|&(op, _)| in_body(op)) {
+        *ops_by_count.entry(count).or_default() += 1;
+    }
+    // Ties go to the smaller count: the others are ops of the condition.
+    ops_by_count.into_iter().max_by_key(|&(count, ops)| (ops, std::cmp::Reverse(count))).map(|(count, _)| count)
+}
+
+fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) -> LoopRow {
+    let inside = row.op.and_then(|op| inside.get(&op));
+    let iterations = inside.map(|inside| &inside.iterations).filter(|iterations| !iterations.is_empty());
+    let sum: Option<u64> = iterations.map(|iterations| iterations.iter().sum());
+    let mean = |whole: f64| Some(whole / sum.filter(|&sum| sum > 0)? as f64);
+    // Executions without a single op inside show no iterations and are in no mean; nor are parts of executions.
+    let is_whole = (row.executions - row.occurrences as f64).abs() < 1e-9;
+    let complete = is_whole && iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences);
+    let per_iteration = |time: i64| mean(time as f64).filter(|_| complete);
+    let longest = inside.filter(|_| is_whole).and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));
+    let own = math::stats::percent(row.self_time_ps, row.total_time_ps);
+    LoopRow {
+        op: row.op,
+        program: Arc::clone(&row.program),
+        name: Arc::clone(&row.name),
+        occurrences: row.occurrences,
+        total_time_ps: row.total_time_ps,
+        known_trip_count: row.op.and_then(|op| cx.instruction(op)).and_then(|it| it.attributes().trip_count),
+        measured_trip_count: iterations.and_then(|all| Some(sum? as f64 / all.len() as f64)),
+        measured_range: iterations.and_then(|all| Some((*all.iter().min()?, *all.iter().max()?))),
+        ops_per_iteration: inside.and_then(|inside| mean(inside.ops as f64)),
+        iteration_time_ps: per_iteration(row.total_time_ps),
+        iteration_own_time_ps: per_iteration(row.self_time_ps),
+        own_of_iteration_percent: own,
+        longest_op: longest.map(|(&op, _)| cx.model.str(cx.model.op(op).name).to_owned()),
+        longest_op_percent: longest.and_then(|(_, &time)| math::stats::percent(time.ps(), row.total_time_ps)),
+        source: row.source.clone(),
+        framework_name: row.framework_name.clone(),
+    }
+}
+
+fn notes(rows: &[LoopRow]) -> Vec<String> {
+    let mut notes =
+        vec!["time: the sum of all executions on all devices; an iteration: time of the loop / iterations as measured; own: \
+              without the ops inside"
+            .to_owned()];
+    for row in rows {
+        let (Some(known), Some(measured)) = (row.known_trip_count, row.measured_trip_count) else { continue };
+        if (measured - known as f64).abs() > 0.5 {
+            notes.push(format!(
+                "{}: the compiler counts {known} iterations, {measured:.1} were seen: the capture begins or ends \
+                 inside the loop, lost ops, or the body was unrolled",
+                row.name
+            ));
+        }
+    }
+    if rows.iter().all(|row| row.known_trip_count.is_none()) {
+        notes.push("trip counts of the compiler are not in this capture, or depend on data".to_owned());
+    }
+    notes
+}
+
+impl Tabular for LoopsReport {
+    fn tables(&self) -> Vec<Table> {
+        vec![
+            Table::of("loops", "Loops by time", &self.rows)
+                .measured("name", "Loop", Unit::None, |row| &row.name)
+                .measured("total_time_ps", "Time (sum)", Unit::Picoseconds, |row| row.total_time_ps)
+                .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
+                .measured("measured_trip_count", "Iterations", Unit::Count, |row| row.measured_trip_count)
+                .compiler("known_trip_count", "by compiler", Unit::Count, |row| row.known_trip_count)
+                .derived("iteration_time_ps", "An iteration", Unit::Picoseconds, |row| row.iteration_time_ps)
+                .derived("iteration_own_time_ps", "own", Unit::Picoseconds, |row| row.iteration_own_time_ps)
+                .measured("own_of_iteration_percent", "own share", Unit::Percent, |row| row.own_of_iteration_percent)
+                .derived("ops_per_iteration", "Ops each", Unit::Count, |row| row.ops_per_iteration)
+                .measured("longest_op", "Longest op", Unit::None, |row| row.longest_op.as_deref().map(Cell::said))
+                .measured("longest_op_percent", "its share", Unit::Percent, |row| row.longest_op_percent)
+                .measured("program", "Program", Unit::None, |row| &row.program)
+                .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::said))
+                .recorded("framework_name", "Framework op", Unit::None, |row| {
+                    row.framework_name.as_deref().map(Cell::said)
+                })
+                .notes(self.notes.clone())
+                .build(),
+        ]
+    }
+}

@@ -1,0 +1,79 @@
+//! Matrix multiplications grouped by size: the layers of a model.
+
+use std::collections::BTreeMap;
+
+use hardware::padding::Dimension;
+use serde::Serialize;
+use trace_model::Picos;
+
+use super::{MatmulRow, MatmulSizes};
+
+/// All ops that multiply matrices of the same sizes and types.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct SizeRow {
+    /// Sizes of the product.
+    pub sizes: MatmulSizes,
+    /// Types of operands and sum.
+    pub types: String,
+    /// Distinct ops.
+    pub ops: u64,
+    /// Executions.
+    pub occurrences: u64,
+    /// Time of all executions.
+    pub total_time_ps: i64,
+    /// The same without ops inside (self time).
+    pub self_time_ps: i64,
+    /// Share of the self time of all ops.
+    pub self_of_op_time_percent: Option<f64>,
+    /// Operations over time.
+    pub flops_per_second: Option<f64>,
+    /// Achieved share of the peak, by time.
+    pub flops_percent: Option<f64>,
+    /// Useful share of the work on whole tiles.
+    pub padding_efficiency_percent: Option<f64>,
+    /// The dimension whose padding costs most.
+    pub pad_first: Option<Dimension>,
+    /// The efficiency if that dimension were a multiple of its unit.
+    pub padding_gain_percent: Option<f64>,
+    /// Upper bound of the time that padding costs.
+    pub padding_loss_ps: Option<f64>,
+}
+
+/// Rows with known sizes by size, the most self time first.
+pub(super) fn by_size(rows: &[MatmulRow], op_time_ps: i64) -> Vec<SizeRow> {
+    let mut groups: BTreeMap<(MatmulSizes, &str), Vec<&MatmulRow>> = BTreeMap::new();
+    for row in rows {
+        if let Some(sizes) = row.sizes {
+            groups.entry((sizes, row.types.as_deref().unwrap_or_default())).or_default().push(row);
+        }
+    }
+    let mut out: Vec<SizeRow> = groups.into_values().filter_map(|rows| group(&rows, op_time_ps)).collect();
+    out.sort_by_key(|row| (std::cmp::Reverse(row.self_time_ps), row.sizes));
+    out
+}
+
+fn group(rows: &[&MatmulRow], op_time_ps: i64) -> Option<SizeRow> {
+    let first = *rows.first()?;
+    let total_time_ps = rows.iter().map(|row| row.total_time_ps).sum::<Picos>().ps();
+    let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
+    // Rates are work over time, so that their mean is weighted by time.
+    let mean = |rate: fn(&MatmulRow) -> Option<f64>| {
+        let weighted = rows.iter().map(|row| Some(rate(row)? * row.total_time_ps as f64)).sum::<Option<f64>>()?;
+        (total_time_ps > 0).then(|| weighted / total_time_ps as f64)
+    };
+    Some(SizeRow {
+        sizes: first.sizes?,
+        types: first.types.clone().unwrap_or_default(),
+        ops: rows.len() as u64,
+        occurrences: rows.iter().map(|row| row.occurrences).sum(),
+        total_time_ps,
+        self_time_ps,
+        self_of_op_time_percent: math::stats::percent(self_time_ps, op_time_ps),
+        flops_per_second: mean(|row| row.flops_per_second),
+        flops_percent: mean(|row| row.flops_percent),
+        padding_efficiency_percent: first.padding_efficiency_percent,
+        pad_first: first.pad_first,
+        padding_gain_percent: first.padding_gain_percent,
+        padding_loss_ps: rows.iter().filter_map(|row| row.padding_loss_ps).reduce(|sum, loss| sum + loss),
+    })
+}

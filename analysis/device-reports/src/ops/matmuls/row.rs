@@ -1,0 +1,267 @@
+//! One op that multiplies matrices.
+
+use hardware::limits::{BoundBy, possible};
+use hardware::padding::{self, Dimension, Padding};
+use hardware::peaks::Peaks;
+use hlo::{HloOrigin, InstructionRef, MatrixProduct, NoProduct};
+use serde::Serialize;
+use std::sync::Arc;
+use trace_model::OpId;
+
+use super::from_shapes;
+use crate::ops::op_stats::OpRow;
+
+/// Below this difference to the padding efficiency the measured utilization shows
+/// that the compiler found a better layout.
+const SLACK_PERCENT: f64 = 10.0;
+
+/// The source of the sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SizesFrom {
+    /// Dimension numbers in the program.
+    Program,
+    /// Dimension numbers in the op's HLO text.
+    Text,
+    /// The only reading that shapes and recorded operations allow.
+    Shapes,
+}
+
+impl SizesFrom {
+    /// Display name.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Program => "HLO",
+            Self::Text => "text",
+            Self::Shapes => "shapes",
+        }
+    }
+}
+
+/// `batch` products of `m × k` by `k × n`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+pub struct MatmulSizes {
+    /// Independent products.
+    pub batch: u64,
+    /// Rows of the left operand.
+    pub m: u64,
+    /// The dimension that is summed over.
+    pub k: u64,
+    /// Columns of the right operand.
+    pub n: u64,
+}
+
+/// One op of one program that multiplies matrices, on all cores.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct MatmulRow {
+    /// The op.
+    #[serde(skip)]
+    pub op: Option<OpId>,
+    /// Program, with its id.
+    pub program: Arc<str>,
+    /// Instruction name.
+    pub name: Arc<str>,
+    /// Sizes of the product; of the largest one if the op contains several.
+    pub sizes: Option<MatmulSizes>,
+    /// The source of the sizes.
+    pub sizes_from: Option<SizesFrom>,
+    /// Why the sizes are missing.
+    pub missing: Option<String>,
+    /// Number of products in the op.
+    pub products: u64,
+    /// Whether a window slides over the operand, so that it is more than a matrix multiplication.
+    pub is_convolution: bool,
+    /// Types of operands and sum: `bf16 × bf16 → f32`.
+    pub types: Option<String>,
+    /// Passes through the matrix unit: 1 for bf16, up to 6 for exact `f32`.
+    pub passes: Option<u32>,
+    /// Operations of one execution, from the sizes of all products.
+    pub flops: Option<u64>,
+    /// Operations of one execution, as the compiler counts them.
+    pub recorded_flops: Option<u64>,
+    /// Useful share of the work on whole tiles: an upper bound for the share of the peak.
+    pub padding_efficiency_percent: Option<f64>,
+    /// The dimension whose padding costs most.
+    pub pad_first: Option<Dimension>,
+    /// The efficiency if that dimension were a multiple of its unit.
+    pub padding_gain_percent: Option<f64>,
+    /// Upper bound of the time that padding costs: 0 if nothing is padded, or if reading the operands takes longer than
+    /// the padded product. Missing if the measured speed shows that the compiler avoided it, or if neither the matrix
+    /// unit nor HBM limits the op.
+    pub padding_loss_ps: Option<f64>,
+    /// The limit of the op by its recorded costs; where these do not tell, by the sizes of the product.
+    #[serde(skip)]
+    pub bound_by: Option<BoundBy>,
+    /// Executions.
+    pub occurrences: u64,
+    /// The same with the parts of those that a border of the scope cuts.
+    #[serde(skip)]
+    pub executions: f64,
+    /// Time of all executions.
+    pub total_time_ps: i64,
+    /// The same without ops inside (self time).
+    pub self_time_ps: i64,
+    /// Share of the self time of all ops.
+    pub self_of_op_time_percent: Option<f64>,
+    /// Operations over time.
+    pub flops_per_second: Option<f64>,
+    /// The same as a share of the peak.
+    pub flops_percent: Option<f64>,
+    /// `file:line`.
+    pub source: Option<Arc<str>>,
+    /// Provenance in the framework.
+    pub framework_name: Option<Arc<str>>,
+}
+
+impl MatmulRow {
+    /// The row of an op; `None` if the program shows that it multiplies nothing.
+    pub(super) fn new(
+        row: &OpRow,
+        instruction: &InstructionRef,
+        tile: Option<u64>,
+        is_matmul: bool,
+        peaks: &Peaks,
+    ) -> Option<Self> {
+        let mut out = Self::times(row);
+        let mut read = None;
+        match instruction.module().products(instruction) {
+            Ok(products) => {
+                let from = match instruction.module().origin {
+                    HloOrigin::Proto => SizesFrom::Program,
+                    HloOrigin::Text => SizesFrom::Text,
+                };
+                out.take_products(&products, from);
+                read = operand_bytes(&products);
+            }
+            Err(NoProduct::NotThere) if !is_matmul => return None,
+            Err(NoProduct::NotShown) => match from_shapes::infer(instruction, out.recorded_flops) {
+                Ok(product) => {
+                    out.take_products(&[product], SizesFrom::Shapes);
+                    read = operand_bytes(&[product]);
+                }
+                Err(reason) => out.missing = Some(reason.to_owned()),
+            },
+            Err(error) => out.missing = Some(error.to_string()),
+        }
+        let bits = out.types.as_deref().and_then(|types| hlo::element_bits(types.split(' ').next()?));
+        let least = out.least_times(row, read.and_then(|read| Some(read.min(bytes_in_hbm(instruction)?))), peaks);
+        out.bound_by = row.rates.bound_by.or(least.map(LeastTimes::longer));
+        if let (Some(sizes), Some(tile), Some(bits)) = (out.sizes, tile, bits) {
+            out.pad([sizes.m, sizes.k, sizes.n], tile, padding::sublanes(bits), least);
+        }
+        Some(out)
+    }
+
+    fn times(row: &OpRow) -> Self {
+        let per_execution = |sum: u64| Some((sum as f64 / row.executions).round() as u64).filter(|&flops| flops > 0);
+        Self {
+            op: row.op,
+            program: Arc::clone(&row.program),
+            name: Arc::clone(&row.name),
+            sizes: None,
+            sizes_from: None,
+            missing: None,
+            products: 0,
+            is_convolution: false,
+            types: None,
+            passes: None,
+            flops: None,
+            recorded_flops: row.costs.model_flops.or(row.costs.flops).and_then(per_execution),
+            padding_efficiency_percent: None,
+            pad_first: None,
+            padding_gain_percent: None,
+            padding_loss_ps: None,
+            bound_by: None,
+            occurrences: row.occurrences,
+            executions: row.executions,
+            total_time_ps: row.total_time_ps,
+            self_time_ps: row.self_time_ps,
+            self_of_op_time_percent: row.self_of_op_time_percent,
+            flops_per_second: row.rates.model_flops_per_second.or(row.rates.flops_per_second),
+            flops_percent: row.rates.flops_percent.and_then(possible),
+            source: row.source.clone(),
+            framework_name: row.framework_name.clone(),
+        }
+    }
+
+    fn take_products(&mut self, products: &[MatrixProduct], from: SizesFrom) {
+        let Some(largest) = products.iter().max_by_key(|product| product.multiplications) else { return };
+        self.sizes = Some(MatmulSizes { batch: largest.batch, m: largest.m, k: largest.k, n: largest.n });
+        self.sizes_from = Some(from);
+        self.products = products.len() as u64;
+        self.is_convolution = largest.is_convolution;
+        self.types = Some(format!("{} × {} → {}", largest.lhs, largest.rhs, largest.sum));
+        self.passes = largest.passes;
+        self.flops = products.iter().try_fold(0u64, |sum, product| sum.checked_add(product.flops()?));
+        // If the compiler's count is missing, the count from the sizes is used.
+        let seconds = self.total_time_ps as f64 / 1e12;
+        let all = self.flops.map(|flops| flops as f64 * self.executions);
+        self.flops_per_second = self.flops_per_second.or(all.filter(|_| seconds > 0.0).map(|flops| flops / seconds));
+    }
+
+    /// What the peaks allow for all executions, with the traffic that is recorded, else with `read` bytes in each.
+    fn least_times(&self, row: &OpRow, read: Option<u64>, peaks: &Peaks) -> Option<LeastTimes> {
+        let (work, runs) = (row.work(), self.occurrences as f64);
+        let bytes = work.hbm_bytes.or(read.map(|bytes| bytes as f64 * runs))?;
+        let flops = self.flops? as f64 * runs * f64::from(self.passes.unwrap_or(1));
+        let rate = peaks.flops?.per_second * row.costs.speedup_over_bf16.unwrap_or(1.0);
+        let memory = peaks.hbm?.per_second;
+        (rate > 0.0 && memory > 0.0).then(|| LeastTimes { compute: flops / rate, memory: bytes / memory })
+    }
+
+    fn pad(&mut self, sizes: [u64; 3], tile: u64, rows: u64, least: Option<LeastTimes>) {
+        let Some(Padding { efficiency, worst, without_worst }) = padding::best(sizes, tile, rows) else { return };
+        self.padding_efficiency_percent = Some(100.0 * efficiency);
+        self.pad_first = worst;
+        self.padding_gain_percent = worst.map(|_| 100.0 * without_worst);
+        let avoided = self.flops_percent.is_some_and(|measured| measured > 100.0 * efficiency + SLACK_PERCENT);
+        let on_chip = self.bound_by.is_some_and(|limit| !matches!(limit, BoundBy::Compute | BoundBy::Hbm));
+        let lost = least.map_or(1.0 - efficiency, |least| least.lost_to_padding(efficiency));
+        self.padding_loss_ps = (!avoided && !on_chip).then_some(self.total_time_ps as f64 * lost);
+    }
+}
+
+/// Seconds that a product needs at the peaks, without padding.
+#[derive(Clone, Copy, Debug)]
+struct LeastTimes {
+    compute: f64,
+    memory: f64,
+}
+
+impl LeastTimes {
+    fn longer(self) -> BoundBy {
+        if self.memory > self.compute { BoundBy::Hbm } else { BoundBy::Compute }
+    }
+
+    /// The part of the time that would go without padding: none where memory takes longer than the padded product.
+    fn lost_to_padding(self, efficiency: f64) -> f64 {
+        let padded = (self.compute / efficiency).max(self.memory);
+        if padded > 0.0 { 1.0 - self.compute.max(self.memory) / padded } else { 0.0 }
+    }
+}
+
+/// Bytes of the matrices that products read.
+fn operand_bytes(products: &[MatrixProduct]) -> Option<u64> {
+    let bytes = |product: &MatrixProduct| {
+        let matrix = |rows: u64, columns: u64, dtype| {
+            rows.checked_mul(columns)?.checked_mul(product.batch)?.checked_mul(hlo::element_bits(dtype)?)
+        };
+        let bits =
+            matrix(product.m, product.k, product.lhs)?.checked_add(matrix(product.k, product.n, product.rhs)?)?;
+        Some(bits / 8)
+    };
+    products.iter().map(bytes).try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))
+}
+
+/// Bytes of the operands that lie in HBM, of which a fusion may read only a part; `None` without their shapes.
+fn bytes_in_hbm(instruction: &InstructionRef) -> Option<u64> {
+    const HBM: u64 = 0;
+    let mut sum = None;
+    for operand in instruction.operands() {
+        for array in operand.shape.as_deref()?.arrays().into_iter().filter(|array| array.memory_space == HBM) {
+            sum = Some(sum.unwrap_or(0_u64).checked_add(array.bytes()?)?);
+        }
+        sum = sum.or(Some(0));
+    }
+    sum
+}

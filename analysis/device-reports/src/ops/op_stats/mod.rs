@@ -1,0 +1,285 @@
+//! Op statistics: for every HLO op its executions, time, work as estimated by the compiler, and how close it comes to
+//! the limits of the device.
+//!
+//! - Self time is total time minus that of the ops directly inside. Rates divide by **total** time, because costs of
+//!   a container include those of its contents.
+//! - Costs are the compiler's cost per execution × executions; times are measured. A rate can therefore exceed the
+//!   peak, which is impossible: that work is left out of all sums, and a note says so. Halves of asynchronous ops
+//!   (`-start`, `-done`) have no rates, because they would be meaningless: their time on the core's track is issue or
+//!   wait, and the work happens in between.
+//! - A collective is bound by links or by waiting for other devices, never by a limit of the device itself.
+//! - Idle time is the window (first op to the end of the last; of a device that is away for long, of the others of its
+//!   host) minus all self time. Summed over cores, denominators are core-seconds.
+//! - `XProf` ignores ops with symbol id 0 and reports their time as idle; here they
+//!   count like any other. See `DIFFERENCES.md` for all deliberate differences.
+
+mod alike;
+mod beyond;
+mod costs;
+mod estimate;
+mod precision;
+mod report;
+mod row;
+mod rows;
+mod steady;
+mod sums;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use engine::{Analysis, AnalysisError, Context, counted};
+use facts::TraceFacts as _;
+use facts::category::OpGroup;
+use facts::sum_over::SumOver;
+use hardware::limits::{BoundBy, OpWork};
+use hardware::peaks::DIFFERENT_PEAKS;
+use math::parallel;
+use math::stats::percent;
+use trace_model::GroupKind;
+
+use costs::MemoryRule;
+use rows::MergedRows;
+use sums::{CoreSums, is_leaf};
+
+pub use alike::LikeOps;
+pub use beyond::cause;
+pub use costs::MemoryBytes;
+pub(crate) use costs::OpCostModel;
+pub use costs::OpCosts;
+pub use report::BeyondPeak;
+pub(crate) use report::CoreWork;
+pub use report::{CoreOps, GroupRow, OpsReport};
+pub use row::{CoreOpTime, OpRates, OpRow};
+pub use steady::SteadyOps;
+
+/// The analysis `ops`.
+pub struct Ops;
+
+impl Analysis for Ops {
+    type Report = OpsReport;
+    const ID: &'static str = "ops";
+    const TITLE: &'static str = "Op statistics";
+
+    fn run(cx: &Context<'_>) -> Result<OpsReport, AnalysisError> {
+        let basis: &Arc<OpCostModel> = cx.fact();
+        let (mut cores, mut merged) = (Vec::new(), MergedRows::new(cx.model));
+        for_each_core(cx, true, |sums| {
+            cores.push(core_report(cx, basis, &sums));
+            merged.add(sums);
+        })?;
+        Ok(report(cx, cores, merged))
+    }
+}
+
+/// Number of slices from which the sums of several cores are computed in parallel. With fewer slices, most belong to
+/// different ops, and other reports use the other threads.
+const WORTH_THE_MEMORY: usize = 1_000_000;
+
+/// Passes the sums of each core in the scope of `cx` to `take`; those of a few cores at a time, because they take as
+/// much memory as the rest of a report.
+fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSums)) -> Result<(), AnalysisError> {
+    let mut cores = Vec::new();
+    for core in cx.tensor_cores() {
+        cores.extend(cx.window(core)?.map(|window| (core, window)));
+    }
+    let classes = with_duty.then(|| cx.classes().as_ref());
+    let collect = |&(core, window): &_| CoreSums::collect(cx, core, window, classes);
+    let mut is_empty = true;
+    let work = cores.iter().map(|&(core, window)| sums::count(cx, core, window)).sum();
+    let at_once = if work < WORTH_THE_MEMORY { 1 } else { rayon::current_num_threads() };
+    for some in cores.chunks(at_once) {
+        for sums in parallel::map(some, work, collect) {
+            let Some(sums) = sums? else { continue };
+            is_empty &= sums.subjects().next().is_none();
+            take(sums);
+        }
+    }
+    // Of a cancelled scope, the sums are those of a part: other scopes may ask for them, too.
+    cx.reports.check(cx.scope)?;
+    if is_empty { Err(AnalysisError::NotApplicable(why_no_ops(cx))) } else { Ok(()) }
+}
+
+/// Totals of the cores in the scope of `cx`, for callers that need no other part of a report; without duty (`busy_ps`,
+/// `on_duty_ps`).
+pub(crate) fn cores_without_duty(cx: &Context<'_>) -> Result<Vec<CoreOps>, AnalysisError> {
+    let (basis, mut cores) = (cx.fact::<Arc<OpCostModel>>(), Vec::new());
+    for_each_core(cx, false, |sums| cores.push(core_report(cx, basis, &sums)))?;
+    Ok(cores)
+}
+
+/// The contents of a trace without TPU ops.
+fn why_no_ops(cx: &Context<'_>) -> String {
+    let has = |wanted: fn(GroupKind) -> bool| cx.model.groups().iter().any(|group| wanted(group.kind));
+    let reason = if has(|kind| matches!(kind, GroupKind::TensorCore { .. })) {
+        if cx.tensor_cores().is_empty() {
+            "none of the chosen devices is in this trace"
+        } else {
+            "the TPU cores recorded no ops in this part of the trace"
+        }
+    } else if has(|kind| matches!(kind, GroupKind::Gpu { .. })) {
+        "this trace has GPUs but no TPU: op statistics read the \"XLA Ops\" track of TPU cores"
+    } else {
+        "this trace has no TPU device: it was recorded on hosts only, or by another profiler"
+    };
+    reason.to_owned()
+}
+
+fn report(cx: &Context<'_>, cores: Vec<CoreOps>, merged: MergedRows<'_>) -> OpsReport {
+    let basis: &Arc<OpCostModel> = cx.fact();
+    let sum = |time: fn(&CoreOps) -> i64| cores.iter().map(time).fold(0, i64::saturating_add);
+    let (total_time_ps, op_time_ps) = (sum(|core| core.total_time_ps), sum(|core| core.op_time_ps));
+    let peaks = cores.iter().map(|core| core.peaks.clone()).reduce(|all, one| all.common(&one)).unwrap_or_default();
+    let idle_ps = sum(|core| core.idle_ps);
+    let rows = merged.finish(basis, &peaks, total_time_ps, op_time_ps);
+    let groups = group_rows(&rows, total_time_ps, op_time_ps);
+    let hbm_is_estimated = rows.iter().any(|row| row.costs.hbm_estimate_bytes.is_some());
+    let mut notes = notes(&rows, basis.rule);
+    if cores.iter().any(|core| core.peaks.flops != peaks.flops || core.peaks.hbm != peaks.hbm) {
+        notes.push(DIFFERENT_PEAKS.to_owned());
+    }
+    notes.extend(beyond::notes(&cores));
+    let sums_over = SumOver::of(cx, cores.len());
+    OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, hbm_is_estimated, sums_over, notes }
+}
+
+fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOps {
+    let group = cx.model.group(core.core);
+    let mut out = CoreOps {
+        core: core.core,
+        name: cx.model.device_name(core.core),
+        ordinal: if let GroupKind::TensorCore { ordinal } = group.kind { ordinal } else { 0 },
+        chip: group.device.as_ref().and_then(|device| device.local_chip_id),
+        total_time_ps: core.window.dur().ps(),
+        op_time_ps: 0,
+        idle_ps: 0,
+        busy_ps: core.duty.unwrap_or_default().busy.ps(),
+        on_duty_ps: core.duty.unwrap_or_default().on_duty.ps(),
+        work: OpWork::default(),
+        model_flops: None,
+        model_flops_as_bf16: None,
+        bytes: None,
+        scaled_time_ps: None,
+        scale_recorded_ps: 0,
+        mxu_time_ps: 0,
+        mxu_rated_ps: 0,
+        mxu_flops: None,
+        beyond_peak: Vec::new(),
+        undeclared_ps: 0,
+        unknown_traffic_ps: 0,
+        group_self_ps: vec![0; OpGroup::ALL.len()],
+        wait_ps: 0,
+        peaks: cx.peaks(core.core),
+    };
+    for (subject, sums) in core.subjects() {
+        let op = subject.op();
+        let class = basis.classes.class_of(op);
+        let self_ps = sums.self_time.ps();
+        out.op_time_ps = out.op_time_ps.saturating_add(self_ps);
+        let at = OpGroup::ALL.iter().position(|&group| group == class.group);
+        if let Some(sum) = at.and_then(|at| out.group_self_ps.get_mut(at)) {
+            *sum = sum.saturating_add(self_ps);
+        }
+        if class.is_done() {
+            out.wait_ps = out.wait_ps.saturating_add(self_ps);
+        }
+        if let Some(op) = op.filter(|_| is_leaf(class, sums)) {
+            if let Some((scaled, time)) = sums.stats.scaled {
+                out.scaled_time_ps = Some(out.scaled_time_ps.unwrap_or(0.0) + scaled);
+                out.scale_recorded_ps = out.scale_recorded_ps.saturating_add(time.ps());
+            }
+            let costs = basis.costs(op, sums, &out.peaks);
+            let flops = costs.flops_as_bf16();
+            let seconds = sums.total.as_secs_f64();
+            let beyond: Vec<BoundBy> =
+                if class.is_async() { Vec::new() } else { costs.beyond_peaks(seconds, &out.peaks).collect() };
+            for &limit in &beyond {
+                BeyondPeak::add(&mut out.beyond_peak, limit, self_ps);
+            }
+            if class.group == OpGroup::MatMul || class.is_custom_call() && flops.is_some() {
+                out.mxu_time_ps = out.mxu_time_ps.saturating_add(self_ps);
+                if !beyond.contains(&BoundBy::Compute) {
+                    out.mxu_rated_ps = out.mxu_rated_ps.saturating_add(sums.total.ps());
+                    add_float(&mut out.mxu_flops, flops);
+                }
+            }
+            if class.is_custom_call() && flops.is_none() {
+                out.undeclared_ps = out.undeclared_ps.saturating_add(self_ps);
+            }
+            if costs.hbm_bytes().is_none() && !class.is_async() {
+                out.unknown_traffic_ps = out.unknown_traffic_ps.saturating_add(self_ps);
+            }
+            let (work, costs) = costs.without(&beyond);
+            add(&mut out.model_flops, costs.model_flops);
+            add_float(&mut out.model_flops_as_bf16, costs.model_flops_as_bf16());
+            add(&mut out.bytes, costs.bytes);
+            out.work = out.work.plus(&work);
+        }
+    }
+    // Aggregated ops have no place on the timeline.
+    out.total_time_ps = out.total_time_ps.max(out.op_time_ps);
+    out.idle_ps = out.total_time_ps.saturating_sub(out.op_time_ps).max(0);
+    out
+}
+
+fn add(sum: &mut Option<f64>, value: Option<u64>) {
+    add_float(sum, value.map(|value| value as f64));
+}
+
+fn add_float(sum: &mut Option<f64>, value: Option<f64>) {
+    if let Some(value) = value {
+        *sum = Some(sum.unwrap_or(0.0) + value);
+    }
+}
+
+fn group_rows(rows: &[OpRow], total_time_ps: i64, op_time_ps: i64) -> Vec<GroupRow> {
+    let mut sums = [(0_u64, 0_u64, 0_i64); OpGroup::ALL.len()];
+    for row in rows {
+        let (ops, occurrences, self_time_ps) = &mut sums[row.group.index()];
+        *ops += 1;
+        *occurrences += row.occurrences;
+        *self_time_ps = self_time_ps.saturating_add(row.self_time_ps);
+    }
+    let found = OpGroup::ALL.into_iter().map(|group| (group, sums[group.index()])).filter(|&(_, (ops, ..))| ops > 0);
+    let mut groups: Vec<GroupRow> = found
+        .map(|(group, (ops, occurrences, self_time_ps))| GroupRow {
+            group,
+            ops,
+            occurrences,
+            self_time_ps,
+            self_of_op_time_percent: percent(self_time_ps, op_time_ps),
+            self_of_total_percent: percent(self_time_ps, total_time_ps),
+        })
+        .collect();
+    groups.sort_by_key(|row| (std::cmp::Reverse(row.self_time_ps), row.group));
+    groups
+}
+
+fn notes(rows: &[OpRow], rule: MemoryRule) -> Vec<String> {
+    let mut notes = Vec::new();
+    let leaves = || rows.iter().filter(|row| row.is_leaf && !row.is_async);
+    if leaves().all(|row| row.costs.flops.is_none()) && leaves().any(|row| row.costs.model_flops.is_some()) {
+        notes.push(
+            "this capture does not record operations at the bf16 rate: compute utilization is from model FLOPs"
+                .to_owned(),
+        );
+    }
+    if rule == MemoryRule::AllIsHbm && rows.iter().any(|row| row.costs.memory.is_some()) {
+        notes.push("this capture does not split bytes by memory: all of them are taken as HBM traffic".to_owned());
+    } else if rows.iter().any(|row| row.costs.hbm_estimate_bytes.is_some()) {
+        notes.push(
+            "this capture does not split bytes by memory: HBM traffic is estimated from the shapes of operands"
+                .to_owned(),
+        );
+    } else if rows.iter().all(|row| row.costs.memory.is_none()) {
+        notes.push("this capture does not split bytes by memory: HBM traffic is unknown".to_owned());
+    }
+    let silent = rows.iter().filter(|row| row.is_custom_call && row.costs.flops.is_none()).count();
+    if silent > 0 {
+        let (verb, whose) = if silent == 1 { ("declares", "its") } else { ("declare", "their") };
+        let calls = counted(silent, "custom call");
+        notes.push(format!("{calls} {verb} no operations: {whose} utilization is unknown"));
+    }
+    notes
+}

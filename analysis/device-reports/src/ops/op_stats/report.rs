@@ -1,0 +1,187 @@
+//! Rows of the report on ops, apart from [`OpRow`](super::OpRow).
+
+use std::collections::BTreeMap;
+
+use facts::category::{OpGroup, by_group};
+use facts::sum_over::SumOver;
+use hardware::limits::{BoundBy, OpWork};
+use hardware::peaks::{DIFFERENT_PEAKS, NO_PEAK, Peaks};
+use serde::Serialize;
+use trace_model::{GroupId, Picos};
+
+use super::row::OpRow;
+
+/// Every op, and the sums.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct OpsReport {
+    /// By self time, the largest first; ties by name, then program. Idle time is
+    /// not among them.
+    pub rows: Vec<OpRow>,
+    /// The same by group, the largest first; groups without time are left out.
+    pub groups: Vec<GroupRow>,
+    /// Each core by itself, in the order of the trace.
+    pub cores: Vec<CoreOps>,
+    /// Sum of the windows of all cores, each at least as long as its ops: the denominator of `…_of_total_percent`.
+    pub total_time_ps: i64,
+    /// Self time of all ops of all cores: the denominator of `…_of_op_time_percent`.
+    pub op_time_ps: i64,
+    /// The rest of the windows.
+    pub idle_ps: i64,
+    /// Peaks of the first core, which rows refer to.
+    pub peaks: Peaks,
+    /// Whether HBM traffic is inferred from shapes, because the format lost it.
+    pub hbm_is_estimated: bool,
+    /// What the times and costs of rows and groups are sums over.
+    pub sums_over: SumOver,
+    /// Notes for the reader.
+    pub notes: Vec<String>,
+}
+
+/// One group of ops.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct GroupRow {
+    /// The group.
+    pub group: OpGroup,
+    /// Distinct ops.
+    pub ops: u64,
+    /// Executions.
+    pub occurrences: u64,
+    /// Self time.
+    pub self_time_ps: i64,
+    /// Share of all self time.
+    pub self_of_op_time_percent: Option<f64>,
+    /// Share of the windows of all cores.
+    pub self_of_total_percent: Option<f64>,
+}
+
+/// Totals of the ops of one core. Work is that of leaf ops only (spec D.5.1), so that nothing inside a loop counts
+/// twice.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct CoreOps {
+    /// The core.
+    #[serde(skip)]
+    pub core: GroupId,
+    /// Its name (`/device:TPU:0`), see [`trace_model::Columns::device_name`].
+    pub name: String,
+    /// The `N` in that name.
+    pub ordinal: u32,
+    /// Chip on its host, if recorded.
+    pub chip: Option<i64>,
+    /// The window; extended to the ops if they reach beyond it.
+    pub total_time_ps: i64,
+    /// Self time of all ops.
+    pub op_time_ps: i64,
+    /// The rest of the window.
+    pub idle_ps: i64,
+    /// Union of leaf ops that keep the core on duty.
+    pub busy_ps: i64,
+    /// Union of all ops that keep it on duty, containers too, on the shared timeline (as `XProf`).
+    pub on_duty_ps: i64,
+    /// Work of the leaf ops.
+    pub work: OpWork,
+    /// Operations of the algorithm.
+    pub model_flops: Option<f64>,
+    /// The same, with narrow types converted to the bf16 operations that take as long.
+    pub model_flops_as_bf16: Option<f64>,
+    /// Bytes to and from all memories.
+    pub bytes: Option<f64>,
+    /// Time × ratio of the actual clock to the default one, of ops that record it.
+    pub scaled_time_ps: Option<f64>,
+    /// Total time of these ops.
+    pub scale_recorded_ps: i64,
+    /// Self time of matrix ops: the group [`OpGroup::MatMul`], and custom calls that declare operations.
+    pub mxu_time_ps: i64,
+    /// Time of those whose operations `mxu_flops` counts, and of those of unknown operations.
+    pub mxu_rated_ps: i64,
+    /// Their operations; those of the algorithm if only these are known.
+    pub mxu_flops: Option<f64>,
+    /// Ops whose rates are impossible: their work at these limits is in no sum here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beyond_peak: Vec<BeyondPeak>,
+    /// Self time of custom calls that declare no operations.
+    pub undeclared_ps: i64,
+    /// Self time of leaf ops whose HBM traffic is unknown, without halves of asynchronous ops.
+    pub unknown_traffic_ps: i64,
+    /// Self time by group, in the order of [`OpGroup::ALL`].
+    #[serde(serialize_with = "by_group")]
+    #[schemars(with = "BTreeMap<OpGroup, i64>")]
+    pub group_self_ps: Vec<i64>,
+    /// Self time of ops that only wait: `-done` halves, of collectives too.
+    pub wait_ps: i64,
+    /// The peaks that its numbers refer to.
+    pub peaks: Peaks,
+}
+
+/// Work of one core over a window.
+pub(crate) struct CoreWork {
+    /// Work of the leaf ops.
+    pub work: OpWork,
+    /// Bytes to and from all memories.
+    pub bytes: Option<f64>,
+    /// The window.
+    pub time_ps: i64,
+    /// The peaks.
+    pub peaks: Peaks,
+}
+
+impl CoreOps {
+    /// The work of the core. If operations at the bf16 rate are unknown, those of the algorithm are used, as in rows.
+    pub(crate) fn core_work(&self) -> CoreWork {
+        CoreWork {
+            work: OpWork { flops: self.work.flops.or(self.model_flops_as_bf16), ..self.work },
+            bytes: self.bytes,
+            time_ps: self.total_time_ps,
+            peaks: self.peaks.clone(),
+        }
+    }
+
+    /// Self time of one group.
+    pub fn group_self(&self, group: OpGroup) -> Picos {
+        let at = OpGroup::ALL.iter().position(|&g| g == group);
+        Picos::from_ps(at.and_then(|at| self.group_self_ps.get(at)).copied().unwrap_or(0))
+    }
+}
+
+impl OpsReport {
+    /// Why rows have no share of a peak; `None` if they have one.
+    pub fn why_no_peaks(&self) -> Option<&'static str> {
+        let differ = self.cores.iter().any(|core| core.peaks.flops.is_some() || core.peaks.hbm.is_some());
+        let is_missing = self.peaks.flops.is_none() && self.peaks.hbm.is_none();
+        is_missing.then_some(if differ { DIFFERENT_PEAKS } else { NO_PEAK })
+    }
+
+    /// Self time of one group on all cores.
+    pub fn group_self(&self, group: OpGroup) -> Picos {
+        self.cores.iter().map(|core| core.group_self(group)).sum()
+    }
+}
+
+/// Ops of one core that exceed a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct BeyondPeak {
+    /// The limit.
+    pub limit: BoundBy,
+    /// Number of ops.
+    pub ops: u64,
+    /// Their self time.
+    pub self_time_ps: i64,
+}
+
+impl BeyondPeak {
+    /// Adds an op to the list of a core.
+    pub(super) fn add(list: &mut Vec<Self>, limit: BoundBy, self_time_ps: i64) {
+        match list.iter_mut().find(|own| own.limit == limit) {
+            Some(own) => {
+                own.ops += 1;
+                own.self_time_ps = own.self_time_ps.saturating_add(self_time_ps);
+            }
+            None => list.push(Self { limit, ops: 1, self_time_ps }),
+        }
+    }
+
+    /// Self time of ops that exceed `limit`, over these cores.
+    pub fn time_of(cores: &[&CoreOps], limit: BoundBy) -> i64 {
+        let all = cores.iter().flat_map(|core| &core.beyond_peak).filter(|beyond| beyond.limit == limit);
+        all.map(|beyond| beyond.self_time_ps).fold(0, i64::saturating_add)
+    }
+}

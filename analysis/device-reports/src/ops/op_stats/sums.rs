@@ -1,0 +1,385 @@
+//! Sums of the ops of one core.
+//!
+//! One pass over the op track of a core adds up times; static costs are applied afterwards, once per op
+//! ([`super::costs`]). Times are by the device clock where there is one. Of an execution that a border of the scope cuts,
+//! the part inside counts, with that part of its costs.
+
+use std::collections::BTreeMap;
+
+use engine::{AnalysisError, Context, Scope};
+use facts::category::{OpClass, OpClasses};
+use facts::window::{TimeWindow, counts, part_in, slices_of_window};
+use facts::{TraceFacts as _, window};
+use math::intervals::UnionBuilder;
+use trace_model::{
+    GroupId, LabelId, OpId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, TraceModel, TrackId, TrackKind,
+};
+
+/// The key that slices are grouped by: the op, or the label of slices without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum OpKey {
+    Op(OpId),
+    Label(LabelId),
+}
+
+impl OpKey {
+    fn of(slice: SliceRef<'_>) -> Self {
+        Self::new(slice.label_id(), slice.op())
+    }
+
+    fn new(label: LabelId, op: Option<OpId>) -> Self {
+        op.map_or(Self::Label(label), Self::Op)
+    }
+
+    pub(crate) fn op(self) -> Option<OpId> {
+        match self {
+            Self::Op(op) => Some(op),
+            Self::Label(_) => None,
+        }
+    }
+}
+
+/// Executions of one op.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OpSums {
+    /// Executions that start in the scope.
+    pub occurrences: u64,
+    /// Executions, of those that a border of the scope cuts the part inside.
+    pub executions: f64,
+    pub total: Picos,
+    pub self_time: Picos,
+    /// Shortest whole execution, if known.
+    pub min: Option<Picos>,
+    /// Whether any execution had another op inside.
+    pub has_children: bool,
+    /// Data that executions record themselves.
+    pub stats: EventStats,
+}
+
+/// Sums of the data that executions record themselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EventStats {
+    pub dma_stall: Option<Picos>,
+    /// Time × the recorded ratio of the actual clock to the default one, and the time of executions that record it.
+    pub scaled: Option<(f64, Picos)>,
+    /// Costs, for custom calls.
+    pub flops: Option<u64>,
+    pub model_flops: Option<u64>,
+    pub bytes: Option<u64>,
+}
+
+/// The sums of one core.
+pub(super) struct CoreSums {
+    pub core: GroupId,
+    /// The window in which idle time is measured.
+    pub window: TimeWindow,
+    /// Everything that ran, ops first.
+    sums: Vec<(OpKey, OpSums)>,
+    /// `None` if it was not requested.
+    pub duty: Option<DutyTime>,
+}
+
+/// The time in which a core worked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DutyTime {
+    /// Union of leaf ops that keep the core on duty, by the clock that timed them.
+    pub busy: Picos,
+    /// The same by `XProf`'s definition: every op that is not off duty, including containers, on the timeline.
+    pub on_duty: Picos,
+}
+
+impl CoreSums {
+    /// Adds up one core over its window, with its duty where `classes` are given; `None` if it recorded programs and no
+    /// ops.
+    pub(crate) fn collect(
+        cx: &Context<'_>,
+        core: GroupId,
+        window: TimeWindow,
+        classes: Option<&OpClasses>,
+    ) -> Result<Option<Self>, AnalysisError> {
+        let Some(track) = cx.model.track_of_kind(core, TrackKind::Ops).filter(|_| window::has_ops(cx.model, core))
+        else {
+            let idle = || Self { core, window, sums: Vec::new(), duty: Some(DutyTime::default()) };
+            return Ok(window::ran_nothing(cx.model, core).then(idle));
+        };
+        let mut sums = SumsByOp::new(cx.model);
+        let mut duty = classes.map(DutyUnions::new);
+        let (mut around, mut cut) = (None, Vec::new());
+        for spans in cx.watched(slices_of_window(cx, track, window)) {
+            let SliceSpans { slice, measured, .. } = spans;
+            let sum = sums.at(OpKey::of(slice)).1;
+            sum.occurrences += u64::from(counts(cx, window, slice));
+            if sum.add(slice, measured.dur()) {
+                cut.push(slice);
+            }
+            // Most children of an op follow each other.
+            if let Some(parent) = slice.parent().filter(|parent| around != Some(parent.id())) {
+                around = Some(parent.id());
+                sums.at(OpKey::of(parent)).1.has_children = true;
+            }
+            if let Some(duty) = &mut duty {
+                duty.add(&spans);
+            }
+        }
+        add_self_time_of_cut(cx, core, &cut, &mut sums)?;
+        let duty = duty.map(|duty| duty.finish(cx, track, window, &mut sums));
+        for attr in EVENT_FACTS {
+            for (slice, value) in facts_in(cx, track, attr, window) {
+                let part = part_in(cx, window, slice);
+                sums.at(OpKey::of(slice)).1.add_fact(slice, attr, value, part);
+            }
+        }
+        if cx.scope == Scope::WholeTrace {
+            add_aggregates(cx.model, core, &mut sums);
+        }
+        let mut sums = sums.into_found();
+        sums.retain(|(_, sums)| sums.occurrences > 0 || sums.total > Picos::ZERO);
+        sums.sort_unstable_by_key(|&(subject, _)| subject);
+        Ok(Some(Self { core, window, sums, duty }))
+    }
+
+    /// Everything that ran, with its sums; ops first, then labels.
+    pub(crate) fn subjects(&self) -> impl Iterator<Item = (OpKey, &OpSums)> {
+        self.sums.iter().map(|(subject, sums)| (*subject, sums))
+    }
+
+    /// The same, consuming the sums.
+    pub(crate) fn into_subjects(self) -> impl Iterator<Item = (OpKey, OpSums)> {
+        self.sums.into_iter()
+    }
+}
+
+/// Sums for a part of the trace, in which only a few of all ops may run.
+pub(super) struct SumsByOp {
+    /// Index in `found`, by number of the op, then of the label.
+    places: Vec<Option<u32>>,
+    ops: usize,
+    found: Vec<(OpKey, OpSums)>,
+}
+
+impl SumsByOp {
+    pub(crate) fn new(model: &TraceModel) -> Self {
+        let ops = model.ops().len();
+        Self { places: vec![None; ops + model.labels().len()], ops, found: Vec::new() }
+    }
+
+    /// In the order in which they were found.
+    pub(crate) fn into_found(self) -> Vec<(OpKey, OpSums)> {
+        self.found
+    }
+
+    /// The sums of `key`, and which row of [`Self::into_found`] they are.
+    pub(crate) fn at(&mut self, key: OpKey) -> (usize, &mut OpSums) {
+        let place = &mut self.places[match key {
+            OpKey::Op(op) => op.index(),
+            OpKey::Label(label) => self.ops + label.index(),
+        }];
+        let row = *place.get_or_insert(self.found.len() as u32) as usize;
+        if row == self.found.len() {
+            self.found.push((key, OpSums::default()));
+        }
+        (row, &mut self.found[row].1)
+    }
+}
+
+/// Whether the time and the costs of an op are its own. Decided by category if one was recorded; otherwise any op
+/// that had ops inside is a container, too.
+pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
+    is_leaf_by_class(class).unwrap_or(!sums.has_children)
+}
+
+/// The same; `None` if it depends on whether the op had ops inside.
+fn is_leaf_by_class(class: OpClass) -> Option<bool> {
+    if class.may_have_inner_ops() {
+        return Some(false);
+    }
+    class.category_recorded().then_some(true)
+}
+
+/// Approximate number of slices that [`CoreSums::collect`] reads.
+pub(super) fn count(cx: &Context<'_>, core: GroupId, window: TimeWindow) -> usize {
+    let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
+    lanes.iter().map(|lane| cx.model.slices_in(lane, window.range).size_hint().0).sum()
+}
+
+/// Data that single executions record. Few do, so these are looked up by fact: checking every slice for every fact
+/// would take longer than all other work together.
+const EVENT_FACTS: [SliceAttr; 5] =
+    [SliceAttr::DmaStallPs, SliceAttr::TimeScaleBits, SliceAttr::Flops, SliceAttr::ModelFlops, SliceAttr::Bytes];
+
+/// The slices of [`slices_of_window`] that carry a fact.
+fn facts_in<'a>(
+    cx: &Context<'a>,
+    track: TrackId,
+    fact: SliceAttr,
+    window: TimeWindow,
+) -> impl Iterator<Item = (SliceRef<'a>, i64)> {
+    let model = cx.model;
+    let range = if cx.scope == Scope::WholeTrace { model.extent().hull(window.range) } else { window.range };
+    model.lanes(track).iter().flat_map(move |lane| model.slices_with_in(fact, lane, range))
+}
+
+/// Self time of executions that are cut, and that have others inside: those inside the window do not follow from sums of
+/// the whole execution.
+fn add_self_time_of_cut(
+    cx: &Context<'_>,
+    core: GroupId,
+    cut: &[SliceRef<'_>],
+    sums: &mut SumsByOp,
+) -> Result<(), AnalysisError> {
+    let Some(time) = (if cut.is_empty() { None } else { cx.core_time(core)? }) else { return Ok(()) };
+    let keys: BTreeMap<SliceId, OpKey> = cut.iter().map(|&slice| (slice.id(), OpKey::of(slice))).collect();
+    for segment in &time.segments {
+        if let Some(&key) = keys.get(&segment.slice) {
+            sums.at(key).1.self_time += segment.range.dur();
+        }
+    }
+    Ok(())
+}
+
+/// [`DutyTime`] while it is collected.
+struct DutyUnions<'a> {
+    classes: &'a OpClasses,
+    busy: UnionBuilder,
+    on_duty: UnionBuilder,
+    /// Whether the classes do not tell of every op whether it is a leaf.
+    is_undecided: bool,
+}
+
+impl<'a> DutyUnions<'a> {
+    fn new(classes: &'a OpClasses) -> Self {
+        Self { classes, busy: UnionBuilder::default(), on_duty: UnionBuilder::default(), is_undecided: false }
+    }
+
+    fn add(&mut self, spans: &SliceSpans<'_>) {
+        let class = self.classes.class_of(spans.slice.op());
+        if class.is_off_duty() {
+            return;
+        }
+        self.on_duty.add(spans.shown);
+        match is_leaf_by_class(class) {
+            Some(true) => self.busy.add(spans.measured),
+            Some(false) => {}
+            None => self.is_undecided = true,
+        }
+    }
+
+    /// `sums` are those of all slices: they tell which ops had others inside.
+    fn finish(self, cx: &Context<'_>, track: TrackId, window: TimeWindow, sums: &mut SumsByOp) -> DutyTime {
+        let Self { classes, mut busy, on_duty, is_undecided } = self;
+        if is_undecided {
+            busy = UnionBuilder::default();
+            for SliceSpans { slice, measured, .. } in cx.watched(slices_of_window(cx, track, window)) {
+                let class = classes.class_of(slice.op());
+                if !class.is_off_duty() && is_leaf(class, sums.at(OpKey::of(slice)).1) {
+                    busy.add(measured);
+                }
+            }
+        }
+        DutyTime { busy: busy.finish().measure(), on_duty: on_duty.finish().measure() }
+    }
+}
+
+fn add_aggregates(model: &TraceModel, core: GroupId, sums: &mut SumsByOp) {
+    for aggregate in model.aggregates() {
+        let track = model.track(aggregate.track);
+        if track.group != core || track.kind != TrackKind::Ops {
+            continue;
+        }
+        let (_, sum) = sums.at(OpKey::new(aggregate.label, model.label(aggregate.label).op));
+        sum.occurrences += aggregate.occurrences;
+        sum.executions += aggregate.occurrences as f64;
+        sum.total += aggregate.total;
+        sum.self_time += aggregate.self_time.unwrap_or(aggregate.total);
+        sum.min = least(sum.min, aggregate.min);
+    }
+}
+
+fn least(a: Option<Picos>, b: Option<Picos>) -> Option<Picos> {
+    a.into_iter().chain(b).min()
+}
+
+/// The cost of so many executions; exact for whole numbers.
+pub(super) fn times(cost: u64, executions: f64) -> u64 {
+    let (whole, rest) = (executions.trunc(), executions.fract());
+    cost.saturating_mul(whole as u64).saturating_add((cost as f64 * rest).round() as u64)
+}
+
+pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
+    match (sum, value) {
+        (Some(sum), Some(value)) => Some(sum.saturating_add(value)),
+        (sum, value) => sum.or(value),
+    }
+}
+
+impl OpSums {
+    /// Adds the part of an execution that lies in the scope; returns whether its self time is not known from this.
+    fn add(&mut self, slice: SliceRef<'_>, part: Picos) -> bool {
+        let whole = slice.measured_dur();
+        self.total += part;
+        if part < whole {
+            self.executions += part.fraction_of(whole).unwrap_or_default();
+            let has_others_inside = slice.children_dur() > Picos::ZERO;
+            if !has_others_inside {
+                self.self_time += part;
+            }
+            return has_others_inside;
+        }
+        self.executions += 1.0;
+        self.self_time += slice.self_dur();
+        self.min = Some(self.min.map_or(whole, |min| min.min(whole)));
+        false
+    }
+
+    /// Adds the data that an execution records, of which `part` of its time lies in the scope.
+    fn add_fact(&mut self, slice: SliceRef<'_>, fact: SliceAttr, value: i64, part: Picos) {
+        let stats = &mut self.stats;
+        let whole = slice.measured_dur();
+        let inside = part.fraction_of(whole).filter(|_| part < whole).unwrap_or(1.0);
+        let amount = u64::try_from(value).ok().map(|amount| times(amount, inside));
+        match fact {
+            SliceAttr::DmaStallPs => {
+                stats.dma_stall =
+                    Some(stats.dma_stall.unwrap_or_default() + Picos::from_ps(amount.map_or(0, |stall| stall as i64)));
+            }
+            SliceAttr::TimeScaleBits => {
+                let scale = f64::from_bits(value as u64);
+                if scale > 0.0 && scale < 1e3 {
+                    let (scaled, time) = stats.scaled.unwrap_or_default();
+                    stats.scaled = Some((scaled + scale * part.ps() as f64, time + part));
+                }
+            }
+            SliceAttr::Flops => stats.flops = plus(stats.flops, amount),
+            SliceAttr::ModelFlops => stats.model_flops = plus(stats.model_flops, amount),
+            SliceAttr::Bytes => stats.bytes = plus(stats.bytes, amount),
+            _ => {}
+        }
+    }
+
+    /// Adds the same op from another core.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.occurrences += other.occurrences;
+        self.executions += other.executions;
+        self.total += other.total;
+        self.self_time += other.self_time;
+        self.min = least(self.min, other.min);
+        self.has_children |= other.has_children;
+        self.stats.merge(&other.stats);
+    }
+}
+
+impl EventStats {
+    fn merge(&mut self, other: &Self) {
+        self.dma_stall = match (self.dma_stall, other.dma_stall) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        };
+        self.scaled = match (self.scaled, other.scaled) {
+            (Some(a), Some(b)) => Some((a.0 + b.0, a.1 + b.1)),
+            (a, b) => a.or(b),
+        };
+        self.flops = plus(self.flops, other.flops);
+        self.model_flops = plus(self.model_flops, other.model_flops);
+        self.bytes = plus(self.bytes, other.bytes);
+    }
+}

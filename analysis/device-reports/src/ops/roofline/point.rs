@@ -1,0 +1,157 @@
+//! Points of the roofline.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use facts::category::OpGroup;
+use hardware::limits::{BoundBy, OpWork, ratio};
+use hardware::peaks::Peaks;
+use trace_model::Picos;
+
+use crate::ops::op_stats::{CoreWork, OpRow};
+
+/// Work relative to one memory.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct MemoryPoint {
+    /// Which memory, and in which direction.
+    pub memory: BoundBy,
+    /// Achieved bandwidth.
+    pub bytes_per_second: f64,
+    /// Operations per byte.
+    pub flops_per_byte: Option<f64>,
+    /// Achieved share of its peak.
+    pub percent: Option<f64>,
+}
+
+/// One point of the plot.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct RooflinePoint {
+    /// Op, device, or `Program`.
+    pub name: Arc<str>,
+    /// Program of an op.
+    pub program: Arc<str>,
+    /// Group of an op.
+    pub group: OpGroup,
+    /// Time that rates are divided by.
+    pub time_ps: i64,
+    /// Self time of an op, as a share of all self time.
+    pub self_of_op_time_percent: Option<f64>,
+    /// Operations and bytes.
+    pub work: OpWork,
+    /// Bytes to and from all memories.
+    pub bytes: Option<f64>,
+    /// Achieved operations per second.
+    pub flops_per_second: Option<f64>,
+    /// Achieved HBM bandwidth.
+    pub hbm_bytes_per_second: Option<f64>,
+    /// Achieved bandwidth of all memories together.
+    pub bytes_per_second: Option<f64>,
+    /// Operations per byte to and from all memories.
+    pub flops_per_byte: Option<f64>,
+    /// Operations per byte of HBM traffic.
+    pub flops_per_hbm_byte: Option<f64>,
+    /// Each memory that it uses.
+    pub memories: Vec<MemoryPoint>,
+    /// Operations per byte of the memory that binds; HBM where compute binds.
+    pub flops_per_bottleneck_byte: Option<f64>,
+    /// Share of the peak.
+    pub flops_percent: Option<f64>,
+    /// Share of the peak.
+    pub hbm_percent: Option<f64>,
+    /// Limit with the largest utilization.
+    pub bound_by: Option<BoundBy>,
+    /// That utilization.
+    pub efficiency_percent: Option<f64>,
+    /// The limit that an op would have exceeded: its costs or its times are wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond_peak_of: Option<BoundBy>,
+    /// Operations per second at 100 % efficiency.
+    pub attainable_flops_per_second: Option<f64>,
+    /// Least time that the known limits allow.
+    pub ideal_time_ps: Option<f64>,
+}
+
+impl RooflinePoint {
+    /// The point of a given amount of work done in a given time.
+    pub(crate) fn new(name: &str, work: OpWork, time_ps: i64, peaks: &Peaks) -> Self {
+        let seconds = time_ps as f64 * 1e-12;
+        let bound = work.bound(seconds, peaks);
+        let efficiency = bound.map(|(_, percent)| percent);
+        let flops_per_second = ratio(work.flops, Some(seconds));
+        let bottleneck = match bound {
+            Some((BoundBy::Compute, _)) | None => work.hbm_bytes,
+            Some((limit, _)) => limit.amount(&work),
+        };
+        let memories = BoundBy::ALL.into_iter().filter(|&limit| limit != BoundBy::Compute).filter_map(|memory| {
+            let bytes = memory.amount(&work).filter(|&bytes| bytes > 0.0);
+            Some(MemoryPoint {
+                memory,
+                bytes_per_second: ratio(bytes, Some(seconds))?,
+                flops_per_byte: ratio(work.flops, bytes),
+                percent: work.percent_of(memory, seconds, peaks),
+            })
+        });
+        Self {
+            name: name.into(),
+            time_ps,
+            work,
+            memories: memories.collect(),
+            flops_per_second,
+            hbm_bytes_per_second: ratio(work.hbm_bytes, Some(seconds)),
+            flops_per_hbm_byte: work.hbm_intensity(),
+            flops_per_bottleneck_byte: ratio(work.flops, bottleneck),
+            flops_percent: work.percent_of(BoundBy::Compute, seconds, peaks),
+            hbm_percent: work.percent_of(BoundBy::Hbm, seconds, peaks),
+            bound_by: bound.map(|(limit, _)| limit),
+            efficiency_percent: efficiency,
+            beyond_peak_of: work.beyond_peak(seconds, peaks).map(|(limit, _)| limit),
+            attainable_flops_per_second: ratio(flops_per_second, efficiency.map(|percent| percent / 100.0)),
+            ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),
+            ..Self::default()
+        }
+    }
+
+    /// Adds values that count bytes of all memories.
+    pub(super) fn with_bytes(self, bytes: Option<f64>) -> Self {
+        Self {
+            bytes,
+            bytes_per_second: ratio(bytes, Some(self.time_ps as f64 * 1e-12)),
+            flops_per_byte: ratio(self.work.flops, bytes),
+            ..self
+        }
+    }
+
+    /// All cores of a report together; for `steps` steps their average.
+    pub(super) fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64, steps: u32) -> Self {
+        let total = cores.iter().fold(OpWork::default(), |sum, core| sum.plus(&core.work));
+        let bytes = cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
+        let share = 1.0 / f64::from(steps.max(1));
+        let time = cores.iter().map(|core| core.time_ps).sum::<Picos>();
+        let time_ps = ((time - Picos::from_ps(off_ps)).ps() as f64 * share).round() as i64;
+        let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
+        Self::new(name, total.times(share), time_ps, &peaks).with_bytes(bytes.map(|bytes| bytes * share))
+    }
+
+    /// The point of an op. No limit of the device itself binds a collective.
+    pub(super) fn of_op(row: &OpRow, peaks: &Peaks) -> Self {
+        let point = Self::new(&row.name, row.work(), row.total_time_ps, peaks)
+            .with_bytes(row.costs.bytes.map(|bytes| bytes as f64));
+        let point = Self {
+            program: Arc::clone(&row.program),
+            group: row.group,
+            self_of_op_time_percent: row.self_of_op_time_percent,
+            ..point
+        };
+        if row.collective.is_none() {
+            return point;
+        }
+        Self {
+            bound_by: Some(BoundBy::LinksOrWaiting),
+            efficiency_percent: None,
+            attainable_flops_per_second: None,
+            flops_per_bottleneck_byte: ratio(point.work.flops, point.work.hbm_bytes),
+            ..point
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The time of each device and host in a step, by activity.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::Context;
+use facts::category::OpClass;
+use serde::Serialize;
+use trace_model::{GroupId, GroupKind, TraceModel};
+
+use crate::communication::overlap::Overlap;
+use crate::steps::devices::{CoreReport, DevicesReport};
+use crate::steps::step_parts::{CoreParts, DividedStep, StepPart, StepParts, TimeByPart};
+
+/// The load of one device, unless noted otherwise per step: means over steady steps, or the whole window without steps.
+/// `None` for devices without recorded ops.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct DeviceLoad {
+    /// Name of the device.
+    pub core: String,
+    /// Which device.
+    #[serde(skip)]
+    pub group: Option<GroupId>,
+    /// Name of its host.
+    pub host: String,
+    /// Steps that it took part in.
+    pub steps: usize,
+    /// Time of a step.
+    pub step_ps: Option<f64>,
+    /// Ops that neither communicate nor wait.
+    pub work_ps: Option<f64>,
+    /// Exposed communication.
+    pub exposed_comm_ps: Option<f64>,
+    /// Waiting for copies.
+    pub copy_wait_ps: Option<f64>,
+    /// Infeed, outfeed, transfers to and from the host.
+    pub host_io_ps: Option<f64>,
+    /// No op.
+    pub idle_ps: Option<f64>,
+    /// Length of its window, which the next two are of.
+    pub window_ps: Option<f64>,
+    /// Waiting for the other devices before programs start (`barrier-cores`).
+    pub barrier_ps: Option<f64>,
+    /// Waiting in synchronous collectives for the last participant.
+    pub skew_wait_ps: Option<f64>,
+    /// Time that other devices waited in collectives for this one, summed.
+    pub awaited_ps: Option<f64>,
+    /// Time with ops, of the longest window of any device.
+    pub busy_percent: Option<f64>,
+    /// Modified z-score of its work; `None` with fewer than three devices.
+    pub work_z: Option<f64>,
+    /// Whether it keeps the others waiting.
+    pub is_straggler: bool,
+    /// Whether it is nearly unused while others work.
+    pub is_unused: bool,
+    /// What it does while others work: `runs nothing`, `joins at step 10`; `None` if it takes part in the whole run.
+    pub absence: Option<String>,
+}
+
+/// The devices of one host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct HostLoad {
+    /// Name of the host.
+    pub host: String,
+    /// Its devices that recorded ops.
+    pub devices: usize,
+    /// Mean work of its devices in a step.
+    pub work_ps: Option<f64>,
+    /// Work of the one that works most.
+    pub most_work_ps: Option<f64>,
+    /// Mean exposed communication.
+    pub exposed_comm_ps: Option<f64>,
+    /// Mean time waiting at barriers, of the window.
+    pub barrier_ps: Option<f64>,
+    /// Modified z-score of its mean work; `None` with fewer than three hosts.
+    pub work_z: Option<f64>,
+    /// Whether it keeps the others waiting.
+    pub is_straggler: bool,
+}
+
+/// One step, compared over devices.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct StepBalance {
+    /// Its number; `None` for the whole window.
+    pub step: Option<u32>,
+    /// Its time on the device that took longest.
+    pub time_ps: i64,
+    /// The device with the most work.
+    pub most: Arc<str>,
+    /// Its work.
+    pub max_ps: i64,
+    /// Work of the middle device.
+    pub median_ps: f64,
+    /// Mean work.
+    pub mean_ps: f64,
+    /// `(max − median) ÷ median`.
+    pub imbalance_percent: Option<f64>,
+    /// `max − median`: the cost of the slowest device.
+    pub cost_ps: f64,
+}
+
+impl StepBalance {
+    pub(super) fn of(step: &StepLoad) -> Option<Self> {
+        let work: Vec<f64> = step.cores.iter().map(|core| core.parts.work() as f64).collect();
+        let median_ps = math::stats::median(&work).filter(|_| work.len() > 1)?;
+        let most = step.cores.iter().max_by_key(|core| (core.parts.work(), std::cmp::Reverse(&core.core)))?;
+        let max_ps = most.parts.work();
+        let cost_ps = max_ps as f64 - median_ps;
+        Some(Self {
+            step: step.step,
+            time_ps: step.cores.iter().map(|core| core.time_ps).max()?,
+            most: most.core.clone(),
+            max_ps,
+            median_ps,
+            mean_ps: work.iter().sum::<f64>() / work.len() as f64,
+            imbalance_percent: (median_ps > 0.0).then(|| 100.0 * cost_ps / median_ps),
+            cost_ps,
+        })
+    }
+}
+
+/// A step, or the whole window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepLoad {
+    /// Number; `None` for the whole window.
+    pub step: Option<u32>,
+    /// Every device that recorded ops in it.
+    pub cores: Vec<CoreParts>,
+}
+
+/// Steady steps; the window as one step if devices recorded none, on those that take part in all of it.
+pub(super) fn steps(cx: &Context<'_>, devices: &DevicesReport, absent: &[Absence]) -> Vec<StepLoad> {
+    let found = cx.report::<StepParts>().ok();
+    let counted = found.iter().flat_map(|report| &report.steps).filter(|step| step.is_counted);
+    // A short program of a device that is unused otherwise is no load of a step.
+    let is_used = |core: &&CoreParts| !absent.iter().any(|absence| absence.is_unused && absence.core == core.group);
+    let load = |step: &DividedStep| StepLoad {
+        step: Some(step.step),
+        cores: step.cores.iter().filter(is_used).cloned().collect(),
+    };
+    let steps: Vec<StepLoad> = counted.map(load).collect();
+    if !steps.is_empty() {
+        return steps;
+    }
+    let is_there =
+        |core: &&CoreReport| core.op_time_ps.is_some() && !absent.iter().any(|absence| absence.core == core.group);
+    vec![StepLoad { step: None, cores: devices.cores.iter().filter(is_there).map(whole_window).collect() }]
+}
+
+fn whole_window(core: &CoreReport) -> CoreParts {
+    let mut parts = TimeByPart::default();
+    for entry in core.groups.iter().filter(|entry| entry.group != facts::category::OpGroup::Idle) {
+        parts.add(StepPart::of(&OpClass::of_group(entry.group)), entry.time_ps);
+    }
+    parts.add(StepPart::Idle, core.window_ps.saturating_sub(parts.total()));
+    CoreParts { group: core.group, core: core.core.as_str().into(), time_ps: core.window_ps, parts }
+}
+
+/// Every device of the capture.
+pub(super) fn devices(
+    cx: &Context<'_>,
+    devices: &DevicesReport,
+    steps: &[StepLoad],
+    absent: &[Absence],
+) -> Vec<DeviceLoad> {
+    let overlap = cx.report::<Overlap>().ok();
+    let longest = devices.cores.iter().map(|core| core.window_ps).max().unwrap_or(0).max(1) as f64;
+    let mut sums: BTreeMap<GroupId, (usize, i64, TimeByPart)> = BTreeMap::new();
+    for core in steps.iter().flat_map(|step| &step.cores) {
+        let (count, time, parts) = sums.entry(core.group).or_default();
+        *count += 1;
+        *time = time.saturating_add(core.time_ps);
+        *parts = parts.plus(&core.parts);
+    }
+    let recorded: BTreeMap<GroupId, &CoreReport> = devices.cores.iter().map(|core| (core.group, core)).collect();
+    let skews: BTreeMap<GroupId, _> =
+        overlap.iter().flat_map(|overlap| &overlap.cores).map(|core| (core.group, core)).collect();
+    let device = |group: GroupId| {
+        let sum = sums.get(&group);
+        let count = sum.map_or(0, |(count, ..)| *count);
+        let mean = |total: i64| (count > 0).then(|| total as f64 / count as f64);
+        let part = |part: StepPart| sum.and_then(|(_, _, parts)| mean(parts.get(part)));
+        let (recorded, skew) = (recorded.get(&group), skews.get(&group));
+        let absence = absent.iter().find(|absence| absence.core == group);
+        DeviceLoad {
+            core: cx.model.device_name(group),
+            group: Some(group),
+            host: host_of(cx.model, group),
+            steps: count,
+            step_ps: sum.and_then(|(_, time, _)| mean(*time)),
+            work_ps: sum.and_then(|(_, _, parts)| mean(parts.work())),
+            exposed_comm_ps: part(StepPart::ExposedComm),
+            copy_wait_ps: part(StepPart::CopyWait),
+            host_io_ps: part(StepPart::HostIo),
+            idle_ps: part(StepPart::Idle),
+            barrier_ps: recorded.and_then(|core| core.barrier_ps).map(|ps| ps as f64),
+            skew_wait_ps: skew.and_then(|core| core.skew_wait_ps).map(|ps| ps as f64),
+            awaited_ps: skew.and_then(|core| core.awaited_ps).map(|ps| ps as f64),
+            window_ps: recorded.map(|core| core.window_ps as f64),
+            busy_percent: recorded.and_then(|core| core.op_time_ps).map(|ps| 100.0 * ps as f64 / longest),
+            is_unused: absence.is_some_and(|absence| absence.is_unused),
+            absence: absence.map(|absence| absence.what.clone()),
+            ..DeviceLoad::default()
+        }
+    };
+    cx.tensor_cores().into_iter().map(device).collect()
+}
+
+/// The machine around a device.
+fn host_of(model: &TraceModel, group: GroupId) -> String {
+    let around = std::iter::successors(Some(group), |&id| model.group(id).parent);
+    let host = around.into_iter().find(|&id| model.group(id).kind == GroupKind::Host);
+    host.map(|host| model.str(model.group(host).name).to_owned()).unwrap_or_default()
+}
+
+/// Devices by host.
+pub(super) fn hosts(loads: &[DeviceLoad]) -> Vec<HostLoad> {
+    let mut by_host: BTreeMap<&str, Vec<&DeviceLoad>> = BTreeMap::new();
+    for load in loads.iter().filter(|load| load.work_ps.is_some()) {
+        by_host.entry(&load.host).or_default().push(load);
+    }
+    let host = |(host, loads): (&str, Vec<&DeviceLoad>)| {
+        let values = |of: fn(&DeviceLoad) -> Option<f64>| loads.iter().filter_map(|load| of(load)).collect::<Vec<_>>();
+        let mean = |of| {
+            let values = values(of);
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        };
+        HostLoad {
+            host: host.to_owned(),
+            devices: loads.len(),
+            work_ps: mean(|load| load.work_ps),
+            most_work_ps: values(|load| load.work_ps).into_iter().reduce(f64::max),
+            exposed_comm_ps: mean(|load| load.exposed_comm_ps),
+            barrier_ps: mean(|load| load.barrier_ps),
+            ..HostLoad::default()
+        }
+    };
+    by_host.into_iter().map(host).collect()
+}
+
+/// What a device that does not take part in the whole run does instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Absence {
+    pub core: GroupId,
+    /// Whether it is nearly unused.
+    pub is_unused: bool,
+    /// `runs nothing`, `joins at step 10`.
+    pub what: String,
+}

@@ -1,0 +1,308 @@
+//! The time of each device by category, and its idle time.
+//!
+//! Every picosecond of a core's window belongs to the group of the innermost op
+//! that ran, or to idle; the groups add up to the window. Waiting shows as such:
+//! the self time of `copy-done` and its like is time in which the core waited for
+//! a transfer, whatever `XProf` calls it.
+//!
+//! Gaps between programs are on the timeline, because programs have no other
+//! clock; everything else is by the clock that timed the ops. The two are never
+//! combined.
+
+use engine::{Analysis, AnalysisError, Context};
+use engine::{Table, Tabular};
+use facts::TraceFacts as _;
+use facts::category::OpGroup;
+use facts::core_time::CoreTime;
+use facts::window::{counts, has_ops, ran_nothing, slices_of_window};
+use math::intervals::IntervalSet;
+use math::stats::median;
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::{GroupId, Picos, SliceRef, SliceSpans, TimeRange, TraceModel, TrackKind};
+
+/// The device-time analysis.
+pub struct Devices;
+
+impl Analysis for Devices {
+    type Report = DevicesReport;
+    const ID: &'static str = "devices";
+    const TITLE: &'static str = "Device time";
+
+    fn run(cx: &Context<'_>) -> Result<DevicesReport, AnalysisError> {
+        let mut cores = Vec::new();
+        for core in cx.tensor_cores() {
+            cores.extend(cx.core_time(core)?.map(|time| core_report(cx, &time)));
+        }
+        if cores.is_empty() {
+            return Err(AnalysisError::NotApplicable("no TPU device recorded anything here".to_owned()));
+        }
+        Ok(DevicesReport { cores })
+    }
+}
+
+/// The time of devices by category.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct DevicesReport {
+    /// Every `TensorCore` that recorded something in the scope.
+    pub cores: Vec<CoreReport>,
+}
+
+/// The time of one core by category.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct CoreReport {
+    /// Name of the device.
+    pub core: String,
+    /// Which device.
+    pub group: GroupId,
+    /// Length of the window: the denominator of all shares.
+    pub window_ps: i64,
+    /// Time with an op on the core: the sum of all groups but idle. `None` if the capture has no ops.
+    pub op_time_ps: Option<i64>,
+    /// Time without one.
+    pub idle_ps: Option<i64>,
+    /// Self time by group of ops; with idle it adds up to the window.
+    pub groups: Vec<GroupTime>,
+    /// Union of program executions, on the timeline; `None` if not recorded.
+    pub program_ps: Option<i64>,
+    /// Program executions that start in the window.
+    pub programs: u64,
+    /// Time between programs.
+    pub gaps: Option<IdleGaps>,
+    /// Waiting for the other cores to start a program (`barrier-cores`).
+    pub barrier_ps: Option<i64>,
+}
+
+/// Self time of a group of ops.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct GroupTime {
+    /// Which group.
+    pub group: OpGroup,
+    /// How long.
+    pub time_ps: i64,
+    /// Of the window.
+    pub percent: f64,
+}
+
+/// Gaps between consecutive programs of a core.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct IdleGaps {
+    /// How many.
+    pub count: usize,
+    /// All of them.
+    pub total_ps: i64,
+    /// The middle one.
+    pub median_ps: i64,
+    /// The longest.
+    pub largest_ps: i64,
+    /// Start of the longest gap.
+    pub largest_start_ps: i64,
+    /// The program before the longest.
+    pub largest_after: String,
+    /// The program after the longest.
+    pub largest_before: String,
+}
+
+impl CoreReport {
+    /// Self time of a group.
+    pub fn time(&self, group: OpGroup) -> Picos {
+        self.groups.iter().filter(|entry| entry.group == group).map(|entry| entry.time_ps).sum::<Picos>()
+    }
+}
+
+impl DevicesReport {
+    /// Time of a group over all cores.
+    pub(crate) fn time(&self, group: OpGroup) -> Picos {
+        self.cores.iter().map(|core| core.time(group)).sum()
+    }
+    /// Σ windows: core-time.
+    pub(crate) fn window(&self) -> Picos {
+        self.cores.iter().map(|core| core.window_ps).sum::<Picos>()
+    }
+    /// Σ op time over the cores that recorded ops; `None` if none did.
+    pub(crate) fn op_time(&self) -> Option<Picos> {
+        self.cores.iter().filter_map(|core| core.op_time_ps).map(Picos::from_ps).reduce(|a, b| a + b)
+    }
+    /// The same of the window, idle time included.
+    pub fn copy_wait_of_window_percent(&self) -> Option<f64> {
+        self.op_time()?;
+        Some(100.0 * self.time(OpGroup::AsyncWait).fraction_of(self.window())?)
+    }
+}
+
+/// Barriers of these lengths are the cost of the event itself.
+const EMPTY_BARRIERS_PS: [i64; 2] = [0, 1_250];
+
+fn core_report(cx: &Context<'_>, time: &CoreTime) -> CoreReport {
+    let model = cx.model;
+    let window = time.window.dur();
+    // A device that ran nothing is idle; of one that recorded programs only, nobody knows.
+    let has_ops = has_ops(model, time.core) || ran_nothing(model, time.core);
+    let idle = window - time.busy_time();
+    let mut times = [Picos::ZERO; OpGroup::ALL.len()];
+    for segment in &time.segments {
+        times[segment.class.group.index()] += segment.range.dur();
+    }
+    times[OpGroup::Idle.index()] = idle;
+    let mut groups: Vec<GroupTime> = OpGroup::ALL
+        .into_iter()
+        .map(|group| {
+            let own = times[group.index()];
+            GroupTime { group, time_ps: own.ps(), percent: 100.0 * own.fraction_of(window).unwrap_or_default() }
+        })
+        .filter(|entry| entry.time_ps > 0)
+        .collect();
+    if !has_ops {
+        groups.clear();
+    }
+    let inside = |kind| tracks(model, time.core, kind).flat_map(|track| slices_of_window(cx, track, time.window));
+    let mut programs: Vec<SliceSpans<'_>> = inside(TrackKind::Modules).collect();
+    programs.sort_by_key(|spans| spans.shown.start);
+    let program_set: IntervalSet = programs.iter().map(|spans| spans.shown).collect();
+    let barriers = inside(TrackKind::DeviceScopes)
+        .filter(|spans| spans.slice.name() == "barrier-cores")
+        .filter(|spans| !EMPTY_BARRIERS_PS.contains(&spans.slice.measured_dur().ps()))
+        .map(|spans| spans.measured.dur());
+    CoreReport {
+        core: model.device_name(time.core),
+        group: time.core,
+        window_ps: window.ps(),
+        op_time_ps: has_ops.then(|| (window - idle).ps()),
+        idle_ps: has_ops.then(|| idle.ps()),
+        groups,
+        program_ps: (!programs.is_empty()).then(|| program_set.measure().ps()),
+        programs: programs.iter().filter(|spans| counts(cx, time.window, spans.slice)).count() as u64,
+        gaps: gaps(&programs),
+        barrier_ps: barriers.reduce(|a, b| a + b).map(Picos::ps),
+    }
+}
+
+fn tracks(model: &TraceModel, core: GroupId, kind: TrackKind) -> impl Iterator<Item = trace_model::TrackId> {
+    model.tracks_of(core).into_iter().filter(move |&track| model.track(track).kind == kind)
+}
+
+/// Gaps between programs in time order; `None` with fewer than two programs.
+fn gaps(programs: &[SliceSpans<'_>]) -> Option<IdleGaps> {
+    let gaps: Vec<(TimeRange, SliceRef<'_>, SliceRef<'_>)> = programs
+        .windows(2)
+        .map(|pair| (TimeRange::new(pair[0].shown.end, pair[1].shown.start), pair[0].slice, pair[1].slice))
+        .collect();
+    let lengths: Vec<f64> = gaps.iter().map(|(gap, ..)| gap.dur().ps() as f64).collect();
+    let (largest, after, before) = gaps.iter().min_by_key(|(gap, ..)| std::cmp::Reverse(gap.dur()))?;
+    Some(IdleGaps {
+        count: gaps.iter().filter(|(gap, ..)| !gap.is_empty()).count(),
+        total_ps: gaps.iter().map(|(gap, ..)| gap.dur()).sum::<Picos>().ps(),
+        median_ps: median(&lengths)? as i64,
+        largest_ps: largest.dur().ps(),
+        largest_start_ps: largest.start.ps(),
+        largest_after: after.name().to_owned(),
+        largest_before: before.name().to_owned(),
+    })
+}
+
+impl Tabular for DevicesReport {
+    fn tables(&self) -> Vec<Table> {
+        let percent = |core: &CoreReport, ps: Option<i64>| Some(100.0 * ps? as f64 / core.window_ps.max(1) as f64);
+        let devices = Table::of("devices", "Devices", &self.cores)
+            .measured("core", "Device", Unit::None, |core| &core.core)
+            .measured("window_ps", "Window", Unit::Picoseconds, |core| core.window_ps)
+            .measured("op_time_ps", "Ops", Unit::Picoseconds, |core| core.op_time_ps)
+            .measured("op_percent", "Ops", Unit::Percent, |core| percent(core, core.op_time_ps))
+            .measured("idle_percent", "Idle", Unit::Percent, |core| percent(core, core.idle_ps))
+            .measured("copy_wait_percent", "Copy wait", Unit::Percent, |core| {
+                percent(core, core.op_time_ps.map(|_| core.time(OpGroup::AsyncWait).ps()))
+            })
+            .measured("programs", "Programs", Unit::Count, |core| core.programs)
+            .measured("gap_median_ps", "Median gap", Unit::Picoseconds, |core| Some(core.gaps.as_ref()?.median_ps))
+            .measured("gap_largest_ps", "Largest gap", Unit::Picoseconds, |core| Some(core.gaps.as_ref()?.largest_ps))
+            .measured("gap_largest_where", "between", Unit::None, |core| {
+                let gaps = core.gaps.as_ref()?;
+                Some(format!("{} → {}", gaps.largest_after, gaps.largest_before))
+            })
+            .note("Percentages are of the window: from its first op or step to the end of the last (of a device that is away for long, of the others of its host), \
+                 or the part of it that is looked at. Gaps are between programs.")
+            .build();
+        let rows = self.cores.iter().flat_map(|core| core.groups.iter().map(move |entry| (core, entry)));
+        let groups = Table::of("device_time", "Device time by kind of op", rows)
+            .measured("core", "Device", Unit::None, |(core, _)| &core.core)
+            .measured("group", "Kind", Unit::None, |(_, entry)| entry.group.title())
+            .measured("time_ps", "Self time", Unit::Picoseconds, |(_, entry)| entry.time_ps)
+            .measured("percent", "Of window", Unit::Percent, |(_, entry)| entry.percent)
+            .note("The kinds of one device add up to its window.")
+            .build();
+        vec![devices, groups]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{Options, ReportCache, Scope};
+    use sample_traces::text_trace;
+
+    use super::*;
+
+    fn report(model: &TraceModel, scope: Scope) -> Result<DevicesReport, AnalysisError> {
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model, scope, options: &options, reports: &reports };
+        cx.report::<Devices>().map(|report| report.as_ref().clone())
+    }
+
+    const OFFLOAD: &str = "
+        @device-clock 500ns
+        modules: AAAAAAAAAA..BBBBBB....CC
+        ops    : sffccccccc..aaaddd....gg
+        A = jit_f(1)
+        B = jit_g(2)
+        C = jit_h(3)
+        s = copy-start.1 [copy-start]
+        c = copy-done.1 [copy-done]
+        f = fusion.1 [convolution fusion]
+        a = all-reduce.1 [all-reduce]
+        d = infeed.1 [infeed]
+        g = fusion.2 [loop fusion]
+    ";
+
+    #[test]
+    fn groups_and_waiting_sum_to_the_window() {
+        let report = report(&text_trace(OFFLOAD), Scope::WholeTrace).unwrap();
+        let core = &report.cores[0];
+        assert_eq!((core.window_ps, core.op_time_ps, core.idle_ps), (24_000, Some(18_000), Some(6_000)));
+        assert_eq!(core.groups.iter().map(|entry| entry.time_ps).sum::<i64>(), core.window_ps);
+        let time = |group| core.time(group).ps();
+        assert_eq!(time(OpGroup::MatMul), 2_000);
+        assert_eq!(time(OpGroup::AsyncWait), 7_000);
+        assert_eq!(time(OpGroup::Collective), 3_000);
+        assert_eq!(time(OpGroup::HostIo), 3_000);
+        assert_eq!(time(OpGroup::Vector), 2_000);
+        assert_eq!(time(OpGroup::DataMovement), 1_000);
+        let percent = report.copy_wait_of_window_percent().unwrap();
+        assert!((percent - 700.0 / 24.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn gaps_between_programs_have_locations() {
+        let report = report(&text_trace(OFFLOAD), Scope::WholeTrace).unwrap();
+        let gaps = report.cores[0].gaps.clone().unwrap();
+        assert_eq!((gaps.count, gaps.total_ps, gaps.median_ps, gaps.largest_ps), (2, 6_000, 3_000, 4_000));
+        assert_eq!((gaps.largest_after.as_str(), gaps.largest_before.as_str()), ("jit_g(2)", "jit_h(3)"));
+        assert_eq!((report.cores[0].program_ps, report.cores[0].programs), (Some(18_000), 3));
+    }
+
+    #[test]
+    fn adjacent_ranges_sum_to_the_whole() {
+        let model = text_trace(OFFLOAD);
+        let at = |ps| trace_model::Timestamp::from_ps(ps);
+        let part = |from, to| report(&model, Scope::Range(TimeRange::new(at(from), at(to)))).unwrap().cores[0].clone();
+        let (whole, head, tail) = (part(0, 24_000), part(0, 5_500), part(5_500, 24_000));
+        for group in OpGroup::ALL {
+            assert_eq!(whole.time(group), head.time(group) + tail.time(group), "{group:?}");
+        }
+    }
+
+    #[test]
+    fn capture_without_ops_has_no_device_time() {
+        let report_without_ops = report(&text_trace("modules: MM.MM\n M = jit_f(1)"), Scope::WholeTrace).unwrap();
+        assert_eq!((report_without_ops.cores[0].op_time_ps, report_without_ops.cores[0].idle_ps), (None, None));
+        assert!(report(&text_trace("host main: aa"), Scope::WholeTrace).is_err());
+    }
+}

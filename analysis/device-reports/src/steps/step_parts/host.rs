@@ -1,0 +1,124 @@
+//! What the host did during a step, every instant once.
+//!
+//! Several threads work at a time, and their events nest. So that times add up, an
+//! instant belongs to the first of these that any thread is in: compiling, lowering,
+//! tracing, loading, feeding input, moving data, dispatching, waiting. Everything is
+//! by the host's clock and compared only with the host's own doing in another step.
+
+use engine::Context;
+use facts::TraceFacts as _;
+use facts::host_class::{HostClass, HostClasses};
+use facts::steps::{Step, on_host};
+use math::intervals::IntervalSet;
+use serde::Serialize;
+use trace_model::{TimeRange, TrackId, TrackKind};
+
+/// A host activity, in order of precedence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HostPhase {
+    /// `StableHLO` to executable.
+    Compiling,
+    /// Jaxpr to `StableHLO`.
+    Lowering,
+    /// Python to jaxpr.
+    Tracing,
+    /// Looking for or loading a program.
+    Loading,
+    /// Producing or feeding input.
+    Input,
+    /// Between host and device, either way.
+    Transfer,
+    /// Handing work to a device.
+    Dispatch,
+    /// Waiting for a device.
+    Waiting,
+    /// None of these.
+    Other,
+}
+
+impl HostPhase {
+    /// Display name.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Compiling => "compiling",
+            Self::Lowering => "lowering",
+            Self::Tracing => "tracing",
+            Self::Loading => "loading programs",
+            Self::Input => "feeding input",
+            Self::Transfer => "transferring",
+            Self::Dispatch => "dispatching",
+            Self::Waiting => "waiting for devices",
+            Self::Other => "other host work or none",
+        }
+    }
+
+    fn of(class: HostClass) -> Option<Self> {
+        Some(match class {
+            HostClass::Compile => Self::Compiling,
+            HostClass::Lower => Self::Lowering,
+            HostClass::Trace => Self::Tracing,
+            HostClass::Cache | HostClass::Load => Self::Loading,
+            HostClass::Infeed | HostClass::Outfeed => Self::Input,
+            HostClass::HostToDevice | HostClass::DeviceToHost => Self::Transfer,
+            HostClass::Dispatch => Self::Dispatch,
+            HostClass::Wait => Self::Waiting,
+            HostClass::Lazy | HostClass::User => return None,
+        })
+    }
+
+    /// In order of precedence.
+    const ALL: [Self; 9] = [
+        Self::Compiling,
+        Self::Lowering,
+        Self::Tracing,
+        Self::Loading,
+        Self::Input,
+        Self::Transfer,
+        Self::Dispatch,
+        Self::Waiting,
+        Self::Other,
+    ];
+}
+
+/// Determines the activity of host threads.
+pub(super) struct HostPhases<'a> {
+    cx: Context<'a>,
+    classes: &'a HostClasses,
+    threads: Vec<TrackId>,
+}
+
+impl<'a> HostPhases<'a> {
+    pub(crate) fn new(cx: &Context<'a>) -> Self {
+        let model = cx.model;
+        let threads = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread).collect();
+        Self { cx: *cx, classes: cx.host_classes(), threads }
+    }
+
+    /// The time of each phase in a step, by the host's clock; they add up to its
+    /// length there. `None` without host threads.
+    pub(crate) fn within(&self, step: &Step) -> Option<Vec<(HostPhase, i64)>> {
+        let model = self.cx.model;
+        let range = on_host(&self.cx, &step.spans)?;
+        let mut events: [Vec<TimeRange>; HostPhase::ALL.len()] = Default::default();
+        for lane in self.threads.iter().flat_map(|&track| model.lanes(track)) {
+            for slice in model.slices_in(lane, range) {
+                let phase = HostPhase::of(self.classes.class(slice.label_id()));
+                if let Some((phase, part)) = phase.zip(slice.range().intersect(range)) {
+                    events[phase as usize].push(part);
+                }
+            }
+        }
+        let mut before = IntervalSet::new();
+        let mut left = range.dur().ps();
+        let mut out = Vec::new();
+        for (phase, events) in HostPhase::ALL.into_iter().zip(events) {
+            let own: IntervalSet = events.into_iter().collect();
+            let time = if phase == HostPhase::Other { left } else { own.subtract(&before).measure().ps() };
+            before = before.union(&own);
+            left -= time;
+            out.push((phase, time));
+        }
+        (!self.threads.is_empty()).then_some(out)
+    }
+}

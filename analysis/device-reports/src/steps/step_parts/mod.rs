@@ -1,0 +1,225 @@
+//! The parts of each step, and why some steps take longer.
+//!
+//! Every step of every core is divided into [`StepPart`]s that add up to it exactly, by
+//! the clock that timed the ops. The critical core of a step is the one that takes
+//! longest. Slow steps are compared with the median step of their class, part by
+//! part and op by op.
+
+mod explain;
+mod host;
+mod parts;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use engine::{Analysis, AnalysisError, Context, Scope};
+use facts::TraceFacts as _;
+use facts::device_shift::shifted;
+use facts::steps::{Step, StepClass, StepSource, StepsReport};
+use math::stats::median;
+use serde::Serialize;
+use trace_model::{GroupId, TimeRange};
+
+use crate::communication::overlap::CoreTraffic;
+use crate::steps::step_times::Steps;
+use explain::StepOpTimes;
+
+pub use explain::{Explanation, HostChange, PartChange, StepOpChange};
+pub use host::HostPhase;
+pub use parts::{StepPart, TimeByPart};
+pub(crate) use table::sentence;
+
+pub use explain::MOST_EXPLAINED;
+
+/// The analysis of steps by parts.
+pub struct StepParts;
+
+impl Analysis for StepParts {
+    type Report = StepPartsReport;
+    const ID: &'static str = "step_parts";
+    const TITLE: &'static str = "Step time breakdown";
+
+    fn run(cx: &Context<'_>) -> Result<StepPartsReport, AnalysisError> {
+        let steps = cx.report::<Steps>()?;
+        if !steps.has_steps() {
+            let why = match cx.model.simulator() {
+                Some(_) => "no steps were found: the whole simulated run counts as one",
+                None => "no steps were found; wrap the loop body in jax.profiler.StepTraceAnnotation",
+            };
+            return Err(AnalysisError::NotApplicable(why.to_owned()));
+        }
+        if cx.scope == Scope::WholeTrace {
+            return whole(cx, &steps);
+        }
+        let mut report = cx.scoped(Scope::WholeTrace).report::<Self>()?.as_ref().clone();
+        let chosen: BTreeSet<u32> = steps.steps.iter().map(|step| step.number).collect();
+        report.steps.retain(|step| chosen.contains(&step.step));
+        report.slow.retain(|slow| chosen.contains(&slow.step));
+        report.slow_not_explained = steps.outliers().len().saturating_sub(report.slow.len());
+        report.classes = of_classes(&steps, &report.steps);
+        Ok(report)
+    }
+}
+
+/// The parts of the steps.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct StepPartsReport {
+    /// Steps in time order; those without ops on any core are absent.
+    pub steps: Vec<DividedStep>,
+    /// Classes of steps in the order of the step analysis, where they have divided steps.
+    pub classes: Vec<ClassParts>,
+    /// Slow steps, slowest first, at most [`MOST_EXPLAINED`].
+    pub slow: Vec<Explanation>,
+    /// Slow steps beyond these.
+    pub slow_not_explained: usize,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct DividedStep {
+    /// Its number.
+    pub step: u32,
+    /// Its class (`A`, `B` …).
+    pub class: Arc<str>,
+    /// Whether the statistics count it.
+    pub is_counted: bool,
+    /// Index into `cores` of the critical one.
+    pub critical: usize,
+    /// Every core that recorded ops.
+    pub cores: Vec<CoreParts>,
+}
+
+/// One step on one core.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CoreParts {
+    /// Which device.
+    pub group: GroupId,
+    /// Its name.
+    pub core: Arc<str>,
+    /// Length of the step on it, by the clock that timed its ops: the sum of its parts.
+    pub time_ps: i64,
+    /// The parts.
+    #[schemars(with = "BTreeMap<String, i64>")]
+    pub parts: TimeByPart,
+}
+
+/// The counted steps of a class.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ClassParts {
+    /// `A`, `B` …
+    pub class: String,
+    /// The programs of its steps.
+    pub title: String,
+    /// Steps that are counted.
+    pub steps: usize,
+    /// Mean time on the critical core.
+    pub time_ps: f64,
+    /// The median of these times.
+    pub median_ps: f64,
+    /// Its parts.
+    pub parts: Vec<PartTimes>,
+}
+
+/// A part of the steps of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct PartTimes {
+    /// Which part.
+    pub part: StepPart,
+    /// Mean on the critical core of each step; all parts add up to the mean time.
+    pub mean_ps: f64,
+    /// Median; medians need not add up.
+    pub median_ps: f64,
+    /// Mean over all cores of all steps.
+    pub cores_mean_ps: f64,
+}
+
+impl DividedStep {
+    /// The core that took longest.
+    pub fn critical(&self) -> Option<&CoreParts> {
+        self.cores.get(self.critical)
+    }
+
+    /// Of all cores together.
+    pub(crate) fn sum(&self) -> TimeByPart {
+        self.cores.iter().fold(TimeByPart::default(), |sum, core| sum.plus(&core.parts))
+    }
+}
+
+fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, AnalysisError> {
+    let classes = cx.classes();
+    let mut op_times = StepOpTimes::wanted(steps);
+    let mut divided: Vec<Vec<CoreParts>> = vec![Vec::new(); steps.steps.len()];
+    for core in cx.tensor_cores() {
+        let Some(traffic) = CoreTraffic::of(cx, classes, core)?.filter(|traffic| !traffic.time.segments.is_empty())
+        else {
+            continue;
+        };
+        let name = Arc::<str>::from(cx.model.device_name(core));
+        let spans = spans_on(cx, steps, core);
+        let ranges: Vec<TimeRange> = spans.iter().map(|&(_, range)| range).collect();
+        let parts = parts::divide(&traffic.time.segments, &traffic.collectives_in_flight(), &ranges);
+        for ((index, range), parts) in spans.into_iter().zip(parts) {
+            let (Some(step), Some(cores)) = (steps.steps.get(index), divided.get_mut(index)) else { continue };
+            op_times.collect(cx.model, &traffic.time, step.number, range, &parts);
+            cores.push(CoreParts { group: core, core: name.clone(), time_ps: range.dur().ps(), parts });
+        }
+    }
+    let counted: BTreeSet<u32> = steps.counted().map(|step| step.number).collect();
+    let letters: Vec<Arc<str>> = steps.classes.iter().map(|class| class.id.as_str().into()).collect();
+    let step = |(step, cores): (&Step, Vec<CoreParts>)| {
+        let critical = (0..cores.len()).min_by_key(|&i| std::cmp::Reverse(cores[i].time_ps))?;
+        let is_counted = counted.contains(&step.number);
+        let class = letters.get(step.class).cloned().unwrap_or_default();
+        Some(DividedStep { step: step.number, class, is_counted, critical, cores })
+    };
+    let divided: Vec<DividedStep> = steps.steps.iter().zip(divided).filter_map(step).collect();
+    let slow = op_times.explain(cx, steps);
+    if divided.is_empty() && slow.is_empty() {
+        let why = "no TPU device recorded ops in these steps, and none of them is slow";
+        return Err(AnalysisError::NotApplicable(why.to_owned()));
+    }
+    let slow_not_explained = steps.outliers().len().saturating_sub(slow.len());
+    Ok(StepPartsReport { classes: of_classes(steps, &divided), steps: divided, slow, slow_not_explained })
+}
+
+/// The range of each step on a core, by the clock of its ops. Steps from the host have the host's times on the core.
+pub fn spans_on(whole: &Context<'_>, steps: &StepsReport, core: GroupId) -> Vec<(usize, TimeRange)> {
+    let on_core = |(index, step): (usize, &Step)| {
+        let own = step.span_on(core).map(|span| span.measured);
+        let by_host = || step.range().filter(|_| steps.source == StepSource::HostAnnotations);
+        Some((index, own.or_else(|| by_host().map(|range| shifted(whole.model, core, range)))?))
+    };
+    steps.steps.iter().enumerate().filter_map(on_core).collect()
+}
+
+fn of_classes(steps: &StepsReport, divided: &[DividedStep]) -> Vec<ClassParts> {
+    let mut by_class: BTreeMap<&str, Vec<&DividedStep>> = BTreeMap::new();
+    for step in divided.iter().filter(|step| step.is_counted) {
+        by_class.entry(&step.class).or_default().push(step);
+    }
+    let class = |class: &StepClass| {
+        let members = by_class.get(class.id.as_str())?;
+        let critical: Vec<&CoreParts> = members.iter().filter_map(|step| step.critical()).collect();
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let cores: f64 = members.iter().map(|step| step.cores.len() as f64).sum();
+        let all = members.iter().fold(TimeByPart::default(), |sum, step| sum.plus(&step.sum()));
+        let part = |part: StepPart| {
+            let values: Vec<f64> = critical.iter().map(|core| core.parts.get(part) as f64).collect();
+            let median_ps = median(&values).unwrap_or_default();
+            PartTimes { part, mean_ps: mean(&values), median_ps, cores_mean_ps: all.get(part) as f64 / cores }
+        };
+        let times: Vec<f64> = critical.iter().map(|core| core.time_ps as f64).collect();
+        Some(ClassParts {
+            class: class.id.clone(),
+            title: class.title.clone(),
+            steps: members.len(),
+            time_ps: mean(&times),
+            median_ps: median(&times).unwrap_or_default(),
+            parts: StepPart::ALL.map(part).to_vec(),
+        })
+    };
+    steps.classes.iter().filter_map(class).collect()
+}

@@ -1,0 +1,31 @@
+//! How long steps take, and which ones stand out.
+
+#[cfg(test)]
+mod tests;
+
+use engine::{Analysis, AnalysisError, Context, Scope};
+use facts::TraceFacts as _;
+use facts::steps::StepsReport;
+
+/// The step analysis.
+pub struct Steps;
+
+impl Analysis for Steps {
+    type Report = StepsReport;
+    const ID: &'static str = "steps";
+    const TITLE: &'static str = "Steps";
+
+    fn run(cx: &Context<'_>) -> Result<StepsReport, AnalysisError> {
+        if cx.scope == Scope::WholeTrace {
+            return Ok(cx.steps().clone());
+        }
+        let mut report = cx.steps().clone();
+        report.steps.retain(|step| match cx.scope {
+            Scope::WholeTrace => true,
+            Scope::Range(range) => step.range().is_some_and(|own| range.contains(own.start)),
+            Scope::Steps { first, last } => (first..=last).contains(&step.number),
+        });
+        report.summarise();
+        Ok(report)
+    }
+}

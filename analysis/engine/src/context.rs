@@ -1,0 +1,55 @@
+//! The input of an analysis: a trace, a scope, the options, and the reports computed so far.
+
+use hardware::ici::Network;
+use hardware::peaks::Peaks;
+use trace_model::{GroupId, GroupKind, TraceModel};
+
+use super::cache::ReportCache;
+use super::{Options, Scope};
+
+/// The input of an analysis.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The trace.
+    pub model: &'a TraceModel,
+    /// The part of the trace to report on.
+    pub scope: Scope,
+    /// The user's assumptions.
+    pub options: &'a Options,
+    /// Reports computed so far.
+    pub reports: &'a ReportCache,
+}
+
+impl<'a> Context<'a> {
+    /// The same context with another scope.
+    pub fn scoped(&self, scope: Scope) -> Context<'a> {
+        Context { scope, ..*self }
+    }
+
+    /// The peaks to use for a core.
+    pub fn peaks(&self, core: GroupId) -> Peaks {
+        let mut peaks = Peaks::choose(self.model.group(core).device.as_ref(), self.options.chip());
+        if self.model.simulator().is_some() {
+            peaks.are_configured();
+        }
+        peaks
+    }
+
+    /// The links between the devices.
+    pub fn network(&self) -> Option<Network> {
+        let cores = self.tensor_cores();
+        let devices = cores.iter().filter_map(|&core| self.model.group(core).device.as_ref());
+        Network::of(devices, self.options.chip(), self.options.topology.clone())
+    }
+
+    /// The `TensorCore` devices that the options select.
+    pub fn tensor_cores(&self) -> Vec<GroupId> {
+        let wanted = &self.options.devices;
+        let mut cores = self.model.tensor_cores();
+        cores.retain(|&core| match self.model.group(core).kind {
+            GroupKind::TensorCore { ordinal } => wanted.is_empty() || wanted.contains(&ordinal),
+            _ => false,
+        });
+        cores
+    }
+}

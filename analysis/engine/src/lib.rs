@@ -1,0 +1,38 @@
+//! What an analysis is: how it is asked, what it sees, how its answer is kept and shown.
+//!
+//! Knows no particular analysis and no particular fact.
+
+mod analysis;
+mod cache;
+mod context;
+mod counted;
+mod error;
+mod fact;
+mod glob;
+pub mod json_text;
+mod name;
+pub mod number;
+mod once;
+mod options;
+mod percent;
+mod provenance;
+mod report;
+mod scope;
+mod table;
+mod watched;
+
+pub use analysis::{Analysis, AnalysisEntry, entry};
+pub use cache::{ReportCache, ReportCost};
+pub use context::Context;
+pub use counted::counted;
+pub use error::AnalysisError;
+pub use fact::Fact;
+pub use glob::glob;
+pub use name::{beginning, is_printable, printable, shortened, turns_text};
+pub use once::OnceMap;
+pub use options::{HintOptions, Options, ServingPattern, Suppression, Threshold};
+pub use percent::Percent;
+pub use provenance::Provenance;
+pub use report::{Metric, Report, Tabular};
+pub use scope::Scope;
+pub use table::{Cell, CellKind, CellType, Column, Table, TableBuilder};

@@ -1,0 +1,51 @@
+//! Where a number comes from.
+
+use hardware::peaks::{Peak, PeakSource};
+use serde::{Deserialize, Serialize};
+
+/// Where a number comes from. It is printed with the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Provenance {
+    /// Timed by the hardware or the host; by what `trace.badge` names if the trace was simulated or predicted.
+    Measured,
+    /// Recorded by the profiler (plane statistic, hardware counter).
+    Profile,
+    /// From the compiler's cost model.
+    StaticCost,
+    /// Computed from measured times and compiler costs.
+    Derived,
+    /// Derived with a peak that the capture does not record: the published one of its chip, or that of the chip that
+    /// the user names.
+    AssumedPeak,
+    /// Inferred by a rule that can be wrong.
+    Inferred,
+}
+
+impl Provenance {
+    /// The provenance of a utilization that uses `peak`: peaks from a table of chips are assumed.
+    pub fn of_peak(peak: Option<Peak>) -> Self {
+        match peak.map(|peak| peak.source) {
+            Some(PeakSource::Assumed | PeakSource::Published) => Self::AssumedPeak,
+            _ => Self::Derived,
+        }
+    }
+
+    /// Display name in reports of a trace with this [`badge`](trace_model::Columns::badge): what a simulator or model
+    /// computed was not measured.
+    pub fn title_in(self, badge: Option<&str>) -> &str {
+        badge.filter(|_| self == Self::Measured).unwrap_or_else(|| self.title())
+    }
+
+    /// Display name, one or two words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Profile => "recorded",
+            Self::StaticCost => "compiler",
+            Self::Derived => "derived",
+            Self::AssumedPeak => "assumed",
+            Self::Inferred => "inferred",
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Measures how far a device clock is from its host's, and corrects it.
+//!
+//! A program cannot start before the host has enqueued it, and the host cannot notice its end before it has ended.
+//! Every pair of events bounds the shift `δ` that device times need:
+//!
+//! ```text
+//! host    [enqueue]......................[completion]
+//! device     ..δ..>[program]
+//!         enqueue.begin ≤ program.begin + δ     program.end + δ ≤ completion.begin
+//! ```
+//!
+//! Device times come in two bases: the timeline, to which the profiler has already mapped them, and the clock that
+//! timed the ops. Usually both differ by a constant, and the shift applies to the timeline. If no shift puts the
+//! timeline in order, a shift of the ops' clock may: on a real v6e capture the profiler's mapping is off by up to 198
+//! ms, while one shift of the ops' own clock satisfies every launch and completion of 98 s within 0.1 ms. Then the
+//! ops' clock is the base.
+//!
+//! The model stays as it was recorded. The shift is applied wherever device and host times are compared
+//! ([`TraceFacts::programs_on_host`](super::TraceFacts::programs_on_host),
+//! [`TraceFacts::to_host`](super::TraceFacts::to_host)), and never to a duration.
+
+mod bounds;
+mod hosts;
+mod pairs;
+mod table;
+
+use std::collections::BTreeMap;
+
+use engine::{Context, Fact};
+use serde::Serialize;
+use trace_model::{GroupId, Picos, SliceId, SliceRef, TimeRange, Timestamp, TraceModel};
+
+use super::device_shift::shifted;
+use bounds::LEAST_FOR_THIRDS;
+
+pub use bounds::{ShiftBound, ShiftInterval, ShiftLine};
+pub use hosts::HostOffset;
+pub use pairs::{LaunchPair, LaunchPairs, PairedBy, programs};
+pub use table::device_table;
+
+/// Clocks of all devices compared with those of their hosts.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct ClocksReport {
+    /// Devices whose programs can be paired with host events, independent of the device selection.
+    pub devices: Vec<ClockShift>,
+    /// Offset of every host but the first against the first, from collectives that both run. It is applied only where
+    /// executions are matched over hosts.
+    pub hosts: Vec<HostOffset>,
+    /// Programs with their host events, in the order of `devices`.
+    #[serde(skip)]
+    pub launches: Vec<LaunchPairs>,
+    /// Index of each device in the list.
+    #[serde(skip)]
+    places: BTreeMap<GroupId, usize>,
+    /// Index of each device in `launches`.
+    #[serde(skip)]
+    launch_places: BTreeMap<GroupId, usize>,
+}
+
+/// The relation between the clocks of a device and its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockSync {
+    /// Times can be compared as they were recorded.
+    Aligned,
+    /// A constant shift puts everything in order.
+    Shifted,
+    /// Only a shift that grows with time does.
+    Drifting,
+    /// No shift does: some programs seem to end after the host noticed their end.
+    Poor,
+}
+
+impl ClockSync {
+    /// Display name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Aligned => "aligned",
+            Self::Shifted => "constant shift",
+            Self::Drifting => "drifting",
+            Self::Poor => "poor sync",
+        }
+    }
+}
+
+/// The time base of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClockBase {
+    /// As the profiler mapped them to the timeline.
+    #[default]
+    Timeline,
+    /// By the clock that timed the ops.
+    DeviceClock,
+}
+
+impl ClockBase {
+    /// Display name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Timeline => "timeline",
+            Self::DeviceClock => "device clock",
+        }
+    }
+}
+
+/// The shift that one device needs.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ClockShift {
+    /// Name of the device.
+    pub core: String,
+    /// The device.
+    #[serde(skip)]
+    pub group: GroupId,
+    /// Executions that were paired with their launch.
+    pub pairs: usize,
+    /// Executions whose end the host noticed.
+    pub ends: usize,
+    /// How executions were paired.
+    pub paired_by: PairedBy,
+    /// The time base that the shift applies to.
+    pub base: ClockBase,
+    /// The host events that bound the shift (`DoEnqueueProgram`, `CompleteCallbacks`).
+    pub evidence: Vec<String>,
+    /// The shifts that all pairs allow.
+    #[serde(flatten)]
+    pub bounds: ShiftInterval,
+    /// The correction: none if possible, else the smallest. If the clocks drift, at the middle of the pairs.
+    pub shift_ps: i64,
+    /// The conclusion from the bounds.
+    pub sync: ClockSync,
+    /// The shifts that the first third of the pairs allows; `None` with fewer than six.
+    pub first_third: Option<ShiftInterval>,
+    /// The same of the last third.
+    pub last_third: Option<ShiftInterval>,
+    /// The shift as a function of time, where no constant fits but a line does.
+    pub drift: Option<ShiftLine>,
+}
+
+impl ClockShift {
+    /// The correction as a [`DeviceToHostClock`].
+    pub fn clock(&self) -> DeviceToHostClock {
+        let constant = ShiftLine { shift_ps: self.shift_ps, at_ps: 0, drift_ppm: 0.0, slack_ps: 0 };
+        let line = self.drift.unwrap_or(constant);
+        DeviceToHostClock {
+            base: self.base,
+            shift: Picos::from_ps(line.shift_ps),
+            at: Timestamp::from_ps(line.at_ps),
+            drift_ppm: line.drift_ppm,
+        }
+    }
+}
+
+/// Converts times of one device to the clock of its host.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DeviceToHostClock {
+    /// The time base of its input.
+    pub base: ClockBase,
+    shift: Picos,
+    at: Timestamp,
+    drift_ppm: f64,
+}
+
+impl DeviceToHostClock {
+    /// Converts a time in this base to the host's clock.
+    pub fn to_host(self, at: Timestamp) -> Timestamp {
+        let drift = Picos::from_ps((self.drift_ppm * 1e-6 * (at - self.at).ps() as f64) as i64);
+        at + self.shift + drift
+    }
+}
+
+pub(super) fn device_clock(cx: &Context<'_>, core: GroupId) -> DeviceToHostClock {
+    cx.fact::<ClocksReport>().of(core).map(ClockShift::clock).unwrap_or_default()
+}
+
+pub(super) fn to_host(cx: &Context<'_>, core: GroupId, range: TimeRange) -> TimeRange {
+    with_clock(cx.model, device_clock(cx, core), core, range)
+}
+
+fn with_clock(model: &TraceModel, clock: DeviceToHostClock, core: GroupId, range: TimeRange) -> TimeRange {
+    let range = if clock.base == ClockBase::DeviceClock { shifted(model, core, range) } else { range };
+    TimeRange::new(clock.to_host(range.start), clock.to_host(range.end))
+}
+
+/// A span of a core by the clock of the first host, to find what belongs together on several; as it was recorded if there
+/// is only one, or nothing tells how their clocks differ.
+pub fn on_shared_clock(cx: &Context<'_>, core: GroupId, range: TimeRange) -> TimeRange {
+    let hosts = &cx.fact::<ClocksReport>().hosts;
+    if hosts.is_empty() {
+        return range;
+    }
+    let source = cx.model.group(core).source;
+    let offset = hosts.iter().find(|host| host.source == source).map_or(0, |host| host.offset_ps);
+    let (range, offset) = (to_host(cx, core, range), Picos::from_ps(offset));
+    TimeRange::new(range.start - offset, range.end - offset)
+}
+
+pub(super) fn programs_on_host<'a>(cx: &Context<'a>, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)> {
+    let clock = device_clock(cx, core);
+    let on_host = |program: SliceRef<'a>| (program, with_clock(cx.model, clock, core, program.range()));
+    programs(cx.model, core).into_iter().map(on_host).collect()
+}
+
+pub(super) fn device_shift(cx: &Context<'_>, core: GroupId) -> Picos {
+    let clock = device_clock(cx, core);
+    if clock.base == ClockBase::Timeline { clock.shift } else { Picos::ZERO }
+}
+
+impl ClocksReport {
+    /// The shift of one device; `None` if nothing pairs its programs with the host.
+    pub fn of(&self, core: GroupId) -> Option<&ClockShift> {
+        self.devices.get(*self.places.get(&core)?)
+    }
+
+    /// Host events of the executions of one device.
+    pub fn launches_of(&self, core: GroupId) -> Option<&LaunchPairs> {
+        self.launches.get(*self.launch_places.get(&core)?)
+    }
+}
+
+impl Fact for ClocksReport {
+    fn find(cx: &Context<'_>) -> Self {
+        let launches = pairs::launches(cx.model);
+        let devices: Vec<ClockShift> = launches.iter().filter_map(|launches| clock_shift(cx, launches)).collect();
+        let places: BTreeMap<GroupId, usize> =
+            devices.iter().enumerate().map(|(place, shift)| (shift.group, place)).collect();
+        let shift = |core| devices.get(*places.get(&core)?);
+        let clock = |core| shift(core).map(ClockShift::clock).unwrap_or_default();
+        let hosts = hosts::host_offsets(cx, |core, range| with_clock(cx.model, clock(core), core, range));
+        let launch_places = launches.iter().enumerate().map(|(place, own)| (own.core, place)).collect();
+        Self { devices, hosts, launches, places, launch_places }
+    }
+}
+
+/// The shift of one device: for the timeline if a shift puts that in order, else for the clock of its ops if a shift
+/// puts that in order.
+fn clock_shift(cx: &Context<'_>, launches: &LaunchPairs) -> Option<ClockShift> {
+    let model = cx.model;
+    let on_timeline = fit(model, launches, ClockBase::Timeline, |program| model.slice(program).range())?;
+    if on_timeline.sync < ClockSync::Drifting {
+        return Some(on_timeline);
+    }
+    let by_ops = fit(model, launches, ClockBase::DeviceClock, |program| {
+        shifted(model, launches.core, model.slice(program).range())
+    });
+    by_ops.filter(|by_ops| by_ops.sync < on_timeline.sync).or(Some(on_timeline))
+}
+
+fn fit(
+    model: &TraceModel,
+    launches: &LaunchPairs,
+    base: ClockBase,
+    span: impl Fn(SliceId) -> TimeRange,
+) -> Option<ClockShift> {
+    let bound =
+        |at: Timestamp, host: SliceId| ShiftBound { at_ps: at.ps(), shift_ps: (model.slice(host).start() - at).ps() };
+    let lower: Vec<ShiftBound> =
+        launches.begins.iter().map(|pair| bound(span(pair.program).start, pair.host)).collect();
+    let upper: Vec<ShiftBound> = launches.ends.iter().map(|pair| bound(span(pair.program).end, pair.host)).collect();
+    let bounds = ShiftInterval::of(&lower, &upper)?;
+    let drift = if bounds.is_empty() { bounds::line(&lower, &upper) } else { None };
+    let shift_ps = drift.map_or_else(|| bounds.choice_ps(), |line| line.shift_ps);
+    let ((first, last), (first_ends, last_ends)) = (bounds::thirds(&lower), bounds::thirds(&upper));
+    let third = |lower: &[ShiftBound], upper: &[ShiftBound]| {
+        (launches.begins.len() >= LEAST_FOR_THIRDS).then(|| ShiftInterval::of(lower, upper)).flatten()
+    };
+    Some(ClockShift {
+        core: model.device_name(launches.core),
+        group: launches.core,
+        pairs: lower.len(),
+        ends: upper.len(),
+        paired_by: launches.paired_by,
+        base,
+        evidence: evidence(model, launches),
+        bounds,
+        shift_ps,
+        sync: match (bounds.is_empty(), drift.is_some()) {
+            (true, true) => ClockSync::Drifting,
+            (true, false) => ClockSync::Poor,
+            (false, _) if shift_ps == 0 => ClockSync::Aligned,
+            (false, _) => ClockSync::Shifted,
+        },
+        first_third: third(first, first_ends),
+        last_third: third(last, last_ends),
+        drift,
+    })
+}
+
+/// Names of the host events, launches before ends.
+fn evidence(model: &TraceModel, launches: &LaunchPairs) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for side in [&launches.begins, &launches.ends] {
+        let mut own: Vec<&str> = side.iter().map(|pair| model.slice(pair.host).name()).collect();
+        own.sort_unstable();
+        own.dedup();
+        names.extend(own.into_iter().map(str::to_owned));
+    }
+    names
+}

@@ -1,0 +1,171 @@
+//! Facts of a trace that several reports need, each computed once on first use.
+//!
+//! A fact depends on the trace and the options, never on a report. [`TraceFacts`] lists them.
+
+pub mod category;
+pub mod clock_alignment;
+pub mod collective_traffic;
+pub mod compile_events;
+pub mod core_time;
+pub mod device_shift;
+pub mod framework;
+pub mod host_class;
+mod programs;
+pub mod python_frame;
+mod spans;
+pub mod steps;
+pub mod sum_over;
+pub mod time_use;
+pub mod window;
+
+use std::sync::Arc;
+
+use engine::{AnalysisError, Context};
+use hlo::{HloError, HloModule, InstructionRef};
+use trace_model::{GroupId, OpId, Picos, ProgramId, SliceRef, TimeRange};
+
+use self::category::OpClasses;
+use self::clock_alignment::DeviceToHostClock;
+use self::core_time::CoreTime;
+use self::host_class::HostClasses;
+use self::steps::StepsReport;
+use self::window::TimeWindow;
+
+pub use programs::hlo_for_now;
+
+/// The facts of the trace of a [`Context`].
+pub trait TraceFacts<'a> {
+    /// The class of each op of the trace.
+    fn classes(&self) -> &'a Arc<OpClasses>;
+
+    /// The class of each host event.
+    fn host_classes(&self) -> &'a HostClasses;
+
+    /// The steps of the whole trace.
+    fn steps(&self) -> &'a StepsReport;
+
+    /// The HLO of a program, parsed on first use, or the reason why there is none.
+    ///
+    /// # Errors
+    ///
+    /// The capture contains no such program, or a damaged one.
+    fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError>;
+
+    /// The instruction of an op: from the program, if the capture contains it, else from the op's HLO text; `None` if
+    /// there is neither.
+    fn instruction(&self, op: OpId) -> Option<InstructionRef>;
+
+    /// The same from the program only.
+    fn instruction_of_program(&self, op: OpId) -> Option<InstructionRef>;
+
+    /// The scope of this context on `core`; `None` if the core recorded nothing in it.
+    ///
+    /// - whole trace: from the core's first step, program or op to the end of its last;
+    /// - range: as given, limited to the span of the whole trace;
+    /// - steps: from the start of the first to the end of the last, as the core ran them.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no such steps.
+    fn window(&self, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError>;
+
+    /// The scope of this context by the clock of the hosts.
+    ///
+    /// - whole trace: from the first event of anything to the end of the last;
+    /// - range: as given, limited to the span of the whole trace;
+    /// - steps: from the start of the first to the end of the last on any device or host.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no such steps.
+    fn host_window(&self) -> Result<TimeRange, AnalysisError>;
+
+    /// The scope of this context on `core`, by the clock of its host; `None` if the core recorded nothing in it. Unlike
+    /// [`Self::window`] it includes time in which the core recorded nothing, before its first program and after its
+    /// last.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no such steps.
+    fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>, AnalysisError>;
+
+    /// The time of `core` in the scope of this context; `None` if it recorded nothing there.
+    ///
+    /// # Errors
+    ///
+    /// The trace has no such steps.
+    fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError>;
+
+    /// The clock of `core` against its host's; no correction if none is known.
+    fn device_clock(&self, core: GroupId) -> DeviceToHostClock;
+
+    /// A span of `core` on the timeline, on the clock of its host, for comparison with host events. Its length is as
+    /// exact as that of the span.
+    fn to_host(&self, core: GroupId, range: TimeRange) -> TimeRange;
+
+    /// Every program execution of `core` in time order, with its span by the clock of the host. Use these to compare a
+    /// device with its host.
+    fn programs_on_host(&self, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)>;
+
+    /// The shift δ to add to times of `core` on the timeline before comparing them with times of its host; zero if
+    /// unknown. If the clocks drift, the shift in the middle of the capture: prefer [`Self::to_host`].
+    fn device_shift(&self, core: GroupId) -> Picos;
+}
+
+impl<'a> TraceFacts<'a> for Context<'a> {
+    fn classes(&self) -> &'a Arc<OpClasses> {
+        self.fact()
+    }
+
+    fn host_classes(&self) -> &'a HostClasses {
+        self.fact()
+    }
+
+    fn steps(&self) -> &'a StepsReport {
+        self.fact()
+    }
+
+    fn hlo(&self, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
+        programs::hlo(self, program)
+    }
+
+    fn instruction(&self, op: OpId) -> Option<InstructionRef> {
+        programs::instruction(self, op)
+    }
+
+    fn instruction_of_program(&self, op: OpId) -> Option<InstructionRef> {
+        programs::instruction_of_program(self, op)
+    }
+
+    fn window(&self, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
+        window::window(self, core)
+    }
+
+    fn host_window(&self) -> Result<TimeRange, AnalysisError> {
+        window::host_window(self)
+    }
+
+    fn window_on_host(&self, core: GroupId) -> Result<Option<TimeRange>, AnalysisError> {
+        window::window_on_host(self, core)
+    }
+
+    fn core_time(&self, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
+        core_time::core_time(self, core)
+    }
+
+    fn device_clock(&self, core: GroupId) -> DeviceToHostClock {
+        clock_alignment::device_clock(self, core)
+    }
+
+    fn to_host(&self, core: GroupId, range: TimeRange) -> TimeRange {
+        clock_alignment::to_host(self, core, range)
+    }
+
+    fn programs_on_host(&self, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)> {
+        clock_alignment::programs_on_host(self, core)
+    }
+
+    fn device_shift(&self, core: GroupId) -> Picos {
+        clock_alignment::device_shift(self, core)
+    }
+}

@@ -1,0 +1,282 @@
+//! The steps of a trace: their spans, durations, classes and outliers.
+//!
+//! The module `detection` finds them; the report gives the source and the reason. All times are on the timeline,
+//! because annotations, steps and compilation have no other clock. Step time is the span of the slowest core (`XProf`'s
+//! definition), the interval is from its start to the start of the next step.
+//!
+//! Statistics are over complete steps after warm-up, of each class of steps that do the same work and of all; each
+//! excluded step has a reason.
+
+mod annotated;
+mod classes;
+mod detection;
+mod host;
+mod marks;
+mod programs;
+pub(super) mod step;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use engine::{Context, Fact};
+use math::intervals::IntervalSet;
+use math::stats::{OUTLIER_Z, SPREAD_FLOOR, Stats, modified_z};
+use serde::Serialize;
+use trace_model::{GroupId, Picos, TimeRange, TraceModel};
+
+use super::compile_events::compiling;
+use super::device_shift::shifted;
+use marks::RawStep;
+
+pub use detection::StepSource;
+pub use host::has_annotations;
+pub use programs::function_of;
+pub use step::{Step, StepClass, StepSpan, on_host};
+
+/// The steps report.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct StepsReport {
+    /// The source of steps.
+    pub source: StepSource,
+    /// The marker of steps: a program, an annotation, the track.
+    pub marker: String,
+    /// The reasons why better sources were not used and why this one was.
+    pub why: Vec<String>,
+    /// All steps in time order.
+    pub steps: Vec<Step>,
+    /// Statistics of `time_ps` over complete steps after warm-up.
+    pub time: Option<Stats>,
+    /// Statistics of `interval_ps` over the same steps.
+    pub interval: Option<Stats>,
+    /// Number of steps that the statistics exclude as partial or warm-up.
+    pub left_out: usize,
+    /// Classes of steps, by programs and duration; the one with the most steps first.
+    pub classes: Vec<StepClass>,
+}
+
+/// Minimum ratio of an outlier to the median.
+const OUTLIER_RATIO: f64 = 1.3;
+impl StepsReport {
+    /// Whether steps were found; otherwise the whole capture counts as one.
+    pub fn has_steps(&self) -> bool {
+        self.source != StepSource::WholeCapture
+    }
+
+    /// Steps `first` to `last` as a range of the timeline.
+    pub fn range_of(&self, first: u32, last: u32) -> Option<TimeRange> {
+        self.selected(first, last).filter_map(Step::range).reduce(TimeRange::hull)
+    }
+
+    /// The same on one core. A step in which it took no part lasts as long as on the others of its host, else as on any
+    /// device or host, as precisely as their clocks are aligned.
+    pub fn range_on(&self, model: &TraceModel, core: GroupId, first: u32, last: u32) -> Option<TimeRange> {
+        let source = |group: GroupId| model.group(group).source;
+        let of_step = |step: &Step| {
+            let beside = step.spans.iter().filter(|span| source(span.group) == source(core)).map(|span| span.range);
+            let own = step.span_on(core).map(|span| span.range);
+            own.or_else(|| beside.reduce(TimeRange::hull)).or_else(|| step.range())
+        };
+        self.selected(first, last).filter_map(of_step).reduce(TimeRange::hull)
+    }
+
+    /// Steps by their numbers, the last included.
+    pub fn selected(&self, first: u32, last: u32) -> impl Iterator<Item = &Step> {
+        self.steps.iter().filter(move |step| (first..=last).contains(&step.number))
+    }
+
+    /// Steps that the statistics count.
+    pub fn counted(&self) -> impl Iterator<Item = &Step> {
+        let all_left_out = self.steps.iter().all(|step| step.is_partial || step.is_warmup);
+        self.steps.iter().filter(move |step| all_left_out || !(step.is_partial || step.is_warmup))
+    }
+
+    /// Whether all complete steps are warm-up: [`StepsReport::counted`] then returns all of them.
+    pub fn is_all_warmup(&self) -> bool {
+        let mut steps = self.steps.iter();
+        steps.all(|step| step.is_partial || step.is_warmup) && self.steps.iter().any(|step| step.is_warmup)
+    }
+
+    /// The longest run of steady steps: complete, after warm-up, without outliers. Of equally long runs the first.
+    /// Metrics over them describe the program and not other work in the capture. `None` if no steps were found.
+    pub fn steady(&self) -> Option<&[Step]> {
+        let is_steady = |step: &Step| !(step.is_partial || step.is_warmup || step.is_outlier);
+        let follows = |a: &Step, b: &Step| a.number.checked_add(1) == Some(b.number);
+        let runs = self.steps.chunk_by(|a, b| is_steady(a) == is_steady(b) && follows(a, b));
+        let runs = runs.filter(|run| self.has_steps() && run.first().is_some_and(is_steady));
+        runs.reduce(|best, run| if run.len() > best.len() { run } else { best })
+    }
+
+    /// Steps that took unusually long, slowest first.
+    pub fn outliers(&self) -> Vec<&Step> {
+        let mut slow: Vec<&Step> = self.steps.iter().filter(|step| step.is_outlier).collect();
+        slow.sort_by_key(|step| (std::cmp::Reverse(step.time_ps), step.number));
+        slow
+    }
+
+    /// The class of a step.
+    pub fn class_of(&self, step: &Step) -> Option<&StepClass> {
+        self.classes.get(step.class)
+    }
+
+    /// The step with the median time of a class (the shorter of two), as the reference for others: unlike a mean or
+    /// median time, a step has parts.
+    pub fn median_step(&self, class: usize) -> Option<&Step> {
+        let mut members: Vec<&Step> = self.counted().filter(|step| step.class == class).collect();
+        members.sort_by_key(|step| (step.time_ps, step.number));
+        members.get(members.len().checked_sub(1)? / 2).copied()
+    }
+
+    /// Recomputes the statistics of the remaining steps.
+    pub fn summarise(&mut self) {
+        let stats = |class: Option<usize>| {
+            let counted = || self.counted().filter(|step| class.is_none_or(|class| step.class == class));
+            let times: Vec<f64> = counted().map(|step| step.time_ps as f64).collect();
+            let intervals: Vec<f64> = counted().filter_map(|step| step.interval_ps).map(|ps| ps as f64).collect();
+            (Stats::of(&times), Stats::of(&intervals))
+        };
+        let all = stats(None);
+        let of_classes: Vec<_> = (0..self.classes.len()).map(|class| stats(Some(class))).collect();
+        let steps = |class: usize| self.steps.iter().filter(|step| step.class == class).count();
+        let sizes: Vec<usize> = (0..self.classes.len()).map(steps).collect();
+        self.left_out = self.steps.len() - self.counted().count();
+        (self.time, self.interval) = all;
+        for ((class, (time, interval)), steps) in self.classes.iter_mut().zip(of_classes).zip(sizes) {
+            (class.time, class.interval, class.steps) = (time, interval, steps);
+        }
+    }
+}
+
+impl StepsReport {
+    /// Keeps the mark of outliers that are slow beside the steps that the statistics count: the median that is named with
+    /// them is theirs.
+    fn compare_slow_steps(&mut self) {
+        for step in &mut self.steps {
+            let median = self.classes.get(step.class).and_then(|class| class.time).map(|time| time.median);
+            step.is_outlier &= median.is_none_or(|median| step.time_ps as f64 > OUTLIER_RATIO * median);
+        }
+    }
+
+    /// Outliers with the median of their class, above which they are, slowest first.
+    pub fn slow_steps(&self) -> Vec<(&Step, f64)> {
+        let with_median = |step| Some((step, self.class_of(step)?.time?.median));
+        let slow = self.outliers().into_iter().filter_map(with_median);
+        // In a part of the steps, the median can be that of slow ones.
+        slow.filter(|(step, median)| step.time_ps as f64 > *median).collect()
+    }
+}
+
+/// Marks outliers among all steps of their class, including warm-up, so that slow warm-up is visible.
+fn mark_outliers(steps: &mut [Step], classes: usize) {
+    for class in 0..classes {
+        let members = || steps.iter().filter(|step| step.class == class);
+        let times: Vec<f64> = members().map(|step| step.time_ps as f64).collect();
+        let Some(stats) = Stats::of(&times).filter(|stats| stats.count >= 3) else { continue };
+        let scores = modified_z(&times, SPREAD_FLOOR * stats.median);
+        let members = steps.iter_mut().filter(|step| step.class == class);
+        for ((step, z), time) in members.zip(scores).zip(times) {
+            step.z = Some(z);
+            step.is_outlier = z > OUTLIER_Z && time > OUTLIER_RATIO * stats.median;
+        }
+    }
+}
+
+/// Sets the reason for steps that the statistics exclude. The first steps of a capture often compile and do not
+/// represent the others.
+fn leave_out(steps: &mut [Step], warmup_steps: u32) {
+    let mut asked_for = warmup_steps;
+    let mut compiles_still = true;
+    for step in steps.iter_mut().filter(|step| !step.is_partial) {
+        let compiles = step.is_outlier && step.mostly_compiles();
+        if asked_for > 0 {
+            asked_for -= 1;
+            step.left_out = Some(format!("warm-up: among the first {warmup_steps}, as asked for"));
+        } else if compiles && compiles_still {
+            let (part, whole) = (Picos::from_ps(step.compile_ps), Picos::from_ps(step.time_ps));
+            step.left_out = Some(format!("warm-up: compiles for {part} of {whole}"));
+        }
+        step.is_warmup = step.left_out.is_some();
+        compiles_still &= step.is_warmup;
+    }
+}
+
+impl Fact for StepsReport {
+    fn find(cx: &Context<'_>) -> Self {
+        found(cx)
+    }
+}
+
+fn found(cx: &Context<'_>) -> StepsReport {
+    let model = cx.model;
+    let found = detection::find(cx, &detection::devices(model, cx.tensor_cores()));
+    let compiling = compiling(cx);
+    let mut names = BTreeMap::new();
+    let raw = &found.steps;
+    let numbers: BTreeSet<u32> = raw.iter().filter_map(|step| step.number).collect();
+    let numbered = numbers.len() == raw.len();
+    let steps = raw.iter().enumerate().map(|(k, raw_step)| {
+        trace_model::may_pause();
+        let number = raw_step.number.filter(|_| numbered).unwrap_or(k as u32);
+        step(cx, raw_step, raw.get(k + 1), number, &compiling, &mut names)
+    });
+    let mut steps: Vec<Step> = steps.collect();
+    let classes = classes::classify(model, &found.marker, &mut steps);
+    mark_outliers(&mut steps, classes.len());
+    leave_out(&mut steps, cx.options.warmup_steps);
+    let mut report = StepsReport {
+        source: found.source,
+        marker: found.marker,
+        why: found.why,
+        steps,
+        time: None,
+        interval: None,
+        left_out: 0,
+        classes,
+    };
+    report.summarise();
+    report.compare_slow_steps();
+    report
+}
+
+fn step(
+    cx: &Context<'_>,
+    raw: &RawStep,
+    next: Option<&RawStep>,
+    number: u32,
+    compiling: &IntervalSet,
+    names: &mut BTreeMap<GroupId, Arc<str>>,
+) -> Step {
+    let model = cx.model;
+    let span =
+        |&(group, range): &(GroupId, TimeRange)| StepSpan { group, range, measured: shifted(cx.model, group, range) };
+    let mut spans: Vec<StepSpan> = raw.spans.iter().map(span).collect();
+    spans.sort_by_key(|span| span.group);
+    let slowest = spans.iter().min_by_key(|span| std::cmp::Reverse(span.measured.dur())).copied();
+    let interval = slowest.and_then(|slowest| {
+        let following = next?.spans.iter().find(|(group, _)| *group == slowest.group).map(span)?;
+        // on the device clock a step can start before the one that the timeline shows before it.
+        Some((following.measured.start - slowest.measured.start).ps()).filter(|&ps| ps >= 0)
+    });
+    let hull = raw.spans.iter().map(|(_, range)| *range).reduce(TimeRange::hull).unwrap_or_default();
+    let on_host = on_host(cx, &spans);
+    Step {
+        number,
+        label: raw.label.as_str().into(),
+        recorded: raw.number.filter(|&recorded| recorded != number),
+        start_ps: hull.start.ps(),
+        time_ps: slowest.map_or(0, |span| span.measured.dur().ps()),
+        interval_ps: interval,
+        slowest: slowest.filter(|_| spans.len() > 1).map(|span| {
+            let name = names.entry(span.group).or_insert_with(|| model.device_name(span.group).into());
+            name.clone()
+        }),
+        compile_ps: on_host.map_or(0, |range| compiling.measure_in(range).ps()),
+        is_partial: raw.partial.is_some(),
+        is_warmup: false,
+        left_out: raw.partial.as_ref().map(|why| format!("partial: {why}")),
+        class: 0,
+        is_outlier: false,
+        z: None,
+        spans,
+    }
+}

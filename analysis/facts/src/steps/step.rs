@@ -1,0 +1,101 @@
+//! One step, and a class of steps that run the same programs.
+
+use std::sync::Arc;
+
+use engine::Context;
+use math::stats::Stats;
+use serde::Serialize;
+use trace_model::{GroupId, TimeRange};
+
+use crate::clock_alignment::to_host;
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Step {
+    /// Its number, which `--steps` selects.
+    pub number: u32,
+    /// Its recorded name.
+    pub label: String,
+    /// The recorded number, where it is not its own because numbers repeat.
+    pub recorded: Option<u32>,
+    /// Begin on the first core, on the timeline.
+    pub start_ps: i64,
+    /// Longest span over the cores, by the clock that timed their ops.
+    pub time_ps: i64,
+    /// From the start to the start of the next step, on the slowest core, by the same clock; `None` for the last.
+    pub interval_ps: Option<i64>,
+    /// The core (or host) with the longest span, if there are several.
+    pub slowest: Option<Arc<str>>,
+    /// Time of compilation on the host during the step.
+    pub compile_ps: i64,
+    /// Whether it is only partly in the capture, and so excluded from the statistics.
+    pub is_partial: bool,
+    /// Whether it is a warm-up step, by the options or because it is slow and compiles. Excluded from the statistics.
+    pub is_warmup: bool,
+    /// Reason why the statistics exclude it.
+    pub left_out: Option<String>,
+    /// Its class: an index of the report's classes.
+    pub class: usize,
+    /// Whether it is unusually slow: modified z above 3.5 and more than 1.3 × the median of its class.
+    pub is_outlier: bool,
+    /// Modified z-score of its time in its class; `None` for classes of fewer than
+    /// three steps.
+    pub z: Option<f64>,
+    /// Its span on each core or host, in the order of these.
+    pub spans: Vec<StepSpan>,
+}
+
+/// A step on one core or host.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct StepSpan {
+    /// The core or host.
+    pub group: GroupId,
+    /// Span on the timeline.
+    pub range: TimeRange,
+    /// Span on the clock that timed its ops; step times use it.
+    pub measured: TimeRange,
+}
+
+impl Step {
+    /// From the first start to the last end; `None` without spans.
+    pub fn range(&self) -> Option<TimeRange> {
+        self.spans.iter().map(|span| span.range).reduce(TimeRange::hull)
+    }
+
+    /// `7`; `7 (recorded as 3)` where recorded numbers repeat.
+    pub fn title(&self) -> String {
+        let recorded = self.recorded.map_or_else(String::new, |recorded| format!(" (recorded as {recorded})"));
+        format!("{}{recorded}", self.number)
+    }
+
+    /// Its span on a core or host.
+    pub fn span_on(&self, group: GroupId) -> Option<&StepSpan> {
+        let at = self.spans.partition_point(|span| span.group < group);
+        self.spans.get(at).filter(|span| span.group == group)
+    }
+
+    /// Whether the host compiles for more than half of it.
+    pub fn mostly_compiles(&self) -> bool {
+        self.compile_ps > self.time_ps / 2
+    }
+}
+
+/// Steps that do the same work.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct StepClass {
+    /// `A`, `B` …
+    pub id: String,
+    /// The functions that its steps run, or their marker.
+    pub title: String,
+    /// Number of its steps, including excluded ones.
+    pub steps: usize,
+    /// Statistics of `time_ps` over its complete steps after warm-up.
+    pub time: Option<Stats>,
+    /// Statistics of `interval_ps` over the same steps.
+    pub interval: Option<Stats>,
+}
+
+/// Span of a step on the host clock, for comparison with host events.
+pub fn on_host(cx: &Context<'_>, spans: &[StepSpan]) -> Option<TimeRange> {
+    spans.iter().map(|span| to_host(cx, span.group, span.range)).reduce(TimeRange::hull)
+}

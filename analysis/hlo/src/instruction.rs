@@ -1,0 +1,83 @@
+//! One instruction of a compiled program.
+
+use std::sync::Arc;
+
+use trace_model::hlo_text::Shape;
+
+use super::facts::Attributes;
+
+/// Index of a computation in its module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ComputationId(pub(super) u32);
+
+/// Index of an instruction in its module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstructionId(pub(super) u32);
+
+impl ComputationId {
+    /// Position in [`HloModule::computations`](crate::HloModule::computations).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl InstructionId {
+    /// Position in [`HloModule::instructions`](crate::HloModule::instructions).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One instruction of a program.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// Name without `%`; unique in the program.
+    pub name: Arc<str>,
+    /// `fusion`, `all-reduce-start`, `dot` …; empty for an operand of which only the
+    /// name or shape is known.
+    pub opcode: Arc<str>,
+    /// The result's shape, if known.
+    pub shape: Option<Arc<Shape<'static>>>,
+    /// Where it belongs.
+    pub computation: ComputationId,
+    /// Its operands, in order.
+    pub operands: Vec<InstructionId>,
+    /// Computations that it calls: the body of a fusion, condition and body of a loop
+    /// (see [`super::HloModule::loop_body`]), the function of a reduction.
+    pub called: Vec<ComputationId>,
+    /// Of `parameter`.
+    pub parameter_number: Option<u32>,
+    /// Framework name (`jit(f)/dot_general`); empty if not recorded.
+    pub op_name: Arc<str>,
+    pub(super) source_file: Arc<str>,
+    pub(super) source_line: u32,
+    /// Index of the innermost stack frame, from 1; 0 for none.
+    pub(super) stack_frame: u32,
+    pub(super) attributes: Option<Box<Attributes>>,
+}
+
+impl Instruction {
+    /// An instruction without any information; `empty` is the shared empty string.
+    pub(super) fn blank(empty: &Arc<str>, computation: ComputationId) -> Self {
+        Self {
+            name: Arc::clone(empty),
+            opcode: Arc::clone(empty),
+            shape: None,
+            computation,
+            operands: Vec::new(),
+            called: Vec::new(),
+            parameter_number: None,
+            op_name: Arc::clone(empty),
+            source_file: Arc::clone(empty),
+            source_line: 0,
+            stack_frame: 0,
+            attributes: None,
+        }
+    }
+
+    /// Attributes that only some instructions have.
+    pub fn attributes(&self) -> &Attributes {
+        static NONE: Attributes = Attributes::NONE;
+        self.attributes.as_deref().unwrap_or(&NONE)
+    }
+}

@@ -1,0 +1,76 @@
+//! Compiled programs, as the compiler wrote them down.
+//!
+//! A capture can hold the whole program (`xla.HloProto`, parsed on first use
+//! for), or only one line of text for each op that ran. Both become the same thing:
+//! an [`HloModule`] with [`Instruction`]s. A line of text makes a module of one
+//! instruction, its operands, and computations without content.
+//!
+//! Analyses ask `TraceFacts::hlo` for the program and `TraceFacts::instruction` for what is known of an op from either
+//! source:
+//!
+//! ```
+//! use hlo::HloModule;
+//!
+//! let text = "%ar = f32[8]{0} all-reduce(f32[8]{0} %p), channel_id=1, replica_groups=[2,4]<=[8], to_apply=%add";
+//! let module = HloModule::from_text(text).unwrap();
+//! let all_reduce = module.instruction(module.find("ar").unwrap()).unwrap();
+//! let collective = all_reduce.attributes().collective.as_ref().unwrap();
+//! assert_eq!(collective.groups.as_ref().unwrap().size(), Some(4));
+//! assert_eq!(module.operands(all_reduce).next().unwrap().shape.as_ref().unwrap().bytes(), Some(32));
+//! ```
+//!
+//! Field numbers are those of `xla/service/hlo.proto` and `xla/xla_data.proto` in
+//! openxla/xla. Everything comes from a file: ids are checked, depths bounded, and
+//! a damaged program is an [`HloError`] that says where.
+
+mod access;
+mod buffers;
+mod config;
+mod facts;
+mod index;
+mod instruction;
+mod module;
+mod product;
+mod proto;
+mod stack;
+mod text;
+mod window;
+mod wire;
+
+pub use access::InstructionRef;
+pub use buffers::{Allocation, BufferAssignment, BufferSlot, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer};
+pub use facts::{
+    Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, GroupMode, PrecisionConfig,
+    ProductPrecision, WindowDimension,
+};
+pub use instruction::{ComputationId, Instruction, InstructionId};
+pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
+pub use product::{MatrixProduct, NoProduct};
+
+pub use trace_model::hlo_text::{
+    ArrayShape, AxisRef, Frame, IotaGroups, MeshGroups, ReplicaGroups, Shape, element_bits, parse_pairs,
+    parse_replica_groups,
+};
+
+/// Why the HLO of a program is not available.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HloError {
+    /// The capture does not hold it.
+    #[error("the capture holds no HLO of {0}: exported JSON never does, and a profiler can be told to leave it out")]
+    NotRecorded(String),
+    /// The capture holds something else, or only a part.
+    #[error("the HLO of {program} is damaged: {why} in {message}, byte {at} of {len}")]
+    Damaged {
+        /// The program.
+        program: String,
+        /// What is wrong.
+        why: &'static str,
+        /// The innermost damaged message (`HloInstructionProto`).
+        message: &'static str,
+        /// Byte position in the serialized program.
+        at: usize,
+        /// Its length.
+        len: usize,
+    },
+}

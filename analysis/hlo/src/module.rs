@@ -1,0 +1,177 @@
+//! A program: computations of instructions.
+
+use std::ops::Range;
+
+use trace_model::ProgramBytes;
+use trace_model::hlo_text::StackFrames;
+
+use super::index::HloIndex;
+use super::instruction::{ComputationId, Instruction, InstructionId};
+
+/// The source of a module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HloOrigin {
+    /// The whole program, as serialized or printed by the compiler.
+    #[default]
+    Proto,
+    /// One line of text: what is inside fusions and loops is not known.
+    Text,
+}
+
+/// A compiled program. Immutable; cheap to share.
+#[derive(Debug, Default)]
+pub struct HloModule {
+    /// Name without the id.
+    pub name: String,
+    /// The source of the module.
+    pub origin: HloOrigin,
+    /// All computations.
+    pub computations: Vec<Computation>,
+    /// All instructions, computation by computation, operands before their users.
+    pub instructions: Vec<Instruction>,
+    /// Where execution starts.
+    pub entry: Option<ComputationId>,
+    /// What is missing of it, if its text ends too early.
+    pub cut: Option<String>,
+    /// The devices it runs on, if recorded.
+    pub devices: Option<DeviceAssignment>,
+    /// Results that reuse the memory of a parameter (donated buffers).
+    pub aliases: Vec<BufferAlias>,
+    /// Parameters whose memory results may reuse: number and position in its tuple.
+    pub donors: Vec<(u64, Vec<u64>)>,
+    pub(super) frames: StackFrames,
+    pub(super) index: HloIndex,
+    /// Position of the memory plan in the serialized program.
+    pub(super) buffers: Option<Range<usize>>,
+    /// The serialized program.
+    pub(super) blob: Option<ProgramBytes>,
+}
+
+/// One computation of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Computation {
+    /// Its name.
+    pub name: String,
+    /// Its instructions: a part of [`HloModule::instructions`].
+    pub instructions: Range<usize>,
+    /// The root instruction.
+    pub root: Option<InstructionId>,
+    /// Whether it is the body of a fusion, whose instructions do not run by themselves.
+    pub is_fusion: bool,
+    /// Thread that runs it; empty for the main one.
+    pub thread: String,
+    /// Order of execution, if recorded.
+    pub schedule: Vec<InstructionId>,
+}
+
+/// The devices that a program runs on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceAssignment {
+    /// Number of replicas, which work on different data.
+    pub replicas: u64,
+    /// Number of partitions of a replica.
+    pub partitions: u64,
+    /// Device ids by partition and replica.
+    pub devices: Vec<Vec<u64>>,
+}
+
+impl DeviceAssignment {
+    /// The device that runs a replica of a partition.
+    pub fn device(&self, replica: u64, partition: u64) -> Option<u64> {
+        self.devices.get(usize::try_from(partition).ok()?)?.get(usize::try_from(replica).ok()?).copied()
+    }
+}
+
+/// A result that reuses the memory of a parameter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BufferAlias {
+    /// Position in the tuple of results.
+    pub output_index: Vec<u64>,
+    /// Number of the parameter.
+    pub parameter: u64,
+    /// Position in the tuple of that parameter.
+    pub parameter_index: Vec<u64>,
+    /// Whether the memory must be shared.
+    pub is_required: bool,
+}
+
+impl HloModule {
+    /// The instruction with a name (without `%`), the first of several.
+    pub fn find(&self, name: &str) -> Option<InstructionId> {
+        self.index.named(name)
+    }
+
+    /// The last instruction; `None` of an empty program.
+    pub fn last(&self) -> Option<InstructionId> {
+        u32::try_from(self.instructions.len()).ok()?.checked_sub(1).map(InstructionId)
+    }
+
+    /// All instructions with their ids, operands before their users.
+    pub fn iter(&self) -> impl Iterator<Item = (InstructionId, &Instruction)> {
+        (0..).map(InstructionId).zip(&self.instructions)
+    }
+
+    /// One instruction.
+    pub fn instruction(&self, id: InstructionId) -> Option<&Instruction> {
+        self.instructions.get(id.index())
+    }
+
+    /// The instruction with the compiler's id, which buffer assignments use; `None` if there is none, or if two have
+    /// this id.
+    pub fn instruction_by_compiler_id(&self, id: u64) -> Option<InstructionId> {
+        self.index.numbered(id)
+    }
+
+    /// One computation.
+    pub fn computation(&self, id: ComputationId) -> Option<&Computation> {
+        self.computations.get(id.index())
+    }
+
+    /// Instructions of a computation, operands before their users.
+    pub fn instructions_of(&self, computation: ComputationId) -> &[Instruction] {
+        let range = self.computation(computation).map(|computation| computation.instructions.clone());
+        range.and_then(|range| self.instructions.get(range)).unwrap_or_default()
+    }
+
+    /// The root instruction of a computation.
+    pub fn root(&self, computation: ComputationId) -> Option<&Instruction> {
+        self.instruction(self.computation(computation)?.root?)
+    }
+
+    /// Operands, in order.
+    pub fn operands<'a>(&'a self, instruction: &'a Instruction) -> impl Iterator<Item = &'a Instruction> {
+        instruction.operands.iter().filter_map(|&id| self.instruction(id))
+    }
+
+    /// The computation that a fusion, call or asynchronous op runs.
+    pub fn body(&self, instruction: &Instruction) -> Option<ComputationId> {
+        let calls = matches!(&*instruction.opcode, "fusion" | "call") || instruction.opcode.starts_with("async-");
+        instruction.called.first().copied().filter(|_| calls)
+    }
+
+    /// Body and condition of a `while`.
+    pub fn loop_body(&self, instruction: &Instruction) -> Option<(ComputationId, ComputationId)> {
+        match &*instruction.called {
+            &[body, condition] if &*instruction.opcode == "while" => Some((body, condition)),
+            _ => None,
+        }
+    }
+
+    /// Number, name and shape of the parameters of the program, by number.
+    pub fn parameters(&self) -> Vec<(u64, &Instruction)> {
+        let entry = self.entry.map(|entry| self.instructions_of(entry)).unwrap_or_default();
+        let number = |instruction: &Instruction| {
+            (&*instruction.opcode == "parameter").then(|| instruction.parameter_number.map_or(0, u64::from))
+        };
+        let mut parameters: Vec<_> = entry.iter().filter_map(|it| Some((number(it)?, it))).collect();
+        parameters.sort_by_key(|&(number, _)| number);
+        parameters
+    }
+
+    /// The backend configuration of an instruction: JSON text, or a message whose meaning depends on the compiler; for
+    /// a Mosaic kernel the kernel itself. Empty if there is none, and for modules from text.
+    pub fn backend_config(&self, instruction: &Instruction) -> &[u8] {
+        let range = instruction.attributes().backend_config.clone().unwrap_or_default();
+        self.blob.as_ref().and_then(|blob| blob.bytes().get(range)).unwrap_or_default()
+    }
+}

@@ -1,0 +1,198 @@
+//! Builds a module from the text of a whole program: `HloModule …`, source tables, computations.
+
+use std::collections::HashMap;
+
+use trace_model::ProgramBytes;
+use trace_model::hlo_text::{BEGIN, HloText, ProgramPart, ProgramText};
+
+use super::instruction;
+use crate::index::HloIndex;
+use crate::instruction::{ComputationId, InstructionId};
+use crate::module::{Computation, DeviceAssignment, HloModule, HloOrigin};
+use crate::{HloError, Instruction};
+
+/// The current computation, and its instructions by name.
+struct OpenComputation<'a> {
+    computation: Computation,
+    is_entry: bool,
+    local: HashMap<&'a str, InstructionId>,
+}
+
+#[derive(Default)]
+struct TextReader<'a> {
+    module: HloModule,
+    computations: HashMap<&'a str, ComputationId>,
+    open: Option<OpenComputation<'a>>,
+}
+
+impl HloModule {
+    /// Whether a program is stored as text.
+    pub(crate) fn is_text(blob: &ProgramBytes) -> bool {
+        blob.bytes().starts_with(BEGIN.as_bytes())
+    }
+
+    /// Parses the text of a program. `program` is its name for the error. An operand that comes after its user and a
+    /// computation that comes after its caller are left out: programs are acyclic, and so is what is returned. Of a text
+    /// that ends too early, what is there is returned.
+    pub(crate) fn from_whole_text(blob: &ProgramBytes, program: &str) -> Result<Self, HloError> {
+        let text = String::from_utf8_lossy(blob.bytes());
+        let mut reader = TextReader::default();
+        let read = ProgramText::read(&text, |part| reader.part(part)).unwrap_or_default();
+        let mut module = reader.module;
+        module.origin = HloOrigin::Proto;
+        read.name.clone_into(&mut module.name);
+        let count = |key| read.attribute(key).and_then(|count| count.parse().ok());
+        let (replicas, partitions) = (count("replica_count"), count("num_partitions"));
+        if replicas.is_some() || partitions.is_some() {
+            let (replicas, partitions) = (replicas.unwrap_or(1), partitions.unwrap_or(1));
+            module.devices = Some(DeviceAssignment { replicas, partitions, devices: Vec::new() });
+        }
+        module.frames = read.frames;
+        module.index = HloIndex::new(&module.instructions, Vec::new());
+        module.cut = match (read.cut_in, module.entry) {
+            (Some(computation), _) => Some(format!("inside computation {computation}")),
+            (None, None) => Some("before the ENTRY computation".to_owned()),
+            (None, Some(_)) => None,
+        };
+        if module.instructions.is_empty() {
+            let (why, message, len) = ("there is no instruction", "HLO text", text.len());
+            return Err(HloError::Damaged { program: program.to_owned(), why, message, at: len, len });
+        }
+        Ok(module)
+    }
+}
+
+impl<'a> TextReader<'a> {
+    fn part(&mut self, part: ProgramPart<'a>) {
+        match part {
+            ProgramPart::Begin { name, is_entry } => self.begin(name, is_entry),
+            ProgramPart::Instruction(hlo) => self.instruction(&hlo),
+            ProgramPart::Broken { .. } => {}
+            ProgramPart::End => self.close(),
+        }
+    }
+
+    fn begin(&mut self, name: &'a str, is_entry: bool) {
+        let id = ComputationId(self.module.computations.len() as u32);
+        let first = self.module.instructions.len();
+        let computation = Computation { name: name.to_owned(), instructions: first..first, ..Computation::default() };
+        self.computations.insert(name, id);
+        self.module.computations.push(Computation::default());
+        self.open = Some(OpenComputation { computation, is_entry, local: HashMap::new() });
+    }
+
+    fn instruction(&mut self, hlo: &HloText<'a>) {
+        let Some(open) = &mut self.open else { return };
+        let parent = (self.module.computations.len() as u32).saturating_sub(1);
+        let id = InstructionId(self.module.instructions.len() as u32);
+        let operands = hlo.operand_names().filter_map(|name| open.local.get(name).copied()).collect();
+        let called: Vec<ComputationId> = hlo
+            .called()
+            .filter_map(|name| self.computations.get(name).copied())
+            .filter(|id| id.index() < parent as usize)
+            .collect();
+        for callee in called.iter().filter(|_| hlo.opcode == "fusion") {
+            if let Some(callee) = self.module.computations.get_mut(callee.index()) {
+                callee.is_fusion = true;
+            }
+        }
+        let read = Instruction { computation: ComputationId(parent), operands, called, ..instruction(hlo) };
+        open.local.insert(hlo.name, id);
+        open.computation.schedule.push(id);
+        if hlo.is_root {
+            open.computation.root = Some(id);
+        }
+        self.module.instructions.push(read);
+    }
+
+    fn close(&mut self) {
+        let Some(OpenComputation { mut computation, is_entry, .. }) = self.open.take() else { return };
+        computation.instructions.end = self.module.instructions.len();
+        // As in the compiler's own reader.
+        computation.root = computation.root.or(computation.schedule.last().copied());
+        let index = self.module.computations.len().saturating_sub(1);
+        if is_entry {
+            self.module.entry = Some(ComputationId(index as u32));
+        }
+        if let Some(slot) = self.module.computations.get_mut(index) {
+            *slot = computation;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    const TEXT: &str = r#"HloModule jit_f, is_scheduled=true, num_partitions=4
+
+FileNames
+1 "train.py"
+
+FunctionNames
+1 "f"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=3}
+2 {file_name_id=1 function_name_id=1 line=7 end_line=7}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+2 {file_location_id=2 parent_frame_id=2}
+
+%fused (p.1: bf16[8,4], p.2: bf16[4,16]) -> f32[8,16] {
+  %p.1 = bf16[8,4]{1,0} parameter(0)
+  %p.2 = bf16[4,16]{1,0} parameter(1)
+  ROOT %conv = f32[8,16]{1,0} convolution(%p.1, %p.2), dim_labels=bf_io->bf
+}
+
+ENTRY %main (a: bf16[8,4], b: bf16[4,16]) -> f32[8,16] {
+  %a = bf16[8,4]{1,0} parameter(0)
+  %b = bf16[4,16]{1,0} parameter(1)
+  ROOT %fusion.1 = f32[8,16]{1,0:T(8,128)S(1)} fusion(%a, /*index=1*/%b), kind=kOutput, calls=%fused, metadata={op_name="jit(f)/dot" stack_frame_id=2}
+}
+"#;
+
+    fn read(text: &str) -> Result<HloModule, HloError> {
+        let blob = ProgramBytes::new(Arc::new(text.to_owned()), 0..text.len());
+        assert!(HloModule::is_text(&blob));
+        HloModule::from_whole_text(&blob, "jit_f")
+    }
+
+    #[test]
+    fn fusion_shows_its_product_and_source() {
+        let module = read(TEXT).unwrap();
+        assert_eq!((module.name.as_str(), module.origin, module.computations.len()), ("jit_f", HloOrigin::Proto, 2));
+        let fusion = module.instruction(module.find("fusion.1").unwrap()).unwrap();
+        let products = module.products(fusion).unwrap();
+        assert_eq!(products.iter().map(|it| (it.m, it.k, it.n)).collect::<Vec<_>>(), [(8, 4, 16)]);
+        assert_eq!(module.source(fusion).as_deref(), Some("train.py:7"));
+        let lines: Vec<u64> = module.stack(fusion).iter().map(|frame| frame.line).collect();
+        assert_eq!(lines, [7, 3]);
+        assert_eq!(module.devices.as_ref().unwrap().partitions, 4);
+        assert_eq!(module.root(module.entry.unwrap()).unwrap().name, fusion.name);
+        assert!(module.computations[0].is_fusion);
+        assert_eq!(module.parameters().len(), 2);
+    }
+
+    #[test]
+    fn cycles_are_cut_and_truncated_text_is_damaged() {
+        let ring = TEXT.replace("convolution(%p.1, %p.2)", "fusion(%conv, %p.2), calls=%fused");
+        let module = read(&ring).unwrap();
+        let inner = module.instruction(module.find("conv").unwrap()).unwrap();
+        assert_eq!((inner.called.len(), inner.operands.len()), (0, 1));
+        let cut = read(&TEXT[..TEXT.find("ROOT %conv").unwrap()]).unwrap();
+        let names: Vec<&str> = cut.instructions.iter().map(|it| &*it.name).collect();
+        assert_eq!((names.as_slice(), cut.entry), (["p.1", "p.2"].as_slice(), None));
+        assert_eq!(cut.cut.as_deref(), Some("inside computation fused"));
+        let ended = TEXT.find("ENTRY").unwrap();
+        assert_eq!(read(&TEXT[..ended]).unwrap().cut.as_deref(), Some("before the ENTRY computation"));
+        let error = read(&TEXT[..300]).unwrap_err().to_string();
+        assert!(error.contains("there is no instruction"), "{error}");
+        for cut in "HloModule ".len()..TEXT.len() {
+            let _ = read(&TEXT[..cut]);
+        }
+    }
+}

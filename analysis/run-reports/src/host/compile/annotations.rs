@@ -1,0 +1,146 @@
+//! Arguments of events that describe a compilation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::Context;
+use facts::host_class::{HostClass, classify};
+use trace_model::hlo_text::Shape;
+use trace_model::{ArgValue, LabelId, SliceId, SliceRef, TimeRange, Timestamp, TrackId};
+
+use super::event_grouping::EventGroup;
+use super::place::{CompilePlace, StepFinder};
+use super::shapes::ShapeChange;
+
+/// Maximum number of events whose arguments are read: in a gzipped export each read takes milliseconds.
+const MAX_ASKED: usize = 16;
+
+/// Labels of calls and compile events whose arguments contain shapes: few runtimes record them. One event of each
+/// label is read.
+pub(super) fn labels_with_shapes(groups: &[EventGroup<'_>]) -> BTreeSet<LabelId> {
+    let mut firsts: BTreeMap<LabelId, SliceRef<'_>> = BTreeMap::new();
+    for slice in groups.iter().flat_map(entries) {
+        firsts.entry(slice.label_id()).or_insert(slice);
+    }
+    let mut firsts: Vec<SliceRef<'_>> = firsts.into_values().collect();
+    firsts.sort_by_key(reading_order);
+    firsts.into_iter().filter(|&slice| !shapes(slice).is_empty()).map(SliceRef::label_id).collect()
+}
+
+/// A compressed export can only be read forwards.
+pub(super) fn reading_order(slice: &SliceRef<'_>) -> (TrackId, Timestamp, SliceId) {
+    (slice.track(), slice.start(), slice.id())
+}
+
+/// The call and the first compile events of a compilation.
+fn entries<'a>(group: &EventGroup<'a>) -> impl Iterator<Item = SliceRef<'a>> {
+    let events = group.events.iter().filter(|event| event.class == HostClass::Compile).map(|event| event.slice);
+    group.call.into_iter().chain(events).take(MAX_ENTRIES)
+}
+
+/// Maximum number of events of a compilation that are searched for shapes.
+const MAX_ENTRIES: usize = 4;
+
+fn shapes(slice: SliceRef<'_>) -> Vec<(String, String)> {
+    let args = slice.args().unwrap_or_default().into_iter();
+    let texts = args.filter_map(|arg| match arg.value {
+        ArgValue::Text(text) => Some((arg.name, text)),
+        _ => None,
+    });
+    texts.filter(|(_, text)| Shape::parse(text).is_some()).collect()
+}
+
+/// Shapes that differ between two compilations of one function, from the arguments of their compile events and calls.
+pub(super) fn event_arguments(
+    group: &EventGroup<'_>,
+    earlier: &EventGroup<'_>,
+    labels: &BTreeSet<LabelId>,
+) -> Option<Vec<ShapeChange>> {
+    let collect = |group: &EventGroup<'_>| {
+        let known = entries(group).filter(|slice| labels.contains(&slice.label_id()));
+        let named =
+            known.flat_map(|slice| shapes(slice).into_iter().map(move |(name, text)| ((slice.name(), name), text)));
+        named.map(|((event, name), text)| ((event.to_owned(), name), text)).collect::<BTreeMap<_, _>>()
+    };
+    let (before, now) = (collect(earlier), collect(group));
+    let changes = before.iter().filter_map(|(key, old)| {
+        let new = now.get(key)?;
+        ShapeChange::between(&format!("{} of {}", key.1, key.0), &Shape::parse(old)?, &Shape::parse(new)?)
+    });
+    let changes: Vec<_> = changes.collect();
+    (!changes.is_empty()).then_some(changes)
+}
+
+/// Arguments of annotations in the step of a compilation that differ from the step before, but did not differ between
+/// that step and the one before it: step numbers always differ.
+pub(super) fn in_steps(
+    cx: &Context<'_>,
+    steps: &StepFinder<'_>,
+    place: CompilePlace,
+    group: &EventGroup<'_>,
+) -> Option<Vec<ShapeChange>> {
+    let CompilePlace::InStep(step) = place else { return None };
+    let track = group.call.or(group.events.first().map(|event| event.slice))?.track();
+    let mut back = steps.back_from(step);
+    let (own, one, two) = (back.next()?, back.next()?, back.next()?);
+    let own = TimeRange::new(own.start, group.start().max(own.start));
+    let model = cx.model;
+    let mut asked: Vec<(LabelId, usize, SliceRef<'_>)> = Vec::new();
+    for (label, slice) in annotations(cx, track, own).into_iter().take(MAX_ASKED) {
+        let others = [(1, one), (2, two)].map(|(k, range)| Some((label, k, first(cx, track, range, label)?)));
+        asked.push((label, 0, slice));
+        asked.extend(others.into_iter().flatten());
+    }
+    asked.sort_by_key(|(.., slice)| reading_order(slice));
+    let mut found: BTreeMap<LabelId, [BTreeMap<String, String>; 3]> = BTreeMap::new();
+    for (label, k, slice) in asked {
+        found.entry(label).or_default()[k] = values(slice);
+    }
+    let mut changes = Vec::new();
+    for (label, [now, before, earlier]) in found {
+        for (name, value) in now {
+            let is_constant = |old: &&String| **old != value && earlier.get(&name) == Some(*old);
+            if let Some(old) = before.get(&name).filter(is_constant) {
+                let what = format!("{name} of {}", model.str(model.label(label).name));
+                changes.push(ShapeChange { what, from: old.clone(), to: value, dims: Vec::new() });
+            }
+        }
+    }
+    (!changes.is_empty()).then_some(changes)
+}
+
+/// Arguments that profilers add to events.
+fn is_of_profiler(name: &str) -> bool {
+    name.starts_with('_') || matches!(name, "group_id" | "step_num" | "long_name" | "run_id" | "id" | "is_eager")
+}
+
+/// The first of each kind of annotation that starts in `range` on a thread.
+fn annotations<'a>(cx: &Context<'a>, track: TrackId, range: TimeRange) -> Vec<(LabelId, SliceRef<'a>)> {
+    let mut seen = BTreeSet::new();
+    let slices = cx.model.lanes(track).iter().flat_map(|lane| cx.model.slices_in(lane, range));
+    let is_first = |slice: &SliceRef<'_>| range.contains(slice.start()) && seen.insert(slice.label_id());
+    let firsts = slices.filter(is_first).map(|slice| (slice.label_id(), slice));
+    firsts.filter(|(_, slice)| classify(slice.name()) == HostClass::User && !slice.name().starts_with('$')).collect()
+}
+
+/// The first slice of a label that starts in `range` on a thread.
+fn first<'a>(cx: &Context<'a>, track: TrackId, range: TimeRange, label: LabelId) -> Option<SliceRef<'a>> {
+    let mut slices = cx.model.lanes(track).iter().flat_map(|lane| cx.model.slices_in(lane, range));
+    slices.find(|slice| slice.label_id() == label && range.contains(slice.start()))
+}
+
+/// Arguments that the program gave to an annotation.
+fn values(slice: SliceRef<'_>) -> BTreeMap<String, String> {
+    let mut out = BTreeMap::new();
+    for arg in slice.args().unwrap_or_default() {
+        let value = match arg.value {
+            ArgValue::Int(number) => number.to_string(),
+            ArgValue::Uint(number) => number.to_string(),
+            ArgValue::Text(text) => text,
+            _ => continue,
+        };
+        if !is_of_profiler(&arg.name) {
+            out.insert(arg.name, value);
+        }
+    }
+    out
+}

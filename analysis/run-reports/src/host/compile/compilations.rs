@@ -1,0 +1,288 @@
+//! Every compilation with its function, time, duration, cost, and cause.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::Context;
+use facts::compile_events::PhaseEvent;
+use facts::host_class::{HostClass, pjit_function};
+use math::intervals::IntervalSet;
+use serde::Serialize;
+use trace_model::{LabelId, Picos, ProgramId, SliceId, SliceRef, TimeRange, Timestamp};
+
+use super::annotations;
+use super::event_grouping::EventGroup;
+use super::place::{CompilePlace, StepFinder};
+use super::program_similarity::{ProgramOps, SAME_FUNCTION};
+use super::programs::{ProgramRuns, ProgramTable, before_and_after};
+use super::shapes::{self, ChangeSource, ShapeChange};
+
+/// Why a compilation counts as a recompilation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompileEvidence {
+    /// The same function was compiled before in the capture.
+    CompiledBefore,
+    /// The function was called before in the capture without being compiled.
+    RanBefore,
+    /// The resulting program had run before: nothing changed.
+    SameProgram,
+}
+
+impl CompileEvidence {
+    /// Display name.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::CompiledBefore => "compiled before in this capture",
+            Self::RanBefore => "ran before in this capture",
+            Self::SameProgram => "the same program again",
+        }
+    }
+}
+
+/// One phase on one thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct PhaseTime {
+    /// The phase.
+    pub phase: HostClass,
+    /// The thread.
+    pub thread: String,
+    /// Time of its outermost events.
+    pub time_ps: i64,
+}
+
+/// One compilation.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Compilation {
+    /// Name in the program (`train_step`), else of the module, else `(unknown)`.
+    pub function: String,
+    /// XLA module, if recorded (`jit_train_step`).
+    pub module: Option<String>,
+    /// The position of this compilation among those of the function in the window, from 1.
+    pub number: u64,
+    /// Begin of its first phase, on the timeline.
+    pub start_ps: i64,
+    /// Union over threads of its phases.
+    pub wall_ps: i64,
+    /// The part of `wall_ps` in which a compiler ran.
+    pub compile_ps: i64,
+    /// The part of the rest in which jaxprs were lowered; `None` if that is not recorded.
+    pub lower_ps: Option<i64>,
+    /// The part of the rest in which Python was traced; `None` if that is not recorded.
+    pub trace_ps: Option<i64>,
+    /// The part of the rest in which the executable was loaded; `None` if that is not recorded.
+    pub load_ps: Option<i64>,
+    /// Its phases summed over threads.
+    pub thread_time_ps: i64,
+    /// Phases by thread, longest first.
+    pub threads: Vec<PhaseTime>,
+    /// Duration of the call that triggered it, including time in which no phase was recorded.
+    pub call_ps: Option<i64>,
+    /// The part of `wall_ps` in which no device ran a program; `None` without devices.
+    pub exposed_ps: Option<i64>,
+    /// The position in the run at which it started; `None` without steps.
+    pub place: Option<CompilePlace>,
+    /// How much longer its step took than the median of the steps that do not compile.
+    pub step_extra_ps: Option<i64>,
+    /// The resulting program, by its first execution.
+    pub program: Option<String>,
+    /// The program of the function that ran last before.
+    pub program_before: Option<String>,
+    /// Why it counts as compiled again; `None` if it does not.
+    pub again: Option<CompileEvidence>,
+    /// Share of ops that both programs have in common; `None` if the ops are not known.
+    pub ops_alike_percent: Option<f64>,
+    /// Source of `changes`.
+    pub changed_in: Option<ChangeSource>,
+    /// Differences from the program before.
+    pub changes: Vec<ShapeChange>,
+    /// The slice to show: the longest event of the compiler, else of any phase.
+    #[serde(skip)]
+    pub slice: Option<SliceId>,
+}
+
+/// Facts about the run that compilations are compared with.
+pub(super) struct CompilationContext<'a> {
+    pub cx: Context<'a>,
+    pub steps: StepFinder<'a>,
+    pub programs: ProgramTable,
+    pub ops: ProgramOps,
+    /// Calls of functions by name, each sorted by end.
+    pub calls: BTreeMap<&'a str, Vec<SliceRef<'a>>>,
+    /// Events whose arguments hold shapes.
+    pub labels_with_shapes: BTreeSet<LabelId>,
+    /// The spans in which any device ran a program; `None` without devices.
+    pub running: Option<IntervalSet>,
+}
+
+/// Calls by name, each list sorted by end.
+pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec<SliceRef<'a>>> {
+    let mut by_name: BTreeMap<&str, Vec<SliceRef<'_>>> = BTreeMap::new();
+    for &call in calls {
+        by_name.entry(pjit_function(call.name()).unwrap_or_default()).or_default().push(call);
+    }
+    for calls in by_name.values_mut() {
+        calls.sort_by_key(|call| (call.range().end, call.id()));
+    }
+    by_name
+}
+
+impl CompilationContext<'_> {
+    /// Name of the module of a compilation, as far as it is known.
+    pub(crate) fn module_of(&self, group: &EventGroup<'_>) -> Option<String> {
+        group.module.clone().or_else(|| self.programs.module_of(&group.function).map(str::to_owned))
+    }
+
+    fn called_before(&self, function: &str, at: Timestamp) -> bool {
+        let calls = self.calls.get(function);
+        calls.and_then(|calls| calls.first()).is_some_and(|call| call.range().end <= at)
+    }
+}
+
+/// All compilations, by start.
+pub(super) fn compilations(around: &CompilationContext<'_>, groups: &[EventGroup<'_>]) -> Vec<Compilation> {
+    let mut by_function: BTreeMap<&str, Vec<&EventGroup<'_>>> = BTreeMap::new();
+    for group in groups.iter().filter(|group| group.compiles) {
+        by_function.entry(&group.function).or_default().push(group);
+    }
+    let mut out = Vec::new();
+    for same in by_function.into_values() {
+        for (k, group) in same.iter().enumerate() {
+            let mut row = measured(around, group);
+            row.number = k as u64 + 1;
+            judge(around, &mut row, group, k.checked_sub(1).and_then(|k| same.get(k)), same.get(k + 1));
+            out.push(row);
+        }
+    }
+    out.sort_by(|a, b| (a.start_ps, &a.function).cmp(&(b.start_ps, &b.function)));
+    out
+}
+
+/// Exclusive times of the phases: compile, lower, trace, load.
+pub(super) fn exclusive(when: impl Fn(HostClass) -> IntervalSet) -> ([i64; 4], IntervalSet) {
+    let mut all = IntervalSet::new();
+    let phases = [HostClass::Compile, HostClass::Lower, HostClass::Trace, HostClass::Load].map(|class| {
+        let own = when(class);
+        let time = own.subtract(&all).measure().ps();
+        all = all.union(&own);
+        time
+    });
+    (phases, all)
+}
+
+/// The part of `compiling` in which no device ran a program.
+pub(super) fn exposed(running: Option<&IntervalSet>, compiling: &IntervalSet) -> Option<i64> {
+    let hull = compiling.hull().unwrap_or_default();
+    running.map(|running| compiling.subtract(&running.clip(hull)).measure().ps())
+}
+
+fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilation {
+    let ([compile_ps, lower, trace, load], all) = exclusive(|class| group.when(class));
+    let recorded = |class, time| group.events.iter().any(|event| event.class == class).then_some(time);
+    let start = group.start();
+    let place = around.steps.place(start);
+    let step = match place {
+        Some(CompilePlace::InStep(number)) => around.steps.step(number),
+        _ => None,
+    };
+    let threads = threads(around.cx, &group.events);
+    let longest = group.events.iter().max_by_key(|event| (event.class == HostClass::Compile, event.range.dur()));
+    Compilation {
+        function: group.function.clone(),
+        module: around.module_of(group),
+        number: 0,
+        start_ps: start.ps(),
+        wall_ps: all.measure().ps(),
+        compile_ps,
+        lower_ps: recorded(HostClass::Lower, lower),
+        trace_ps: recorded(HostClass::Trace, trace),
+        load_ps: recorded(HostClass::Load, load),
+        thread_time_ps: threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps(),
+        threads,
+        call_ps: group.call.map(|call| call.dur().ps()),
+        exposed_ps: exposed(around.running.as_ref(), &all),
+        place,
+        step_extra_ps: step.zip(around.steps.usual_ps).map(|(step, usual)| step.time_ps.saturating_sub(usual)),
+        program: None,
+        program_before: None,
+        again: None,
+        ops_alike_percent: None,
+        changed_in: None,
+        changes: Vec::new(),
+        slice: longest.map(|event| event.slice.id()),
+    }
+}
+
+/// A phase inside another one on the same thread counts towards the inner one.
+pub(super) fn threads(cx: Context<'_>, events: &[PhaseEvent<'_>]) -> Vec<PhaseTime> {
+    let mut by_thread: BTreeMap<(trace_model::TrackId, HostClass), Vec<TimeRange>> = BTreeMap::new();
+    for event in events {
+        by_thread.entry((event.slice.track(), event.class)).or_default().push(event.range);
+    }
+    let mut tracks: Vec<_> = by_thread.keys().map(|(track, _)| *track).collect();
+    tracks.dedup();
+    let mut out = Vec::new();
+    for track in tracks {
+        let when = |class| by_thread.get(&(track, class)).into_iter().flatten().copied().collect();
+        let (times, _) = exclusive(when);
+        let classes = [HostClass::Compile, HostClass::Lower, HostClass::Trace, HostClass::Load];
+        let thread = cx.model.str(cx.model.track(track).name);
+        let phases = classes.into_iter().zip(times).filter(|(_, time)| *time > 0);
+        out.extend(phases.map(|(phase, time_ps)| PhaseTime { phase, thread: thread.to_owned(), time_ps }));
+    }
+    out.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| (a.phase, &a.thread).cmp(&(b.phase, &b.thread))));
+    out
+}
+
+/// Whether the function was compiled again, and what changed.
+fn judge(
+    around: &CompilationContext<'_>,
+    row: &mut Compilation,
+    group: &EventGroup<'_>,
+    earlier: Option<&&EventGroup<'_>>,
+    later: Option<&&EventGroup<'_>>,
+) {
+    let start = group.start();
+    let compiled = group.all().hull().map_or(start, |hull| hull.end);
+    let programs = row.module.as_deref().map(|module| around.programs.of(module)).unwrap_or_default();
+    let (before, after) = before_and_after(programs, start, compiled, later.map(|later| later.start()));
+    let run = |index: Option<usize>| index.and_then(|index| programs.get(index));
+    let (before, after) = (run(before), run(after));
+    row.program = after.map(|run| run.title.clone());
+    row.program_before = before.map(|run| run.title.clone());
+    let is_same = before.is_some() && after.is_some_and(|after| after.ran_before(start));
+    let ids = both(before, after).filter(|_| !is_same);
+    row.ops_alike_percent = ids.and_then(|(a, b)| around.ops.similarity(&around.cx, a, b)).map(|share| 100.0 * share);
+    row.again = match () {
+        // Two functions of the same name.
+        () if row.ops_alike_percent.is_some_and(|percent| percent < 100.0 * SAME_FUNCTION) => None,
+        () if is_same => Some(CompileEvidence::SameProgram),
+        () if earlier.is_some() => Some(CompileEvidence::CompiledBefore),
+        () if before.is_some() || around.called_before(&row.function, start) => Some(CompileEvidence::RanBefore),
+        () => None,
+    };
+    if row.again.is_none() || is_same {
+        return;
+    }
+    let found = ids
+        .and_then(|(a, b)| shapes::between_programs(&around.cx, &around.ops, a, b))
+        .or_else(|| {
+            let found = annotations::event_arguments(group, earlier?, &around.labels_with_shapes)?;
+            Some((ChangeSource::EventArguments, found))
+        })
+        .or_else(|| {
+            let found = annotations::in_steps(&around.cx, &around.steps, row.place?, group)?;
+            Some((ChangeSource::Annotation, found))
+        });
+    if let Some((source, changes)) = found {
+        row.changed_in = Some(source);
+        row.changes = changes;
+        row.changes.truncate(MAX_CHANGES);
+    }
+}
+
+/// With more differences than this, they are summarised as "everything".
+const MAX_CHANGES: usize = 64;
+
+fn both(before: Option<&ProgramRuns>, after: Option<&ProgramRuns>) -> Option<(ProgramId, ProgramId)> {
+    Some((before?.program?, after?.program?))
+}

@@ -1,0 +1,138 @@
+//! Compilations by function.
+
+use std::collections::BTreeMap;
+
+use math::intervals::IntervalSet;
+use serde::Serialize;
+use trace_model::TimeRange;
+
+use super::compilations::{Compilation, CompilationContext, exposed};
+use super::event_grouping::EventGroup;
+use super::program_similarity::SAME_FUNCTION;
+use super::programs::{ProgramCount, ProgramRuns};
+use super::shapes::{self, ChangeSource, ShapeChange};
+
+/// One function that was compiled, or that ran as several programs.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct CompiledFunction {
+    /// Name in the program (`train_step`), else of the module, else `(unknown)`.
+    pub function: String,
+    /// XLA module, if recorded (`jit_train_step`).
+    pub module: Option<String>,
+    /// Number of its compilations in the window.
+    pub compilations: u64,
+    /// How many of these were recompilations: all if it ran before in the capture, otherwise all but one.
+    pub recompilations: u64,
+    /// Calls in the whole capture; `None` if calls are not recorded.
+    pub calls: Option<u64>,
+    /// Its programs that ran in the whole capture, by their first execution.
+    pub programs: Vec<ProgramCount>,
+    /// Union over threads of its tracing, lowering, compiling and loading.
+    pub wall_ps: i64,
+    /// The part of `wall_ps` in which no device ran a program; `None` without devices.
+    pub exposed_ps: Option<i64>,
+    /// Longest single compilation (compile phase only).
+    pub longest_ps: i64,
+    /// `wall_ps` as a multiple of the median length of steps that do not compile.
+    pub wall_steps: Option<f64>,
+    /// Begin of the first phase; `None` if none was captured.
+    pub first_ps: Option<i64>,
+    /// Begin of the last compilation.
+    pub last_ps: Option<i64>,
+    /// Share of ops that the first two programs have in common.
+    pub ops_alike_percent: Option<f64>,
+    /// Source of `changes`.
+    pub changed_in: Option<ChangeSource>,
+    /// Differences between its first two programs, or with its first recompilation.
+    pub changes: Vec<ShapeChange>,
+}
+
+/// All functions, longest first.
+pub(super) fn functions(
+    around: &CompilationContext<'_>,
+    groups: &[EventGroup<'_>],
+    compilations: &[Compilation],
+) -> Vec<CompiledFunction> {
+    let mut by_function: BTreeMap<&str, Vec<&EventGroup<'_>>> = BTreeMap::new();
+    for group in groups {
+        by_function.entry(&group.function).or_default().push(group);
+    }
+    let mut own: BTreeMap<&str, Vec<&Compilation>> = BTreeMap::new();
+    for compilation in compilations {
+        own.entry(&compilation.function).or_default().push(compilation);
+    }
+    let mut out: Vec<CompiledFunction> = by_function
+        .into_iter()
+        .map(|(function, groups)| {
+            let own = own.get(function).map(Vec::as_slice).unwrap_or_default();
+            row(around, function, &groups, own)
+        })
+        .collect();
+    let known: Vec<String> = out.iter().filter_map(|row| row.module.clone()).collect();
+    let others = around.programs.modules().into_iter().filter(|module| !known.iter().any(|known| known == module));
+    out.extend(others.filter_map(|module| variants(around, module)));
+    out.sort_by(|a, b| {
+        b.wall_ps
+            .cmp(&a.wall_ps)
+            .then(b.programs.len().cmp(&a.programs.len()))
+            .then_with(|| a.function.cmp(&b.function))
+    });
+    out
+}
+
+fn row(
+    around: &CompilationContext<'_>,
+    function: &str,
+    groups: &[&EventGroup<'_>],
+    own: &[&Compilation],
+) -> CompiledFunction {
+    let events = groups.iter().flat_map(|group| &group.events).map(|event| event.range);
+    let all: IntervalSet = events.collect::<Vec<TimeRange>>().into_iter().collect();
+    let module = groups.iter().find_map(|group| around.module_of(group));
+    let programs = module.as_deref().map(|module| around.programs.of(module)).unwrap_or_default();
+    let usual = around.steps.usual_ps.filter(|&usual| usual > 0);
+    let changed = own.iter().find(|compilation| !compilation.changes.is_empty());
+    CompiledFunction {
+        function: function.to_owned(),
+        compilations: own.len() as u64,
+        recompilations: own.iter().filter(|compilation| compilation.again.is_some()).count() as u64,
+        calls: around.calls.get(function).map(|calls| calls.len() as u64),
+        programs: programs.iter().map(ProgramRuns::count).collect(),
+        wall_ps: all.measure().ps(),
+        exposed_ps: exposed(around.running.as_ref(), &all),
+        longest_ps: own.iter().map(|compilation| compilation.compile_ps).max().unwrap_or(0),
+        wall_steps: usual.map(|usual| all.measure().ps() as f64 / usual as f64),
+        first_ps: all.ranges().first().map(|range| range.start.ps()),
+        last_ps: own.last().map(|compilation| compilation.start_ps),
+        ops_alike_percent: own.iter().find_map(|compilation| compilation.ops_alike_percent),
+        changed_in: changed.and_then(|compilation| compilation.changed_in),
+        changes: changed.map(|compilation| compilation.changes.clone()).unwrap_or_default(),
+        module,
+    }
+}
+
+/// A function that ran as several programs, which were all compiled before the capture.
+fn variants(around: &CompilationContext<'_>, module: &str) -> Option<CompiledFunction> {
+    let programs = around.programs.of(module);
+    let [first, second, ..] = programs else { return None };
+    let ids = (first.program?, second.program?);
+    let alike = around.ops.similarity(&around.cx, ids.0, ids.1).filter(|&share| share >= SAME_FUNCTION)?;
+    let changed = shapes::between_programs(&around.cx, &around.ops, ids.0, ids.1);
+    Some(CompiledFunction {
+        function: module.strip_prefix("jit_").unwrap_or(module).to_owned(),
+        module: Some(module.to_owned()),
+        compilations: 0,
+        recompilations: 0,
+        calls: None,
+        programs: programs.iter().map(ProgramRuns::count).collect(),
+        wall_ps: 0,
+        exposed_ps: None,
+        longest_ps: 0,
+        wall_steps: None,
+        first_ps: None,
+        last_ps: None,
+        ops_alike_percent: Some(100.0 * alike),
+        changed_in: changed.as_ref().map(|(source, _)| *source),
+        changes: changed.map(|(_, changes)| changes).unwrap_or_default(),
+    })
+}

@@ -1,0 +1,225 @@
+//! Lazy tensors of `PyTorch`/XLA: graphs are compiled when the values of tensors are needed.
+//!
+//! ```text
+//! StepMarker [SyncLiveTensorsGraph [SyncTensorsGraphInternal [XLAGraphExecutor::Compile]]]
+//! loss.item()                      [SyncTensorsGraphInternal ][…::TransferFromDevice]
+//! ```
+//!
+//! Event names and limits are those of `PyTorch`/XLA (`torch_xla/csrc`, and its metrics analysis: compilations and
+//! transfers per step, longest compilation and execution). A value above a limit is reported without a judgement.
+
+use std::collections::BTreeMap;
+
+use engine::Table;
+use facts::compile_events::LazyRole;
+use facts::compile_events::ancestors;
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::{Picos, SliceRef};
+
+use super::event_grouping::graph_hash;
+
+/// Limits above which `PyTorch`/XLA's own analysis prints a warning.
+const PER_STEP: f64 = 0.5;
+/// Number of first steps that compilations per step leave out.
+const WARMUP_STEPS: u64 = 10;
+const LONGEST_COMPILE_PS: i64 = 300 * PS_PER_S;
+const LONGEST_EXECUTE_PS: i64 = 30 * PS_PER_S;
+/// A sync that takes this long contains more than one step.
+const LONGEST_SYNC_PS: i64 = 30 * PS_PER_S;
+const PS_PER_S: i64 = 1_000_000_000_000;
+
+/// A number about lazy tensors, with its limit.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct LazyFact {
+    /// Stable name.
+    pub id: &'static str,
+    /// Display name.
+    pub title: &'static str,
+    /// The number; `None` if the capture does not show it.
+    pub value: Option<f64>,
+    /// Unit of the value and the limit.
+    pub unit: Unit,
+    /// Above this the program loses time.
+    pub limit: Option<f64>,
+    /// One sentence, if the limit is exceeded.
+    pub statement: Option<String>,
+}
+
+/// A graph, by the hash of its operations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct LazyGraph {
+    /// Its hash, if recorded.
+    pub hash: Option<String>,
+    /// Number of its compilations.
+    pub compilations: u64,
+    /// Time of all its compilations.
+    pub time_ps: i64,
+    /// The longest compilation.
+    pub longest_ps: i64,
+    /// Number of steps that had ended when it was first compiled.
+    pub after_steps: u64,
+}
+
+/// Numbers and graphs of lazy tensors in the window.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct LazyTensors {
+    /// The numbers.
+    pub facts: Vec<LazyFact>,
+    /// Graphs that were compiled, longest first.
+    pub graphs: Vec<LazyGraph>,
+}
+
+struct LazyCounts {
+    number: u64,
+    total: Picos,
+    longest: Picos,
+}
+
+impl LazyCounts {
+    fn of<'a>(slices: impl IntoIterator<Item = &'a SliceRef<'a>>) -> Self {
+        let mut out = Self { number: 0, total: Picos::ZERO, longest: Picos::ZERO };
+        for slice in slices {
+            out.number += 1;
+            out.total += slice.dur();
+            out.longest = out.longest.max(slice.dur());
+        }
+        out
+    }
+}
+
+impl LazyTensors {
+    /// `None` if there are no lazy tensors.
+    pub(super) fn new(events: &[(LazyRole, SliceRef<'_>)]) -> Option<Self> {
+        let of = |role| events.iter().filter(move |(own, _)| *own == role).map(|(_, slice)| slice);
+        // `StepMarker` alone can also be the name of a user's annotation.
+        if events.iter().all(|(role, _)| *role == LazyRole::Step) {
+            return None;
+        }
+        let role_of = |slice: SliceRef<'_>| LazyRole::of(slice.name());
+        let is_outermost = |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Sync));
+        let is_early = |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Step));
+        let syncs: Vec<&SliceRef<'_>> = of(LazyRole::Sync).filter(is_outermost).collect();
+        let sync = LazyCounts::of(syncs.iter().copied());
+        let early = LazyCounts::of(syncs.iter().copied().filter(is_early));
+        let [steps, compile, execute, fetch, dynamo, schedule] = [
+            LazyRole::Step,
+            LazyRole::Compile,
+            LazyRole::Execute,
+            LazyRole::Fetch,
+            LazyRole::Dynamo,
+            LazyRole::Schedule,
+        ]
+        .map(|role| LazyCounts::of(of(role)));
+        let mut ends: Vec<_> = of(LazyRole::Step).map(|slice| slice.range().end).collect();
+        ends.sort_unstable();
+        let graphs = graphs(of(LazyRole::Compile), &ends);
+        let late = of(LazyRole::Compile).filter(|slice| ended(&ends, slice) >= WARMUP_STEPS).count();
+        let per_step = |number: u64| (steps.number > 0).then(|| number as f64 / steps.number as f64);
+        let warm_steps = steps.number.saturating_sub(WARMUP_STEPS);
+        let marked = steps.number;
+        let warm = |value: Option<f64>| value.filter(|_| warm_steps > 0);
+        let mut facts = vec![count("step_markers", "Step markers", marked)];
+        if marked == 0 && dynamo.number == 0 && sync.number > 0 {
+            facts[0].statement = Some(format!("{} graphs ran and no step was marked (mark_step)", sync.number));
+        }
+        facts.extend([
+            count("graphs_compiled", "Different graphs compiled", graphs.len() as u64),
+            count("compilations", "Compilations", compile.number),
+            limited("compilations_per_step", "Compilations per step", warm(per_step(compile.number)), || {
+                format!("{} compilations during {marked} steps", compile.number)
+            }),
+            limited(
+                "late_compilations_per_step",
+                "… after step 10",
+                warm(Some(late as f64 / warm_steps as f64)),
+                || format!("{late} compilations in the {warm_steps} steps after the first {WARMUP_STEPS}"),
+            ),
+            count("executions", "Graphs queued", schedule.number + dynamo.number),
+            limited("early_syncs_per_step", "Syncs outside step markers, per step", per_step(early.number), || {
+                format!(
+                    "{} times a graph was cut before the end of the step (a value was asked for), {} in all",
+                    early.number, early.total
+                )
+            }),
+            limited("fetches_per_step", "Transfers from the device per step", per_step(fetch.number), || {
+                format!("{} transfers from the device during {marked} steps, {} in all", fetch.number, fetch.total)
+            }),
+            longest("longest_compile_ps", "Longest compilation", &compile, LONGEST_COMPILE_PS),
+            longest("longest_execute_ps", "Longest execution", &execute, LONGEST_EXECUTE_PS),
+            longest("longest_sync_ps", "Longest sync", &sync, LONGEST_SYNC_PS),
+        ]);
+        Some(Self { facts, graphs })
+    }
+
+    /// The numbers and the graphs.
+    pub(super) fn tables(&self) -> Vec<Table> {
+        let value = |fact: &LazyFact, is_time: bool| fact.value.filter(|_| (fact.unit == Unit::Picoseconds) == is_time);
+        let limit = |fact: &LazyFact| {
+            let limit = fact.limit?;
+            let is_time = fact.unit == Unit::Picoseconds;
+            Some(if is_time { Picos::from_ps(limit as i64).to_string() } else { limit.to_string() })
+        };
+        let facts = Table::of("lazy_tensors", "Lazy tensors (PyTorch/XLA)", &self.facts)
+            .measured("fact", "What", Unit::None, |fact| fact.title)
+            .measured("number", "Number", Unit::None, |fact| value(fact, false))
+            .measured("time_ps", "Time", Unit::Picoseconds, |fact| value(fact, true))
+            .measured("limit", "Limit", Unit::None, limit)
+            .derived("above_limit", "Above its limit", Unit::None, |fact| &fact.statement)
+            .note("Limits are those of PyTorch/XLA's own metrics analysis.")
+            .build();
+        let graphs = Table::of("lazy_graphs", "Compiled graphs (PyTorch/XLA)", &self.graphs)
+            .measured("hash", "Graph hash", Unit::None, |graph| &graph.hash)
+            .measured("compilations", "Compiled", Unit::Count, |graph| graph.compilations)
+            .measured("time_ps", "Time", Unit::Picoseconds, |graph| graph.time_ps)
+            .measured("longest_ps", "Longest", Unit::Picoseconds, |graph| graph.longest_ps)
+            .measured("after_steps", "Steps before the first", Unit::Count, |graph| graph.after_steps)
+            .build();
+        vec![facts, graphs]
+    }
+}
+
+/// Number of steps that had ended when `slice` started.
+fn ended(ends: &[trace_model::Timestamp], slice: &SliceRef<'_>) -> u64 {
+    ends.partition_point(|&end| end <= slice.start()) as u64
+}
+
+fn graphs<'a>(compiles: impl Iterator<Item = &'a SliceRef<'a>>, ends: &[trace_model::Timestamp]) -> Vec<LazyGraph> {
+    let mut by_hash: BTreeMap<Option<String>, LazyGraph> = BTreeMap::new();
+    for slice in compiles {
+        let hash = graph_hash(*slice);
+        let after_steps = ended(ends, slice);
+        let entry = by_hash.entry(hash.clone());
+        let graph = entry.or_insert(LazyGraph { hash, compilations: 0, time_ps: 0, longest_ps: 0, after_steps });
+        graph.compilations += 1;
+        graph.time_ps = graph.time_ps.saturating_add(slice.dur().ps());
+        graph.longest_ps = graph.longest_ps.max(slice.dur().ps());
+        graph.after_steps = graph.after_steps.min(after_steps);
+    }
+    let mut graphs: Vec<LazyGraph> = by_hash.into_values().collect();
+    graphs.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.hash.cmp(&b.hash)));
+    graphs
+}
+
+fn count(id: &'static str, title: &'static str, number: u64) -> LazyFact {
+    LazyFact { id, title, value: Some(number as f64), unit: Unit::Count, limit: None, statement: None }
+}
+
+fn limited(id: &'static str, title: &'static str, value: Option<f64>, statement: impl Fn() -> String) -> LazyFact {
+    let is_above = value.is_some_and(|value| value > PER_STEP);
+    LazyFact { id, title, value, unit: Unit::Count, limit: Some(PER_STEP), statement: is_above.then(statement) }
+}
+
+fn longest(id: &'static str, title: &'static str, counts: &LazyCounts, limit_ps: i64) -> LazyFact {
+    let value = (counts.number > 0).then_some(counts.longest);
+    let limit = Picos::from_ps(limit_ps);
+    let statement = value.filter(|&value| value > limit).map(|value| format!("{} took {value}", title.to_lowercase()));
+    LazyFact {
+        id,
+        title,
+        value: value.map(|value| value.ps() as f64),
+        unit: Unit::Picoseconds,
+        limit: Some(limit_ps as f64),
+        statement,
+    }
+}

@@ -1,0 +1,198 @@
+//! Functions of TensorFlow: how often a call had to trace its Python again.
+//!
+//! Calls record their mode in the argument `tf_function_call` (`eager`, `concrete`, `traced-xla`, `notTraced-nonXla`
+//! …) and how often the function has been traced so far in `tracing_count`. As in XProf, the time of a call excludes
+//! functions called inside it, and eager and traced calls are expensive.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use engine::Table;
+use facts::compile_events::ancestors;
+use facts::host_class::{host_threads, stripped};
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::{ArgValue, LabelId, Picos, SliceId, SliceRef, TimeRange, TraceModel};
+
+use super::annotations::reading_order;
+
+/// XProf highlights functions that spend at least this share of their time in expensive calls.
+const EXPENSIVE_PERCENT: f64 = 20.0;
+
+/// Calls of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+pub struct CallKind {
+    /// Number of calls.
+    pub calls: u64,
+    /// Their time, excluding functions called inside.
+    pub self_ps: i64,
+}
+
+/// One function.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct TfFunction {
+    /// Its name.
+    pub function: String,
+    /// Calls that traced Python first.
+    pub traced: CallKind,
+    /// Calls that used an existing graph.
+    pub not_traced: CallKind,
+    /// Calls that ran op by op.
+    pub eager: CallKind,
+    /// Calls of a graph with fixed arguments.
+    pub concrete: CallKind,
+    /// Calls whose graph XLA compiled.
+    pub xla_calls: u64,
+    /// How often it was traced since the program started, by the last call.
+    pub tracing_count: Option<u64>,
+    /// Time of eager and traced calls as a share of all calls.
+    pub expensive_percent: Option<f64>,
+    /// Whether `expensive_percent` is at least 20 %.
+    pub is_expensive: bool,
+}
+
+/// Functions by their time; empty if there are none.
+pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction> {
+    let labels = function_labels(model);
+    let mut calls: BTreeMap<SliceId, (SliceRef<'_>, String, Option<u64>, i64)> = BTreeMap::new();
+    if labels.is_empty() {
+        return Vec::new();
+    }
+    let slices = host_threads(model).flat_map(|track| model.slices_on(track));
+    let is_call = |slice: &SliceRef<'_>| labels.contains(&slice.label_id()) && window.contains(slice.start());
+    let mut asked: Vec<SliceRef<'_>> = slices.filter(is_call).collect();
+    asked.sort_by_key(reading_order);
+    for slice in asked {
+        if let Some((mode, count)) = call_of(slice) {
+            calls.insert(slice.id(), (slice, mode, count, slice.dur().ps()));
+        }
+    }
+    let inner: Vec<(SliceId, i64)> = calls
+        .values()
+        .filter_map(|(slice, ..)| {
+            Some((ancestors(*slice).find(|s| calls.contains_key(&s.id()))?.id(), slice.dur().ps()))
+        })
+        .collect();
+    for (around, time) in inner {
+        if let Some((.., own)) = calls.get_mut(&around) {
+            *own = (*own - time).max(0);
+        }
+    }
+    let mut functions: BTreeMap<&str, TfFunction> = BTreeMap::new();
+    for (slice, mode, count, self_ps) in calls.values() {
+        let name = stripped(slice.name());
+        let function = functions.entry(name).or_insert_with(|| TfFunction::named(name));
+        function.add(mode, *count, *self_ps);
+    }
+    let mut functions: Vec<TfFunction> = functions.into_values().map(TfFunction::finish).collect();
+    functions.sort_by(|a, b| b.all().self_ps.cmp(&a.all().self_ps).then_with(|| a.function.cmp(&b.function)));
+    functions
+}
+
+/// Labels whose first event is a function call. Only captures with TensorFlow's executor are searched, because this
+/// reads the arguments of one event of each label.
+fn function_labels(model: &TraceModel) -> BTreeSet<LabelId> {
+    const OF_TENSORFLOW: [&str; 5] =
+        ["ExecutorState::Process", "FunctionRun", "EagerLocalExecute", "EagerExecute", "EagerKernelExecute"];
+    let name = |id: LabelId| stripped(model.str(model.label(id).name));
+    let is_call = |id: LabelId| model.str(model.label(id).name).contains("tf_function_call=");
+    let mut found: BTreeSet<LabelId> = model.label_ids().filter(|&id| is_call(id)).collect();
+    if !model.label_ids().any(|id| OF_TENSORFLOW.contains(&name(id))) {
+        return found;
+    }
+    let mut firsts: Vec<Option<SliceRef<'_>>> = vec![None; model.labels().len()];
+    for slice in host_threads(model).flat_map(|track| model.slices_on(track)) {
+        if let Some(first) = firsts.get_mut(slice.label_id().index()) {
+            first.get_or_insert(slice);
+        }
+    }
+    let mut firsts: Vec<SliceRef<'_>> = firsts.into_iter().flatten().collect();
+    firsts.sort_by_key(reading_order);
+    found.extend(firsts.into_iter().filter(|&slice| call_of(slice).is_some()).map(SliceRef::label_id));
+    found
+}
+
+/// Mode and tracing count of a call.
+fn call_of(slice: SliceRef<'_>) -> Option<(String, Option<u64>)> {
+    let decoration = slice.name().split_once('#').map_or("", |(_, suffix)| suffix);
+    let mut values: BTreeMap<String, String> = decoration
+        .split(['#', ','])
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    for arg in slice.args().unwrap_or_default() {
+        let value = match arg.value {
+            ArgValue::Text(text) => text,
+            ArgValue::Int(number) => number.to_string(),
+            ArgValue::Uint(number) => number.to_string(),
+            _ => continue,
+        };
+        values.entry(arg.name).or_insert(value);
+    }
+    let mode = values.remove("tf_function_call")?;
+    Some((mode, values.get("tracing_count").and_then(|count| count.parse().ok())))
+}
+
+impl TfFunction {
+    fn named(name: &str) -> Self {
+        Self {
+            function: name.to_owned(),
+            traced: CallKind::default(),
+            not_traced: CallKind::default(),
+            eager: CallKind::default(),
+            concrete: CallKind::default(),
+            xla_calls: 0,
+            tracing_count: None,
+            expensive_percent: None,
+            is_expensive: false,
+        }
+    }
+
+    fn add(&mut self, mode: &str, count: Option<u64>, self_ps: i64) {
+        let (kind, compiler) = mode.split_once('-').unwrap_or((mode, ""));
+        let kind = match kind {
+            "eager" => &mut self.eager,
+            "concrete" => &mut self.concrete,
+            "traced" => &mut self.traced,
+            _ => &mut self.not_traced,
+        };
+        kind.calls += 1;
+        kind.self_ps = kind.self_ps.saturating_add(self_ps);
+        self.xla_calls += u64::from(compiler == "xla");
+        self.tracing_count = self.tracing_count.max(count);
+    }
+
+    fn all(&self) -> CallKind {
+        let kinds = [self.traced, self.not_traced, self.eager, self.concrete];
+        CallKind {
+            calls: kinds.iter().map(|kind| kind.calls).sum(),
+            self_ps: kinds.iter().map(|kind| kind.self_ps).sum::<Picos>().ps(),
+        }
+    }
+
+    fn finish(mut self) -> Self {
+        let (all, expensive) = (self.all().self_ps, self.traced.self_ps.saturating_add(self.eager.self_ps));
+        self.expensive_percent = (all > 0).then(|| 100.0 * expensive as f64 / all as f64);
+        self.is_expensive = self.expensive_percent.is_some_and(|percent| percent >= EXPENSIVE_PERCENT);
+        self
+    }
+}
+
+/// The functions as a table.
+pub(super) fn table(functions: &[TfFunction]) -> Table {
+    Table::of("tf_functions", "Functions of TensorFlow", functions)
+        .measured("function", "Function", Unit::None, |function| &function.function)
+        .measured("calls", "Calls", Unit::Count, |function| function.all().calls)
+        .measured("self_time_ps", "Self time", Unit::Picoseconds, |function| function.all().self_ps)
+        .recorded("traced", "Traced", Unit::Count, |function| function.traced.calls)
+        .measured("traced_ps", "in", Unit::Picoseconds, |function| function.traced.self_ps)
+        .recorded("eager", "Eager", Unit::Count, |function| function.eager.calls)
+        .measured("eager_ps", "in", Unit::Picoseconds, |function| function.eager.self_ps)
+        .recorded("xla_calls", "By XLA", Unit::Count, |function| function.xla_calls)
+        .recorded("tracing_count", "Traced so far", Unit::Count, |function| function.tracing_count)
+        .derived("expensive_percent", "Traced or eager, of self time", Unit::Percent, |function| {
+            function.expensive_percent
+        })
+        .derived("remark", "Remark", Unit::None, |function| function.is_expensive.then_some("expensive"))
+        .note("At 20 % of self time in traced or eager calls a function is called expensive, as in XProf.")
+        .build()
+}

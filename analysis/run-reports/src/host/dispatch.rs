@@ -1,0 +1,291 @@
+//! Launch latency of programs, and how far the host is ahead of the device.
+//!
+//! ```text
+//! host    [enqueue 1][enqueue 2]        [enqueue 3]
+//! device             [program 1][program 2]          [program 3]
+//!         |- latency -|
+//! ahead   0           1                 0
+//! ```
+//!
+//! Latency is from the start of the enqueue to the start of the program on the clock of the host
+//! ([`facts::clock_alignment`]). The shift between the clocks is the smallest possible one, so latencies are
+//! lower bounds: each may be longer by up to [`DeviceDispatch::uncertainty_ps`], all by the same amount. How far the
+//! host is ahead is the number of programs that are enqueued but not finished when it enqueues another one; at zero,
+//! the device has run out of work.
+
+use std::collections::BTreeMap;
+
+use engine::{Analysis, AnalysisError, Context, Scope, Table, Tabular};
+use facts::TraceFacts as _;
+use facts::clock_alignment::{ClockShift, ClockSync, LaunchPairs};
+use facts::device_shift::shifted;
+use facts::window::{TimeWindow, counts};
+use math::quantile::quantile;
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::{GroupId, Picos, TimeRange, Timestamp};
+
+use crate::host::clocks::Clocks;
+use crate::host::gaps::{DeviceGaps, Gaps, IdleCause};
+
+/// The analysis `dispatch`.
+pub struct Dispatch;
+
+/// Dispatch of programs from hosts to devices.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct DispatchReport {
+    /// Devices whose programs can be paired with host events.
+    pub devices: Vec<DeviceDispatch>,
+}
+
+/// Dispatch of programs to one device.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct DeviceDispatch {
+    /// Name of the device.
+    pub core: String,
+    /// Number of executions paired with their launch, in the scope.
+    pub launches: usize,
+    /// Median time from the start of the launch to the start of the program.
+    pub latency_median_ps: i64,
+    /// The 90th percentile of this time.
+    pub latency_p90_ps: i64,
+    /// The longest such time.
+    pub latency_max_ps: i64,
+    /// How much longer all latencies can be, given the bounds on the clocks; `None` if no end of a program was
+    /// noticed.
+    pub uncertainty_ps: Option<i64>,
+    /// Median number of programs that are enqueued but not finished when another is enqueued.
+    pub ahead_median: f64,
+    /// The largest such number.
+    pub ahead_max: u64,
+    /// Share of the launches, except the first, at which the device was idle.
+    pub dry_percent: Option<f64>,
+    /// Median length of a program, by the clock of its ops.
+    pub program_median_ps: i64,
+    /// Median gap between programs; `None` with fewer than two programs.
+    pub gap_median_ps: Option<i64>,
+    /// The same as a share of the median program.
+    pub gap_of_program_percent: Option<f64>,
+    /// Share of the time between programs in which the host dispatches.
+    pub dispatch_of_gaps_percent: Option<f64>,
+    /// Whether gaps matter, and dispatch fills them or the host is never ahead.
+    pub is_dispatch_bound: bool,
+}
+
+/// Gaps below this share of the program between them are negligible.
+const GAPS_MATTER_PERCENT: f64 = 5.0;
+/// From this share of the gaps on, dispatch counts as their cause.
+const MOSTLY_PERCENT: f64 = 50.0;
+
+impl Analysis for Dispatch {
+    type Report = DispatchReport;
+    const ID: &'static str = "dispatch";
+    const TITLE: &'static str = "Dispatch";
+
+    fn run(cx: &Context<'_>) -> Result<DispatchReport, AnalysisError> {
+        let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>()?;
+        let gaps = cx.report::<Gaps>()?;
+        let idle: BTreeMap<GroupId, &DeviceGaps> = gaps.devices.iter().map(|device| (device.group, device)).collect();
+        let mut devices = Vec::new();
+        for core in cx.tensor_cores() {
+            let (Some(launches), Some(shift)) = (clocks.launches_of(core), clocks.of(core)) else { continue };
+            let Some(window) = cx.window(core)? else { continue };
+            let runs = runs(cx, core, launches, window);
+            devices.extend(device(cx, core, &runs, uncertainty(shift), idle.get(&core).copied()));
+        }
+        if devices.is_empty() {
+            let what = "no program in this part of the trace can be paired with its launch on the host";
+            return Err(AnalysisError::NotApplicable(what.to_owned()));
+        }
+        Ok(DispatchReport { devices })
+    }
+}
+
+/// How much larger than the applied shift the true one may be.
+fn uncertainty(shift: &ClockShift) -> Option<i64> {
+    let at_most = shift.bounds.at_most_ps?;
+    Some(match (shift.sync, shift.drift) {
+        (_, Some(line)) => line.slack_ps,
+        (ClockSync::Poor, None) => shift.bounds.at_least_ps.saturating_sub(at_most).max(0),
+        _ => at_most.saturating_sub(shift.shift_ps).max(0),
+    })
+}
+
+/// An execution paired with its launch.
+struct ProgramRun {
+    /// Begin of the launch.
+    enqueued: Timestamp,
+    /// The program on the clock of the host.
+    ran: TimeRange,
+    /// By the clock of its ops.
+    length_ps: i64,
+    in_scope: bool,
+}
+
+/// All executions that have a launch, in the order of the launches.
+fn runs(cx: &Context<'_>, core: GroupId, launches: &LaunchPairs, window: TimeWindow) -> Vec<ProgramRun> {
+    let run = |pair: &facts::clock_alignment::LaunchPair| {
+        let program = cx.model.slice(pair.program);
+        ProgramRun {
+            enqueued: cx.model.slice(pair.host).start(),
+            ran: cx.to_host(core, program.range()),
+            length_ps: shifted(cx.model, core, program.range()).dur().ps(),
+            in_scope: counts(cx, window, program),
+        }
+    };
+    let mut runs: Vec<ProgramRun> = launches.begins.iter().map(run).collect();
+    runs.sort_by_key(|run| (run.enqueued, run.ran.start));
+    runs
+}
+
+/// For each launch the number of programs that were enqueued before and have not ended by then.
+fn ahead(runs: &[ProgramRun]) -> Vec<u64> {
+    let mut ends: Vec<Timestamp> = runs.iter().map(|run| run.ran.end).collect();
+    ends.sort_unstable();
+    let of = |(k, run): (usize, &ProgramRun)| k.saturating_sub(ends.partition_point(|&end| end <= run.enqueued)) as u64;
+    runs.iter().enumerate().map(of).collect()
+}
+
+fn device(
+    cx: &Context<'_>,
+    core: GroupId,
+    runs: &[ProgramRun],
+    uncertainty_ps: Option<i64>,
+    idle: Option<&DeviceGaps>,
+) -> Option<DeviceDispatch> {
+    let name = cx.model.device_name(core);
+    let of_scope = |get: &dyn Fn(&ProgramRun) -> i64| -> Vec<f64> {
+        runs.iter().filter(|run| run.in_scope).map(|run| get(run) as f64).collect()
+    };
+    let latencies = of_scope(&|run| (run.ran.start - run.enqueued).ps());
+    let latency = |at| quantile(&latencies, at).map(|ps| ps as i64);
+    let all: Vec<(&ProgramRun, u64)> = runs.iter().zip(ahead(runs)).filter(|(run, _)| run.in_scope).collect();
+    let depths: Vec<f64> = all.iter().map(|(_, depth)| *depth as f64).collect();
+    let dry = all.iter().skip(1).filter(|(_, depth)| *depth == 0).count();
+    let dry_percent = math::stats::percent(dry as i64, all.len() as i64 - 1);
+    let program_median_ps = quantile(&of_scope(&|run| run.length_ps), 0.5)? as i64;
+    let mut spans: Vec<TimeRange> = runs.iter().filter(|run| run.in_scope).map(|run| run.ran).collect();
+    spans.sort_by_key(|span| span.start);
+    let between: Vec<f64> = spans.windows(2).map(|pair| (pair[1].start - pair[0].end).clamped().ps() as f64).collect();
+    let gap_median_ps = quantile(&between, 0.5).map(|ps| ps as i64);
+    let gap_of_program_percent = gap_median_ps.and_then(|gap| math::stats::percent(gap, program_median_ps));
+    let dispatch_of_gaps_percent = idle.and_then(|device| {
+        let parts = device.between.iter().filter(|part| part.cause == IdleCause::Dispatch);
+        math::stats::percent(parts.map(|part| part.time_ps).sum::<Picos>().ps(), device.between_ps())
+    });
+    let at_least = |share: Option<f64>, limit| share.is_some_and(|share| share >= limit);
+    Some(DeviceDispatch {
+        core: name,
+        launches: latencies.len(),
+        latency_median_ps: latency(0.5)?,
+        latency_p90_ps: latency(0.9)?,
+        latency_max_ps: latency(1.0)?,
+        uncertainty_ps,
+        ahead_median: quantile(&depths, 0.5)?,
+        ahead_max: all.iter().map(|(_, depth)| *depth).max()?,
+        dry_percent,
+        program_median_ps,
+        gap_median_ps,
+        gap_of_program_percent,
+        dispatch_of_gaps_percent,
+        is_dispatch_bound: at_least(gap_of_program_percent, GAPS_MATTER_PERCENT)
+            && (at_least(dispatch_of_gaps_percent, MOSTLY_PERCENT) || at_least(dry_percent, MOSTLY_PERCENT)),
+    })
+}
+
+impl Tabular for DispatchReport {
+    fn tables(&self) -> Vec<Table> {
+        vec![Table::of("dispatch", "From launch to program", &self.devices)
+.measured("core", "Device", Unit::None, |device| &device.core)
+.measured("launches", "Launches", Unit::Count, |device| device.launches)
+.inferred("is_dispatch_bound", "Dispatch-bound", Unit::None, |device| {
+if device.is_dispatch_bound { "yes" } else { "no" }
+})
+.inferred("latency_median_ps", "Latency", Unit::Picoseconds, |device| device.latency_median_ps)
+.measured("uncertainty_ps", "plus up to", Unit::Picoseconds, |device| device.uncertainty_ps)
+.inferred("ahead_median", "Ahead", Unit::None, |device| device.ahead_median)
+.inferred("dry_percent", "Ran dry", Unit::Percent, |device| device.dry_percent)
+.measured("gap_median_ps", "Gap", Unit::Picoseconds, |device| device.gap_median_ps)
+.measured("program_median_ps", "Program", Unit::Picoseconds, |device| device.program_median_ps)
+.inferred("dispatch_of_gaps_percent", "Dispatch of gaps", Unit::Percent, |device| device.dispatch_of_gaps_percent)
+.measured("gap_of_program_percent", "Gap of program", Unit::Percent, |device| device.gap_of_program_percent)
+.inferred("latency_p90_ps", "Latency 90 %", Unit::Picoseconds, |device| device.latency_p90_ps)
+.inferred("latency_max_ps", "max", Unit::Picoseconds, |device| device.latency_max_ps)
+.note("Latency is from the start of the launch on the host to the start of the program, on the clock of the \
+                 host, median; the true values may be longer by up to “plus up to”. Ahead: programs launched but not finished when another one is launched (median). Ran dry: launches that found none.")
+.note("Dispatch-bound: the median gap is at least 5 % of the median program, and dispatch takes half of the \
+                 time between programs, or half of the launches found the device idle.")
+.build()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::Picos;
+
+    fn run(enqueued: i64, start: i64, end: i64) -> ProgramRun {
+        let at = Timestamp::from_ps;
+        ProgramRun {
+            enqueued: at(enqueued),
+            ran: TimeRange::new(at(start), at(end)),
+            length_ps: end - start,
+            in_scope: true,
+        }
+    }
+
+    #[test]
+    fn run_ahead_counts_enqueued_unfinished_programs() {
+        // Two at once, a third while the second runs, and one to an idle device.
+        let runs = [run(0, 10, 20), run(1, 20, 30), run(25, 30, 40), run(50, 60, 70), run(70, 71, 72)];
+        assert_eq!(ahead(&runs), [0, 1, 1, 0, 0]);
+    }
+
+    fn report(model: &trace_model::TraceModel) -> Result<DispatchReport, AnalysisError> {
+        let (options, reports) = (engine::Options::default(), engine::ReportCache::default());
+        let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        cx.report::<Dispatch>().map(|report| report.as_ref().clone())
+    }
+
+    /// If there are as many launches as programs on the only device, they are paired in order. With the smallest
+    /// shift the shortest latency is 0; the longest is 2 ns more.
+    #[test]
+    fn host_that_never_runs_ahead_is_the_bottleneck() {
+        let model = sample_traces::text_trace(
+            "
+            modules  : ...AA.....AA.......AA
+            host main: .LL....LL......LL....
+            A = jit_f(1)
+            L = X::ExecuteLaunch
+            ",
+        );
+        let device = report(&model).unwrap().devices[0].clone();
+        assert_eq!((device.launches, device.latency_median_ps, device.latency_max_ps), (3, 3_000, 4_000));
+        assert_eq!((device.uncertainty_ps, device.ahead_median, device.dry_percent), (None, 0.0, Some(100.0)));
+        assert_eq!((device.program_median_ps, device.gap_median_ps), (2_000, Some(6_000)));
+        assert!(device.is_dispatch_bound);
+    }
+
+    #[test]
+    fn queued_programs_are_not_a_problem() {
+        let model = sample_traces::text_trace(
+            "
+            modules  : ....AAAAAAAAAA.AAAAAAAAAAAAA
+            host main: LLM.........................
+            A = jit_f(1)
+            L = X::ExecuteLaunch
+            M = Y::ExecuteLaunch
+            ",
+        );
+        let device = report(&model).unwrap().devices[0].clone();
+        assert_eq!((device.launches, device.ahead_max, device.dry_percent), (2, 1, Some(0.0)));
+        assert_eq!(device.gap_median_ps, Some(1_000));
+        assert!(!device.is_dispatch_bound);
+        assert_eq!(Picos::from_ps(device.latency_max_ps).ps(), 13_000);
+    }
+
+    #[test]
+    fn not_applicable_without_launches() {
+        assert!(report(&sample_traces::text_trace("modules: AA.BB")).is_err());
+    }
+}

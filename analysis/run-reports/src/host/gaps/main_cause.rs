@@ -1,0 +1,66 @@
+//! The main cause of idle time, as a clause.
+
+use engine::Percent;
+use math::stats::percent;
+
+use super::IdleCause;
+use super::report::{DeviceGaps, GapsReport, time_of};
+
+impl GapsReport {
+    /// Where more than half of the idle time is: within programs, or between them with one cause and the host event
+    /// that shows it. If nothing was recorded for more than half, it also names the longest cause that was. `None` if no
+    /// single part is that large.
+    pub fn main_cause(&self) -> Option<String> {
+        let (within, idle) = (self.within_ps(), self.idle_ps());
+        if within.saturating_mul(2) > idle {
+            return Some("within programs".to_owned());
+        }
+        let most = self.most_common()?;
+        if most != IdleCause::Unknown {
+            return self.clause(most);
+        }
+        let time = |cause| self.time_of(cause);
+        let share = |cause| Percent(percent(time(cause), idle).unwrap_or_default());
+        let recorded = IdleCause::ALL.into_iter().filter(|&cause| cause != most && time(cause) > 0);
+        let longest = recorded.min_by_key(|&cause| std::cmp::Reverse(time(cause)));
+        let longest = longest.and_then(|cause| Some(format!("; {:.1} {}", share(cause), self.clause(cause)?)));
+        let longest = longest.unwrap_or_default();
+        Some(format!("with nothing recorded on the host ({:.1} of it{longest})", share(most)))
+    }
+
+    /// Whether more than half of the idle time has one cause on the host.
+    pub fn has_known_cause(&self) -> bool {
+        self.most_common().is_some_and(|cause| cause != IdleCause::Unknown)
+    }
+
+    /// The cause of more than half of the idle time.
+    fn most_common(&self) -> Option<IdleCause> {
+        let idle = self.idle_ps();
+        IdleCause::ALL.into_iter().find(|&cause| self.time_of(cause).saturating_mul(2) > idle)
+    }
+
+    /// Idle time between programs with a cause.
+    fn time_of(&self, cause: IdleCause) -> i64 {
+        self.sum(|device| time_of(&device.between, cause))
+    }
+
+    fn within_ps(&self) -> i64 {
+        self.sum(|device| device.inside.as_ref().map_or(0, |inside| inside.idle_ps))
+    }
+
+    fn idle_ps(&self) -> i64 {
+        self.within_ps().saturating_add(self.sum(DeviceGaps::between_ps))
+    }
+
+    fn sum(&self, time: impl Fn(&DeviceGaps) -> i64) -> i64 {
+        self.devices.iter().map(time).fold(0, i64::saturating_add)
+    }
+
+    /// A cause with the event that shows it.
+    fn clause(&self, cause: IdleCause) -> Option<String> {
+        let parts = self.devices.iter().flat_map(|device| &device.between).filter(|part| part.cause == cause);
+        let event = parts.max_by_key(|part| part.time_ps).and_then(|longest| longest.event());
+        let event = event.map_or_else(String::new, |event| format!(" ({event})"));
+        Some(format!("{}{event}", cause.meanwhile()?))
+    }
+}

@@ -1,0 +1,161 @@
+//! Idle time of devices between programs, and its causes on the host.
+//!
+//! ```text
+//! device   |  before first  |program| between |program|  after last  |
+//! host        [compile    ]  [wait]   [put][dispatch]
+//! ```
+//!
+//! Idle spans between programs are converted to the clock of the host ([`facts::clock_alignment`]) and divided
+//! by host activity ([`IdleCause`]): the parts add up exactly to the idle time. Idle time *within* programs is
+//! measured by the clock of the ops and reported separately: host activity does not explain it.
+
+mod activity;
+mod cause;
+mod device;
+mod inside;
+mod main_cause;
+mod merge;
+mod report;
+mod steps;
+mod table;
+mod tally;
+#[cfg(test)]
+mod tests;
+
+use device_reports::steps::step_times::Steps;
+use engine::{Analysis, AnalysisError, Context, Metric, Percent, Provenance, counted};
+use facts::host_class::host_threads;
+use facts::steps::StepsReport;
+use math::stats::percent;
+use math::unit::Unit;
+use trace_model::{GroupId, Picos, SourceId};
+
+use device::GapCollector;
+use tally::ReportNames;
+
+pub(crate) use activity::HostEventKinds;
+pub use cause::IdleCause;
+pub use inside::InsidePrograms;
+
+pub use report::{CauseTime, DeviceGaps, Gap, GapPlace, GapsReport, StepGaps};
+
+/// The analysis `gaps`.
+pub struct Gaps;
+
+impl Analysis for Gaps {
+    type Report = GapsReport;
+    const ID: &'static str = "gaps";
+    const TITLE: &'static str = "Device gaps";
+
+    fn run(cx: &Context<'_>) -> Result<GapsReport, AnalysisError> {
+        let model = cx.model;
+        let cores = cx.tensor_cores();
+        if cores.is_empty() {
+            let what = "no TPU device was recorded, so there are no gaps to explain: capture on a TPU, with its device \
+                        traced";
+            return Err(AnalysisError::NotApplicable(what.to_owned()));
+        }
+        let steps = cx.report::<Steps>().ok();
+        let mut devices = Vec::new();
+        let host = |core: &GroupId| model.group(*core).source;
+        // The devices of a host are adjacent.
+        for cores in cores.chunk_by(|one, next| host(one) == host(next)) {
+            devices.extend(devices_of(cx, host(&cores[0]), cores, steps.as_deref())?);
+        }
+        if devices.is_empty() {
+            let what = "no device recorded a program execution here (line XLA Modules), so there is nothing between \
+                        programs to explain";
+            return Err(AnalysisError::NotApplicable(what.to_owned()));
+        }
+        let has_host = host_threads(model).next().is_some();
+        Ok(GapsReport { statement: statement(&devices, has_host), metrics: metrics(&devices), devices })
+    }
+}
+
+/// The gaps of the devices of one host.
+fn devices_of(
+    cx: &Context<'_>,
+    host: SourceId,
+    cores: &[GroupId],
+    steps: Option<&StepsReport>,
+) -> Result<Vec<DeviceGaps>, AnalysisError> {
+    let watches = cores.iter().filter_map(|&core| GapCollector::new(cx, core, steps).transpose());
+    let mut watches: Vec<GapCollector<'_>> = watches.collect::<Result<_, _>>()?;
+    let mut names = ReportNames::new(cx.model);
+    // `None` if no device has a gap.
+    if let Some(from) = watches.iter().filter_map(GapCollector::next_gap).min() {
+        for doing in cx.watched(cx.fact::<HostEventKinds>().doings(cx.model, host, from)) {
+            for watch in &mut watches {
+                watch.see(&doing, &mut names);
+            }
+            if watches.iter().all(|watch| watch.next_gap().is_none()) {
+                break;
+            }
+        }
+    }
+    let finish = |watch: GapCollector<'_>| {
+        let gaps = watch.finish(&mut names);
+        Ok(DeviceGaps { inside: inside::inside_programs(cx, gaps.group)?, ..gaps })
+    };
+    watches.into_iter().map(finish).collect()
+}
+
+/// Causes with a smaller share of the idle time get no clause.
+const WORTH_SAYING_PERCENT: f64 = 10.0;
+
+fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
+    let sum = |get: &dyn Fn(&DeviceGaps) -> i64| devices.iter().map(get).fold(0, i64::saturating_add);
+    let (idle, window) = (sum(&|device| device.idle_ps), sum(&|device| device.window_ps));
+    let share = percent(idle, window).unwrap_or_default();
+    // Avoids "100.0 %" if something ran.
+    let digits = if share > 99.9 { 3 } else { 1 };
+    let mut text = format!("No program runs for {share:.digits$} % of the window");
+    if !has_host {
+        return text + "; no host thread was recorded, so the reasons are not known";
+    }
+    let share_of = |cause| percent(sum(&|device| device.time_ps(cause)), idle).unwrap_or_default();
+    let recorded = IdleCause::ALL.into_iter().filter(|&cause| cause != IdleCause::Unknown);
+    let mut parts: Vec<(f64, IdleCause)> = recorded.map(|cause| (share_of(cause), cause)).collect();
+    parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    // The longest is named even if it explains little.
+    let least = parts.first().map_or(0.0, |(most, _)| most.min(WORTH_SAYING_PERCENT));
+    let parts = parts.into_iter().filter(|(share, _)| *share > 0.0 && *share >= least);
+    let mut parts: Vec<String> =
+        parts.map(|(share, cause)| format!("{} {:.1}", cause.title(), Percent(share))).collect();
+    let unknown = share_of(IdleCause::Unknown);
+    if unknown >= WORTH_SAYING_PERCENT {
+        parts.push(format!("nothing for {:.1}", Percent(unknown)));
+    }
+    if !parts.is_empty() {
+        text = format!("{text}; of that the host shows {}", parts.join(", "));
+    }
+    text
+}
+
+fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
+    let sum = |get: fn(&DeviceGaps) -> i64| devices.iter().map(get).fold(0, i64::saturating_add);
+    let of = format!("window × {}, on the clock of the host", counted(devices.len(), "device"));
+    let metric = |id, title, part, whole, of: &str| Metric {
+        id,
+        title,
+        value: percent(part, whole),
+        is_lower_bound: false,
+        unit: Unit::Percent,
+        of: of.to_owned(),
+        provenance: Provenance::Measured,
+        note: None,
+    };
+    let window = sum(|device| device.window_ps);
+    let mut out = vec![
+        metric("gaps_percent", "No program running", sum(|device| device.idle_ps), window, &of),
+        metric("gaps_between_percent", "of which between programs", sum(DeviceGaps::between_ps), window, &of),
+    ];
+    let inside: Vec<&InsidePrograms> = devices.iter().filter_map(|device| device.inside.as_ref()).collect();
+    let total = |of: fn(&InsidePrograms) -> i64| inside.iter().map(|inside| of(inside)).sum::<Picos>().ps();
+    let (idle, program) = (total(|inside| inside.idle_ps), total(|inside| inside.program_ps));
+    out.push(Metric {
+        note: Some("by the device clock; independent of the host".to_owned()),
+        ..metric("gaps_inside_percent", "No op within programs", idle, program, "time of programs")
+    });
+    out
+}

@@ -1,0 +1,346 @@
+//! Time in which devices wait for input, and transfers between hosts and devices.
+//!
+//! A device waits for input inside a program (`infeed` ops) or between programs (gaps in which the host prepares input,
+//! see [`crate::host::gaps`]). Both are lengths of time of the same device and never overlap.
+//!
+//! Without a TPU, hosts that mark their steps show which part of these they wait for input.
+//!
+//! A transfer is recorded as an event that starts it and, linked by a flow, one that notices its end. Rates are bytes
+//! over the time in which any transfer of that direction was in flight: a lower bound of the rate of the link.
+
+mod hosts;
+mod wait;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use device_reports::steps::step_times::Steps;
+use engine::{Analysis, AnalysisError, Context, Table, Tabular};
+use facts::TraceFacts as _;
+use facts::category::{OpClasses, OpGroup};
+use facts::host_class::HostClass;
+use facts::steps::Step;
+use hardware::chips::Chip;
+use math::intervals::IntervalSet;
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::{GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind};
+
+use crate::host::gaps::{DeviceGaps, Gaps, IdleCause};
+use wait::{mean, wait};
+
+pub use wait::InputWait;
+
+/// The analysis `input`.
+pub struct Input;
+
+/// Waiting for input, and transfers.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct InputReport {
+    /// Every device that ran a program; without a TPU, every host that marks steps.
+    pub devices: Vec<InputWait>,
+    /// Every step, mean over the devices; `name` is its number.
+    pub steps: Vec<InputWait>,
+    /// By direction, host to device first.
+    pub transfers: Vec<Transfers>,
+}
+
+/// Transfers in one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Transfers {
+    /// `host to device` or `device to host`.
+    pub direction: &'static str,
+    /// The host.
+    pub host: String,
+    /// Number of transfers that recorded their size.
+    pub count: u64,
+    /// Bytes of these transfers.
+    pub bytes: u64,
+    /// Time in which any of them was in flight; `None` if ends were not recorded.
+    pub in_flight_ps: Option<i64>,
+    /// Bytes divided by that time.
+    pub bytes_per_second: Option<f64>,
+    /// The rate as a share of the bandwidth of the links to the chips.
+    pub link_percent: Option<f64>,
+    /// The denominator of `link_percent`.
+    pub of: Option<String>,
+}
+
+impl Analysis for Input {
+    type Report = InputReport;
+    const ID: &'static str = "input";
+    const TITLE: &'static str = "Input and transfers";
+
+    fn run(cx: &Context<'_>) -> Result<InputReport, AnalysisError> {
+        let gaps = match cx.report::<Gaps>() {
+            Ok(gaps) => gaps,
+            Err(no_device) => {
+                let found = hosts::waits(cx, no_device)?;
+                return Ok(InputReport { devices: found.hosts, steps: found.steps, transfers: transfers(cx) });
+            }
+        };
+        let classes = cx.classes();
+        let steps = cx.report::<Steps>().ok();
+        let mut numbered: BTreeMap<u32, Vec<&Step>> = BTreeMap::new();
+        for step in steps.iter().flat_map(|steps| &steps.steps) {
+            numbered.entry(step.number).or_default().push(step);
+        }
+        let (mut devices, mut by_step) = (Vec::new(), BTreeMap::<u32, Vec<InputWait>>::new());
+        for device in &gaps.devices {
+            let infeed = infeed(cx, classes, device.group)?;
+            let whole = infeed.as_ref().map(|infeed| infeed.measure().ps());
+            let length = device.program_ps.saturating_add(device.between_ps());
+            devices.push(wait(device.core.as_str(), length, whole, between(device)));
+            for step in &device.steps {
+                let span = numbered.get(&step.step).into_iter().flatten().find_map(|own| own.span_on(device.group));
+                let inside = span.zip(infeed.as_ref()).map(|(span, infeed)| infeed.measure_in(span.measured).ps());
+                let part = wait(step.step.to_string(), step.length_ps, inside, step.time_ps(IdleCause::Input));
+                by_step.entry(step.step).or_default().push(part);
+            }
+        }
+        let steps = by_step.into_values().filter_map(|own| mean(&own)).collect();
+        Ok(InputReport { devices, steps, transfers: transfers(cx) })
+    }
+}
+
+fn between(device: &DeviceGaps) -> i64 {
+    device.between.iter().filter(|part| part.cause == IdleCause::Input).map(|part| part.time_ps).sum::<Picos>().ps()
+}
+
+/// The spans in which a core ran infeed ops, by the clock that timed them; `None` without ops.
+fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<IntervalSet>, AnalysisError> {
+    let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else { return Ok(None) };
+    let is_infeed = |segment: &&facts::core_time::SelfTimeSegment| {
+        segment.class.group == OpGroup::HostIo
+            && cx.model.slice(segment.slice).op().is_some_and(|op| classes.category(op).starts_with("infeed"))
+    };
+    Ok(Some(time.segments.iter().filter(is_infeed).map(|segment| segment.range).collect()))
+}
+
+/// Transfers that start in the scope, by direction and host.
+fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
+    #[derive(Default)]
+    struct TransferSum {
+        count: u64,
+        bytes: u64,
+        spans: Vec<TimeRange>,
+        devices: BTreeSet<i64>,
+        ends_known: bool,
+    }
+    let model = cx.model;
+    let Ok(window) = cx.host_window() else { return Vec::new() };
+    let classes = cx.host_classes();
+    let mut sums: BTreeMap<(&'static str, SourceId), TransferSum> = BTreeMap::new();
+    for (slice, bytes) in model.slices_with(SliceAttr::TransferBytes) {
+        let direction = match classes.class(slice.label_id()) {
+            HostClass::HostToDevice => "host to device",
+            HostClass::DeviceToHost => "device to host",
+            _ => continue,
+        };
+        // `a=>b` is a later stage of `a` and repeats its size.
+        let is_stage = slice.name().contains("=>") || model.track(slice.track()).kind != TrackKind::HostThread;
+        let (Ok(bytes), false, true) = (u64::try_from(bytes), is_stage, window.contains(slice.start())) else {
+            continue;
+        };
+        let source = model.group(model.track(slice.track()).group).source;
+        let sum = sums
+            .entry((direction, source))
+            .or_insert_with(|| TransferSum { ends_known: true, ..TransferSum::default() });
+        sum.count += 1;
+        sum.bytes = sum.bytes.saturating_add(bytes);
+        let done = done(model, slice);
+        sum.ends_known &= done.is_some();
+        sum.spans.extend(done.map(|done| TimeRange::new(slice.start(), done.start())));
+        let device = slice.attr(SliceAttr::DeviceOrdinal).or_else(|| done?.attr(SliceAttr::DeviceOrdinal));
+        sum.devices.extend(device);
+    }
+    let mut out: Vec<Transfers> = sums
+        .into_iter()
+        .map(|((direction, source), sum)| {
+            let in_flight: IntervalSet = sum.spans.into_iter().collect();
+            let in_flight = Some(in_flight.measure()).filter(|time| sum.ends_known && time.ps() > 0);
+            let rate = in_flight.map(|time| sum.bytes as f64 / time.as_secs_f64());
+            let link = link(cx, source, &sum.devices);
+            Transfers {
+                direction,
+                host: model.source(source).host.clone().unwrap_or_else(|| model.source(source).name.clone()),
+                count: sum.count,
+                bytes: sum.bytes,
+                in_flight_ps: in_flight.map(Picos::ps),
+                bytes_per_second: rate,
+                link_percent: rate.zip(link.as_ref()).map(|(rate, (peak, _))| 100.0 * rate / peak),
+                of: link.map(|(_, of)| of),
+            }
+        })
+        .collect();
+    out.sort_by(|a, b| b.direction.cmp(a.direction).then_with(|| a.host.cmp(&b.host)));
+    out
+}
+
+/// The event that noticed the end of a transfer.
+fn done<'a>(model: &'a TraceModel, begin: SliceRef<'a>) -> Option<SliceRef<'a>> {
+    let ends = model.flows_from(begin.id()).iter().map(|flow| model.slice(flow.to));
+    ends.filter(|end| end.name().ends_with("=>Done")).max_by_key(|end| (end.start(), end.id()))
+}
+
+/// Published bandwidth between a host and the chips of `devices` (all of its devices if empty), and its name.
+fn link(cx: &Context<'_>, source: SourceId, devices: &BTreeSet<i64>) -> Option<(f64, String)> {
+    let own: Vec<GroupId> =
+        cx.model.tensor_cores().into_iter().filter(|&core| cx.model.group(core).source == source).collect();
+    let device = own.iter().find_map(|&core| cx.model.group(core).device.as_ref());
+    let typed = device.and_then(|device| device.type_name.as_deref()).and_then(Chip::named);
+    let chip = typed.or_else(|| cx.options.chip())?;
+    let count = if devices.is_empty() { own.len() } else { devices.len() };
+    let chips = (count as f64 / f64::from(chip.devices.max(1))).ceil();
+    let each = chip.pcie_bandwidth.filter(|&peak| peak > 0.0 && chips > 0.0)?;
+    Some((each * chips, format!("{chips} × {:.0} GB/s ({})", each / 1e9, chip.id)))
+}
+
+impl Tabular for InputReport {
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![wait_table("input", "Waiting for input", "device", "Device", &self.devices)];
+        if !self.steps.is_empty() {
+            tables.push(wait_table("input_steps", "Waiting for input in each step", "step", "Step", &self.steps));
+        }
+        tables.push(self.transfer_table());
+        tables
+    }
+}
+
+fn wait_table(id: &'static str, title: &str, what: &'static str, heading: &'static str, all: &[InputWait]) -> Table {
+    let of = match (what, all.iter().any(|part| part.event.is_some())) {
+        ("step", _) => "the step, means over the devices",
+        (_, true) => "all steps of the host",
+        _ => "first program to the end of the last",
+    };
+    Table::of(id, title, all)
+        .measured(what, heading, Unit::None, |part| &part.name)
+        .measured("length_ps", "Length", Unit::Picoseconds, |part| part.length_ps)
+        .measured("infeed_ps", "Infeed ops", Unit::Picoseconds, |part| part.infeed_ps)
+        .inferred("gap_ps", "Gaps with input", Unit::Picoseconds, |part| part.gap_ps)
+        .inferred("input_percent", "Of length", Unit::Percent, |part| part.percent)
+        .note(format!("Length: {of}. XProf calls 5 % of a step moderate and 20 % high."))
+        .build()
+}
+
+impl InputReport {
+    fn transfer_table(&self) -> Table {
+        let note = if self.transfers.is_empty() {
+            "No transfer recorded its size: trace the host with host_tracer_level 2 or more."
+        } else {
+            "Transfers that recorded their size. In flight: from the start of a transfer until its end was noticed, \
+             preparing it included, so rates are lower bounds."
+        };
+        Table::of("transfers", "Transfers", &self.transfers)
+            .measured("direction", "Direction", Unit::None, |part| part.direction)
+            .measured("host", "Host", Unit::None, |part| &part.host)
+            .measured("count", "Transfers", Unit::Count, |part| part.count)
+            .measured("bytes", "Bytes", Unit::Bytes, |part| part.bytes)
+            .measured("in_flight_ps", "In flight", Unit::Picoseconds, |part| part.in_flight_ps)
+            .derived("bytes_per_second", "Rate", Unit::BytesPerSecond, |part| part.bytes_per_second)
+            .derived("link_percent", "Of link", Unit::Percent, |part| part.link_percent)
+            .inferred("of", "Link", Unit::None, |part| &part.of)
+            .note(note)
+            .build()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{Options, ReportCache, Scope};
+    use trace_model::*;
+
+    use super::*;
+
+    fn report(model: &TraceModel) -> InputReport {
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        cx.report::<Input>().unwrap().as_ref().clone()
+    }
+
+    #[test]
+    fn infeed_and_input_gaps_sum_to_the_input_wait() {
+        let model = sample_traces::text_trace(
+            "
+            steps    : 00000000001111111111
+            modules  : AAAAAA....AAAAAA....
+            ops      : iiffff....ifffff....
+            host main: ......IIp.......IIId
+            A = jit_f(1)
+            i = infeed.1 [infeed]
+            f = fusion.1 [loop fusion]
+            I = IteratorGetNext
+            p = batched_device_put
+            d = PjitFunction(f)
+            ",
+        );
+        let report = report(&model);
+        let device = &report.devices[0];
+        // The time after the last program is not input wait of a step.
+        assert_eq!((device.length_ps, device.infeed_ps, device.gap_ps), (16_000, Some(3_000), 2_000));
+        assert_eq!(device.percent, Some(31.25));
+        let steps: Vec<_> = report.steps.iter().map(|step| (step.infeed_ps, step.gap_ps)).collect();
+        assert_eq!(steps, [(Some(2_000), 2_000), (Some(1_000), 3_000)]);
+        assert!(report.transfers.is_empty());
+    }
+
+    /// Three of five columns of each step wait; the work of a pool in parallel does not count.
+    #[test]
+    fn host_only_trace_reports_the_waiting_share_of_steps() {
+        let model = sample_traces::text_trace(
+            "
+            @column 1ms
+            host python: AAAAABBBBBCCCCCDDDDD
+                       : nnn..nnn..nnn..nnn..
+            host pool  : mmmmmmmmmmmmmmmmmmmm
+            host tf    : ..g....g....g....g..
+            A = train step=0
+            B = train step=1
+            C = train step=2
+            D = train step=3
+            n = DataLoader.__next__
+            m = Iterator::Root::Map
+            g = IteratorGetNext
+            ",
+        );
+        let found = report(&model);
+        let [host] = &found.devices[..] else { panic!("{:?}", found.devices) };
+        assert_eq!((host.length_ps, host.gap_ps, host.percent), (20_000_000_000, 12_000_000_000, Some(60.0)));
+        assert_eq!(host.event.as_deref(), Some("DataLoader.__next__"));
+        assert!(found.steps.iter().all(|step| step.percent == Some(60.0)), "{:?}", found.steps);
+    }
+
+    #[test]
+    fn host_input_wait_is_unknown_without_input_events() {
+        let model = sample_traces::text_trace("host python: AAAAABBBBB\nA = train step=0\nB = train step=1");
+        let (options, reports) = (Options::default(), ReportCache::default());
+        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        assert!(cx.report::<Input>().is_err());
+    }
+
+    /// Two transfers of 4 kB that overlap in flight: 8 kB in 3 µs. Stages repeat sizes.
+    #[test]
+    fn overlapping_transfers_count_once_until_they_end() {
+        let mut builder = sample_traces::text_builder("@device TPU v5 lite\nmodules: A\n A = jit_f(1)");
+        let host = builder.group(None, GroupKind::Host, "text");
+        let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
+        let thread = builder.track(cpu, TrackKind::HostThread, 71, "main");
+        let [begin, done] = ["tpu::System::TransferToDevice", "tpu::System::TransferToDevice=>IssueEvent=>Done"]
+            .map(|name| builder.label(name, None));
+        let at = |us: i64, ns: i64| TimeRange::at(Timestamp::from_ps(us * 1_000_000), Picos::from_ps(ns * 1_000));
+        for (id, (from, to)) in [(10, 12), (11, 13)].into_iter().enumerate() {
+            let [from, to] = [(from, begin), (to, done)].map(|(us, label)| {
+                let key = builder.add_slice(thread, SliceSpec::new(at(us, 100), label));
+                builder.set_attr(key, SliceAttr::TransferBytes, 4_000);
+                key
+            });
+            builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), id as u64);
+        }
+        let report = report(&builder.finish());
+        let [transfers] = &report.transfers[..] else { panic!("{:?}", report.transfers) };
+        assert_eq!((transfers.direction, transfers.count, transfers.bytes), ("host to device", 2, 8_000));
+        assert_eq!(transfers.in_flight_ps, Some(3_000_000));
+        assert!((transfers.bytes_per_second.unwrap() - 8_000.0 / 3e-6).abs() < 1.0);
+        let tables = Tabular::tables(&report);
+        assert!(tables.iter().all(|table| table.rows.iter().all(|row| row.len() == table.columns.len())));
+    }
+}

@@ -1,0 +1,105 @@
+//! Serving: requests, batches and phases (queue, prefill, decode) of a program that answers requests.
+//!
+//! Nothing but annotations tells requests apart, so this report exists where a program names them: by the name of an
+//! annotation, its arguments, or a pattern of the user (see [`ServingPhase`] and `docs/reports/serving.md`). Times of
+//! requests are those of the host, times of programs those of the device.
+//!
+//! ```text
+//! request 7   [------------------------------------]   latency
+//! queue       [-------]
+//! prefill              [------]                          its end is the first token
+//! decode                        [--]    [--]    [--]     time per output token: from there to the end, per token
+//! other prefill                     [--]                  what keeps request 7 waiting: a stall
+//! ```
+//!
+//! A program belongs to the phase that its name says (`jit_prefill`), otherwise to the phase that was open when the host
+//! launched it, if it was the only one.
+
+mod annotations;
+mod names;
+mod programs;
+mod report;
+mod requests;
+mod servers;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use names::ServingPhase;
+pub use report::{
+    BatchSize, PhaseTimes, ServedRequest, ServingAnnotation, ServingLatency, ServingReport, TimeDistribution,
+};
+
+use annotations::{Annotation, Annotations};
+
+use engine::{Analysis, AnalysisError, Context};
+use facts::TraceFacts as _;
+use math::intervals::IntervalSet;
+use math::stats::percent;
+use programs::PhasePrograms;
+use trace_model::Picos;
+
+/// The analysis `serving`.
+pub struct Serving;
+
+impl Analysis for Serving {
+    type Report = ServingReport;
+    const ID: &'static str = "serving";
+    const TITLE: &'static str = "Serving";
+
+    fn run(cx: &Context<'_>) -> Result<ServingReport, AnalysisError> {
+        let scope = cx.host_window()?;
+        let found = Annotations::find(cx);
+        if !found.is_serving {
+            return Err(AnalysisError::NotApplicable(
+                "no annotation names a prefill or a request: servers record them as jax.profiler.TraceAnnotation(\"prefill\", \
+                 request_id=…), other names are told with --serving PHASE=PATTERN"
+                    .to_owned(),
+            ));
+        }
+        let is_here = |annotation: &&Annotation| scope.contains(annotation.range.start);
+        let programs = PhasePrograms::find(cx, &found.all)?;
+        let prefill: IntervalSet = of_phase(&found.all, ServingPhase::Prefill).map(|one| one.range).collect();
+        let requests = requests::requests(&found.all, prefill, scope);
+        let batches = requests::batches(&found.all, scope);
+        if requests.is_empty() && !found.all.iter().any(|annotation| is_here(&annotation)) {
+            return Err(AnalysisError::NotApplicable(
+                "no request or phase begins in this part of the trace".to_owned(),
+            ));
+        }
+        let phases = ServingPhase::ALL.into_iter().filter_map(|phase| {
+            let spans = || of_phase(&found.all, phase).filter(is_here).map(|annotation| annotation.range);
+            let ran = programs.of(phase);
+            Some(PhaseTimes {
+                phase: phase.id(),
+                time: TimeDistribution::of(spans().map(|span| span.dur().ps() as f64).collect())?,
+                busy_ps: spans().collect::<IntervalSet>().measure().ps(),
+                programs: ran.map_or(0, |ran| ran.count),
+                device_ps: ran.map(|ran| ran.time.ps()),
+                of_program_time_percent: ran.and_then(|ran| percent(ran.time.ps(), programs.all.ps())),
+            })
+        });
+        Ok(ServingReport {
+            latencies: requests::latencies(&requests),
+            phases: phases.collect(),
+            batches,
+            annotations: found.read.clone(),
+            program_ps: programs.all.ps(),
+            other_program_ps: programs.other().ps(),
+            queue_of_first_token_percent: shares(&requests, |one| Some((one.queue_ps?, one.first_token_ps?))),
+            prefill_stall_percent: shares(&requests, |one| Some((one.prefill_stall_ps?, one.decode_ps?))),
+            requests,
+        })
+    }
+}
+
+fn of_phase(all: &[Annotation], phase: ServingPhase) -> impl Iterator<Item = &Annotation> {
+    all.iter().filter(move |annotation| annotation.phase == phase)
+}
+
+/// Sum of parts over sum of wholes, of the requests that have both.
+fn shares(requests: &[ServedRequest], of: impl Fn(&ServedRequest) -> Option<(i64, i64)>) -> Option<f64> {
+    let both: Vec<(i64, i64)> = requests.iter().filter_map(of).collect();
+    let sum = |get: fn(&(i64, i64)) -> i64| both.iter().map(get).map(Picos::from_ps).sum::<Picos>().ps();
+    percent(sum(|pair| pair.0), sum(|pair| pair.1))
+}

@@ -1,0 +1,84 @@
+//! Which programs of the devices belong to which phase.
+
+use std::collections::{BTreeMap, HashMap};
+
+use engine::{AnalysisError, Context, Scope};
+use facts::TraceFacts as _;
+use facts::window::counts;
+use math::intervals::IntervalSet;
+use trace_model::{Picos, SliceId, Timestamp};
+
+use super::ServingPhase;
+use super::annotations::Annotation;
+use super::names::phase_of_program;
+use crate::host::clocks::Clocks;
+
+/// Programs of one phase.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ProgramSum {
+    pub count: u64,
+    /// By the clock of the ops, summed over devices.
+    pub time: Picos,
+}
+
+/// The programs in the scope.
+#[derive(Debug, Default)]
+pub(super) struct PhasePrograms {
+    by_phase: BTreeMap<ServingPhase, ProgramSum>,
+    /// Time of all programs.
+    pub all: Picos,
+}
+
+impl PhasePrograms {
+    pub(super) fn find(cx: &Context<'_>, annotations: &[Annotation]) -> Result<Self, AnalysisError> {
+        let open = |phase| -> IntervalSet {
+            annotations
+                .iter()
+                .filter(|annotation| annotation.phase == phase)
+                .map(|annotation| annotation.range)
+                .collect()
+        };
+        let phases = [ServingPhase::Prefill, ServingPhase::Decode].map(|phase| (phase, open(phase)));
+        let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>().ok();
+        let mut found = Self::default();
+        for core in cx.tensor_cores() {
+            let Some(window) = cx.window(core)? else { continue };
+            let pairs = clocks.as_ref().and_then(|clocks| clocks.launches_of(core));
+            let launches: HashMap<SliceId, SliceId> =
+                pairs.iter().flat_map(|pairs| &pairs.begins).map(|pair| (pair.program, pair.host)).collect();
+            for (program, on_host) in cx.programs_on_host(core) {
+                if !counts(cx, window, program) {
+                    continue;
+                }
+                let time = program.measured_dur();
+                found.all += time;
+                let launched = launches.get(&program.id()).map_or(on_host.start, |&host| cx.model.slice(host).start());
+                if let Some(phase) = phase_of_program(program.name()).or_else(|| only_open(&phases, launched)) {
+                    let sum = found.by_phase.entry(phase).or_default();
+                    sum.count += 1;
+                    sum.time += time;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    pub(super) fn of(&self, phase: ServingPhase) -> Option<ProgramSum> {
+        self.by_phase.get(&phase).copied()
+    }
+
+    /// Time of the programs of no phase.
+    pub(super) fn other(&self) -> Picos {
+        (self.all - self.by_phase.values().map(|sum| sum.time).sum()).clamped()
+    }
+}
+
+/// The phase that is open at an instant, if it is the only one.
+fn only_open(phases: &[(ServingPhase, IntervalSet)], at: Timestamp) -> Option<ServingPhase> {
+    let contains = |set: &IntervalSet| {
+        let begun = set.ranges().partition_point(|range| range.start <= at);
+        begun.checked_sub(1).and_then(|last| set.ranges().get(last)).is_some_and(|range| range.contains(at))
+    };
+    let mut open = phases.iter().filter(|(_, set)| contains(set)).map(|(phase, _)| *phase);
+    open.next().filter(|_| open.next().is_none())
+}

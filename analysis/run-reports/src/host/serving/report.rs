@@ -1,0 +1,164 @@
+//! What the report on serving holds.
+
+use math::quantile::of_sorted;
+use serde::Serialize;
+use trace_model::{SliceId, TimeRange, Timestamp};
+
+use super::names::ServingPhase;
+
+/// Requests, batches and phases of a program that serves requests.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct ServingReport {
+    /// Times of requests: queue, time to first token, time per output token, latency. Only those that the annotations
+    /// name.
+    pub latencies: Vec<ServingLatency>,
+    /// Phases that are annotated, in the order of a request.
+    pub phases: Vec<PhaseTimes>,
+    /// Requests that begin in the scope, by their start; empty if no annotation has the id of a request.
+    pub requests: Vec<ServedRequest>,
+    /// Batches, by phase and the number of their requests.
+    pub batches: Vec<BatchSize>,
+    /// Annotations that were read.
+    pub annotations: Vec<ServingAnnotation>,
+    /// Time of all programs in the scope, summed over devices: the denominator of `of_program_time_percent`.
+    pub program_ps: i64,
+    /// Time of the programs that belong to no phase.
+    pub other_program_ps: i64,
+    /// Part of the time to the first token in which requests waited in the queue, over all requests that record both.
+    pub queue_of_first_token_percent: Option<f64>,
+    /// Part of the decode time of requests in which they ran no token of their own while a prefill ran.
+    pub prefill_stall_percent: Option<f64>,
+}
+
+/// A distribution of times.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct TimeDistribution {
+    /// Number of values.
+    pub count: usize,
+    /// Arithmetic mean.
+    pub mean_ps: f64,
+    /// Median.
+    pub p50_ps: f64,
+    /// 90th percentile; `None` for fewer than 10 values.
+    pub p90_ps: Option<f64>,
+    /// 95th percentile; `None` for fewer than 20 values.
+    pub p95_ps: Option<f64>,
+    /// 99th percentile; `None` for fewer than 100 values.
+    pub p99_ps: Option<f64>,
+    /// Largest.
+    pub max_ps: f64,
+}
+
+impl TimeDistribution {
+    /// Of some times; `None` if there are none.
+    pub(super) fn of(mut times: Vec<f64>) -> Option<Self> {
+        times.sort_by(f64::total_cmp);
+        let at_least = |count: usize, at: f64| of_sorted(&times, at).filter(|_| times.len() >= count);
+        Some(Self {
+            count: times.len(),
+            mean_ps: times.iter().sum::<f64>() / times.len() as f64,
+            p50_ps: of_sorted(&times, 0.5)?,
+            p90_ps: at_least(10, 0.9),
+            p95_ps: at_least(20, 0.95),
+            p99_ps: at_least(100, 0.99),
+            max_ps: *times.last()?,
+        })
+    }
+}
+
+/// One kind of latency.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ServingLatency {
+    /// `queue`, `time to first token`, `time per output token`, `latency`.
+    pub name: &'static str,
+    /// Over the requests that record it.
+    pub time: TimeDistribution,
+}
+
+/// One phase.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct PhaseTimes {
+    /// The phase.
+    pub phase: &'static str,
+    /// Its annotations, by the clock of the host.
+    pub time: TimeDistribution,
+    /// Time in which at least one of them was open.
+    pub busy_ps: i64,
+    /// Programs that belong to it.
+    pub programs: u64,
+    /// Their time on the devices, summed over devices; `None` if no program belongs to it.
+    pub device_ps: Option<i64>,
+    /// The same as a share of the time of all programs.
+    pub of_program_time_percent: Option<f64>,
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ServedRequest {
+    /// Its id, as recorded.
+    pub request: String,
+    /// Start of its first annotation, on the timeline.
+    pub start_ps: i64,
+    /// End of its last annotation, on the timeline.
+    pub end_ps: i64,
+    /// Time before its first prefill; `None` if its arrival was not recorded.
+    pub queue_ps: Option<i64>,
+    /// From the start of its first prefill to the end of its last.
+    pub prefill_ps: Option<i64>,
+    /// From its arrival to the end of its prefill; `None` if one of the two was not recorded.
+    pub first_token_ps: Option<i64>,
+    /// From the end of its prefill to the end of its last token.
+    pub decode_ps: Option<i64>,
+    /// Tokens generated after the first; `None` if the annotations do not count them.
+    pub decode_tokens: Option<u64>,
+    /// `decode_ps / decode_tokens`.
+    pub per_token_ps: Option<f64>,
+    /// Length of its own annotation; `None` if it has none.
+    pub latency_ps: Option<i64>,
+    /// Part of `decode_ps` in which no token of it ran while the prefill of any request did.
+    pub prefill_stall_ps: Option<i64>,
+    /// The spans to draw: phase, start and end on the timeline.
+    #[serde(skip)]
+    pub spans: Vec<(ServingPhase, TimeRange)>,
+    /// Its longest annotation.
+    #[serde(skip)]
+    pub slice: Option<SliceId>,
+}
+
+impl ServedRequest {
+    /// From the start of its first annotation to the end of its last.
+    pub fn length_ps(&self) -> i64 {
+        self.end_ps.saturating_sub(self.start_ps)
+    }
+
+    /// The same on the timeline.
+    pub fn range(&self) -> TimeRange {
+        TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(self.end_ps))
+    }
+}
+
+/// Batches of a phase with the same number of requests.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct BatchSize {
+    /// Their phase; `batch` if they mix phases or do not say it.
+    pub phase: &'static str,
+    /// Requests of each.
+    pub requests: usize,
+    /// From the start of its first part to the end of its last, if it runs in several (the stages of a pipeline).
+    pub time: TimeDistribution,
+    /// Tokens of all of them; `None` if not recorded.
+    pub tokens: Option<u64>,
+}
+
+/// Annotations of one name.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct ServingAnnotation {
+    /// The name; `…` for numbers.
+    pub name: String,
+    /// The phase that it was taken for.
+    pub read_as: &'static str,
+    /// Why: by its name, an argument, or a pattern of the user.
+    pub by: &'static str,
+    /// How many there are in the trace.
+    pub count: u64,
+}

@@ -1,0 +1,116 @@
+//! How far a capture can be trusted: missing, repaired and inferred data, and what to do about it.
+//!
+//! The rules are a list; each checks one thing and reports its findings. They do not judge performance.
+
+mod facts;
+mod finding;
+mod kernels;
+mod rules;
+mod table;
+
+pub use facts::CaptureFact;
+
+use serde::Serialize;
+use trace_model::{IssueCount, MemoryUse, Source};
+
+use ::facts::clock_alignment::ClockShift;
+use engine::{Analysis, AnalysisError, Context};
+use rules::clock_shifts;
+
+pub use finding::CaptureFinding;
+
+/// The health analysis.
+pub struct Doctor;
+
+impl Analysis for Doctor {
+    type Report = DoctorReport;
+    const ID: &'static str = "doctor";
+    const TITLE: &'static str = "Trace health";
+
+    fn run(cx: &Context<'_>) -> Result<DoctorReport, AnalysisError> {
+        let model = cx.model;
+        let memory = model.memory_use();
+        let mut findings: Vec<CaptureFinding> = rules::RULES.iter().filter_map(|rule| rule(cx)).collect();
+        findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.id));
+        let facts = facts::CaptureFacts::of(cx);
+        Ok(DoctorReport {
+            findings,
+            issues: model.import_log().counts().to_vec(),
+            lost_events: model.import_log().lost(),
+            sources: model.sources().iter().map(SourceFacts::of).collect(),
+            facts_left_out: facts.left_out,
+            facts: facts.stated,
+            devices: cx.tensor_cores().len(),
+            tracks: model.tracks().len(),
+            slices: memory.slices,
+            bytes_per_slice: memory.bytes_per_slice(),
+            memory,
+            clock_shifts: clock_shifts(cx),
+        })
+    }
+}
+
+/// The health of a capture.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct DoctorReport {
+    /// Findings that affect the numbers, most severe first.
+    pub findings: Vec<CaptureFinding>,
+    /// Data that the import lost, repaired or noticed.
+    pub issues: Vec<IssueCount>,
+    /// Events of the file that are not in the model.
+    pub lost_events: u64,
+    /// The files.
+    pub sources: Vec<SourceFacts>,
+    /// Facts that files and devices record about themselves; if there are many, only the first ones.
+    pub facts: Vec<CaptureFact>,
+    /// Number of further facts.
+    pub facts_left_out: usize,
+    /// Number of `TensorCore`s.
+    pub devices: usize,
+    /// Number of tracks.
+    pub tracks: usize,
+    /// Number of slices.
+    pub slices: usize,
+    /// Memory of the slice columns, arguments and strings excluded; `None` without slices.
+    pub bytes_per_slice: Option<f64>,
+    /// Use of memory by the parts of the model.
+    pub memory: MemoryUse,
+    /// Offset between the clock of each device and that of its host.
+    pub clock_shifts: Vec<ClockShift>,
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct SourceFacts {
+    /// File name.
+    pub name: String,
+    /// Format that it was read as.
+    pub format: &'static str,
+    /// Host that wrote it, if known.
+    pub host: Option<String>,
+    /// Length of the session, if known.
+    pub session_ps: Option<i64>,
+    /// Facts that its format does not record.
+    pub cannot_know: Vec<&'static str>,
+}
+
+impl SourceFacts {
+    fn of(source: &Source) -> Self {
+        Self {
+            name: source.name.clone(),
+            format: source.format,
+            host: source.host.clone(),
+            session_ps: session_ps(source),
+            cannot_know: source.cannot_know.clone(),
+        }
+    }
+}
+
+/// From start to end of a session; `None` if the file has no such value, or an implausible one.
+pub(crate) fn session_ps(source: &Source) -> Option<i64> {
+    let length = source.stopped_unix_ns?.checked_sub(source.started_unix_ns?)?;
+    length.checked_mul(trace_model::time::PS_PER_NS).filter(|&length| length > 0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,440 @@
+//! The rules: each checks one limitation of a capture.
+
+use std::collections::BTreeSet;
+
+use device_reports::ops::op_stats::{Ops, cause};
+use device_reports::steps::step_times::Steps;
+use engine::{Context, Percent, counted};
+use facts::TraceFacts as _;
+use facts::clock_alignment::{ClockShift, ClockSync, ClocksReport};
+use facts::steps::{StepSource, has_annotations};
+use hardware::peaks::{PeakSource, Peaks};
+use trace_model::hlo_text::HloText;
+use trace_model::{Group, GroupKind, IssueKind, Picos, Severity, SliceAttr, SliceSpans, TrackKind};
+
+use super::finding::CaptureFinding;
+use super::kernels::{too_few_operations, untraced_kernels};
+use crate::host::clocks::Clocks;
+
+/// Every rule.
+pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
+    truncated,
+    dropped_traces,
+    no_steps,
+    no_device,
+    assumed_peaks,
+    clock_skew,
+    host_clocks,
+    partial_async_line,
+    partial_hosts,
+    slow_first_step,
+    profiler_overhead,
+    misplaced_ops,
+    unreadable_events,
+    simulated,
+    assumed_clock,
+    impossible_rates,
+    too_few_operations,
+    untraced_kernels,
+];
+
+/// Exporters stop at an event limit, and files are truncated.
+fn truncated(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let log = cx.model.import_log();
+    let (limit, cut) = (log.count(IssueKind::ExportLimit), log.count(IssueKind::TruncatedFile));
+    (limit + cut > 0).then(|| CaptureFinding {
+        id: "Q01",
+        name: "truncated",
+        severity: Severity::Loss,
+        message: "The end of the session is missing.".to_owned(),
+        evidence: if limit > 0 {
+            "the export holds exactly its limit of events"
+        } else {
+            "the file ends inside an event"
+        }
+        .to_owned(),
+        cure: if limit > 0 {
+            "Open the .xplane.pb of the same session; it has no limit."
+        } else {
+            "Copy the file once more from where it was written; if it is no longer there, capture again."
+        },
+    })
+}
+
+fn dropped_traces(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let model = cx.model;
+    let counts = model.slices_with(SliceAttr::DroppedTraces).map(|(_, count)| count.max(0));
+    let counted = counts.fold(0, i64::saturating_add);
+    let dropped = u64::try_from(counted).unwrap_or(0).max(model.import_log().count(IssueKind::DroppedTraces));
+    let markers = model
+        .track_ids()
+        .filter(|&track| model.track(track).kind == TrackKind::DeviceScopes)
+        .flat_map(|track| model.slices_on(track))
+        .filter(|slice| slice.name().to_ascii_lowercase().contains("dropped"))
+        .count();
+    (dropped > 0 || markers > 0).then(|| CaptureFinding {
+        id: "Q02",
+        name: "dropped-traces",
+        severity: Severity::Loss,
+        message: "The hardware dropped events: times and counts are too low.".to_owned(),
+        evidence: format!("{dropped} events dropped, {markers} markers"),
+        cure: "Profile fewer steps, or trace fewer chips.",
+    })
+}
+
+fn no_steps(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let steps = cx.report::<Steps>().ok()?;
+    let severity = match steps.source {
+        StepSource::StepsLine | StepSource::AnnotatedPrograms | StepSource::HostAnnotations => return None,
+        StepSource::Modules => Severity::Info,
+        StepSource::WholeCapture => Severity::Warning,
+    };
+    Some(CaptureFinding {
+        id: "Q03",
+        name: "no-steps",
+        severity,
+        message: format!("Steps are not recorded but inferred: {}.", steps.source.title()),
+        evidence: steps.why.join("; "),
+        cure: if cx.model.simulator().is_some() {
+            "Nothing to do where one step was simulated; several need their executions as a line of programs."
+        } else if has_annotations(cx.model) {
+            "Trace the host with host_tracer_level 2: the launches of programs tell which annotated step they belong to."
+        } else {
+            "Wrap the loop body in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)."
+        },
+    })
+}
+
+fn no_device(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let model = cx.model;
+    let is_device = |group: &Group| match group.kind {
+        GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. } | GroupKind::Gpu { .. } => true,
+        // Of a kind that is not known here.
+        _ => model.str(group.name).starts_with("/device:"),
+    };
+    if model.groups().iter().any(is_device) || model.slice_count() == 0 {
+        return None;
+    }
+    let is_foreign = model.groups().iter().any(|group| matches!(group.kind, GroupKind::Process { .. }));
+    let (message, evidence, cure) = if is_foreign {
+        (
+            "Another tool recorded this: which of its processes are devices is not known, so device metrics do not exist.",
+            "only processes of another tool",
+            "Capture on a TPU with the profiler of JAX, PyTorch/XLA or TensorFlow.",
+        )
+    } else {
+        (
+            "No device was recorded: device metrics do not exist.",
+            "only host threads",
+            "Check that jax.devices() lists TPUs, and capture a few steps again with \
+             ProfileOptions.raise_error_on_start_failure = True: without it, a device profiler that fails to start is not \
+             reported.",
+        )
+    };
+    Some(CaptureFinding {
+        id: "Q04",
+        name: "no-device",
+        severity: Severity::Warning,
+        message: message.to_owned(),
+        evidence: evidence.to_owned(),
+        cure,
+    })
+}
+
+fn assumed_peaks(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let cores = cx.tensor_cores();
+    let peaks = cores.iter().map(|&core| cx.peaks(core));
+    let unrecorded: Vec<Peaks> = peaks
+        .filter(|peaks| {
+            let source = peaks.flops.map(|peak| peak.source);
+            !matches!(source, Some(PeakSource::Recorded | PeakSource::Configured))
+        })
+        .collect();
+    let missing = unrecorded.len();
+    (missing > 0).then(|| CaptureFinding {
+        id: "Q05",
+        name: "assumed-peaks",
+        severity: Severity::Warning,
+        message: "The capture does not record the peaks of its devices.".to_owned(),
+        evidence: match unrecorded.iter().find_map(|peaks| peaks.flops.and(peaks.chip.as_ref())) {
+            Some(chip) => format!("{missing} of {}; peaks of {chip} are assumed", counted(cores.len(), "device")),
+            None => format!("{missing} of {}; utilizations are not computed", counted(cores.len(), "device")),
+        },
+        cure: if cx.model.sources().iter().any(|source| source.format == "xplane") {
+            "Name the chip with --device-spec."
+        } else {
+            "Name the chip with --device-spec, or open the .xplane.pb of the same session."
+        },
+    })
+}
+
+/// A shift above this gets a finding.
+const SHIFT_PS: i64 = 50_000_000;
+
+fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let shifts = clock_shifts(cx);
+    let worst = shifts.iter().max_by_key(|shift| (shift.sync, shift.shift_ps.saturating_abs()))?;
+    let us = |ps: i64| ps as f64 / 1e6;
+    let upper = worst.bounds.at_most_ps.map_or("unknown".to_owned(), |ps| format!("{:.1} µs", us(ps)));
+    let evidence = format!(
+        "{}: {} programs need a shift of at least {:.1} µs and at most {upper}",
+        worst.core,
+        worst.pairs,
+        us(worst.bounds.at_least_ps)
+    );
+    let (severity, message, cure) = match worst.sync {
+        ClockSync::Aligned => return None,
+        ClockSync::Shifted if worst.shift_ps.saturating_abs() <= SHIFT_PS => return None,
+        ClockSync::Shifted => (
+            Severity::Info,
+            format!("Device and host clocks differ; device times are shifted by {:.1} µs.", us(worst.shift_ps)),
+            "Numbers are correct; on the timeline, allow for the shift between device and host.",
+        ),
+        ClockSync::Drifting => (
+            Severity::Info,
+            format!(
+                "Device and host clocks drift apart by {:.1} ppm; device times are shifted accordingly.",
+                worst.drift.map(|line| line.drift_ppm).unwrap_or_default()
+            ),
+            "Numbers are correct; on the timeline, allow for the shift between device and host.",
+        ),
+        ClockSync::Poor => (
+            Severity::Warning,
+            "No shift aligns device and host: some programs seem to end after the host was notified of it.".to_owned(),
+            "Compare devices with devices and hosts with hosts; between the two, allow for the difference.",
+        ),
+    };
+    Some(CaptureFinding { id: "Q06", name: "clock-skew", severity, message, evidence, cure })
+}
+
+/// Hosts whose clocks are apart, by the ends of collectives.
+fn host_clocks(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let hosts = &cx.fact::<ClocksReport>().hosts;
+    let worst = hosts.iter().max_by_key(|host| host.offset_ps.saturating_abs())?;
+    let apart = Picos::from_ps(worst.offset_ps.saturating_abs());
+    if apart.ps() <= SHIFT_PS.max(worst.spread_ps) {
+        return None;
+    }
+    let side = if worst.offset_ps > 0 { "ahead of" } else { "behind" };
+    Some(CaptureFinding {
+        id: "Q18",
+        name: "host-clocks",
+        severity: Severity::Warning,
+        message: format!("The clocks of hosts are apart: {} is {apart} {side} {}.", worst.host, worst.against),
+        evidence: format!(
+            "median of {}, which all participants leave together; the middle 80 % lie within {}",
+            counted(worst.collectives, "collective"),
+            Picos::from_ps(worst.spread_ps)
+        ),
+        cure: "Waiting is computed from durations and stays right; on the timeline, compare times within a host only. \
+               Synchronize the clocks of the hosts (NTP or PTP) before the next capture.",
+    })
+}
+
+fn partial_async_line(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let model = cx.model;
+    let mut recorded = 0;
+    let mut rebuilt = Vec::new();
+    for core in cx.tensor_cores() {
+        let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::AsyncOps);
+        match tracks.flat_map(|track| model.slices_on(track)).next() {
+            Some(span) if span.attr(SliceAttr::Reconstructed).is_some() => {
+                rebuilt.push(model.device_name(core));
+            }
+            Some(_) => recorded += 1,
+            None => {}
+        }
+    }
+    (recorded > 0 && !rebuilt.is_empty()).then(|| CaptureFinding {
+        id: "Q07",
+        name: "async-line-partial",
+        severity: Severity::Info,
+        message: "The profiler recorded asynchronous spans on some devices only.".to_owned(),
+        evidence: format!("recorded on {recorded}, rebuilt from starts and dones on {}", rebuilt.join(", ")),
+        cure: "No action needed: rebuilding loses nothing.",
+    })
+}
+
+/// Collectives name more devices than the capture contains.
+fn partial_hosts(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let model = cx.model;
+    let captured = model.tensor_cores().len();
+    // A simulator shows any number of devices: one represents all that do the same.
+    if captured == 0 || model.sources().iter().all(|source| source.simulator.is_some()) {
+        return None;
+    }
+    let classes = cx.classes();
+    let mut largest: Option<(usize, &str)> = None;
+    for id in model.labels().iter().filter_map(|label| label.op).filter(|&op| classes.class(op).is_collective()) {
+        let op = model.op(id);
+        let Some(text) = op.hlo_text.map(|text| model.str(text)) else { continue };
+        let groups = HloText::parse(text).and_then(|hlo| hlo.replica_groups()).unwrap_or_default();
+        let devices = groups.iter().map(Vec::len).sum::<usize>();
+        if largest.is_none_or(|(most, _)| devices > most) {
+            largest = Some((devices, model.str(op.name)));
+        }
+    }
+    let (devices, op) = largest.filter(|&(devices, _)| devices > captured)?;
+    Some(CaptureFinding {
+        id: "Q08",
+        name: "partial-hosts",
+        severity: Severity::Warning,
+        message: format!("The program runs on {devices} devices, of which {captured} were captured."),
+        evidence: format!("replica groups of {op}"),
+        cure: "Capture all hosts and open their common run directory; otherwise waiting between hosts is not visible.",
+    })
+}
+
+/// The first step may take this much longer than the median.
+const WARM_UP_RATIO: f64 = 3.0;
+
+fn slow_first_step(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let steps = cx.report::<Steps>().ok()?;
+    let first = steps.steps.first().filter(|step| !step.is_warmup)?;
+    let median = steps.time?.median;
+    let ratio = first.time_ps as f64 / median.max(1.0);
+    (steps.steps.len() > 2 && ratio > WARM_UP_RATIO).then(|| CaptureFinding {
+        id: "Q09",
+        name: "first-step-included",
+        severity: Severity::Warning,
+        message: "The capture contains warm-up, and the statistics include it.".to_owned(),
+        evidence: format!("step {} took {ratio:.1} × the median", first.number),
+        cure: "Exclude the first steps with --warmup 1, or start profiling later.",
+    })
+}
+
+/// From this share of host events on, the Python tracer dominates host time.
+const TRACER_SHARE: f64 = 0.5;
+
+fn profiler_overhead(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let model = cx.model;
+    let python: Vec<bool> = model.labels().iter().map(|label| model.str(label.name).starts_with('$')).collect();
+    if !python.contains(&true) {
+        return None;
+    }
+    let tracks = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread);
+    let (mut traced, mut all) = (0_usize, 0_usize);
+    for slice in tracks.flat_map(|track| model.slices_on(track)) {
+        all += 1;
+        traced += usize::from(python.get(slice.label_id().index()).copied().unwrap_or(false));
+    }
+    let share = traced as f64 / all.max(1) as f64;
+    (share >= TRACER_SHARE).then(|| CaptureFinding {
+        id: "Q10",
+        name: "profiler-overhead",
+        severity: Severity::Warning,
+        message: "The Python tracer was on: host times are inflated.".to_owned(),
+        evidence: format!("{traced} of {all} host events are Python calls ({:.0})", Percent(100.0 * share)),
+        cure: "Set python_tracer_level = 0 in jax.profiler.ProfileOptions.",
+    })
+}
+
+/// Ops whose span on the timeline is off by more than this are misplaced.
+const MISPLACED_PS: i64 = 1_000_000;
+
+/// The profiler's conversion to host time is wrong for single ops in real captures.
+fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let model = cx.model;
+    let tracks = cx.tensor_cores().into_iter().flat_map(|core| model.tracks_of(core));
+    let ops = tracks.filter(|&track| model.track(track).kind == TrackKind::Ops);
+    let (mut misplaced, mut all, mut worst) = (0_usize, 0_usize, 0);
+    for SliceSpans { shown, measured, .. } in cx.watched(ops.flat_map(|track| model.spans_on(track))) {
+        all += 1;
+        let off = (measured.dur() - shown.dur()).ps().saturating_abs();
+        misplaced += usize::from(off > MISPLACED_PS);
+        worst = worst.max(off);
+    }
+    (misplaced > 0).then(|| CaptureFinding {
+        id: "Q11",
+        name: "misplaced-ops",
+        severity: Severity::Info,
+        message: "Some ops are misplaced on the timeline; durations are by the device's own clock.".to_owned(),
+        evidence: format!("{misplaced} of {all}, off by up to {}", Picos::from_ps(worst)),
+        cure: "Numbers are correct; where the timeline and a number disagree, trust the number.",
+    })
+}
+
+fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let log = cx.model.import_log();
+    let known = [IssueKind::ExportLimit, IssueKind::TruncatedFile, IssueKind::DroppedTraces];
+    let lost = log.counts().iter().filter(|e| e.kind.severity() == Severity::Loss && !known.contains(&e.kind));
+    let parts: Vec<String> = lost.map(|entry| format!("{} × {}", entry.count, entry.kind.id())).collect();
+    let skipped = log.counts().iter().find(|entry| entry.kind == IssueKind::SourceSkipped);
+    let files = skipped.map(|entry| {
+        let first = entry.examples.first().map_or("", String::as_str);
+        let more = if entry.count > 1 { format!(", and {} more", entry.count - 1) } else { String::new() };
+        format!("A part of the run could not be read, and all sums lack it: {first}{more}.")
+    });
+    (!parts.is_empty()).then(|| CaptureFinding {
+        id: "Q12",
+        name: "unreadable-events",
+        severity: Severity::Loss,
+        message: files.unwrap_or_else(|| "Some events could not be read and are missing.".to_owned()),
+        evidence: parts.join(", "),
+        cure: "See the import log for the first events of each kind.",
+    })
+}
+
+/// The numbers of a simulator depend on its model.
+fn simulated(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let simulators: BTreeSet<&str> =
+        cx.model.sources().iter().filter_map(|source| source.simulator.as_deref()).collect();
+    (!simulators.is_empty()).then(|| CaptureFinding {
+        id: "Q13",
+        name: "simulated",
+        severity: Severity::Warning,
+        message: format!("No time here was measured: {} computed all of them.", Vec::from_iter(simulators).join(", ")),
+        evidence: "the format is a simulator's".to_owned(),
+        cure: "Compare with a profile of the same program before relying on it.",
+    })
+}
+
+/// Cycles without a clock frequency: shares are right, times are not.
+fn assumed_clock(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let issue = cx.model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::AssumedClock);
+    issue.map(|issue| CaptureFinding {
+        id: "Q14",
+        name: "assumed-clock",
+        severity: Severity::Warning,
+        message: "Times are cycles of an assumed clock: shares are correct, times and rates are unknown.".to_owned(),
+        evidence: issue.examples.first().cloned().unwrap_or_default(),
+        cure: "Name the clock of the device: --clock 940MHz.",
+    })
+}
+
+/// Maximum number of ops that are named as evidence.
+const NAMED: usize = 3;
+
+/// A rate above a peak: the work or the peak is wrong.
+fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let ops = cx.report::<Ops>().ok()?;
+    let rows: Vec<_> = ops.rows.iter().filter_map(|row| Some((row, row.rates.beyond_peak?))).collect();
+    let time_ps = rows.iter().map(|(row, _)| row.self_time_ps).fold(0, i64::saturating_add);
+    let share = math::stats::percent(time_ps, ops.op_time_ps)?;
+    let named: Vec<String> = rows
+        .iter()
+        .take(NAMED)
+        .map(|&(row, (limit, percent))| {
+            let (name, why) = (engine::shortened(&row.name, 48), cause(cx.model, row, limit, &ops.peaks));
+            format!("{name} at {percent:.1} of peak ({}): {why}", limit.title(), percent = Percent(percent))
+        })
+        .collect();
+    let more = if rows.len() > NAMED { "; …" } else { "" };
+    let (count, verb) =
+        if rows.len() == 1 { ("1 op".to_owned(), "is") } else { (format!("{} ops", rows.len()), "are") };
+    (!rows.is_empty()).then(|| CaptureFinding {
+        id: "Q15",
+        name: "impossible-rates",
+        severity: Severity::Warning,
+        message: format!("{count} {verb} faster than a peak allows; utilizations exclude their claimed work."),
+        evidence: format!("{share:.2} of op time: {}{more}", named.join("; "), share = Percent(share)),
+        cure: "Name the right chip with --device-spec where the peak is assumed, and correct the cost_estimate of kernels.",
+    })
+}
+
+/// The shifts of the selected devices.
+pub(super) fn clock_shifts(cx: &Context<'_>) -> Vec<ClockShift> {
+    let cores = cx.tensor_cores();
+    let all = cx.report::<Clocks>().map(|clocks| clocks.devices.clone()).unwrap_or_default();
+    all.into_iter().filter(|shift| cores.contains(&shift.group)).collect()
+}

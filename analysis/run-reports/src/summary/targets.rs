@@ -1,0 +1,457 @@
+//! Targets as traffic lights: how close a program comes to a well-tuned one.
+//!
+//! | target | green | red |
+//! |---|---|---|
+//! | speed of matrix ops, of peak FLOP/s | > 80 % | < 50 % |
+//! | HBM bandwidth while busy, of peak | > 70 % | < 40 % |
+//! | compiling, of the capture | < 5 % | > 15 % |
+//! | waiting for input, of the time of a device | < 10 % | ≥ 20 % |
+//! | links during collectives, of their published speed | > 85 % | < 50 % |
+//!
+//! Between green and red is amber. The first two are alternatives: a program that is close to one of its roofs is as
+//! fast as the chip allows. So only the one that the work uses more is judged. If one of them is green the other one
+//! is not judged, and neither is judged if the link to the host limits the work. A target without recorded data has
+//! no light; the report gives the reason. Nor has a value that is known in part: a lower bound, because ops of unknown
+//! work take more than a tenth of op time, or a range that reaches over two lights.
+//!
+//! All limits are thresholds in the user's configuration (`"targets.mxu_green_percent" = 75`).
+
+use device_reports::communication::collectives::{CollectiveRow, Collectives, Remark};
+use device_reports::ops::expected::{Expected, TimeLimit};
+use device_reports::ops::kernels::{DeclaredCosts, Kernels};
+use engine::{Analysis, AnalysisError, Cell, Context, Percent, Provenance, Table, Tabular, Threshold, counted};
+use facts::host_class::host_threads;
+use hardware::limits::{BoundBy, is_beyond_peak};
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::Caveat;
+
+use crate::host::compile::{self, Compile};
+use crate::host::input::Input;
+use crate::summary::utilization::Utilization;
+
+/// The analysis `targets`.
+pub struct Targets;
+
+/// How close a program comes to its targets.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct TargetsReport {
+    /// The missed targets, in a sentence.
+    pub statement: String,
+    /// Every target.
+    pub targets: Vec<Target>,
+}
+
+/// One target.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Target {
+    /// Stable name: `mxu`.
+    pub id: &'static str,
+    /// Short title.
+    pub short: &'static str,
+    /// Display name.
+    pub title: &'static str,
+    /// The achieved value; `None` if unknown.
+    pub value_percent: Option<f64>,
+    /// The least value possible, where it is known as a range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_percent: Option<f64>,
+    /// Whether the value is a lower bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_lower_bound: bool,
+    /// The denominator.
+    pub of: String,
+    /// Provenance of the value.
+    pub provenance: Provenance,
+    /// The light.
+    pub light: TargetColor,
+    /// Whether higher values are better.
+    pub is_at_least: bool,
+    /// Values better than this are green.
+    pub green_percent: f64,
+    /// Values worse than this are red.
+    pub red_percent: f64,
+    /// Why there is no light, or a note.
+    pub note: Option<String>,
+}
+
+/// The light of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetColor {
+    /// Reached.
+    Green,
+    /// Nearly reached.
+    Amber,
+    /// Far from reached.
+    Red,
+    /// Not relevant for this program.
+    NotJudged,
+    /// Not recorded in the capture.
+    Unknown,
+}
+
+impl TargetColor {
+    /// Display name.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Green => "green",
+            Self::Amber => "amber",
+            Self::Red => "red",
+            Self::NotJudged => "not judged",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// The definition of a target, independent of any capture.
+struct TargetDefinition {
+    id: &'static str,
+    short: &'static str,
+    title: &'static str,
+    is_at_least: bool,
+    green: Threshold,
+    red: Threshold,
+}
+
+static MXU: TargetDefinition = TargetDefinition {
+    id: "mxu",
+    short: "MXU",
+    title: "Speed of matrix ops",
+    is_at_least: true,
+    green: Threshold::percent("targets.mxu_green_percent", 80.0, "large matmuls reach 80 to 90 % of the peak"),
+    red: Threshold::percent("targets.mxu_red_percent", 50.0, "below half of the peak, shapes or layouts are wrong"),
+};
+static HBM: TargetDefinition = TargetDefinition {
+    id: "hbm",
+    short: "HBM",
+    title: "HBM bandwidth while busy",
+    is_at_least: true,
+    green: Threshold::percent("targets.hbm_green_percent", 70.0, "streaming ops reach 70 to 90 % of the peak"),
+    red: Threshold::percent("targets.hbm_red_percent", 40.0, "below this, ops are near neither limit"),
+};
+static COMPILE: TargetDefinition = TargetDefinition {
+    id: "compile",
+    short: "compile",
+    title: "Compiling",
+    is_at_least: false,
+    green: Threshold::percent(
+        "targets.compile_green_percent",
+        5.0,
+        "a warm loop compiles nothing; a capture may begin cold",
+    ),
+    red: Threshold::percent("targets.compile_red_percent", 15.0, "XProf's limit of a bottleneck is of this size"),
+};
+static INPUT: TargetDefinition = TargetDefinition {
+    id: "input",
+    short: "input",
+    title: "Waiting for input",
+    is_at_least: false,
+    green: Threshold::percent("targets.input_green_percent", 10.0, "prefetched input costs next to nothing"),
+    red: Threshold::percent("targets.input_red_percent", 20.0, "XProf calls a program highly input-bound from here on"),
+};
+static ICI: TargetDefinition = TargetDefinition {
+    id: "ici",
+    short: "ICI",
+    title: "Links during collectives",
+    is_at_least: true,
+    green: Threshold::percent("targets.ici_green_percent", 85.0, "large collectives reach 70 to 95 % of their links"),
+    red: Threshold::percent("targets.ici_red_percent", 50.0, "below half, messages are too small or wait for others"),
+};
+
+/// Every limit that users can change.
+pub fn thresholds() -> impl Iterator<Item = &'static Threshold> {
+    [&MXU, &HBM, &COMPILE, &INPUT, &ICI].into_iter().flat_map(|goal| [&goal.green, &goal.red])
+}
+
+/// A value in percent with its denominator.
+struct MeasuredShare {
+    value: f64,
+    low: Option<f64>,
+    of: String,
+    provenance: Provenance,
+    /// Why the value is only a lower bound, if it is one.
+    at_least_because: Option<String>,
+}
+
+impl MeasuredShare {
+    fn exact(value: f64, of: impl Into<String>, provenance: Provenance) -> Self {
+        Self { value, low: None, of: of.into(), provenance, at_least_because: None }
+    }
+}
+
+impl TargetDefinition {
+    /// The target with what was measured, or the reason why nothing was.
+    fn target(&self, cx: &Context<'_>, found: Result<MeasuredShare, String>) -> Target {
+        let (green, red) = (self.green.of(cx.options), self.red.of(cx.options));
+        let mut target = Target {
+            id: self.id,
+            short: self.short,
+            title: self.title,
+            value_percent: None,
+            low_percent: None,
+            is_lower_bound: false,
+            of: String::new(),
+            provenance: Provenance::Derived,
+            light: TargetColor::Unknown,
+            is_at_least: self.is_at_least,
+            green_percent: green,
+            red_percent: red,
+            note: None,
+        };
+        match found {
+            Err(why) => target.note = Some(why),
+            Ok(found) if self.is_at_least && is_beyond_peak(found.value) => {
+                let value = Percent(found.value);
+                target.note = Some(format!("the result is {value:.1}, which is impossible"));
+            }
+            Ok(found) => {
+                let light = |value: f64| match self.is_at_least {
+                    true if value > green => TargetColor::Green,
+                    true if value < red => TargetColor::Red,
+                    false if value < green => TargetColor::Green,
+                    false if value >= red => TargetColor::Red,
+                    _ => TargetColor::Amber,
+                };
+                target.light = light(found.value);
+                if found.at_least_because.is_some() {
+                    (target.light, target.note) = (TargetColor::NotJudged, found.at_least_because);
+                    target.is_lower_bound = true;
+                } else if found.low.is_some_and(|low| light(low) != target.light) {
+                    let why = "the light depends on the layout of the links, which is not recorded";
+                    (target.light, target.note) = (TargetColor::NotJudged, Some(why.to_owned()));
+                }
+                (target.value_percent, target.low_percent) = (Some(found.value), found.low);
+                (target.of, target.provenance) = (found.of, found.provenance);
+            }
+        }
+        target
+    }
+}
+
+impl Analysis for Targets {
+    type Report = TargetsReport;
+    const ID: &'static str = "targets";
+    const TITLE: &'static str = "Targets";
+
+    fn run(cx: &Context<'_>) -> Result<TargetsReport, AnalysisError> {
+        let mut targets = vec![
+            MXU.target(cx, speed_of_matrix_ops(cx)),
+            HBM.target(cx, metric(cx, &["hbm_util_busy_percent", "hbm_hw_percent"])),
+            COMPILE.target(cx, compiling(cx)),
+            INPUT.target(cx, input(cx)),
+            ICI.target(cx, links(cx)),
+        ];
+        one_roof(cx, &mut targets);
+        leave_modelled(cx, &mut targets);
+        if targets.iter().all(|target| target.light == TargetColor::Unknown) && cx.tensor_cores().is_empty() {
+            let why = "nothing with a target is recorded: no TPU activity and no compilations";
+            return Err(AnalysisError::NotApplicable(why.to_owned()));
+        }
+        Ok(TargetsReport { statement: statement(&targets), targets })
+    }
+}
+
+/// The first of these metrics that is known: rates during the work come before rates over the whole capture, which
+/// include idle time.
+fn metric(cx: &Context<'_>, ids: &[&str]) -> Result<MeasuredShare, String> {
+    let report = cx.report::<Utilization>().map_err(|why| why.to_string())?;
+    let mut found = ids.iter().filter_map(|id| report.metric(id));
+    let first = found.clone().next().and_then(|metric| metric.note.clone());
+    let known = found.find_map(|metric| {
+        let at_least_because = metric.is_lower_bound.then(|| metric.note.clone().unwrap_or_default());
+        Some(MeasuredShare { at_least_because, ..MeasuredShare::exact(metric.value?, &metric.of, metric.provenance) })
+    });
+    known.ok_or_else(|| first.unwrap_or_else(|| "not recorded in this capture".to_owned()))
+}
+
+/// Excludes values from costs that contradict the shapes of the kernels that declare them.
+fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, String> {
+    let kernels = cx.report::<Kernels>().ok();
+    let wrong =
+        kernels.iter().flat_map(|report| &report.kernels).filter(|kernel| kernel.declared == DeclaredCosts::TooFew);
+    let share: f64 = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
+    if share >= WRONG_COSTS_PERCENT {
+        return Err(format!(
+            "kernels of {share:.1} of op time declare fewer operations than their shapes need",
+            share = Percent(share)
+        ));
+    }
+    metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])
+}
+
+/// Share of op time in kernels with wrong costs from which matrix ops are not judged.
+const WRONG_COSTS_PERCENT: f64 = 5.0;
+
+/// It is enough to be close to one of the two roofs.
+fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
+    let light = |targets: &[Target], id: &str| targets.iter().find(|target| target.id == id).map(|target| target.light);
+    let skip = |targets: &mut [Target], id: &str, why: &str| {
+        let known = targets.iter_mut().find(|target| target.id == id && target.light != TargetColor::Unknown);
+        if let Some(target) = known {
+            (target.light, target.note) = (TargetColor::NotJudged, Some(why.to_owned()));
+        }
+    };
+    for (one, other, near) in [("mxu", "hbm", "matrix ops are near their peak"), ("hbm", "mxu", "HBM is near its peak")]
+    {
+        if light(targets, one) == Some(TargetColor::Green) && light(targets, other) != Some(TargetColor::Green) {
+            return skip(targets, other, &format!("{near}, which is enough"));
+        }
+    }
+    let hbm = targets.iter().find(|target| target.id == HBM.id && target.is_lower_bound);
+    if let Some(why) = hbm.and_then(|target| target.note.clone()) {
+        return skip(targets, "mxu", &format!("which limit is the tighter one is not known: HBM has {why}"));
+    }
+    let Ok(expected) = cx.report::<Expected>() else { return };
+    let least = |bound| {
+        expected.limits.iter().find(|row| row.limit == TimeLimit::Device(bound)).map_or(0.0, |row| row.least_ps)
+    };
+    let (compute, hbm) = (least(BoundBy::Compute), least(BoundBy::Hbm));
+    let of_host = expected.limits.iter().filter(|row| matches!(row.limit, TimeLimit::HostRead | TimeLimit::HostWrite));
+    if of_host.map(|row| row.least_ps).any(|link| link > compute.max(hbm)) {
+        let why = "the link to the host is the tightest limit of the work";
+        skip(targets, "mxu", why);
+        return skip(targets, "hbm", why);
+    }
+    if compute > hbm {
+        skip(targets, "hbm", "the work needs more compute than HBM bandwidth");
+    } else if hbm > compute {
+        skip(targets, "mxu", "the work needs more HBM bandwidth than compute");
+    }
+}
+
+/// A value that a model computed from its own limits does not show how close a program comes to them.
+fn leave_modelled(cx: &Context<'_>, targets: &mut [Target]) {
+    for target in targets.iter_mut().filter(|target| target.light != TargetColor::Unknown) {
+        let why = if cx.model.has_caveat(Caveat::PlaceholderTimes) {
+            "times are placeholders"
+        } else if target.id == ICI.id && cx.model.has_caveat(Caveat::ModelledLinks) {
+            "the times of transfers were computed from the speed of the links"
+        } else if [INPUT.id, COMPILE.id].contains(&target.id) && cx.model.simulator().is_some() {
+            "no host was simulated"
+        } else {
+            continue;
+        };
+        (target.light, target.note) = (TargetColor::NotJudged, Some(why.to_owned()));
+    }
+}
+
+fn compiling(cx: &Context<'_>) -> Result<MeasuredShare, String> {
+    let report = cx.report::<Compile>().map_err(|why| why.to_string())?;
+    if !report.is_recorded {
+        return Err(compile::NOT_RECORDED.to_owned());
+    }
+    // If threads were recorded and show no compilation, nothing was compiled.
+    Ok(MeasuredShare::exact(report.share_percent.unwrap_or(0.0), cx.scope.title(), Provenance::Measured))
+}
+
+fn input(cx: &Context<'_>) -> Result<MeasuredShare, String> {
+    if host_threads(cx.model).next().is_none() {
+        return Err("the host was not recorded, so it is unknown what devices wait for".to_owned());
+    }
+    let report = cx.report::<Input>().map_err(|why| why.to_string())?;
+    let known = report.devices.iter().filter_map(|device| Some((device.percent?, &device.name)));
+    let (percent, name) = known.max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no device has both steps and a duration")?;
+    let of = if cx.tensor_cores().is_empty() {
+        format!("steps of {name}")
+    } else {
+        format!("{name} from its first program to its last")
+    };
+    Ok(MeasuredShare::exact(percent, of, Provenance::Inferred))
+}
+
+fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
+    let report = cx.report::<Collectives>().map_err(|why| why.to_string())?;
+    if report.kinds.last().is_none_or(|kind| kind.share.is_none()) {
+        return Err("the speed of the links, or the size of the messages, is not known".to_owned());
+    }
+    let small = "all messages are so small that hop latency dominates";
+    let share = report.share_of_links().ok_or(small)?;
+    let is_small = |row: &CollectiveRow| row.remarks.contains(&Remark::LatencyBound);
+    let rest = if report.rows.iter().any(is_small) { ", small messages left out" } else { "" };
+    let is_range = share.high_percent - share.low_percent > ONE_VALUE_PERCENT;
+    let layout = if is_range { "the most to the fewest links possible" } else { "the links possible" };
+    let of = format!("published speed of {layout}{rest}");
+    let low = is_range.then_some(share.low_percent);
+    let hidden = report.hidden_percent().filter(|&hidden| hidden > HIDDEN_PERCENT);
+    let at_least_because = hidden.map(|hidden| {
+        let hidden = Percent(hidden);
+        format!("transfers that nothing waits for take {hidden:.1} of the time in flight, and may have arrived earlier")
+    });
+    let (value, provenance) = (share.high_percent, Provenance::AssumedPeak);
+    Ok(MeasuredShare { low, at_least_because, ..MeasuredShare::exact(value, of, provenance) })
+}
+
+/// Share of the time in flight from which hidden transfers make the speed of links a lower bound.
+const HIDDEN_PERCENT: f64 = 10.0;
+
+/// Ends of a range that differ by less are one value.
+const ONE_VALUE_PERCENT: f64 = 0.05;
+
+fn statement(targets: &[Target]) -> String {
+    let count = |light| targets.iter().filter(|target| target.light == light).count();
+    let missed: Vec<String> = targets
+        .iter()
+        .filter(|target| matches!(target.light, TargetColor::Red | TargetColor::Amber))
+        .filter_map(|target| Some(format!("{} {} (target: {})", target.short, target.reached()?, target.goal())))
+        .collect();
+    let judged = count(TargetColor::Green) + missed.len();
+    let what = if missed.is_empty() { String::new() } else { format!("; not met: {}", missed.join(", ")) };
+    format!(
+        "{} of {} {} met{what}",
+        count(TargetColor::Green),
+        counted(judged, "target"),
+        if judged == 1 { "is" } else { "are" }
+    )
+}
+
+impl Target {
+    /// The achieved value with what is known of it: `30.0 % to 60.0 %`, `at least 8.2 %`.
+    pub fn reached(&self) -> Option<String> {
+        let value = Percent(self.value_percent?);
+        Some(match self.low_percent {
+            low if self.is_lower_bound => format!("at least {:.1}", low.map_or(value, Percent)),
+            Some(low) => format!("{:.1} to {value:.1}", Percent(low)),
+            None => format!("{value:.1}"),
+        })
+    }
+
+    /// The condition for green: `> 80 %`.
+    pub fn goal(&self) -> String {
+        format!("{} {} %", if self.is_at_least { '>' } else { '<' }, self.green_percent)
+    }
+
+    fn red(&self) -> String {
+        format!("{} {} %", if self.is_at_least { "<" } else { "≥" }, self.red_percent)
+    }
+}
+
+impl Tabular for TargetsReport {
+    fn tables(&self) -> Vec<Table> {
+        vec![
+            Table::of("targets", "Targets", &self.targets)
+                .derived("target", "Target", Unit::None, |target| target.title)
+                .derived("light", "Light", Unit::None, |target| target.light.title())
+                .derived("low_percent", "At least", Unit::Percent, |target| {
+                    target.low_percent.or(target.value_percent.filter(|_| target.is_lower_bound))
+                })
+                .derived("value_percent", "Reached", Unit::Percent, |target| {
+                    target.value_percent.filter(|_| !target.is_lower_bound)
+                })
+                .derived("green", "Green", Unit::None, Target::goal)
+                .derived("red", "Red", Unit::None, Target::red)
+                .derived("of", "Of", Unit::None, |target| Cell::said(&target.of))
+                .derived("provenance", "From", Unit::None, |target| target.provenance.title())
+                .derived("note", "Note", Unit::None, |target| &target.note)
+                .note(format!("{}.", self.statement))
+                .note(
+                    "Either matrix ops or HBM near its peak is enough. Limits can be changed in systole.toml: \
+                 \"targets.mxu_green_percent\" = 75.",
+                )
+                .build(),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

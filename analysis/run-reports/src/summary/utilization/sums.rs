@@ -1,0 +1,193 @@
+//! Sums over the work of cores, and the shares that follow from them.
+
+use device_reports::ops::op_stats::{BeyondPeak, CoreOps, OpsReport};
+use engine::{Context, Metric, Percent, Provenance, Scope};
+use hardware::limits::{BoundBy, possible};
+use hardware::peaks::{NO_PEAK, Peaks};
+use math::stats::percent;
+use math::unit::Unit;
+use trace_model::Picos;
+
+/// Share of op time below which unknown work is negligible.
+pub(super) const NEGLIGIBLE_PERCENT: f64 = 0.5;
+
+/// Share of op time from which unknown work makes a utilization a lower bound.
+const LOWER_BOUND_PERCENT: f64 = 10.0;
+
+/// Sums over some cores.
+pub(super) struct WorkSums<'a> {
+    pub(super) hbm_is_estimated: bool,
+    pub(super) cores: &'a [&'a CoreOps],
+    /// Description of the window of a core.
+    pub(super) window: String,
+    /// Whether the window is that of the whole trace.
+    pub(super) is_whole: bool,
+}
+
+impl<'a> WorkSums<'a> {
+    pub(super) fn new(cx: &Context<'_>, ops: &OpsReport, cores: &'a [&'a CoreOps]) -> Self {
+        let window = match cx.scope {
+            Scope::WholeTrace => "first op to last",
+            Scope::Range(_) => "the range",
+            Scope::Steps { .. } => "these steps",
+        };
+        Self {
+            hbm_is_estimated: ops.hbm_is_estimated,
+            cores,
+            window: window.to_owned(),
+            is_whole: cx.scope == Scope::WholeTrace,
+        }
+    }
+
+    /// Share of op time in ops whose work against `limit` is unknown or impossible, percent.
+    fn unknown_percent(&self, limit: BoundBy) -> f64 {
+        self.share_of_op_time(|core| {
+            let unknown = if limit == BoundBy::Compute { core.undeclared_ps } else { core.unknown_traffic_ps };
+            unknown.saturating_add(BeyondPeak::time_of(&[core], limit))
+        })
+    }
+
+    /// Whether so much of the work against `limit` is unknown that the known part is only a lower bound.
+    pub(super) fn is_mostly_unknown(&self, limit: BoundBy) -> bool {
+        self.unknown_percent(limit) > LOWER_BOUND_PERCENT
+    }
+
+    /// Why a utilization of `limit` is uncertain, or why there is none.
+    pub(super) fn notes_on(&self, limit: BoundBy, is_known: bool) -> Option<String> {
+        let verdict = if self.is_mostly_unknown(limit) { "a lower bound" } else { "too low" };
+        let mut notes = Vec::new();
+        let beyond = self.share_of_op_time(|core| BeyondPeak::time_of(&[core], limit));
+        if beyond > 0.0 {
+            let what = if limit == BoundBy::Compute { "operations" } else { "bytes" };
+            notes.push(format!(
+                "{verdict}: the {what} of ops above this peak, {beyond:.1} of op time, are left out",
+                beyond = Percent(beyond)
+            ));
+        }
+        if limit == BoundBy::Compute {
+            let undeclared = self.share_of_op_time(|core| core.undeclared_ps);
+            if undeclared > NEGLIGIBLE_PERCENT {
+                let what = "custom calls that declare no operations take";
+                notes.push(format!("{verdict}: {what} {undeclared:.1} of op time", undeclared = Percent(undeclared)));
+            }
+        }
+        if limit == BoundBy::Hbm && !is_known && beyond <= 0.0 {
+            notes.push("this capture does not say which bytes go to HBM".to_owned());
+        }
+        if limit == BoundBy::Hbm && is_known {
+            if self.hbm_is_estimated {
+                notes.push("HBM traffic estimated from the shapes of operands".to_owned());
+            }
+            let unknown = self.share_of_op_time(|core| core.unknown_traffic_ps);
+            if unknown > NEGLIGIBLE_PERCENT {
+                notes.push(format!(
+                    "{verdict}: ops of unknown traffic take {unknown:.1} of op time",
+                    unknown = Percent(unknown)
+                ));
+            }
+        }
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+
+    pub(super) fn time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
+        self.cores.iter().map(|core| get(core) as f64 * 1e-12).sum()
+    }
+
+    /// Sum of the known amounts; `None` if no core has one.
+    pub(super) fn amount(&self, get: impl Fn(&CoreOps) -> Option<f64>) -> Option<f64> {
+        self.cores.iter().filter_map(|core| get(core)).reduce(|a, b| a + b)
+    }
+
+    /// Sum of time × peak over the cores; `None` if one has no peak, or no time.
+    fn capacity(&self, limit: BoundBy, time: impl Fn(&CoreOps) -> i64) -> Option<f64> {
+        let parts = self.cores.iter().map(|core| Some(time(core) as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
+        parts.sum::<Option<f64>>().filter(|&capacity| capacity > 0.0)
+    }
+
+    /// Percentage of all op time; 0 without any.
+    fn share_of_op_time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
+        let sum = |time: &dyn Fn(&CoreOps) -> i64| self.cores.iter().map(|core| time(core)).sum::<Picos>().ps();
+        percent(sum(&get), sum(&|core| core.op_time_ps)).unwrap_or(0.0)
+    }
+
+    /// Description of the reference of a limit.
+    pub(super) fn peak_text(&self, limit: BoundBy) -> String {
+        let peaks = self.peaks();
+        let rate = |peaks: &Peaks| limit.peak(peaks).map(|peak| peak.per_second);
+        if self.cores.iter().any(|core| rate(&core.peaks) != rate(&peaks)) {
+            return format!("the peak ({}) of each device", limit.title());
+        }
+        match limit {
+            BoundBy::Compute => peaks.flops_text(),
+            BoundBy::Hbm => peaks.hbm_text(),
+            _ => rate(&peaks).map_or_else(|| "unknown peak".to_owned(), |rate| format!("{:.1} GB/s", rate / 1e9)),
+        }
+    }
+
+    pub(super) fn peaks(&self) -> Peaks {
+        self.cores.first().map(|core| core.peaks.clone()).unwrap_or_default()
+    }
+
+    /// `window of 4 devices, 93.2 s each`.
+    pub(super) fn over(&self, what: &str, time: impl Fn(&CoreOps) -> i64) -> String {
+        let mean = self.time(time) / self.cores.len().max(1) as f64;
+        let time = Picos::from_ps((mean * 1e12).round() as i64);
+        match self.cores.len() {
+            1 => format!("{what} ({time})"),
+            n => format!("{what} ({time} × {n} devices)"),
+        }
+    }
+}
+
+/// The amount and the time of a utilization.
+pub(super) struct UtilizationShare<'a> {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) limit: BoundBy,
+    pub(super) amount: Option<f64>,
+    /// Description of the time.
+    pub(super) over: &'a str,
+    pub(super) time: fn(&CoreOps) -> i64,
+    /// Whether the amount is meant to be that of all ops.
+    pub(super) of_all_ops: bool,
+    /// Why the amount is missing, or a caveat.
+    pub(super) note: Option<String>,
+}
+
+pub(super) fn window(core: &CoreOps) -> i64 {
+    core.total_time_ps
+}
+
+pub(super) fn busy(core: &CoreOps) -> i64 {
+    core.busy_ps
+}
+
+pub(super) fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> Metric {
+    let UtilizationShare { id, title, limit, amount, over, time, of_all_ops, note } = share;
+    let capacity = sums.capacity(limit, time);
+    let peaks = sums.peaks();
+    let peak = limit.peak(&peaks);
+    let (value, impossible) = possible_or_why(amount.zip(capacity).map(|(amount, capacity)| 100.0 * amount / capacity));
+    let peak_text = sums.peak_text(limit);
+    let note = match value {
+        None if amount.is_some() && peak.is_none() => Some(NO_PEAK.to_owned()),
+        _ => impossible.or(note),
+    };
+    let is_estimated = limit == BoundBy::Hbm && sums.hbm_is_estimated;
+    let provenance = if is_estimated { Provenance::Inferred } else { Provenance::of_peak(peak) };
+    let of = format!("{} × {peak_text}", sums.over(over, time));
+    let is_lower_bound = value.is_some() && of_all_ops && sums.is_mostly_unknown(limit);
+    Metric { id, title, value, is_lower_bound, unit: Unit::Percent, of, provenance, note }
+}
+
+/// A utilization, or the reason why there is none.
+pub(super) fn possible_or_why(percent: Option<f64>) -> (Option<f64>, Option<String>) {
+    let value = percent.and_then(possible);
+    let impossible = percent.filter(|_| value.is_none()).map(|percent| {
+        format!(
+            "the result is {:.1}, which is impossible: the costs or the peak are not those of this device",
+            Percent(percent)
+        )
+    });
+    (value, impossible)
+}

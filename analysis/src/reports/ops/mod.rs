@@ -1,9 +1,0 @@
-//! Reports about ops: their time, and how close they come to the limits of the chip.
-
-pub mod bundles;
-pub mod expected;
-pub mod kernels;
-pub mod loops;
-pub mod matmuls;
-pub mod op_stats;
-pub mod roofline;

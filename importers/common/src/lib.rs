@@ -1,0 +1,13 @@
+//! Code shared by importers of several formats: the importer interface, names of tracks and ops, tables, cycles.
+
+pub mod async_spans;
+pub mod csv_table;
+pub mod cycles;
+mod importer;
+pub mod names;
+pub mod op_track;
+pub mod roles;
+pub mod waits;
+
+pub use importer::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+pub use roles::TrackRoles;

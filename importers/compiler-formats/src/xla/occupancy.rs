@@ -1,0 +1,138 @@
+//! VMEM and HBM use of the values of a program over time.
+//!
+//! A value lives from the instruction that produces it to the end of the last one that uses it, under any name.
+//! Parameters live from the beginning, and the result lives to the end. VMEM use includes the scratch memory of running
+//! instructions. Bytes do not include the padding of tiles. A result that reuses the memory of an operand counts in
+//! addition to the operand while the instruction runs.
+
+use super::config::json_number;
+use super::hlo::{Instruction, ScheduledComputation};
+use super::shape::{self, HBM, VMEM};
+
+/// Bytes in use over time: each entry is a time, and the bytes in use from then on.
+pub(super) type OccupancyCurve = Vec<(i64, u64)>;
+
+/// The curves of VMEM and HBM for the times of each instruction.
+pub(super) fn curves(computation: &ScheduledComputation<'_>, times: &[(i64, i64)]) -> [OccupancyCurve; 2] {
+    let end = times.last().map_or(0, |&(_, end)| end);
+    let lives = lives(computation, times, end);
+    let mut changes: [Vec<(i64, i128)>; 2] = Default::default();
+    for ((instruction, &(begin, done)), &last) in computation.instructions.iter().zip(times).zip(&lives) {
+        for (space, changes) in [VMEM, HBM].into_iter().zip(&mut changes) {
+            let mut add = |from: i64, to: i64, bytes: u64| {
+                if bytes > 0 {
+                    changes.extend([(from, i128::from(bytes)), (to, -i128::from(bytes))]);
+                }
+            };
+            let from = if instruction.opcode == "parameter" { 0 } else { begin };
+            add(from, last, allocated(computation, instruction, space));
+            if space == VMEM {
+                add(begin, done, set_aside(instruction));
+            }
+        }
+    }
+    changes.map(|changes| curve(changes, end))
+}
+
+/// The last use of each value.
+fn lives(computation: &ScheduledComputation<'_>, times: &[(i64, i64)], end: i64) -> Vec<i64> {
+    let mut lives: Vec<i64> = times.iter().map(|&(_, end)| end).collect();
+    lives.resize(computation.instructions.len(), end);
+    let ends = lives.clone();
+    for (at, instruction) in computation.instructions.iter().enumerate().rev() {
+        if instruction.is_root || instruction.opcode == "parameter" {
+            lives[at] = end;
+        }
+        let until = if is_same_memory(instruction) {
+            lives[at]
+        } else if let Some((done, _)) = computation.done(instruction.name) {
+            // The operand is read for as long as the transfer is in flight.
+            ends.get(done).copied().unwrap_or(end)
+        } else {
+            ends[at]
+        };
+        for operand in instruction.operand_names().filter_map(|name| computation.position(name)) {
+            if let Some(life) = lives.get_mut(operand).filter(|_| operand < at) {
+                *life = until.max(*life);
+            }
+        }
+    }
+    // The memory that a start op allocates holds the value of its done op.
+    for (at, instruction) in computation.instructions.iter().enumerate() {
+        if let Some(life) = computation.done(instruction.name).and_then(|(done, _)| lives.get(done).copied()) {
+            lives[at] = life.max(lives[at]);
+        }
+    }
+    lives
+}
+
+/// Whether the result is just an operand under another name.
+fn is_same_memory(instruction: &Instruction<'_>) -> bool {
+    match instruction.opcode {
+        "bitcast" | "tuple" | "get-tuple-element" | "opt-barrier" | "add-dependency" | "while" => true,
+        "custom-call" => instruction.attribute("custom_call_target").is_some_and(|target| target.contains("Bitcast")),
+        opcode => opcode.ends_with("-done") || opcode.ends_with("-update"),
+    }
+}
+
+/// Bytes of a memory that an instruction needs for its result.
+fn allocated(computation: &ScheduledComputation<'_>, instruction: &Instruction<'_>, space: u32) -> u64 {
+    if is_same_memory(instruction) || instruction.opcode == "constant" {
+        return 0;
+    }
+    let done = computation.done(instruction.name).map(|(_, done)| done.shape);
+    let arrays = shape::arrays(done.unwrap_or(instruction.shape));
+    let here = arrays.iter().filter(|array| array.space == space);
+    here.fold(0, |sum, array| sum.saturating_add(array.bytes()))
+}
+
+/// VMEM scratch memory of an instruction.
+fn set_aside(instruction: &Instruction<'_>) -> u64 {
+    let config = instruction.attribute("backend_config").unwrap_or_default();
+    let list = config.split_once("\"used_scoped_memory_configs\":[").and_then(|(_, rest)| rest.split(']').next());
+    let entries = list.unwrap_or_default().split('}');
+    let in_vmem = entries.filter(|entry| json_number(entry, "memory_space") == Some(u64::from(VMEM)));
+    in_vmem.filter_map(|entry| json_number(entry, "size")).fold(0, u64::saturating_add)
+}
+
+/// The running sum of changes.
+fn curve(mut changes: Vec<(i64, i128)>, end: i64) -> OccupancyCurve {
+    changes.sort_unstable();
+    let mut out: OccupancyCurve = Vec::new();
+    let mut sum = 0_i128;
+    for (at, change) in changes {
+        sum += change;
+        let value = u64::try_from(sum).unwrap_or(if sum < 0 { 0 } else { u64::MAX });
+        match out.last_mut() {
+            Some(last) if last.0 == at => last.1 = value,
+            _ => out.push((at, value)),
+        }
+    }
+    // At the end all memory is released, so no value holds after that.
+    out.retain(|&(at, _)| at < end);
+    out.dedup_by_key(|&mut (_, value)| value);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xla::hlo::ScheduledProgram;
+
+    #[test]
+    fn values_live_from_definition_to_last_use() {
+        let text = "HloModule m, is_scheduled=true\n\nENTRY %main (p: f32[10]) -> f32[10] {\n  \
+            %p = f32[10]{0} parameter(0)\n  \
+            %cs = (f32[10]{0:S(1)}, f32[10]{0}, u32[]{:S(2)}) copy-start(%p)\n  \
+            %cd = f32[10]{0:S(1)} copy-done(%cs)\n  \
+            %v = f32[10]{0:S(1)} bitcast(%cd)\n  \
+            %f = f32[20]{0:S(1)} fusion(%v), backend_config={\"used_scoped_memory_configs\":[{\"memory_space\":\"1\",\"offset\":\"0\",\"size\":\"7\"}]}\n  \
+            %g = f32[10]{0} fusion(%f)\n  ROOT %h = f32[10]{0} fusion(%g)\n}\n";
+        let program = ScheduledProgram::parse(text).unwrap();
+        let main = program.computation(program.entry.unwrap()).unwrap();
+        let times = [(0, 0), (0, 0), (0, 5), (5, 5), (5, 10), (10, 20), (20, 30)];
+        let [vmem, hbm] = curves(main, &times);
+        assert_eq!(vmem, [(0, 40), (5, 40 + 80 + 7), (10, 80), (20, 0)]);
+        assert_eq!(hbm, [(0, 40), (10, 80), (20, 120)]);
+    }
+}

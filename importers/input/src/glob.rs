@@ -1,0 +1,121 @@
+//! Path patterns: `*` is any text within one path component, `?` one character.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::ImportError;
+use crate::storage::FileTree;
+
+/// Maximum number of matches; stops patterns like `/*/*/*/*`.
+const MAX_MATCHES: usize = 10_000;
+
+/// Whether a path contains wildcards.
+pub fn is_pattern(path: &Path) -> bool {
+    path.to_string_lossy().contains(['*', '?'])
+}
+
+/// Every existing path that matches, sorted by name. Names that start with a dot match only patterns that do.
+///
+/// # Errors
+///
+/// So much matches the pattern, or a part of it, that nobody can have meant it.
+pub fn expand(tree: &dyn FileTree, pattern: &Path) -> Result<Vec<PathBuf>, ImportError> {
+    let (root, rest) = tree.split_pattern(pattern);
+    let mut found = vec![root];
+    for component in rest.components() {
+        let text = component.as_os_str().to_string_lossy();
+        let wild = matches!(component, Component::Normal(_)) && text.contains(['*', '?']);
+        if wild {
+            let matching = found.iter().flat_map(|directory| matches_in(tree, directory, &text));
+            found = matching.take(MAX_MATCHES + 1).collect();
+            if found.len() > MAX_MATCHES {
+                let what = format!("more than {MAX_MATCHES} paths match the pattern: name the directory above them");
+                return Err(ImportError::TooLarge { what });
+            }
+        } else {
+            for path in &mut found {
+                path.push(component);
+            }
+        }
+    }
+    found.retain(|path| tree.kind(path).is_ok());
+    found.sort();
+    Ok(found)
+}
+
+fn matches_in(tree: &dyn FileTree, directory: &Path, pattern: &str) -> Vec<PathBuf> {
+    let entries = tree.entries(directory).unwrap_or_default().into_iter();
+    let is_meant = |name: &str| matches(pattern, name) && (pattern.starts_with('.') || !name.starts_with('.'));
+    entries.filter(|entry| is_meant(&entry.name)).map(|entry| entry.path).collect()
+}
+
+/// Whether all of `name` matches. Backtracks to the last `*` only, which is
+/// enough: an earlier one could not match anything that the last one cannot.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    let mut star = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(&c) if c == '?' || c == name[n] => {
+                p += 1;
+                n += 1;
+            }
+            _ => {
+                let Some((star_at, eaten)) = star else { return false };
+                star = Some((star_at, eaten + 1));
+                p = star_at + 1;
+                n = eaten + 1;
+            }
+        }
+    }
+    pattern[p..].iter().all(|&c| c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::storage::LocalTree;
+
+    #[test]
+    fn star_and_question_mark_match() {
+        for (pattern, name) in
+            [("*", ""), ("*", "x"), ("a?c", "abc"), ("*.pb", "h.xplane.pb"), ("a*b*c", "aXbYbZc"), ("ü?", "üé")]
+        {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [("?", ""), ("a?c", "ac"), ("*.pb", "h.pb2"), ("a*b*c", "aXcYb"), ("", "x")] {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn pattern_in_a_directory_expands_in_name_order() {
+        let dir = tempfile::tempdir().unwrap();
+        for run in ["b", "a", ".hidden"] {
+            fs::create_dir(dir.path().join(run)).unwrap();
+            fs::write(dir.path().join(run).join("x.pb"), b"").unwrap();
+        }
+        let found = expand(&LocalTree, &dir.path().join("*/x.*")).unwrap();
+        let expected: Vec<_> = ["a/x.pb", "b/x.pb"].iter().map(|name| dir.path().join(name)).collect();
+        assert_eq!(found, expected);
+        assert!(expand(&LocalTree, &dir.path().join("c*/x.pb")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn pattern_with_too_many_matches_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = |number: usize| dir.path().join(format!("{number}.pb"));
+        (0..MAX_MATCHES).for_each(|number| fs::write(name(number), b"").unwrap());
+        let pattern = dir.path().join("*.pb");
+        assert_eq!(expand(&LocalTree, &pattern).unwrap().len(), MAX_MATCHES);
+        fs::write(name(MAX_MATCHES), b"").unwrap();
+        let error = expand(&LocalTree, &pattern).unwrap_err().to_string();
+        assert_eq!(error, "too large: more than 10000 paths match the pattern: name the directory above them");
+    }
+}

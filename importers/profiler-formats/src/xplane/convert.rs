@@ -1,0 +1,449 @@
+//! Converts the outline of a file to groups, tracks and slices.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use importer_common::async_spans;
+use importer_common::names::{self, PlaneKind};
+use importer_common::op_track::track_of_line;
+use input::{ImportError, InputSource, Progress};
+use rayon::prelude::{
+    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+};
+use trace_model::{
+    AggregatedOp, ArgSourceId, FormatContents, GroupId, GroupKind, IssueKind, LabelId, SliceBatch, TraceBuilder,
+    TrackId, TrackKind,
+};
+
+use super::args::{DeferredBytes, PlaneArgs};
+use super::counters::OpEnds;
+use super::flows::{self, XFlow};
+use super::lines::{self, DecodedLine, EPOCH_LIKE_NS, LineContext, LineOutline, PIECE};
+use super::memory::MemoryCurves;
+use super::ops::ProgramNames;
+use super::space::{RawPlane, RawSpace};
+use super::tables::{FileBytes, MetadataIndex, PlaneMetadata};
+use super::{counters, facts, ops, programs};
+
+/// A plane with its metadata and lines.
+struct DecodedJob<'a> {
+    plane: &'a RawPlane,
+    kind: PlaneKind,
+    tables: PlaneMetadata,
+    /// Lines in file order; parts of one line are together.
+    lines: Vec<Vec<LineOutline>>,
+}
+
+/// A line, or a piece of one, to be decoded onto its track.
+struct LineJob {
+    plane: usize,
+    track: TrackId,
+    kind: TrackKind,
+    parts: Vec<LineOutline>,
+}
+
+impl LineJob {
+    /// Splits the work into jobs of at most [`PIECE`] events: long lines are split, short parts share a job.
+    fn split(self) -> Vec<Self> {
+        let Self { plane, track, kind, parts } = self;
+        // Pairs of asynchronous events can only be found in whole lines.
+        if kind == TrackKind::AsyncOps {
+            return vec![Self { plane, track, kind, parts }];
+        }
+        let mut jobs: Vec<Self> = Vec::new();
+        let mut events = 0;
+        for piece in parts.into_iter().flat_map(LineOutline::split) {
+            events += piece.events;
+            match jobs.last_mut() {
+                Some(job) if events <= PIECE => job.parts.push(piece),
+                _ => {
+                    events = piece.events;
+                    jobs.push(Self { plane, track, kind, parts: vec![piece] });
+                }
+            }
+        }
+        jobs
+    }
+}
+
+/// Adds everything in `space` to `out`.
+pub(super) fn convert(
+    bytes: &FileBytes,
+    space: &RawSpace,
+    source: &InputSource,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
+    let later = Arc::new(DeferredBytes::new(source, bytes));
+    let planes: Vec<DecodedJob<'_>> =
+        space.planes.iter().map(|plane| ready(bytes, space, plane, source, progress, out)).collect();
+    progress.check()?;
+    describe_session(bytes, space, &planes, out);
+    let epoch_ns = epoch(&planes, out);
+    let program_names = read_programs(&planes, out);
+
+    let host = out.source_mut().host.clone().unwrap_or_else(|| host_from(source.name()).to_owned());
+    let groups = add_groups(&planes, &host, out);
+    let mut labels: Vec<Vec<LabelId>> = Vec::with_capacity(planes.len());
+    let mut args_of = indexes_by_group(&planes, &groups);
+    let mut args: HashMap<GroupId, ArgSourceId> = HashMap::new();
+    let mut jobs = Vec::new();
+    for (index, (plane, group)) in planes.iter().zip(&groups).enumerate() {
+        let Some(group) = *group else {
+            labels.push(Vec::new());
+            continue;
+        };
+        facts::group_facts(out, group, &plane.tables, &plane.plane.stats, plane.kind.is_core());
+        labels.push(ops::labels(out, &plane.tables, &program_names));
+        let args = *args.entry(group).or_insert_with(|| {
+            let indexes = args_of.remove(&group).unwrap_or_default();
+            out.add_arg_source(Arc::new(PlaneArgs { indexes, file: Arc::clone(&later) }))
+        });
+        jobs.extend(add_tracks(plane, index, group, args, out));
+    }
+    progress.check()?;
+
+    decode_lines(&planes, &labels, jobs, epoch_ns, source, progress, out)?;
+    // Planes of one name share their ops.
+    let mut ends: HashMap<GroupId, OpEnds> = HashMap::new();
+    for ((plane, group), labels) in planes.iter().zip(&groups).zip(&labels) {
+        let Some(group) = *group else { continue };
+        for line in plane.lines.iter().flatten().filter(|line| line.events > 0 && plane.is_counters(line)) {
+            progress.check()?;
+            let of_track = |track| OpEnds::new(out, track);
+            let ends = ends.entry(group).or_insert_with(|| out.op_track(group).map(of_track).unwrap_or_default());
+            counters::add(out, group, ends, &plane.tables, labels, line, epoch_ns);
+        }
+    }
+    async_spans::complete(out);
+    Ok(())
+}
+
+impl DecodedJob<'_> {
+    fn track_kind(&self, line: &LineOutline) -> TrackKind {
+        let name = String::from_utf8_lossy(self.tables.slice(line.name.clone()));
+        names::track_kind(self.kind, line.id, &name)
+    }
+
+    fn is_counters(&self, line: &LineOutline) -> bool {
+        self.track_kind(line) == TrackKind::Counter
+    }
+}
+
+/// Reads the metadata tables and line outlines of a plane.
+fn ready<'a>(
+    bytes: &FileBytes,
+    space: &RawSpace,
+    plane: &'a RawPlane,
+    source: &InputSource,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> DecodedJob<'a> {
+    let tables = PlaneMetadata::new(bytes.clone(), &plane.event_metadata, &plane.stat_metadata, |broken| {
+        out.log(IssueKind::MalformedEvent, || format!("metadata, byte {}: {}", broken.at, broken.why));
+    });
+    let file = tables.bytes();
+    let outline = |range: &Range<usize>| {
+        let line = LineOutline::read(file, range.clone(), progress);
+        // The lines are decoded much later, so reading them again costs less than keeping them in memory.
+        source.release_pages(range.clone());
+        line
+    };
+    let outlines: Vec<LineOutline> = plane.lines.par_iter().map(outline).collect();
+    let mut lines: Vec<Vec<LineOutline>> = Vec::new();
+    let mut by_id: HashMap<(i64, &[u8]), usize> = HashMap::new();
+    for line in outlines {
+        // The truncation of the file was already logged with the outline.
+        let is_counted = space.broken.is_some() && line.range.end == file.len();
+        if let Some(broken) = line.broken.filter(|_| !is_counted) {
+            out.log(IssueKind::MalformedEvent, || {
+                format!("line {} of plane {:?}, byte {}: {}", line.id, plane.name, broken.at, broken.why)
+            });
+        }
+        // Lines with the same id are one timeline. In files without ids, the name identifies the line.
+        let key = (line.id, if line.id == 0 { tables.slice(line.name.clone()) } else { &[] });
+        if let Some(parts) = by_id.get(&key).and_then(|&at| lines.get_mut(at)) {
+            out.log(IssueKind::ChunksMerged, || format!("line {} of plane {:?}", line.id, plane.name));
+            parts.push(line);
+        } else {
+            by_id.insert(key, lines.len());
+            lines.push(vec![line]);
+        }
+    }
+    drop(by_id);
+    DecodedJob { plane, kind: names::plane_kind(&plane.name), tables, lines }
+}
+
+/// Records the host name, the session times, and errors and warnings of the profiler.
+fn describe_session(bytes: &FileBytes, space: &RawSpace, planes: &[DecodedJob<'_>], out: &mut TraceBuilder) {
+    out.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
+    let file = (**bytes).as_ref();
+    let text = |range: &Range<usize>| String::from_utf8_lossy(file.get(range.clone()).unwrap_or_default()).into_owned();
+    if let Some(host) = space.hostnames.first().map(text).filter(|host| !host.is_empty()) {
+        out.source_mut().host.get_or_insert(host);
+    }
+    for error in &space.errors {
+        out.log(IssueKind::ProfilerError, || text(error));
+    }
+    for warning in &space.warnings {
+        out.log(IssueKind::ProfilerWarning, || text(warning));
+    }
+    for plane in planes.iter().filter(|plane| plane.kind.group_kind().is_none()) {
+        facts::session_facts(out, &plane.tables, &plane.plane.stats);
+    }
+}
+
+/// The host in a file name: `host0` of `host0.xplane.pb`.
+fn host_from(name: &str) -> &str {
+    [".xplane.pb", ".xspace.pb", ".pb"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+}
+
+/// The Unix time subtracted from lines with absolute timestamps: the start of the session, or of the first such line.
+fn epoch(planes: &[DecodedJob<'_>], out: &mut TraceBuilder) -> i64 {
+    let lines = planes.iter().flat_map(|plane| plane.lines.iter().flatten());
+    let absolute = lines.map(|line| line.timestamp_ns).filter(|&ns| ns >= EPOCH_LIKE_NS).min();
+    let Some(first) = absolute else { return 0 };
+    let epoch = *out.source_mut().started_unix_ns.get_or_insert(first);
+    // A session start long after the first event is wrong and is not used.
+    let epoch = if epoch <= first && first - epoch < EPOCH_LIKE_NS / 1000 { epoch } else { first };
+    out.source_mut().origin_ps = i128::from(epoch) * 1000;
+    epoch
+}
+
+fn read_programs(planes: &[DecodedJob<'_>], out: &mut TraceBuilder) -> ProgramNames {
+    let mut names = ProgramNames::new();
+    for plane in planes.iter().filter(|plane| plane.kind == PlaneKind::Metadata) {
+        programs::hlo_protos(out, &plane.tables, &mut names);
+    }
+    for plane in planes.iter().filter(|plane| plane.kind.is_core()) {
+        for line in plane.lines.iter().flatten() {
+            if plane.track_kind(line) == TrackKind::Modules {
+                programs::names_from_modules(out, &plane.tables, line, &mut names);
+            }
+        }
+    }
+    names
+}
+
+/// Groups of all planes with content: below the host, and sparse cores below their device.
+fn add_groups(planes: &[DecodedJob<'_>], host: &str, out: &mut TraceBuilder) -> Vec<Option<GroupId>> {
+    let host = out.group(None, GroupKind::Host, host);
+    let mut devices: HashMap<u32, GroupId> = HashMap::new();
+    let mut groups: Vec<Option<GroupId>> = vec![None; planes.len()];
+    // Devices first, because a sparse core may come before its device in the file.
+    for sparse in [false, true] {
+        for (plane, slot) in planes.iter().zip(&mut groups) {
+            let is_sparse = matches!(plane.kind, PlaneKind::SparseCore { .. });
+            let shown = plane.kind.is_core()
+                || matches!(plane.kind, PlaneKind::Gpu { .. } | PlaneKind::Host)
+                || !plane.lines.is_empty();
+            let Some(kind) = plane.kind.group_kind().filter(|_| shown && is_sparse == sparse) else { continue };
+            let parent = match plane.kind {
+                PlaneKind::SparseCore { device, .. } => devices.get(&device).copied().unwrap_or(host),
+                _ => host,
+            };
+            let group = out.group(Some(parent), kind, &plane.plane.name);
+            out.group_mut(group).sort = plane.kind.sort();
+            if let PlaneKind::TensorCore { ordinal } = plane.kind {
+                devices.insert(ordinal, group);
+            }
+            *slot = Some(group);
+        }
+    }
+    groups
+}
+
+/// The metadata of each group's planes, by where they begin in the file: planes of one name share a group.
+fn indexes_by_group(
+    planes: &[DecodedJob<'_>],
+    groups: &[Option<GroupId>],
+) -> HashMap<GroupId, Vec<(usize, Arc<MetadataIndex>)>> {
+    let mut indexes: HashMap<GroupId, Vec<(usize, Arc<MetadataIndex>)>> = HashMap::new();
+    for (plane, group) in planes.iter().zip(groups) {
+        let Some(group) = *group else { continue };
+        let of_plane = plane.plane.starts.iter().map(|&start| (start, Arc::clone(plane.tables.index())));
+        indexes.entry(group).or_default().extend(of_plane);
+    }
+    for indexes in indexes.values_mut() {
+        indexes.sort_unstable_by_key(|&(start, _)| start);
+        indexes.dedup_by(|next, before| Arc::ptr_eq(&next.1, &before.1));
+    }
+    indexes
+}
+
+/// Tracks of all lines with events; counters get one track per series later.
+fn add_tracks(
+    plane: &DecodedJob<'_>,
+    index: usize,
+    group: GroupId,
+    args: ArgSourceId,
+    out: &mut TraceBuilder,
+) -> Vec<LineJob> {
+    let mut jobs = Vec::new();
+    for parts in &plane.lines {
+        let Some(first) = parts.iter().find(|part| !part.name.is_empty()).or_else(|| parts.first()) else { continue };
+        let kind = plane.track_kind(first);
+        if kind == TrackKind::Counter || parts.iter().all(|part| part.events == 0) {
+            continue;
+        }
+        let track = add_track(plane, first, kind, group, args, out);
+        jobs.push(LineJob { plane: index, track, kind, parts: parts.clone() });
+    }
+    jobs
+}
+
+fn add_track(
+    plane: &DecodedJob<'_>,
+    line: &LineOutline,
+    kind: TrackKind,
+    group: GroupId,
+    args: ArgSourceId,
+    out: &mut TraceBuilder,
+) -> TrackId {
+    let name = ops::text(out, &plane.tables, line.shown_name());
+    let name = if name.is_empty() { line.shown_id().to_string() } else { name };
+    let track = track_of_line(out, group, kind, line.shown_id(), &name);
+    out.track_mut(track).sort = names::track_sort(kind);
+    out.set_arg_source(track, args);
+    track
+}
+
+/// Decodes lines on all threads and adds them in file order.
+fn decode_lines(
+    planes: &[DecodedJob<'_>],
+    labels: &[Vec<LabelId>],
+    jobs: Vec<LineJob>,
+    epoch_ns: i64,
+    source: &InputSource,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
+    let unknown = out.label("(unknown event)", None);
+    let jobs: Vec<LineJob> = jobs.into_iter().flat_map(LineJob::split).collect();
+    let decoded: Vec<(LineJob, DecodedLine)> = jobs
+        .into_par_iter()
+        .with_max_len(1)
+        .filter_map(|job| {
+            let tables = &planes.get(job.plane)?.tables;
+            let labels = labels.get(job.plane)?;
+            let context = LineContext { tables, labels, unknown, epoch_ns, kind: job.kind, progress };
+            let decoded = lines::decode(&context, &job.parts);
+            // Slices take about as much memory as the bytes of their events. Of these bytes only few are read again:
+            // some texts, and arguments on demand.
+            for part in &job.parts {
+                source.release_pages(part.range.clone());
+            }
+            Some(decoded.map(|decoded| (job, decoded)))
+        })
+        .collect::<Result<_, _>>()?;
+    let (mut points, mut curves) = (Vec::new(), MemoryCurves::default());
+    let mut to_come: HashMap<TrackId, usize> = HashMap::new();
+    for (job, decoded) in &decoded {
+        *to_come.entry(job.track).or_default() += decoded.batch.len();
+    }
+    for (job, mut decoded) in decoded {
+        out.log_mut().merge(std::mem::take(&mut decoded.log));
+        for row in &decoded.aggregates {
+            out.add_aggregate(AggregatedOp {
+                track: job.track,
+                label: row.label,
+                occurrences: row.occurrences,
+                total: row.total,
+                self_time: row.self_time,
+                min: row.min,
+            });
+        }
+        for (attr, index, text) in &decoded.texts {
+            let text = planes.get(job.plane).and_then(|plane| plane.tables.text(text));
+            if let Some(text) = text.map(|text| out.intern(&text)) {
+                decoded.batch.set_attr(*index, *attr, text.index() as i64);
+            }
+        }
+        curves.collect(job.track, &decoded.memory, &decoded.batch);
+        let batch = match job.kind {
+            TrackKind::AsyncOps => {
+                let (batch, index_of) = join_pairs(decoded.batch, &decoded.async_flows);
+                if let Some(index_of) = index_of {
+                    for point in &mut decoded.flow_points {
+                        point.move_to(index_of.get(point.index() as usize).copied().unwrap_or(point.index()));
+                    }
+                }
+                batch
+            }
+            _ => decoded.batch,
+        };
+        if job.kind == TrackKind::DeviceScopes {
+            log_drop_markers(&batch, out);
+        }
+        let appended = batch.len();
+        let first = out.append(job.track, batch);
+        // The first piece became the track; now make room for all others at once.
+        let rest = to_come.remove(&job.track).unwrap_or(appended).saturating_sub(appended);
+        if rest > 0 {
+            out.batch_mut(job.track).reserve(rest);
+        }
+        // Pieces of a line, and lines with the same id and name, share a track, so later indices are shifted.
+        if first > 0 {
+            decoded.flow_points.iter_mut().for_each(|point| point.move_to(point.index().saturating_add(first)));
+        }
+        if !decoded.flow_points.is_empty() {
+            points.push((job.track, decoded.flow_points));
+        }
+    }
+    flows::add(out, points);
+    curves.add_to(out);
+    Ok(())
+}
+
+/// Logs lost hardware events, which the runtime marks with a scope.
+fn log_drop_markers(batch: &SliceBatch, out: &mut TraceBuilder) {
+    for index in 0..batch.len() as u32 {
+        let name = out.str(out.label_ref(batch.label(index)).name);
+        if name.to_ascii_lowercase().contains("dropped") {
+            let example = format!("{name:?} at {} ps", batch.range(index).start.ps());
+            out.log(IssueKind::DroppedTraces, || example);
+        }
+    }
+}
+
+/// Joins pairs of events: some runtimes record an asynchronous op as two events, start and end, linked by a flow. If
+/// there are pairs, also returns the new slice of each event.
+fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> (SliceBatch, Option<Vec<u32>>) {
+    let mut groups: HashMap<(u8, u64), Vec<u32>> = HashMap::new();
+    for &(index, flow) in flows.iter().filter(|(_, flow)| flow.into != flow.out) {
+        groups.entry((flow.category, flow.id)).or_default().push(index);
+    }
+    groups.retain(|_, members| members.len() > 1);
+    if groups.is_empty() {
+        return (batch, None);
+    }
+    let mut first_of: HashMap<u32, u32> = HashMap::new();
+    let mut span_of: HashMap<u32, Option<trace_model::TimeRange>> = HashMap::new();
+    for members in groups.values() {
+        let hull = members.iter().map(|&i| batch.range(i)).reduce(trace_model::TimeRange::hull);
+        let first = members.iter().copied().min_by_key(|&i| (batch.range(i).start, i));
+        first_of.extend(members.iter().filter_map(|&i| Some((i, first?))));
+        span_of.extend(members.iter().map(|&i| (i, hull.filter(|_| Some(i) == first))));
+    }
+    let mut joined = SliceBatch::with_capacity(batch.len(), true);
+    let mut index_of: HashMap<u32, u32> = HashMap::new();
+    for i in 0..batch.len() as u32 {
+        let mut spec = batch.spec(i);
+        match span_of.get(&i) {
+            Some(None) => continue,
+            Some(Some(span)) => spec.range = *span,
+            None => {}
+        }
+        index_of.insert(i, joined.push(spec));
+    }
+    for &(attr, i, value) in batch.attrs() {
+        if let Some(&index) = index_of.get(&i) {
+            joined.set_attr(index, attr, value);
+        }
+    }
+    // Events of a group become part of its first event.
+    let place = |i: &u32| index_of.get(i).or_else(|| index_of.get(first_of.get(i)?)).copied();
+    let places = (0..batch.len() as u32).map(|i| place(&i).unwrap_or_default()).collect();
+    (joined, Some(places))
+}

@@ -1,0 +1,284 @@
+//! Converts events of lines to slices. Most of the import time is spent here: lines are decoded in parallel, each into
+//! its own batch.
+//!
+//! ```text
+//! XLine   1 id · 2 name · 3 timestamp (ns) · 4 events · 9 duration · 10 display id · 11 display name
+//! XEvent  1 metadata id · 2 offset (ps) | 5 occurrences · 3 duration (ps) · 4 stats
+//! ```
+
+use std::ops::Range;
+
+use input::{ImportError, Progress};
+use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
+use trace_model::{
+    FlowPoint, FlowRole, ImportLog, IssueKind, LabelId, Picos, SliceAttr, SliceBatch, SliceSpec, TimeRange, Timestamp,
+    TrackKind,
+};
+
+use super::event::{Number, XPlaneEvent};
+use super::flows::{XFlow, context_point};
+use super::known::Known;
+use super::tables::{PlaneMetadata, StatValue};
+
+/// Line timestamps above this are nanoseconds of the Unix epoch (otherwise the session would be three years long) and
+/// are shifted towards zero.
+pub(super) const EPOCH_LIKE_NS: i64 = 100_000_000_000_000_000;
+
+/// Number of events of a line that are decoded together; longer lines are split among threads. It is a multiple of the
+/// block size of packed columns, so that pieces can be joined without packing them again.
+pub(super) const PIECE: usize = 1 << 16;
+
+/// Tag of the events of a line.
+const EVENTS: u64 = tag::bytes(4);
+
+/// A line without its events.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LineOutline {
+    pub(super) id: i64,
+    pub(super) name: Range<usize>,
+    pub(super) timestamp_ns: i64,
+    pub(super) events: usize,
+    /// The whole line.
+    pub(super) range: Range<usize>,
+    /// Where every [`PIECE`]th event begins, without the first one.
+    pieces: Vec<usize>,
+    /// Position of damage; the rest of the line after it is lost.
+    pub(super) broken: Option<BrokenMessage>,
+    display_id: i64,
+    display_name: Range<usize>,
+}
+
+impl LineOutline {
+    /// Reads the line at `range` up to any damage. Stops early if the import was cancelled.
+    pub(super) fn read(file: &[u8], range: Range<usize>, progress: &Progress) -> Self {
+        let mut line = Self { range: range.clone(), ..Self::default() };
+        let mut cursor = WireCursor::new(file, range);
+        line.broken = line.read_fields(&mut cursor, progress).err();
+        line
+    }
+
+    fn read_fields(&mut self, cursor: &mut WireCursor<'_>, progress: &Progress) -> Result<(), BrokenMessage> {
+        let line = self;
+        loop {
+            let at = cursor.position();
+            let Some(tag) = cursor.tag()? else { return Ok(()) };
+            if tag == EVENTS {
+                cursor.length_delimited()?;
+                if line.events > 0 && line.events.is_multiple_of(PIECE) {
+                    if progress.check().is_err() {
+                        return Ok(());
+                    }
+                    line.pieces.push(at);
+                }
+                line.events += 1;
+                continue;
+            }
+            match cursor.field(tag, at)? {
+                (1, WireValue::Varint(v)) => line.id = v as i64,
+                (2, WireValue::Bytes(range)) => line.name = range,
+                (3, WireValue::Varint(v)) => line.timestamp_ns = v as i64,
+                (10, WireValue::Varint(v)) => line.display_id = v as i64,
+                (11, WireValue::Bytes(range)) => line.display_name = range,
+                _ => {}
+            }
+        }
+    }
+
+    /// The id to show.
+    pub(super) fn shown_id(&self) -> i64 {
+        if self.display_id == 0 { self.id } else { self.display_id }
+    }
+
+    /// Position of the display name.
+    pub(super) fn shown_name(&self) -> Range<usize> {
+        if self.display_name.is_empty() { self.name.clone() } else { self.display_name.clone() }
+    }
+
+    /// The same line in pieces of at most [`PIECE`] events, in order.
+    pub(super) fn split(self) -> impl Iterator<Item = Self> {
+        let starts = std::iter::once(self.range.start).chain(self.pieces.iter().copied());
+        let ends = self.pieces.iter().copied().chain(std::iter::once(self.range.end));
+        let ranges: Vec<_> = starts.zip(ends).map(|(start, end)| start..end).collect();
+        let last = ranges.len() - 1;
+        let whole = Self { pieces: Vec::new(), ..self };
+        ranges.into_iter().enumerate().map(move |(at, range)| {
+            let events = if at < last { PIECE } else { whole.events - at * PIECE };
+            Self { events, range, ..whole.clone() }
+        })
+    }
+
+    /// Time of offset 0, with `epoch_ns` as zero for lines that count from 1970.
+    pub(super) fn base_ps(&self, epoch_ns: i64) -> i64 {
+        let epoch = if self.timestamp_ns >= EPOCH_LIKE_NS { epoch_ns } else { 0 };
+        self.timestamp_ns.saturating_sub(epoch).saturating_mul(1000)
+    }
+}
+
+/// Context for decoding lines.
+pub(super) struct LineContext<'a> {
+    pub(super) tables: &'a PlaneMetadata,
+    /// Label of each row of the event metadata.
+    pub(super) labels: &'a [LabelId],
+    /// Label of events whose metadata is missing.
+    pub(super) unknown: LabelId,
+    pub(super) epoch_ns: i64,
+    pub(super) kind: TrackKind,
+    pub(super) progress: &'a Progress,
+}
+
+/// An aggregated event without a time.
+pub(super) struct AggregateRow {
+    pub(super) label: LabelId,
+    pub(super) occurrences: u64,
+    pub(super) total: Picos,
+    pub(super) self_time: Option<Picos>,
+    pub(super) min: Option<Picos>,
+}
+
+/// The content of a decoded line.
+#[derive(Default)]
+pub(super) struct DecodedLine {
+    pub(super) batch: SliceBatch,
+    pub(super) aggregates: Vec<AggregateRow>,
+    pub(super) flow_points: Vec<FlowPoint>,
+    /// Flows of slices on an async line.
+    pub(super) async_flows: Vec<(u32, XFlow)>,
+    /// Sparse facts that are strings.
+    pub(super) texts: Vec<(SliceAttr, u32, StatValue)>,
+    /// Slices that record memory use.
+    pub(super) memory: Vec<u32>,
+    pub(super) log: ImportLog,
+}
+
+/// Decodes all parts of one line.
+pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result<DecodedLine, ImportError> {
+    let file = context.tables.bytes();
+    let mut out = DecodedLine {
+        batch: SliceBatch::with_capacity(parts.iter().map(|part| part.events).sum(), true),
+        ..DecodedLine::default()
+    };
+    let mut event = XPlaneEvent::default();
+    for part in parts {
+        let base_ps = part.base_ps(context.epoch_ns);
+        let mut cursor = WireCursor::new(file, part.range.clone());
+        for count in 0_usize.. {
+            if count.is_multiple_of(1 << 14) {
+                context.progress.check()?;
+            }
+            let at = cursor.position();
+            match next_event(&mut cursor, at) {
+                // The damage is recorded in the outline.
+                Ok(Next::End) | Err(_) => break,
+                Ok(Next::Event(range)) => match event.read(context.tables, context.kind, file, range) {
+                    Ok(()) => out.add(context, base_ps, &mut event, at),
+                    Err(broken) => out.log_broken(IssueKind::MalformedEvent, broken),
+                },
+                Ok(Next::Other) => {}
+            }
+        }
+    }
+    // This vector grew by doubling and is kept until all lines are decoded.
+    out.flow_points.shrink_to_fit();
+    Ok(out)
+}
+
+/// A field of a line.
+enum Next {
+    Event(Range<usize>),
+    Other,
+    End,
+}
+
+#[inline]
+fn next_event(cursor: &mut WireCursor<'_>, at: usize) -> Result<Next, BrokenMessage> {
+    match cursor.tag()? {
+        Some(EVENTS) => cursor.length_delimited().map(Next::Event),
+        Some(tag) => cursor.skip_value(tag, at).map(|()| Next::Other),
+        None => Ok(Next::End),
+    }
+}
+
+/// Completes a counter sample. The counter's number can be a stat of the event's metadata, or the id of the metadata
+/// itself.
+fn complete_counter(tables: &PlaneMetadata, metadata: u64, attrs: &mut Vec<(SliceAttr, i64)>) {
+    attrs.push((SliceAttr::Instant, 1));
+    if attrs.iter().all(|(attr, _)| *attr != SliceAttr::CounterId) {
+        let id = tables.metadata_int(metadata, Known::CounterId).unwrap_or(metadata as i64);
+        attrs.push((SliceAttr::CounterId, id));
+    }
+}
+
+impl DecodedLine {
+    fn add(&mut self, context: &LineContext<'_>, base_ps: i64, event: &mut XPlaneEvent, at: usize) {
+        let row = context.tables.event_row(event.metadata);
+        let label = row.and_then(|row| context.labels.get(row)).copied().unwrap_or_else(|| {
+            self.log.add(IssueKind::UnknownMetadata, || format!("event at byte {at} has metadata {}", event.metadata));
+            context.unknown
+        });
+        if event.dur_ps < 0 {
+            self.log.add(IssueKind::BadDuration, || format!("event at byte {at}: {} ps", event.dur_ps));
+        }
+        let dur = Picos::from_ps(event.dur_ps.max(0));
+        if let Some(occurrences) = event.get(Number::Occurrences) {
+            let time = |number| event.get(number).map(|ps| Picos::from_ps(ps.max(0)));
+            let (self_time, min) = (time(Number::SelfDuration), time(Number::MinDuration));
+            self.aggregates.push(AggregateRow { label, occurrences: occurrences as u64, total: dur, self_time, min });
+            return;
+        }
+        let mut range = self.range(base_ps, event.offset_ps, dur, at);
+        if event.attrs.iter().any(|(attr, _)| *attr == SliceAttr::CounterValueBits) {
+            complete_counter(context.tables, event.metadata, &mut event.attrs);
+            // Hundreds of counters are read at the same time; as spans they would nest.
+            range.end = range.start;
+        }
+        let device = event
+            .get(Number::DeviceStart)
+            .zip(event.get(Number::DeviceDuration))
+            .map(|(start, dur)| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur.max(0))));
+        let index = self.batch.push(SliceSpec { range, label, args: Some(at as u64), device });
+        for (attr, value) in event.attrs.drain(..) {
+            if attr == SliceAttr::DroppedTraces {
+                self.log.add_many(IssueKind::DroppedTraces, value.max(0) as u64, || format!("{value} at byte {at}"));
+            }
+            // If a stat occurs twice, the last value counts.
+            if attr == SliceAttr::MemoryAllocated && self.memory.last() != Some(&index) {
+                self.memory.push(index);
+            }
+            self.batch.set_attr(index, attr, value);
+        }
+        self.texts.extend(event.texts.drain(..).map(|(attr, text)| (attr, index, text)));
+        self.add_flows(context, event, index);
+    }
+
+    fn add_flows(&mut self, context: &LineContext<'_>, event: &XPlaneEvent, index: u32) {
+        if let Some(flow) = event.get(Number::Flow).map(|bits| XFlow::from_bits(bits as u64)) {
+            if context.kind == TrackKind::AsyncOps {
+                self.async_flows.push((index, flow));
+            } else {
+                self.flow_points.extend(flow.points(index));
+            }
+        }
+        let ends = [
+            (Number::Producer, Number::ProducerType, FlowRole::Out),
+            (Number::Consumer, Number::ConsumerType, FlowRole::In),
+        ];
+        for (id, context_type, role) in ends {
+            if let Some(id) = event.get(id) {
+                let context_type = event.get(context_type).unwrap_or_default() as u64;
+                self.flow_points.push(context_point(id as u64, context_type, role, index));
+            }
+        }
+    }
+
+    fn range(&mut self, base_ps: i64, offset_ps: i64, dur: Picos, at: usize) -> TimeRange {
+        let start = base_ps.checked_add(offset_ps);
+        if start.and_then(|start| start.checked_add(dur.ps())).is_none() {
+            self.log.add(IssueKind::TimeOutOfRange, || format!("event at byte {at}: offset {offset_ps} ps"));
+        }
+        TimeRange::at(Timestamp::from_ps(start.unwrap_or_else(|| base_ps.saturating_add(offset_ps))), dur)
+    }
+
+    fn log_broken(&mut self, kind: IssueKind, broken: BrokenMessage) {
+        self.log.add(kind, || format!("byte {}: {}", broken.at, broken.why));
+    }
+}

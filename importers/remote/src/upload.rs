@@ -1,0 +1,65 @@
+//! Writes reports into buckets.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use input::storage::Address;
+use input::{ImportError, Progress};
+use object_store::{ObjectStoreExt as _, WriteMultipart};
+
+use super::errors::explained;
+use super::location::{Location, key};
+use super::runtime;
+use super::settings::CloudSettings;
+
+/// Larger files are sent in parts.
+const ONE_PART: u64 = 16 << 20;
+/// Parts that are sent at once.
+const AT_ONCE: usize = 8;
+
+/// Writes the content of a file as an object. It is there as a whole or not at all.
+///
+/// # Errors
+///
+/// It cannot be written.
+pub fn upload(path: &Path, file: &mut File) -> io::Result<()> {
+    upload_with(path, file, &CloudSettings::of_process()).map_err(|error| match error {
+        ImportError::Io(error) => error,
+        error => io::Error::other(error.to_string()),
+    })
+}
+
+pub(crate) fn upload_with(path: &Path, file: &mut File, settings: &CloudSettings) -> Result<(), ImportError> {
+    let refused = |what: &str| Err(ImportError::Remote { what: what.to_owned() });
+    let Some(address) = Address::of(path) else { return refused("not an address of a bucket") };
+    let size = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(0))?;
+    runtime::run(&Progress::new(), async {
+        let Location::Bucket(store) = Location::of(&address, settings)? else {
+            return refused("files can be written to buckets (gs://, s3://, az://), not to web servers");
+        };
+        if address.key.is_empty() {
+            return refused("name the object to write, not the bucket alone");
+        }
+        let (key, failed) = (key(&address)?, |error| explained(&error, &address));
+        if size <= ONE_PART {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            store.put(&key, bytes.into()).await.map_err(failed)?;
+            return Ok(());
+        }
+        let mut parts = WriteMultipart::new(store.put_multipart(&key).await.map_err(failed)?);
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            let read = file.read(&mut buffer)?;
+            if read == 0 {
+                break;
+            }
+            parts.wait_for_capacity(AT_ONCE).await.map_err(failed)?;
+            parts.write(buffer.get(..read).unwrap_or_default());
+        }
+        parts.finish().await.map_err(failed)?;
+        Ok(())
+    })
+}

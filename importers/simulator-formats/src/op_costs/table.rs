@@ -1,0 +1,63 @@
+//! The importer of cost tables, whoever writes them.
+
+use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use input::{ImportError, InputSource, Progress};
+use trace_model::{Caveat, TraceBuilder};
+
+use super::program::{CostedDevice, CostedProgram};
+use super::timeline::write;
+
+/// Facts that cost tables do not contain.
+const CANNOT_KNOW: [&str; 4] = [
+    "start times of the parts of an op",
+    "overlap between ops",
+    "dependencies of ops",
+    "directions of memory accesses",
+];
+
+/// What a cost table contains.
+pub(super) type OpCosts = (Vec<CostedProgram>, CostedDevice);
+
+/// The cost tables of a simulator.
+#[derive(Debug)]
+pub struct OpCostTable {
+    pub(super) format: &'static TraceFormat,
+    pub(super) simulator: &'static str,
+    /// Columns that distinguish the table from others.
+    pub(super) columns: &'static [&'static [u8]],
+    /// See [`Importer::beside`].
+    pub(super) beside: fn(&str) -> Vec<String>,
+    pub(super) read: fn(&InputSource, &Progress, &mut TraceBuilder) -> Result<OpCosts, ImportError>,
+}
+
+impl Importer for OpCostTable {
+    fn format(&self) -> &'static TraceFormat {
+        self.format
+    }
+
+    fn detect(&self, head: &[u8]) -> DetectionConfidence {
+        let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let all = self.columns.iter().all(|name| memchr::memmem::find(line, name).is_some());
+        if all { DetectionConfidence::Certain } else { DetectionConfidence::No }
+    }
+
+    fn beside(&self, name: &str) -> Vec<String> {
+        (self.beside)(name)
+    }
+
+    fn import(
+        &self,
+        source: &InputSource,
+        _options: &ImportOptions,
+        progress: &Progress,
+        out: &mut TraceBuilder,
+    ) -> Result<(), ImportError> {
+        let (programs, device) = (self.read)(source, progress, out)?;
+        let described = out.source_mut();
+        described.simulator = Some(self.simulator.to_owned());
+        described.caveats = vec![Caveat::Predicted];
+        described.cannot_know = CANNOT_KNOW.to_vec();
+        write(programs, device, out);
+        Ok(())
+    }
+}

@@ -1,0 +1,40 @@
+//! Files on this machine and in buckets by their paths: the one place that chooses between them.
+
+use std::io;
+use std::path::Path;
+
+use input::storage::{Address, FileTree, LocalTree};
+use input::{ImportError, Progress};
+
+use crate::remote;
+
+/// The tree that a path belongs to. A bucket is asked for what is below the path.
+///
+/// # Errors
+///
+/// The bucket cannot be read, or this build cannot read buckets.
+pub(crate) fn tree_of(path: &Path, progress: &Progress) -> Result<Box<dyn FileTree>, ImportError> {
+    match Address::of(path) {
+        None => Ok(Box::new(LocalTree)),
+        Some(address) => remote::tree_below(&address, progress),
+    }
+}
+
+/// The first bytes of a file that is in a bucket or on a web server; `None` if there is no such file.
+///
+/// # Errors
+///
+/// It cannot be read, or this build cannot read buckets.
+pub fn remote_head(path: &Path, progress: &Progress) -> Result<Option<Vec<u8>>, ImportError> {
+    let tree = tree_of(path, progress)?;
+    Ok(if tree.is_file(path) { tree.head(path) } else { None })
+}
+
+/// Writes a file in a bucket.
+///
+/// # Errors
+///
+/// It cannot be written, or this build cannot write to buckets.
+pub fn write_remote(path: &Path, file: &mut std::fs::File) -> io::Result<()> {
+    remote::upload(path, file)
+}

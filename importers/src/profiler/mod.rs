@@ -1,4 +1,0 @@
-//! Formats of profilers.
-
-pub(crate) mod trace_event;
-pub(crate) mod xplane;

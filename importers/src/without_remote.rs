@@ -1,0 +1,39 @@
+//! What a build without buckets answers in place of the crate `remote`.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use input::storage::{Address, FileTree};
+use input::{ImportError, InputSource, Progress};
+
+pub(crate) fn tree_below(_: &Address, _: &Progress) -> Result<Box<dyn FileTree>, ImportError> {
+    Err(not_built())
+}
+
+pub(crate) fn fetch(
+    _: &[PathBuf],
+    _: bool,
+    _: &Progress,
+) -> Result<Vec<Result<InputSource, ImportError>>, ImportError> {
+    Err(not_built())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the other one can fail")]
+pub(crate) fn with_neighbours(
+    source: InputSource,
+    _: &[String],
+    _: bool,
+    _: &Progress,
+    _: &mut Vec<String>,
+) -> Result<InputSource, ImportError> {
+    Ok(source)
+}
+
+pub(crate) fn upload(_: &Path, _: &mut File) -> io::Result<()> {
+    Err(io::Error::other("this build cannot write to buckets; build with --features remote"))
+}
+
+fn not_built() -> ImportError {
+    ImportError::Remote { what: "this build cannot read buckets; build with --features remote".to_owned() }
+}
