@@ -45,13 +45,13 @@ pub struct StepTime {
 }
 
 impl<'a> HintFacts<'a> {
-    /// Of this context.
+    /// The facts of the scope of `cx`, computed when a rule asks for them.
     pub fn new(cx: &'a Context<'a>) -> Self {
         let (framework, classes) = (Framework::of(cx.model), cx.classes());
         Self { cx, framework, classes, ops: OnceCell::new(), replay: OnceCell::new(), savings: RefCell::default() }
     }
 
-    /// Another report in the same scope; its error is the reason why a rule cannot tell.
+    /// Another report in the same scope.
     ///
     /// # Errors
     ///
