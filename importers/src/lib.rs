@@ -14,6 +14,8 @@
 //! | `common` | the importer interface, and code that several formats share |
 //! | `input` | files and buckets, unpacking, lines, patterns, progress, errors |
 
+#![warn(missing_docs)]
+
 mod common;
 mod compiler;
 mod import;

@@ -9,7 +9,6 @@ use std::str::FromStr;
 pub struct Address {
     /// Name or number of the machine, without brackets.
     pub host: String,
-    /// Its TCP port.
     pub port: u16,
 }
 

@@ -126,7 +126,6 @@ impl ProfilerClient {
         }
     }
 
-    /// Records a profile.
     pub(super) async fn profile(
         &mut self,
         request: ProfileRequest,

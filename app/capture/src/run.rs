@@ -22,7 +22,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// What to record, of which programs.
 #[derive(Clone, Debug)]
 pub struct CaptureOptions {
-    /// Their profiler servers.
     pub addresses: Vec<Address>,
     /// Length of the recording.
     pub duration: Duration,
@@ -38,7 +37,6 @@ pub struct CaptureOptions {
     pub options: BTreeMap<String, OptionValue>,
     /// How long a server may take beyond the recording.
     pub timeout: Duration,
-    /// Log directory.
     pub logdir: PathBuf,
     /// Name of the run; the time of its start by default.
     pub session: Option<String>,
@@ -46,7 +44,6 @@ pub struct CaptureOptions {
     pub attempts: u32,
 }
 
-/// What was captured.
 #[derive(Clone, Debug)]
 pub struct Capture {
     /// Folder of the run; it exists if any host was kept.
@@ -58,7 +55,6 @@ pub struct Capture {
 /// What one host sent.
 #[derive(Clone, Debug)]
 pub struct HostCapture {
-    /// Its server.
     pub address: Address,
     /// Its profile, or why there is none.
     pub result: Result<SavedProfile, ServerError>,
@@ -109,7 +105,6 @@ impl Capture {
 /// How far a capture is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureStage {
-    /// Waiting for connections.
     Connecting,
     /// The programs are recorded, or the delay before that passes.
     Recording {

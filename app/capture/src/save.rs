@@ -17,9 +17,7 @@ const MOST_LATER: u64 = 1000;
 /// A profile that was kept.
 #[derive(Clone, Debug)]
 pub struct SavedProfile {
-    /// Its file.
     pub file: PathBuf,
-    /// Its size.
     pub bytes: u64,
     /// What is in it.
     pub contents: ProfileContents,

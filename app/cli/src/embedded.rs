@@ -62,7 +62,6 @@ pub struct CommandAnswer {
     pub text: String,
     /// As an HTML page; empty if the command writes none.
     pub html: String,
-    /// Its tables.
     pub tables: Vec<Arc<DataTable>>,
 }
 

@@ -96,7 +96,6 @@ pub struct AnswerContent {
 }
 
 impl AnswerContent {
-    /// Adds a table.
     pub fn with(mut self, table: AnswerTable) -> Self {
         self.tables.push(table);
         self

@@ -26,7 +26,6 @@ pub struct ComparedRuns<'a> {
     pub base: &'a [Summary],
     /// Runs of the candidate.
     pub cand: &'a [Summary],
-    /// The comparison.
     pub comparison: &'a Comparison,
     /// The gates, if any.
     pub gates: Option<&'a GatesReport>,

@@ -161,7 +161,6 @@ impl From<Failure> for ApiError {
     }
 }
 
-/// Text that is JSON.
 pub(super) fn json(text: String) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }

@@ -74,7 +74,6 @@ impl ServeState {
         }
     }
 
-    /// The runs.
     pub(super) async fn list(self: &Arc<Self>) -> Result<Arc<Listing>, ApiError> {
         self.light(|state, cancel| Ok(state.runs.list(&cancel.progress))).await
     }
@@ -88,7 +87,6 @@ impl ServeState {
         self.light.run(LIST, move |cancel| job(&state, cancel)).await
     }
 
-    /// The run with this id.
     pub(super) async fn run(self: &Arc<Self>, id: String) -> Result<ServedRun, ApiError> {
         self.light(move |state, cancel| state.runs.run(&id, &cancel.progress)).await
     }

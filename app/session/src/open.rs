@@ -84,7 +84,6 @@ impl Session {
         self.path.as_deref()
     }
 
-    /// The trace.
     pub fn model(&self) -> &TraceModel {
         &self.model
     }
@@ -94,7 +93,6 @@ impl Session {
         &self.options
     }
 
-    /// What analyses see.
     pub fn context(&self, scope: Scope) -> Context<'_> {
         Context { model: &self.model, scope, options: &self.options, reports: &self.reports }
     }

@@ -155,7 +155,6 @@ impl Viewport {
 /// A mark of the ruler.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tick {
-    /// Its time.
     pub at: Timestamp,
     /// Whether it has a label.
     pub major: bool,

@@ -25,9 +25,7 @@ pub enum JobAnswer<T> {
         /// Shown until the new result arrives.
         previous: Option<T>,
     },
-    /// The result.
     Ready(T),
-    /// The computation failed.
     Failed {
         /// The reason, as a sentence.
         error: String,
@@ -169,7 +167,6 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         wanted
     }
 
-    /// The current result.
     pub fn memo(&self) -> &JobAnswer<T> {
         &self.memo
     }
@@ -182,7 +179,6 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         std::mem::take(&mut self.memo)
     }
 
-    /// The current request.
     pub fn key(&self) -> Option<&K> {
         self.key.as_ref()
     }

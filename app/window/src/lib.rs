@@ -5,7 +5,6 @@
 //! state and change neither.
 
 #![allow(
-    missing_docs,
     clippy::missing_errors_doc,
     rustdoc::private_intra_doc_links,
     reason = "part of the program, not a library for others"
@@ -91,7 +90,6 @@ struct QueuedTrace {
 enum SavedView {
     /// The first or only trace, with the name of its session.
     First(String, Box<ViewState>),
-    /// The second trace.
     Second(Box<SavedSecondTrace>),
 }
 
@@ -114,7 +112,6 @@ impl StartWindows {
     }
 }
 
-/// The application.
 pub struct App {
     commands: Vec<AppCommand>,
     settings: Settings,

@@ -71,7 +71,6 @@ const RATES: &[&str] = &[
 /// Names of percentages.
 const UNITS: [(&str, &str); 2] = [("_ps", PICOS), ("percent", PERCENT)];
 
-/// The schema of all reports.
 pub struct Schema(Value);
 
 impl Schema {

@@ -73,7 +73,6 @@ impl TestArgs {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let mut options = args.test.options()?;
     let (base, cand) = sides(args)?;

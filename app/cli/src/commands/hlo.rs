@@ -74,7 +74,6 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&most| most > 0).ok_or_else(|| "write a number from 1".to_owned())
 }
 
-/// Runs the command.
 pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     output::check(&args.output, &guard(args))?;
     let input = &args.input;

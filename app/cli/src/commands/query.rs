@@ -63,7 +63,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "write a number of seconds above 0".to_owned())
 }
 
-/// Runs the command.
 pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let session = loading::open(&args.input, OutputFormat::Text, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;

@@ -63,7 +63,6 @@ impl ListedRunRow {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let failed = |error| Failure::import(error, &args.path);
     let runs = loading::list_runs(&args.path, stderr).map_err(failed)?;

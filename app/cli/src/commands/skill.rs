@@ -11,7 +11,6 @@ use crate::common::failure::{CommandOutcome, Failure};
 use crate::common::output;
 use session::fingerprint::hex;
 
-/// The instructions.
 const SKILL: &str = include_str!("../../../../assets/skill/SKILL.md");
 /// Around the instructions in a file that has other text, too.
 const BEGIN: &str = "<!-- systole:begin ";
@@ -76,7 +75,6 @@ impl AgentArg {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &SkillArgs) -> Result<CommandOutcome, Failure> {
     let SkillAction::Install = args.action;
     if args.print {

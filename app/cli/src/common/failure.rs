@@ -9,15 +9,12 @@ use session::stdin;
 
 /// The outcome of a command that completed.
 pub enum CommandOutcome {
-    /// Success.
     Done,
     /// The trace is too incomplete for a conclusion, and `--strict` was given.
     Inconclusive(String),
     /// A result exceeds `--fail-on` or a gate.
     Failed {
-        /// The reason.
         why: String,
-        /// The exit code.
         code: u8,
     },
 }
@@ -31,7 +28,6 @@ pub enum Failure {
     /// The input cannot be opened.
     #[error("{error}: {}", path.display())]
     Import {
-        /// The cause.
         error: ImportError,
         /// The path as given by the user.
         path: PathBuf,
@@ -42,42 +38,24 @@ pub enum Failure {
     /// A file that an option names cannot be read.
     #[error("cannot read {what}: {error}; check the path, or {cure}: {}", path.display())]
     Unread {
-        /// What it holds.
         what: &'static str,
-        /// The cause.
         error: String,
         /// How to get such a file.
         cure: &'static str,
-        /// The file.
         path: PathBuf,
     },
     /// An output file cannot be written.
     #[error("cannot write: {error}: {}", path.display())]
-    Write {
-        /// The cause.
-        error: io::Error,
-        /// The file.
-        path: PathBuf,
-    },
+    Write { error: io::Error, path: PathBuf },
     /// Stdout failed for another reason than a closed pipe.
     #[error("cannot write to stdout: {0}")]
     Stdout(io::Error),
     /// A saved summary cannot be used.
     #[error("{why}: {}", path.display())]
-    Summary {
-        /// The reason.
-        why: String,
-        /// The file.
-        path: PathBuf,
-    },
+    Summary { why: String, path: PathBuf },
     /// The configuration file cannot be used.
     #[error("{why}: {}", path.display())]
-    Config {
-        /// The reason.
-        why: String,
-        /// The file.
-        path: PathBuf,
-    },
+    Config { why: String, path: PathBuf },
     /// No server answered as it should, or this one cannot start.
     #[error("{0}")]
     Server(String),

@@ -28,7 +28,6 @@ pub struct OpenTraces {
 /// Path and words of a trace.
 type TraceKey = (PathBuf, Vec<OsString>);
 
-/// A trace that is asked for.
 #[derive(Clone, Debug)]
 pub struct AskedTrace {
     /// A file, run, log directory or pattern.

@@ -19,11 +19,9 @@ use cli::embedded::{self, CommandError};
 use cli::traces::{AskedTrace, OpenTraces, Roots};
 use session::{RequestSession, Session};
 
-/// A tool.
 pub(super) trait McpTool {
     /// What it is asked.
     type Input: DeserializeOwned + JsonSchema + 'static;
-    /// Its name.
     const NAME: &'static str;
     /// What it answers.
     const ABOUT: &'static str;
@@ -31,7 +29,6 @@ pub(super) trait McpTool {
     const IS_PICTURE: bool = false;
     /// Whether it changes nothing.
     const IS_READ_ONLY: bool = true;
-    /// Answers.
     fn run(call: &Call, input: Self::Input) -> Result<ToolOutput, CommandError>;
 }
 
@@ -61,7 +58,6 @@ fn schema_of<T: McpTool>() -> Arc<JsonObject> {
     without_formats(rmcp::handler::server::tool::schema_for_input::<T::Input>().unwrap_or_default())
 }
 
-/// The schema of answers.
 pub fn schema_of_answers() -> Arc<JsonObject> {
     without_formats(rmcp::handler::server::tool::schema_for_output::<ToolAnswer>())
 }
@@ -111,15 +107,9 @@ pub enum ToolOutput {
     Answer(ToolAnswer),
     /// A picture, with what it shows.
     #[cfg(feature = "png")]
-    Picture {
-        /// The file.
-        png: Vec<u8>,
-        /// A sentence.
-        about: String,
-    },
+    Picture { png: Vec<u8>, about: String },
 }
 
-/// One call of a tool.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub roots: Arc<Roots>,

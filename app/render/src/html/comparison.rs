@@ -17,7 +17,6 @@ use view::words::capitalised;
 /// Maximum number of rows of the attribution and of the ops.
 const ROWS: usize = 25;
 
-/// The page.
 pub fn page(compared: &ComparedRuns<'_>) -> String {
     let comparison = compared.comparison;
     let [base, cand] = [&comparison.base, &comparison.cand].map(|side| side.runs.join(", "));

@@ -25,7 +25,6 @@ use view::words::capitalised;
 /// Hints of the page.
 const HINTS: usize = 8;
 
-/// The page.
 pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let model = document.session.model();
     let names: Vec<String> = model.sources().iter().map(|source| document.name_of(source)).collect();

@@ -11,7 +11,6 @@ use crate::{Document, TextLayout};
 use session::number;
 use view::panels::op_families::{OpFamily, families};
 
-/// Number of rows.
 const ROWS: usize = 8;
 
 /// The top of the op table, with the columns that help to decide what to do.

@@ -10,7 +10,6 @@ use trace_model::wire::{WireCursor, WireValue};
 /// Messages nest at most this deep.
 const MOST_LEVELS: u32 = 64;
 
-/// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TextKind {
     /// Name of a machine.
@@ -59,9 +58,7 @@ impl TextKind {
 /// A text in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Its bytes.
     pub range: Range<usize>,
-    /// What it is.
     pub kind: TextKind,
 }
 

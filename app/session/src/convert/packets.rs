@@ -19,7 +19,6 @@ impl Message {
         self
     }
 
-    /// A `double`.
     pub(super) fn double(self, field: u32, value: f64) -> Self {
         self.fixed(field, value.to_bits())
     }
@@ -29,12 +28,10 @@ impl Message {
         self.bytes(field, text.as_bytes())
     }
 
-    /// A nested message.
     pub(super) fn message(self, field: u32, message: &Self) -> Self {
         self.bytes(field, &message.0)
     }
 
-    /// The bytes.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.0
     }

@@ -21,14 +21,12 @@ pub struct GroupKey {
     pub id: &'static str,
     /// What it is called in a question.
     pub word: &'static str,
-    /// Its heading.
     pub title: &'static str,
 }
 
 impl GroupKey {
     /// Most keys at once.
     pub const MOST: usize = 4;
-    /// All of them.
     pub const ALL: [Self; 9] = [
         Self::new("name", "name", "Name"),
         Self::new("category", "category", "Category"),
@@ -56,7 +54,6 @@ impl GroupKey {
 pub enum TotalOrder {
     /// By total time.
     Total,
-    /// By self time.
     SelfTime,
     /// By number of events.
     Count,

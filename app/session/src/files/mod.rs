@@ -125,7 +125,6 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
     if importers::is_remote(path) { Ok(()) } else { fs::create_dir_all(path) }
 }
 
-/// The directory of a file.
 pub fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

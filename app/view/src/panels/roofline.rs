@@ -61,9 +61,7 @@ pub enum RooflineRoof {
 pub struct RooflineCeiling {
     /// Name with its rate.
     pub name: String,
-    /// Left end.
     pub from: PlotPlace,
-    /// Right end.
     pub to: PlotPlace,
     /// The kind of limit.
     pub roof: RooflineRoof,

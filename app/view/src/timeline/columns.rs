@@ -25,7 +25,6 @@ pub const TILE_COLUMNS: usize = 256;
 pub struct ColumnTile {
     /// Unique among the tiles of a cache.
     pub id: u64,
-    /// What it shows.
     pub range: TimeRange,
     /// The colours that occur, in the order in which they are stacked from the bottom.
     pub colors: Box<[ColorKey]>,
@@ -40,7 +39,6 @@ pub struct ColumnTile {
 /// A slice that is long enough to be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongSlice {
-    /// The slice.
     pub slice: SliceId,
     /// Whether its length on the timeline is not the measured one.
     pub is_distorted: bool,
@@ -61,7 +59,6 @@ impl LongSlice {
 /// What a row of a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnCell {
-    /// Nothing.
     Empty,
     /// The work of this colour.
     Work(ColorKey),
@@ -105,7 +102,6 @@ pub struct RowStack {
     rows: f32,
     /// By colour: rows that were owed to it in earlier columns.
     owed: Vec<f32>,
-    /// Of this column.
     colors: Vec<ColorRows>,
 }
 
@@ -183,7 +179,6 @@ struct ColumnPart {
     of_piece: f64,
 }
 
-/// Where columns lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnGrid {
     /// Where column 0 begins.

@@ -26,7 +26,6 @@ pub enum GroupLoad {
 }
 
 impl GroupLoad {
-    /// Of the tracks of a group.
     pub fn of(model: &TraceModel, tracks: &[TrackId]) -> Self {
         let cores = tracks.iter().filter(|&&track| model.track(track).kind == TrackKind::Ops);
         let cores: Vec<usize> = cores.filter_map(|&track| fullest_lane(model, track)).collect();
@@ -86,7 +85,6 @@ impl BusyTime {
     /// With more stretches of busy threads than this, times are rounded, so that the memory stays small.
     const MOST_EXACT: usize = 1 << 20;
 
-    /// Of these tracks.
     pub fn of(model: &TraceModel, tracks: impl Iterator<Item = TrackId>) -> Self {
         let mut ends: VecDeque<Vec<(i64, i32)>> = VecDeque::new();
         for track in tracks.filter(|&track| shows_work(model, track)) {

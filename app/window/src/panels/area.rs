@@ -14,7 +14,6 @@ use session::number::counted;
 use view::panels::area::{AreaGrouping, AreaSummary};
 use view::state::{HighlightedLabels, ViewCommand, ViewState};
 
-/// State of the area panel.
 #[derive(Default)]
 pub struct AreaPanelState {
     /// How slices are grouped into rows.

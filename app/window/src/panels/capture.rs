@@ -65,7 +65,6 @@ impl CaptureDialog {
         }
     }
 
-    /// Opens it.
     pub fn open(&mut self) {
         self.state = DialogState::New;
     }

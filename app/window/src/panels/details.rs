@@ -35,7 +35,6 @@ const SLOTS: &str =
 /// What was read and computed about the selected slice.
 #[derive(Clone, Copy)]
 pub struct DetailsContext<'a> {
-    /// The recorded arguments.
     pub args: &'a JobAnswer<Vec<Arg>>,
     /// The durations of all slices of the same name.
     pub durations: &'a JobAnswer<Histogram>,
@@ -120,13 +119,11 @@ const COLUMN: f32 = 280.0;
 /// The sections of the details, side by side if there is room.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
-    /// Times and place.
     Timing,
     /// Costs, and how close the op comes to its limits.
     Op,
     /// All slices of the same name, and flows.
     Occurrences,
-    /// The recorded arguments.
     Args,
 }
 

@@ -115,9 +115,7 @@ pub type DrawTab<'a> = &'a mut dyn FnMut(&mut Ui, &mut Vec<AppCommand>);
 pub struct ComparisonTab<'a> {
     /// Name of the tab.
     pub id: &'static str,
-    /// Display name.
     pub title: String,
-    /// Draws it.
     pub draw: DrawTab<'a>,
 }
 

@@ -72,7 +72,6 @@ pub fn choice_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut HeatMapState)
     state.is_open
 }
 
-/// The map.
 pub fn heat_map_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut HeatMapState, out: &mut Vec<ViewCommand>) {
     let (Ok(Some(steps)), Ok(Some(parts))) = (sight.whole.get::<Steps>(), sight.whole.get::<StepParts>()) else {
         return;
@@ -164,7 +163,6 @@ fn steps_per_name(column: f32) -> usize {
     round.into_iter().find(|&steps| steps as f32 * column >= ROOM).unwrap_or(2_000)
 }
 
-/// Where cells are.
 struct Places {
     rect: Rect,
     row: f32,

@@ -51,7 +51,6 @@ impl HintCards {
     }
 }
 
-/// All cards.
 pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, cards: &mut HintCards, out: &mut Vec<ViewCommand>) {
     match sight.reports.get::<Hints>() {
         Ok(None) => computing_ui(ui),

@@ -60,7 +60,6 @@ enum HloQuestion {
     Diff(Scope, ProgramId, TraceSide, PathBuf),
 }
 
-/// Its result.
 enum HloAnswer {
     Programs(ProgramList),
     Around(Box<AroundOp>),
@@ -211,7 +210,6 @@ impl HloPanel {
     }
 }
 
-/// The tab.
 pub fn hlo_ui(
     ui: &mut Ui,
     sight: PanelContext<'_>,

@@ -95,7 +95,6 @@ pub fn choice_ui(ui: &mut Ui, state: &mut MemoryMapState) -> MemoryView {
     state.view
 }
 
-/// The map.
 pub fn memory_map_ui(
     ui: &mut Ui,
     sight: PanelContext<'_>,

@@ -146,7 +146,6 @@ fn nested_ui(ui: &mut Ui, trees: &mut OpTrees) {
     }
 }
 
-/// The tree.
 pub fn tree_ui(
     ui: &mut Ui,
     sight: PanelContext<'_>,

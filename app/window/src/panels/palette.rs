@@ -60,13 +60,9 @@ impl PaletteInput {
 /// What the palette searches.
 #[derive(Clone, Copy)]
 pub struct PaletteSight<'a> {
-    /// The key bindings.
     pub keys: &'a Keys,
-    /// The open trace.
     pub trace: &'a OpenTrace,
-    /// The state of its view.
     pub state: &'a ViewState,
-    /// Its steps.
     pub steps: &'a [StepBand],
     /// Whether two traces are open.
     pub comparing: bool,

@@ -33,7 +33,6 @@ struct AskedQuery {
     run: u32,
 }
 
-/// Its result.
 struct QueryResult {
     table: Table,
     is_truncated: bool,
@@ -131,7 +130,6 @@ fn tables_of(session: &Session, scope: Scope) -> Result<TableList, String> {
     Ok(tables.iter().map(about).collect())
 }
 
-/// The tab.
 pub fn query_ui(
     ui: &mut Ui,
     sight: PanelContext<'_>,

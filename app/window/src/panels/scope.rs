@@ -66,7 +66,6 @@ pub fn scope_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
     }
 }
 
-/// Name of a scope.
 fn name(scope: ReportScope, steps: Option<&StepsReport>) -> String {
     match scope {
         ReportScope::Capture => "whole capture".to_owned(),

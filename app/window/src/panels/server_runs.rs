@@ -107,7 +107,6 @@ impl ServerRuns {
         self.dialog.is_some()
     }
 
-    /// Opens the dialog.
     pub fn open(&mut self, beside: bool) {
         self.dialog = Some(beside);
         self.is_dialog_new = true;

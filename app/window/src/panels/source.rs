@@ -96,7 +96,6 @@ impl SourcePanel {
     }
 }
 
-/// The tab.
 pub fn source_ui(
     ui: &mut Ui,
     sight: PanelContext<'_>,

@@ -18,7 +18,6 @@ use crate::times;
 #[derive(Clone, Debug, PartialEq)]
 struct WhatIfChanges {
     scope: Scope,
-    /// Speed of links.
     links: u32,
     /// Speed of asynchronous copies.
     copies: u32,

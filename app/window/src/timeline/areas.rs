@@ -23,7 +23,6 @@ const SCROLL_BAR: f32 = 10.0;
 pub struct TimelineHead {
     /// The minimap and the field that filters tracks.
     pub minimap: bool,
-    /// The ruler.
     pub ruler: bool,
     /// Whether both are lower, because two traces share the window.
     pub is_slim: bool,
@@ -33,7 +32,6 @@ impl TimelineHead {
     /// Neither: another timeline has them.
     pub const NONE: Self = Self { minimap: false, ruler: false, is_slim: false };
 
-    /// With a ruler.
     pub fn with_ruler(minimap: bool) -> Self {
         Self { minimap, ruler: true, is_slim: false }
     }
@@ -67,18 +65,15 @@ pub struct TimelineAreas {
     pub minimap: Rect,
     /// Left of the ruler.
     pub corner: Rect,
-    /// The ruler.
     pub ruler: Rect,
     /// The names of tracks.
     pub names: Rect,
-    /// The tracks.
     pub canvas: Rect,
     /// Right of the tracks.
     pub scroll_bar: Rect,
 }
 
 impl TimelineAreas {
-    /// Divides a rectangle.
     pub fn of(rect: Rect, label_width: f32, head: TimelineHead) -> Self {
         let y = (rect.top() + head.height()).min(rect.bottom());
         Self::apart(rect, rect.with_min_y(y), label_width, head)

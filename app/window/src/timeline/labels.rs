@@ -31,7 +31,6 @@ pub fn row_backgrounds(painter: &Painter, canvas: Rect, list: &DrawList, trace: 
 /// The column of names.
 #[derive(Clone, Copy)]
 pub struct TrackNames<'a> {
-    /// The area.
     pub rect: Rect,
     /// The rows beside it.
     pub list: &'a DrawList,

@@ -86,7 +86,6 @@ pub fn outside_of_trace(
     }
 }
 
-/// The marked area.
 pub fn mark(
     painter: &Painter,
     canvas: Rect,

@@ -69,7 +69,6 @@ pub struct Timeline {
 pub struct TimelineContext<'a> {
     /// Slices that are highlighted.
     pub highlighted: Option<&'a Highlighted>,
-    /// Steps.
     pub steps: &'a [StepBand],
     /// Colours of labels by roofline efficiency.
     pub efficiency: Option<&'a [ColorKey]>,
@@ -86,7 +85,6 @@ pub struct TimelineContext<'a> {
 /// What a timeline shows about the trace it is compared with.
 #[derive(Clone, Copy)]
 pub struct OtherTrace<'a> {
-    /// The side of this timeline.
     pub side: TraceSide,
     /// By label: whether the other trace lacks the op.
     pub only: &'a [bool],

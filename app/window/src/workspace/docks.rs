@@ -29,7 +29,6 @@ impl Workspace {
         }
     }
 
-    /// The rail.
     pub(super) fn rail_ui(&mut self, ui: &mut Ui, comparing: bool, out: &mut Vec<AppCommand>) {
         let is_at_rail = ui.rect_contains_pointer(self.with_data.rail);
         let mut extras = Vec::new();

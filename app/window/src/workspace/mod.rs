@@ -47,15 +47,11 @@ pub struct Companion<'a> {
     pub tab: DrawTab<'a>,
     /// A sentence about the selected op.
     pub about: Option<String>,
-    /// The other trace.
     pub other: OtherRun<'a>,
 }
 
-/// One open trace.
 pub struct Workspace {
-    /// The trace.
     pub trace: OpenTrace,
-    /// The state of the view.
     pub state: ViewState,
     timeline: Timeline,
     /// Reports about the whole trace.
@@ -124,7 +120,6 @@ impl Workspace {
         (self.state, self.typed) = (state, typed);
     }
 
-    /// Changes the view.
     pub fn apply(&mut self, command: &ViewCommand) {
         if let ViewCommand::Search(text) = command
             && self.typed.trim() != text
@@ -378,7 +373,6 @@ impl Workspace {
         out.extend(wanted.into_iter().map(AppCommand::from));
     }
 
-    /// Draws the timeline.
     pub fn timeline_ui(
         &mut self,
         ui: &mut Ui,

@@ -32,7 +32,6 @@ const SHARE: usize = 16;
 /// take quadratic time.
 const MOST_LANES: usize = 64;
 
-/// One row.
 #[derive(Debug, Default)]
 pub(super) struct AreaRow {
     pub(super) slices: usize,

@@ -40,7 +40,6 @@ pub struct TrackNode {
     pub item: TreeItem,
     /// How deep it is indented.
     pub indent: u8,
-    /// Name for people.
     pub title: String,
     /// The same in lower case, for filtering.
     lowercase: String,
@@ -87,7 +86,6 @@ impl TrackTree {
         tree
     }
 
-    /// The group of a node.
     pub fn group_of(&self, node: usize) -> Option<usize> {
         self.nodes.get(node)?.group
     }
@@ -120,7 +118,6 @@ impl TrackTree {
         rows
     }
 
-    /// One node.
     pub fn node(&self, index: usize) -> &TrackNode {
         &self.nodes[index]
     }

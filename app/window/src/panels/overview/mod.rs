@@ -29,7 +29,6 @@ impl OverviewState {
     }
 }
 
-/// The panel.
 pub fn overview_ui(
     ui: &mut Ui,
     sight: PanelContext<'_>,
