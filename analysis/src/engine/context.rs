@@ -30,7 +30,7 @@ impl<'a> Context<'a> {
     pub(crate) fn peaks(&self, core: GroupId) -> Peaks {
         let mut peaks = Peaks::choose(self.model.group(core).device.as_ref(), self.options.chip());
         if self.model.simulator().is_some() {
-            peaks.are_configured();
+            peaks.mark_configured();
         }
         peaks
     }

@@ -133,8 +133,8 @@ impl Peaks {
         }
     }
 
-    /// For simulated times, the recorded peaks are those of the simulated device.
-    pub(crate) fn are_configured(&mut self) {
+    /// Declares the recorded peaks configured: for simulated times, they are those of the simulated device.
+    pub(crate) fn mark_configured(&mut self) {
         let all = [
             &mut self.flops,
             &mut self.hbm,

@@ -217,18 +217,18 @@ fn not_connected(error: &tonic::transport::Error, port: u16) -> ServerError {
 
 /// What a status means for every call.
 fn failed(status: &Status) -> ServerError {
-    let said = || status.message().to_owned();
-    let is_busy = said().to_lowercase().contains("profiling session");
+    let message = || status.message().to_owned();
+    let is_busy = message().to_lowercase().contains("profiling session");
     match status.code() {
         // A status with a cause was made here, not sent by the server.
         _ if status.source().is_some() => ServerError::Lost(root_of(status)),
-        Code::AlreadyExists => ServerError::Busy(said()),
+        Code::AlreadyExists => ServerError::Busy(message()),
         Code::Internal | Code::Unavailable | Code::FailedPrecondition | Code::Aborted if is_busy => {
-            ServerError::Busy(said())
+            ServerError::Busy(message())
         }
-        Code::ResourceExhausted | Code::OutOfRange => ServerError::TooLarge(said()),
-        Code::Unavailable | Code::Cancelled => ServerError::Lost(said()),
-        code => ServerError::Refused(code.description(), said()),
+        Code::ResourceExhausted | Code::OutOfRange => ServerError::TooLarge(message()),
+        Code::Unavailable | Code::Cancelled => ServerError::Lost(message()),
+        code => ServerError::Refused(code.description(), message()),
     }
 }
 

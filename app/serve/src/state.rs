@@ -180,8 +180,8 @@ impl ServeState {
 impl AskedPart {
     /// What a request says; an empty value (`?steps=`) says nothing.
     pub(super) fn new(steps: Option<String>, range: Option<String>) -> Self {
-        let said = |text: &String| !text.is_empty();
-        Self { steps: steps.filter(said), range: range.filter(said) }
+        let given = |text: &String| !text.is_empty();
+        Self { steps: steps.filter(given), range: range.filter(given) }
     }
 
     /// The part of a trace; an error if the trace does not have it.

@@ -175,8 +175,8 @@ pub fn devices_in_words(model: &TraceModel) -> Option<String> {
         let group = model.group(core);
         let name = model.str(group.name);
         let word = ["TPU", "NPU"].into_iter().find(|word| name.contains(word));
-        let said = group.device.as_ref().and_then(|device| device.type_name.clone());
-        let kind = said.unwrap_or_else(|| format!("{} of unknown type", word.unwrap_or("device")));
+        let recorded = group.device.as_ref().and_then(|device| device.type_name.clone());
+        let kind = recorded.unwrap_or_else(|| format!("{} of unknown type", word.unwrap_or("device")));
         *kinds.entry(kind).or_default() += 1;
     }
     let kinds: Vec<_> = kinds.into_iter().map(|(kind, count)| format!("{count} × {kind}")).collect();

@@ -126,9 +126,9 @@ fn text(rows: &[ListedRunRow]) -> String {
         if !run.empty_files.is_empty() {
             let _ = writeln!(text, "    without content: {}", printable(&run.empty_files.join(", ")));
         }
-        let said = row.opened().and_then(|opened| opened.verdict.as_deref());
-        if let Some(said) = said {
-            let _ = writeln!(text, "    {}", printable(said));
+        let verdict = row.opened().and_then(|opened| opened.verdict.as_deref());
+        if let Some(verdict) = verdict {
+            let _ = writeln!(text, "    {}", printable(verdict));
         }
         if let Some(lost) = row.opened().and_then(|opened| opened.lost.as_deref()) {
             let _ = writeln!(text, "    damaged: {}", printable(lost));

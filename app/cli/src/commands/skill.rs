@@ -93,12 +93,12 @@ pub fn run(args: &SkillArgs) -> Result<CommandOutcome, Failure> {
                    beside as .bak";
         return Err(Failure::Usage(format!("{why}: {}", edited.path.display())));
     }
-    let mut said = String::new();
+    let mut text = String::new();
     for plan in &plans {
         plan.carry_out()?;
-        let _ = writeln!(said, "{} {}", plan.what(), plan.path.display());
+        let _ = writeln!(text, "{} {}", plan.what(), plan.path.display());
     }
-    output::print_text(&said)?;
+    output::print_text(&text)?;
     Ok(CommandOutcome::Done)
 }
 

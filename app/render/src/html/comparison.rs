@@ -64,7 +64,7 @@ fn facts(side: &ComparisonSide, runs: &[Summary]) -> String {
 
 fn differences(comparison: &Comparison) -> Markup {
     let class = |weight| match weight {
-        Weight::Bars | Weight::OtherWork => "fail",
+        Weight::Incomparable | Weight::OtherWork => "fail",
         Weight::Care => "warn",
         Weight::Note => "dim",
     };

@@ -132,13 +132,13 @@ fn tables_of(session: &Session, scope: Scope) -> Result<TableList, String> {
 
 pub fn query_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     panel: &mut QueryPanel,
     out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {
-    let scope = Scope::from(sight.state.scope);
-    let session = &sight.trace.session;
+    let scope = Scope::from(context.state.scope);
+    let session = &context.trace.session;
     match panel.answers.key().map(|asked| (asked.scope, asked.sql.clone())) {
         None => panel.run(session, scope),
         // Tables of reports are about the scope that is named above.
@@ -175,14 +175,14 @@ pub fn query_ui(
         }
         memo => {
             let Some(Ok(result)) = memo.latest() else { return };
-            result_ui(ui, sight, result, &mut panel.sorted, out, view);
+            result_ui(ui, context, result, &mut panel.sorted, out, view);
         }
     }
 }
 
 fn result_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     result: &QueryResult,
     sorted: &mut SortedTable,
     out: &mut Vec<AppCommand>,
@@ -197,14 +197,14 @@ fn result_ui(
         ui.weak("No rows.");
         return;
     }
-    let steps = sight.whole.get::<analysis::reports::steps::step_times::Steps>().ok().flatten();
-    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(sight.trace, steps, table, row));
+    let steps = context.whole.get::<analysis::reports::steps::step_times::Steps>().ok().flatten();
+    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(context.trace, steps, table, row));
     let leads = |row: usize| target(row).is_some();
     let about = TableRows { selected: None, is_marked: &|_| false, leads: &leads };
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)
         && let Some(target) = target(row)
     {
-        view.extend(target.commands(sight.trace));
+        view.extend(target.commands(context.trace));
     }
 }
 

@@ -23,9 +23,9 @@ const LONG_NAME: f32 = 116.0;
 const SHORT: usize = 7;
 
 /// Bars by device, and the sums.
-pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
-    let Some(time) = &sight.reports.overview().device_time else {
-        match sight.reports.get::<Ops>() {
+pub fn breakdown_ui(ui: &mut Ui, context: PanelContext<'_>) {
+    let Some(time) = &context.reports.overview().device_time else {
+        match context.reports.get::<Ops>() {
             Ok(None) => {}
             Ok(Some(_)) => {
                 section_ui(ui, "Device time", "");
