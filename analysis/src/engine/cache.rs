@@ -42,16 +42,16 @@ pub struct ReportCache {
 }
 
 /// Counts a report while it is being computed, until it ends or panics.
-struct Running<'a>(&'a AtomicU32);
+struct RunningReport<'a>(&'a AtomicU32);
 
-impl<'a> Running<'a> {
+impl<'a> RunningReport<'a> {
     fn begin(count: &'a AtomicU32) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(count)
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningReport<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -137,7 +137,7 @@ impl ReportCache {
         run: impl FnOnce() -> Result<R, AnalysisError>,
     ) -> Result<Arc<dyn Any + Send + Sync>, AnalysisError> {
         let (began, outer) = (Instant::now(), INNER.take());
-        let running = Running::begin(&self.running);
+        let running = RunningReport::begin(&self.running);
         let result = self.check(scope).and_then(|()| run());
         // A report of a part of the trace is none.
         let result = self.check(scope).and(result).map(|report| Arc::new(report) as _);

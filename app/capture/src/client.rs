@@ -10,7 +10,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 use tonic_prost::ProstCodec;
 
-use super::address::Address;
+use super::address::ServerAddress;
 use super::messages::{Empty, MonitorRequest, MonitorResponse, ProfileRequest, ProfileResponse, SnapshotRequest};
 
 /// A server answers the first call at once, or it is none.
@@ -105,7 +105,7 @@ pub(super) struct ProfilerClient {
 
 impl ProfilerClient {
     /// Connects, and waits until something has answered in gRPC.
-    pub(super) async fn connect(address: &Address) -> Result<Self, ServerError> {
+    pub(super) async fn connect(address: &ServerAddress) -> Result<Self, ServerError> {
         importers::may_ask(&address.host).map_err(|error| ServerError::Forbidden(error.to_string()))?;
         let no_uri = |error: tonic::transport::Error| ServerError::UnknownHost(error.to_string());
         let endpoint = Endpoint::from_shared(address.uri()).map_err(no_uri)?;

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::base64::base64;
 use super::tools::{CAPTURE, Call, TOOLS, ToolEntry, ToolOutput, schema_of_answers};
 use cli::embedded::CommandError;
-use cli::traces::{OpenTraces, Roots};
+use cli::traces::{Roots, TraceCache};
 
 /// How often a running call is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -35,14 +35,14 @@ const INSTRUCTIONS: &str = "Systole finds what limits a TPU program from its pro
 #[derive(Clone, Debug)]
 pub struct SystoleService {
     roots: Arc<Roots>,
-    traces: Arc<OpenTraces>,
+    traces: Arc<TraceCache>,
     /// Whether running programs may be captured.
     captures: bool,
 }
 
 impl SystoleService {
     /// A service that reads below these directories and keeps these traces open.
-    pub fn new(roots: Arc<Roots>, traces: Arc<OpenTraces>) -> Self {
+    pub fn new(roots: Arc<Roots>, traces: Arc<TraceCache>) -> Self {
         Self { roots, traces, captures: false }
     }
 

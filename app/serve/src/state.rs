@@ -14,7 +14,7 @@ use super::error::ApiError;
 use super::runs::{FileEntry, Listing, RunList, ServedRun};
 use super::work::{Cancel, Work};
 use cli::embedded;
-use cli::traces::OpenTraces;
+use cli::traces::TraceCache;
 use session::{RequestSession, Session};
 
 /// How long it may take to list runs, to read one, and to analyze it.
@@ -42,7 +42,7 @@ pub(super) struct AskedPart {
 #[derive(Debug)]
 pub(super) struct ServeState {
     pub(super) runs: RunList,
-    pub(super) traces: Arc<OpenTraces>,
+    pub(super) traces: Arc<TraceCache>,
     /// Imports, analyses, queries.
     heavy: Work,
     /// Queries: one that does not end at once must not keep reports waiting.
@@ -64,7 +64,7 @@ impl ServeState {
     pub(super) fn new(runs: RunList, keep: usize) -> Self {
         Self {
             runs,
-            traces: Arc::new(OpenTraces::new(keep, MOST_BYTES)),
+            traces: Arc::new(TraceCache::new(keep, MOST_BYTES)),
             heavy: Work::new(2),
             #[cfg(feature = "query")]
             queries: Work::new(2),

@@ -84,7 +84,7 @@ impl<T> Drop for AnswerSlot<T> {
     }
 }
 
-struct Running<K, T> {
+struct RunningJob<K, T> {
     key: K,
     progress: Arc<Progress>,
     answer: Receiver<Result<T, String>>,
@@ -94,7 +94,7 @@ struct Running<K, T> {
 pub struct Worker<K, T> {
     name: &'static str,
     wake: WakeUi,
-    running: Option<Running<K, T>>,
+    running: Option<RunningJob<K, T>>,
     /// A request that waits until the running one, which was cancelled, ends.
     next: Option<(K, Task<T>)>,
     /// The request that [`Self::memo`] answers.
@@ -196,7 +196,7 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         let for_task = Arc::clone(&progress);
         let spawned = platform::run(self.name, move || task(for_task, slot));
         match spawned {
-            Ok(()) => self.running = Some(Running { key, progress, answer }),
+            Ok(()) => self.running = Some(RunningJob { key, progress, answer }),
             Err(error) => {
                 self.memo = JobAnswer::Failed { error: format!("cannot start a thread: {error}"), previous: None };
             }

@@ -15,12 +15,12 @@ use session::{RequestSession, Session};
 
 /// The last traces that were asked about.
 #[derive(Debug)]
-pub struct OpenTraces {
+pub struct TraceCache {
     most: usize,
     /// Memory of their models.
     most_bytes: usize,
     /// The one asked about last comes last.
-    open: Mutex<Vec<OpenTrace>>,
+    open: Mutex<Vec<CachedTrace>>,
     /// Held while a trace is read, so that two calls do not read the same.
     reading: Mutex<BTreeMap<TraceKey, Arc<Mutex<()>>>>,
 }
@@ -41,14 +41,14 @@ pub struct AskedTrace {
 }
 
 #[derive(Debug)]
-struct OpenTrace {
+struct CachedTrace {
     key: TraceKey,
     files: Vec<ListedFile>,
     session: Session,
     bytes: usize,
 }
 
-impl OpenTraces {
+impl TraceCache {
     /// Keeps so many traces of so many bytes together, at least one.
     pub fn new(most: usize, most_bytes: usize) -> Self {
         Self { most: most.max(1), most_bytes, open: Mutex::default(), reading: Mutex::default() }
@@ -76,7 +76,7 @@ impl OpenTraces {
             return Err(outside_of(roots, outside));
         }
         let request = session.for_request();
-        self.keep(OpenTrace { key, files, bytes: bytes_of(&session), session });
+        self.keep(CachedTrace { key, files, bytes: bytes_of(&session), session });
         drop(reading);
         Ok(request)
     }
@@ -90,7 +90,7 @@ impl OpenTraces {
         Some(request)
     }
 
-    fn keep(&self, trace: OpenTrace) {
+    fn keep(&self, trace: CachedTrace) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|other| other.key != trace.key);
         open.push(trace);

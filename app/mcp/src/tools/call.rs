@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::answer::{AnswerContent, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BYTES};
 use cli::common::failure::Failure;
 use cli::embedded::{self, CommandError};
-use cli::traces::{AskedTrace, OpenTraces, Roots};
+use cli::traces::{AskedTrace, Roots, TraceCache};
 use session::{RequestSession, Session};
 
 pub(super) trait McpTool {
@@ -113,7 +113,7 @@ pub enum ToolOutput {
 #[derive(Clone, Debug)]
 pub struct Call {
     pub roots: Arc<Roots>,
-    pub traces: Arc<OpenTraces>,
+    pub traces: Arc<TraceCache>,
     pub progress: Arc<Progress>,
     pub is_cancelled: Arc<AtomicBool>,
 }

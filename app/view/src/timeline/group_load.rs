@@ -54,7 +54,7 @@ fn shows_work(model: &TraceModel, track: TrackId) -> bool {
 
 /// How many threads of a group are busy: run at least one slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BusyTime {
+pub struct BusyThreads {
     /// When their number changes, in time order.
     changes: Vec<BusyChange>,
     /// Most threads that are busy at once.
@@ -81,7 +81,7 @@ pub struct BusyShare {
     pub threads: f64,
 }
 
-impl BusyTime {
+impl BusyThreads {
     /// With more stretches of busy threads than this, times are rounded, so that the memory stays small.
     const MOST_EXACT: usize = 1 << 20;
 
@@ -218,7 +218,7 @@ mod tests {
         let model = builder.finish();
         let tracks: Vec<TrackId> = model.track_ids().collect();
         assert_eq!(GroupLoad::of(&model, &tracks), GroupLoad::Busy);
-        let busy = BusyTime::of(&model, tracks.into_iter());
+        let busy = BusyThreads::of(&model, tracks.into_iter());
         let percent = |start: i64, end: i64| {
             let share = busy.share(range(start, end));
             [share.any * 100.0, share.threads * 100.0].map(|percent| percent.round() as i64)

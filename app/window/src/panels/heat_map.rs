@@ -140,7 +140,7 @@ fn rows_ui(ui: &mut Ui, context: PanelContext<'_>, (steps, map): (&StepsReport, 
         let counts = format!("{} devices, {} steps", map.devices.len(), map.steps.len());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}")));
         let rows = Rect::from_x_y_ranges(rect.x_range(), rect.top() + above..=rect.bottom() - AXIS);
-        let place = Places { rect: rows, row, column };
+        let place = HeatMapGrid { rect: rows, row, column };
         paint(ui, context, map, &place);
         let font = FontId::proportional(10.0);
         for (at, step) in map.steps.iter().enumerate().step_by(steps_per_name(column)) {
@@ -163,13 +163,13 @@ fn steps_per_name(column: f32) -> usize {
     round.into_iter().find(|&steps| steps as f32 * column >= ROOM).unwrap_or(2_000)
 }
 
-struct Places {
+struct HeatMapGrid {
     rect: Rect,
     row: f32,
     column: f32,
 }
 
-impl Places {
+impl HeatMapGrid {
     fn cell(&self, device: usize, step: usize) -> Rect {
         let x = self.rect.left() + NAMES + self.column * step as f32;
         let y = self.rect.top() + self.row * device as f32;
@@ -186,7 +186,7 @@ impl Places {
     }
 }
 
-fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &Places) {
+fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid) {
     let theme = theme::current(ui);
     let painter = ui.painter();
     let clip = ui.clip_rect();

@@ -15,7 +15,7 @@ use trace_model::{OpId, Picos, ProgramId, SliceId};
 use super::context::{PanelContext, computing_ui};
 use super::hlo_boxes::graph_ui;
 use super::hlo_diff;
-use super::table::{SortedTable, TableRows};
+use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -248,7 +248,7 @@ pub fn hlo_ui(
         }
         Some(HloAnswer::Found(found, table)) => {
             let selected = context.state.place.selection;
-            let about = TableRows { selected, is_marked: &|_| false, leads: &|_| true };
+            let about = RowReactions { selected, is_marked: &|_| false, leads: &|_| true };
             if let Some(row) = one_table_ui(ui, table, &mut panel.sorted, about, out)
                 && let Some(row) = found.rows.get(row)
             {

@@ -5,7 +5,7 @@ use analysis::{AnalysisError, Cell, Scope, Table, Tabular as _};
 use egui::{RichText, Ui};
 use trace_model::ProgramId;
 
-use super::table::{SortedTable, TableRows};
+use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
 use session::Session;
@@ -70,6 +70,6 @@ pub fn diff_ui<'a>(
         let row = found.rows.get(row)?;
         if side == TraceSide::A { row.first.as_ref() } else { row.second.as_ref() }
     };
-    let about = TableRows { selected: None, is_marked: &|_| false, leads: &|row| own(row).is_some() };
+    let about = RowReactions { selected: None, is_marked: &|_| false, leads: &|row| own(row).is_some() };
     one_table_ui(ui, table, sorted, about, out).and_then(own)
 }

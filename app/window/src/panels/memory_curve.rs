@@ -8,7 +8,7 @@ use trace_model::Timestamp;
 
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::number::number;
-use super::table::{SortedTable, TableRows};
+use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -110,7 +110,7 @@ pub fn memory_curve_ui(
     });
     let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(context.trace, None, table, row));
     let leads = |row: usize| target(row).is_some();
-    let about = TableRows { selected: None, is_marked: &|_| false, leads: &leads };
+    let about = RowReactions { selected: None, is_marked: &|_| false, leads: &leads };
     if let Some(row) = one_table_ui(ui, table, &mut state.sorted, about, commands)
         && let Some(target) = target(row)
     {

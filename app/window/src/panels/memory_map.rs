@@ -10,7 +10,7 @@ use trace_model::ProgramId;
 
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::number::number;
-use super::table::{SortedTable, TableRows};
+use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -149,7 +149,7 @@ pub fn memory_map_ui(
             next = Some(map.peak);
         }
     });
-    let about = TableRows { selected: context.state.place.selection, is_marked: &|_| false, leads: &|_| true };
+    let about = RowReactions { selected: context.state.place.selection, is_marked: &|_| false, leads: &|_| true };
     if let Some(row) = one_table_ui(ui, &shown.live, &mut state.sorted, about, commands)
         && let Some(own) = map.live_at(cursor).get(row)
     {

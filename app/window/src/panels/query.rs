@@ -9,7 +9,7 @@ use egui::text::{LayoutJob, TextFormat};
 use egui::{Button, ComboBox, FontId, Key, Modifiers, RichText, Role, ScrollArea, Stroke, TextEdit, Ui, WidgetInfo};
 
 use super::context::PanelContext;
-use super::table::{SortedTable, TableRows};
+use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -39,7 +39,7 @@ struct QueryResult {
 }
 
 /// Names of tables, their columns and a description.
-type TableList = Vec<(String, String, String)>;
+type TableDescriptions = Vec<(String, String, String)>;
 
 /// State of the tab.
 pub struct QueryPanel {
@@ -49,7 +49,7 @@ pub struct QueryPanel {
     sorted: SortedTable,
     answers: Worker<AskedQuery, Result<QueryResult, QueryError>>,
     stop: Arc<AtomicBool>,
-    tables: Worker<Scope, TableList>,
+    tables: Worker<Scope, TableDescriptions>,
 }
 
 impl QueryPanel {
@@ -120,7 +120,7 @@ fn answer(session: &Session, asked: &AskedQuery, cancel: Arc<AtomicBool>) -> Res
     Ok(QueryResult { table: query_table(answer), is_truncated })
 }
 
-fn tables_of(session: &Session, scope: Scope) -> Result<TableList, String> {
+fn tables_of(session: &Session, scope: Scope) -> Result<TableDescriptions, String> {
     let mut database = Database::new(session, scope).map_err(|error| error.to_string())?;
     let tables = database.tables().map_err(|error| error.to_string())?;
     let about = |table: &Arc<session::tables::DataTable>| {
@@ -200,7 +200,7 @@ fn result_ui(
     let steps = context.whole.get::<analysis::reports::steps::step_times::Steps>().ok().flatten();
     let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(context.trace, steps, table, row));
     let leads = |row: usize| target(row).is_some();
-    let about = TableRows { selected: None, is_marked: &|_| false, leads: &leads };
+    let about = RowReactions { selected: None, is_marked: &|_| false, leads: &leads };
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)
         && let Some(target) = target(row)
     {

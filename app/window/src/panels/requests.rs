@@ -41,7 +41,7 @@ pub fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCom
         let size = vec2(ui.available_width() - 8.0, height);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("Requests over time: {count}")));
-        let place = Places { rect, row, whole };
+        let place = RequestGrid { rect, row, whole };
         paint(ui, context, report, &place);
         let Some(request) = response.hover_pos().and_then(|at| place.at(report, at.y)) else { return };
         let clicked = response.clicked();
@@ -79,13 +79,13 @@ fn legend_ui(ui: &mut Ui) {
 }
 
 /// Where rows and times are.
-struct Places {
+struct RequestGrid {
     rect: Rect,
     row: f32,
     whole: TimeRange,
 }
 
-impl Places {
+impl RequestGrid {
     fn at<'a>(&self, report: &'a ServingReport, y: f32) -> Option<&'a ServedRequest> {
         let row = ((y - self.rect.top()) / self.row).floor();
         report.requests.get(if row < 0.0 { return None } else { row as usize })
@@ -104,7 +104,7 @@ impl Places {
     }
 }
 
-fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Places) {
+fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &RequestGrid) {
     let (theme, painter, clip) = (theme::current(ui), ui.painter(), ui.clip_rect());
     let every = (11.0 / place.row).ceil().max(1.0) as usize;
     let font = FontId::proportional(if place.row >= 12.0 { 11.0 } else { 10.0 });

@@ -9,7 +9,7 @@ use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::copy::csv_ui;
-use super::table::{SortedTable, TableRows, table_ui};
+use super::table::{RowReactions, SortedTable, table_ui};
 use crate::AppCommand;
 use crate::reports::title_of;
 use render::table::shortened;
@@ -92,7 +92,7 @@ pub fn tables_ui(
     };
     let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(context.trace, steps, table, row));
     let selected = context.state.place.selection;
-    let about = TableRows { selected, is_marked: &is_marked, leads: &|row| target(row).is_some() };
+    let about = RowReactions { selected, is_marked: &is_marked, leads: &|row| target(row).is_some() };
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)
         && let Some(target) = target(row)
     {
@@ -108,7 +108,7 @@ pub fn one_table_ui(
     ui: &mut Ui,
     table: &Table,
     sorted: &mut SortedTable,
-    about: TableRows<'_>,
+    about: RowReactions<'_>,
     out: &mut Vec<AppCommand>,
 ) -> Option<usize> {
     head_ui(ui, table, sorted, out);

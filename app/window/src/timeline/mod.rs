@@ -195,7 +195,7 @@ impl Timeline {
             marks::cursor(ui, areas.canvas, &ground.strips, cursor, time, theme);
         }
         self.canvas_input(ui, trace, state, &window, &areas, &ground, known, out);
-        let names = labels::TrackNames { rect: areas.names, list: &self.list, scroll, side };
+        let names = labels::NameColumn { rect: areas.names, list: &self.list, scroll, side };
         labels::names_ui(ui, names, trace, state, out);
         let name = known.other_trace.map(|beside| beside.side.name());
         if head.minimap {

@@ -15,7 +15,7 @@ pub use rows::{TrackRow, VisibleRows};
 
 use crate::state::{TreeItem, ViewState};
 use crate::timeline::counter_peaks::CounterPeaks;
-use crate::timeline::group_load::{BusyTime, GroupLoad};
+use crate::timeline::group_load::{BusyThreads, GroupLoad};
 use crate::timeline::layout::Highlighted;
 use rows::{NOWHERE, PINNED, push};
 use session::number::counted;
@@ -66,7 +66,7 @@ pub struct TrackTree {
     /// Indices of counters with many samples.
     peaks: BTreeMap<TrackId, CounterPeaks>,
     /// By node: when its tracks are busy, for groups that show this while they are folded.
-    busy: OnceLock<BTreeMap<usize, BusyTime>>,
+    busy: OnceLock<BTreeMap<usize, BusyThreads>>,
 }
 
 impl TrackNode {
@@ -249,13 +249,13 @@ impl TrackTree {
             return;
         }
         let groups = (0..self.nodes.len()).filter(|&node| self.nodes[node].load == GroupLoad::Busy);
-        let busy = groups.map(|node| (node, BusyTime::of(model, self.tracks_in(node)))).collect();
+        let busy = groups.map(|node| (node, BusyThreads::of(model, self.tracks_in(node)))).collect();
         // Not made inside the cell, which drawing looks into while this is interrupted.
         let _ = self.busy.set(busy);
     }
 
     /// When the tracks of a group are busy; `None` until it is known.
-    pub fn busy(&self, node: usize) -> Option<&BusyTime> {
+    pub fn busy(&self, node: usize) -> Option<&BusyThreads> {
         self.busy.get()?.get(&node)
     }
 
