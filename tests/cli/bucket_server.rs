@@ -19,7 +19,7 @@ pub enum Fault {
     None,
     /// Every request is refused with this status.
     Status(u16),
-    /// The same without a phrase behind the number, a body, or its length.
+    /// Every request is refused without a phrase behind the number, a body, or its length.
     Bare(u16),
     /// The first requests fail with 503.
     FailsFirst(usize),

@@ -136,7 +136,7 @@ impl KnownDifferences<'_> {
         self.out.push(Difference { id, title, base, cand, weight, why });
     }
 
-    /// The same for facts that may be unknown on one side: then it is a note, unless required.
+    /// Records facts that differ; if one side does not know its fact, it is a note, unless required.
     fn facts(&mut self, id: &'static str, title: &'static str, facts: [Option<&str>; 2], why: &'static str) {
         let weight = if facts.iter().all(Option::is_some) { Weight::Incomparable } else { Weight::Note };
         self.differ(id, title, facts.map(|fact| fact.unwrap_or(UNKNOWN).to_owned()), weight, why);

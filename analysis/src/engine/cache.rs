@@ -60,9 +60,9 @@ impl Drop for RunningReport<'_> {
 /// The cost of computing a report.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportCost {
-    /// Of the analysis.
+    /// Id of the analysis.
     pub id: &'static str,
-    /// Of the report.
+    /// Scope of the report.
     pub scope: Scope,
     /// Wall time, without the time of the reports that it requested.
     pub own: Duration,

@@ -21,7 +21,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The same context with another scope.
+    /// This context with another scope.
     pub(crate) fn scoped(&self, scope: Scope) -> Context<'a> {
         Context { scope, ..*self }
     }

@@ -32,7 +32,7 @@ pub enum CellKind {
     Int,
     /// [`Cell::Float`].
     Float,
-    /// Of several kinds.
+    /// Cells of several kinds.
     Mixed,
 }
 

@@ -44,7 +44,7 @@ impl Peak {
         PLAUSIBLE.contains(&per_second).then_some(Self { per_second, source })
     }
 
-    /// The same limit, `factor` times as high.
+    /// This limit, `factor` times as high.
     pub(crate) fn times(self, factor: f64) -> Self {
         Self { per_second: self.per_second * factor, ..self }
     }

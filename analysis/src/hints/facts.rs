@@ -25,7 +25,7 @@ pub struct HintFacts<'a> {
     pub cx: &'a Context<'a>,
     /// What the program is written in, as far as the trace tells.
     pub framework: Framework,
-    /// Of every op.
+    /// The class of every op.
     pub classes: &'a OpClasses,
     ops: OnceCell<Result<Arc<OpsReport>, AnalysisError>>,
     replay: OnceCell<Result<Replay, AnalysisError>>,
@@ -166,7 +166,7 @@ impl<'a> HintFacts<'a> {
         Ok(OpSelection::of(ops.rows.iter().filter(|row| wanted(row)), ops))
     }
 
-    /// The same, where together they take at least `limit` percent of device time.
+    /// Ops for which `wanted`, if together they take at least `limit` percent of device time.
     ///
     /// # Errors
     ///

@@ -92,7 +92,7 @@ pub fn open(path: &Path, words: &[OsString], progress: &Progress) -> Result<Sess
     open_within(path, words, &[], progress)
 }
 
-/// The same, where files beside those that are named are read only below these directories.
+/// Opens a trace; files beside those that are named are read only below these directories.
 pub fn open_within(
     path: &Path,
     words: &[OsString],

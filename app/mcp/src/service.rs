@@ -46,7 +46,7 @@ impl SystoleService {
         Self { roots, traces, captures: false }
     }
 
-    /// The same with the tool that captures running programs, if they may be.
+    /// Adds the tool that captures running programs, if they may be captured.
     pub(super) fn with_capture(self, captures: bool) -> Self {
         Self { captures, ..self }
     }

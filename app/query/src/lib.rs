@@ -181,7 +181,7 @@ impl Database {
         Ok(answer)
     }
 
-    /// The same row by row, without keeping them; whether there are more rows. A query of nothing (`;`, a comment) has no
+    /// Asks row by row, without keeping the rows; whether there are more. A query of nothing (`;`, a comment) has no
     /// answer.
     ///
     /// # Errors

@@ -64,7 +64,7 @@ impl Session {
         Self { options: Arc::new(options), ..self.anew() }
     }
 
-    /// The same trace; [`Self::sha256_of`] takes this hash for its file.
+    /// Has [`Self::sha256_of`] take this hash for the file.
     #[must_use]
     pub fn with_hash(self, hash: Option<BackgroundHash>) -> Self {
         Self { hash: hash.map(Arc::new), ..self }
@@ -117,7 +117,7 @@ impl Session {
         self.reports.resume(scope);
     }
 
-    /// The same for one of several requests about the trace. If analyses were stopped, reports begin anew.
+    /// A session for one of several requests about the trace. If analyses were stopped, reports begin anew.
     pub fn for_request(&mut self) -> RequestSession {
         let requests = Arc::clone(&self.requests);
         let mut count = requests.lock().unwrap_or_else(PoisonError::into_inner);

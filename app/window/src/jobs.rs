@@ -114,7 +114,7 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         self.ask_later(key, move |progress, answer| answer.give(task(&progress)));
     }
 
-    /// The same for a task that may give its answer after it has returned.
+    /// Starts a task that may give its answer after it has returned.
     pub fn ask_later(&mut self, key: K, task: impl FnOnce(Arc<Progress>, AnswerSlot<T>) + Send + 'static) {
         if self.key.as_ref() == Some(&key) {
             return;

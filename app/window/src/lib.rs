@@ -195,19 +195,19 @@ impl App {
         }
     }
 
-    /// The same with the sessions of a given folder.
+    /// Uses the sessions of a given folder.
     #[must_use]
     pub fn with_sessions(self, sessions: SessionStore) -> Self {
         Self { sessions, ..self }
     }
 
-    /// The same with a job that loads the first trace already, which is opened next.
+    /// Takes over a job that loads the first trace already, which is opened next.
     #[cfg(not(target_arch = "wasm32"))]
     fn with_early(self, loading: LoadJob) -> Self {
         Self { loading, is_loading_early: true, ..self }
     }
 
-    /// The same with the runs of another server.
+    /// Lists the runs of another server.
     #[must_use]
     pub fn with_runs(self, source: RunSource) -> Self {
         Self { runs: ServerRuns::new(source, &self.wake), ..self }

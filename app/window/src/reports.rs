@@ -23,7 +23,7 @@ pub type ReportState<'a, T> = Result<Option<&'a T>, &'a str>;
 pub struct ReportJobs {
     session: Session,
     scope: Scope,
-    /// The same, for jobs that end after another scope was chosen.
+    /// The chosen scope, for jobs that end after another one was chosen.
     wanted: Arc<Mutex<Scope>>,
     wake: WakeUi,
     slots: BTreeMap<&'static str, Worker<Scope, ShownReport>>,

@@ -173,7 +173,7 @@ fn gaps_with(device: &DeviceGaps, wanted: impl Fn(IdleCause) -> bool) -> Vec<Fin
     device.gaps.iter().filter(is_mostly).map(|gap| FindingPlace::span("idle", gap.range())).collect()
 }
 
-/// Of the device that idles most between programs; none if it idles more within them.
+/// The longest gaps of the device that idles most between programs; none if it idles more within them.
 fn longest_gaps(report: &GapsReport) -> Vec<FindingPlace> {
     let most = report.devices.iter().max_by_key(|device| device.between_ps());
     let within = |device: &DeviceGaps| device.inside.as_ref().map_or(0, |inside| inside.idle_ps);
@@ -291,7 +291,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
     }))
 }
 
-/// The same of a host whose devices were not recorded, or are no TPUs.
+/// The finding about a host whose devices were not recorded, or are no TPUs.
 fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit: f64) -> RuleResult {
     let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
     let of = format!("steps of {}", host.name);

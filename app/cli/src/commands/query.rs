@@ -115,7 +115,7 @@ struct PrintedRows<'a> {
     badge: Option<&'a str>,
     columns: Vec<String>,
     width: usize,
-    /// Of columns that line up.
+    /// Rows of a table whose columns line up: kept until their widths are known.
     kept: Vec<Vec<SqlValue>>,
     count: usize,
 }

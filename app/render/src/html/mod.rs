@@ -156,7 +156,7 @@ struct FamilyTime<'a> {
     name: &'a str,
     category: &'a str,
     ops: usize,
-    /// Of a step, in picoseconds.
+    /// Time in a step, in picoseconds.
     step_time: f64,
     source: Option<&'a str>,
 }

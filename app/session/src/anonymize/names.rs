@@ -99,7 +99,7 @@ type Beginning = [u8; LEAST];
 pub struct Names {
     /// In every text these are replaced.
     words: BTreeMap<Vec<u8>, NameKind>,
-    /// The same by their first letters, of each the longest first.
+    /// The words by their first letters, the longest first.
     by_beginning: HashMap<Beginning, Vec<Vec<u8>>>,
     stand_ins: BTreeMap<Vec<u8>, (NameKind, Vec<u8>)>,
     /// Names so far, by their length.

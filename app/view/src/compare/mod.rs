@@ -168,7 +168,7 @@ pub fn steps_of_both(a: &OpenTrace, b: &OpenTrace) -> Result<Arc<StepAlignment>,
 pub struct TraceCorrespondence {
     /// The comparison of the reports.
     pub comparison: Comparison,
-    /// The same as tables.
+    /// The comparison as tables.
     pub tables: Vec<Table>,
     pub alignment: Arc<StepAlignment>,
     pub partners: MatchingOps,

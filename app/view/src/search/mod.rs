@@ -49,7 +49,7 @@ impl SearchFor {
 pub struct SearchResults {
     /// Matching slices in time order, those that start at the same time by id; the first ones, up to the limit.
     pub slices: Vec<SliceId>,
-    /// The same slices by id.
+    /// The matching slices by id.
     pub highlighted: Highlighted,
     pub total: usize,
 }

@@ -189,7 +189,7 @@ pub struct ColumnGrid {
 
 impl ColumnGrid {
     const ONE: f64 = (1_u64 << 32) as f64;
-    /// Of a column that is shorter, a picosecond is a part that can be seen.
+    /// In columns shorter than this many picoseconds, a picosecond is a part that can be seen.
     const SHORT: f64 = 1_024.0;
 
     /// Columns of this length. If they are so short that they differ by whether they begin at a picosecond, tiles do.
@@ -217,7 +217,7 @@ impl ColumnGrid {
         self.time_of(self.exact_start_of(column) >> 32)
     }
 
-    /// The same since the origin, in picoseconds times 2^32.
+    /// The start of a column since the origin, in picoseconds times 2^32.
     fn exact_start_of(self, column: i64) -> i128 {
         i128::from(column) * self.length
     }

@@ -72,7 +72,7 @@ struct BusyChange {
     sum: i64,
 }
 
-/// Of a range: how busy the threads of a group are.
+/// How busy the threads of a group are in a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BusyShare {
     /// The share of the time in which at least one is busy, 0 to 1.
@@ -107,7 +107,7 @@ impl BusyThreads {
         Self::of_ends(&ends.pop_front().unwrap_or_default())
     }
 
-    /// Of ends in order.
+    /// The load from starts and ends in order.
     fn of_ends(ends: &[(i64, i32)]) -> Self {
         let mut busy = Self::default();
         let mut now = BusyChange { at: 0, threads: 0, any: 0, sum: 0 };

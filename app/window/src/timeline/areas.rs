@@ -36,7 +36,7 @@ impl TimelineHead {
         Self { minimap, ruler: true, is_slim: false }
     }
 
-    /// The same, lower.
+    /// A lower head, with a ruler.
     pub fn slim(minimap: bool) -> Self {
         Self { is_slim: true, ..Self::with_ruler(minimap) }
     }
@@ -79,7 +79,7 @@ impl TimelineAreas {
         Self::apart(rect, rect.with_min_y(y), label_width, head)
     }
 
-    /// The same, with the tracks elsewhere: in `body`.
+    /// Divides a rectangle, with the tracks elsewhere: in `body`.
     pub fn apart(rect: Rect, body: Rect, label_width: f32, head: TimelineHead) -> Self {
         let x = rect.left() + label_width.min(rect.width() * 0.5);
         let top = rect.top() + head.minimap_height();

@@ -169,7 +169,7 @@ struct SpanSums<'a> {
     keys: RowKeys<'a>,
     tracks: &'a [TrackId],
     of_rows: &'a AreaRows,
-    /// Of each row.
+    /// The sums of each row.
     sums: Vec<AreaRowSums>,
     unions: Vec<Union>,
     /// The time in which anything runs.

@@ -41,7 +41,7 @@ pub struct TrackNode {
     /// How deep it is indented.
     pub indent: u8,
     pub title: String,
-    /// The same in lower case, for filtering.
+    /// The title in lower case, for filtering.
     lowercase: String,
     /// Further information: number of slices, device.
     pub note: String,
@@ -146,7 +146,7 @@ impl TrackTree {
         self.rows_of(state, None)
     }
 
-    /// The same, but only of tracks with slices in `only` and of pinned tracks.
+    /// The rows of tracks with slices in `only` and of pinned tracks.
     pub fn rows_of(&self, state: &ViewState, only: Option<&Highlighted>) -> VisibleRows {
         let mut rows = VisibleRows { place: vec![NOWHERE; self.nodes.len()], ..VisibleRows::default() };
         for &track in &state.pinned {

@@ -17,7 +17,7 @@ use view::overview::{DeviceBar, DeviceTime, share};
 const MAX_BARS: usize = 16;
 /// Width of the names before the bars.
 const NAME: f32 = 56.0;
-/// The same where a name is longer than [`SHORT`] letters.
+/// Width of the names where one is longer than [`SHORT`] letters.
 const LONG_NAME: f32 = 116.0;
 /// Letters that fit.
 const SHORT: usize = 7;
