@@ -62,6 +62,7 @@ pub struct CommandAnswer {
     pub text: String,
     /// As an HTML page; empty if the command writes none.
     pub html: String,
+    /// Its tables.
     pub tables: Vec<Arc<DataTable>>,
 }
 
@@ -92,7 +93,7 @@ pub fn open(path: &Path, words: &[OsString], progress: &Progress) -> Result<Sess
     open_within(path, words, &[], progress)
 }
 
-/// Opens a trace; files beside those that are named are read only below these directories.
+/// The same, where files beside those that are named are read only below these directories.
 pub fn open_within(
     path: &Path,
     words: &[OsString],

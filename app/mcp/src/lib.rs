@@ -25,12 +25,12 @@ use rmcp::ServiceExt as _;
 use rmcp::transport::stdio_pipes;
 
 use cli::common::failure::{CommandOutcome, Failure};
-use cli::traces::{Roots, TraceCache};
+use cli::traces::{OpenTraces, Roots};
 
 /// Serves on standard input and output until the client closes them.
 pub fn run(args: &McpArgs) -> Result<CommandOutcome, Failure> {
     let roots = Roots::new(&args.root, "systole mcp --root DIR")?;
-    let traces = TraceCache::new(usize::from(args.keep), usize::MAX);
+    let traces = OpenTraces::new(usize::from(args.keep), usize::MAX);
     let service = SystoleService::new(Arc::new(roots), Arc::new(traces)).with_capture(args.allow_capture);
     let internal = |error: &dyn std::fmt::Display| Failure::Internal(error.to_string());
     let runtime =

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::base64::base64;
 use super::tools::{CAPTURE, Call, TOOLS, ToolEntry, ToolOutput, schema_of_answers};
 use cli::embedded::CommandError;
-use cli::traces::{Roots, TraceCache};
+use cli::traces::{OpenTraces, Roots};
 
 /// How often a running call is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -35,18 +35,18 @@ const INSTRUCTIONS: &str = "Systole finds what limits a TPU program from its pro
 #[derive(Clone, Debug)]
 pub struct SystoleService {
     roots: Arc<Roots>,
-    traces: Arc<TraceCache>,
+    traces: Arc<OpenTraces>,
     /// Whether running programs may be captured.
     captures: bool,
 }
 
 impl SystoleService {
     /// A service that reads below these directories and keeps these traces open.
-    pub fn new(roots: Arc<Roots>, traces: Arc<TraceCache>) -> Self {
+    pub fn new(roots: Arc<Roots>, traces: Arc<OpenTraces>) -> Self {
         Self { roots, traces, captures: false }
     }
 
-    /// Adds the tool that captures running programs, if they may be captured.
+    /// The same with the tool that captures running programs, if they may be.
     pub(super) fn with_capture(self, captures: bool) -> Self {
         Self { captures, ..self }
     }

@@ -14,7 +14,7 @@ use super::error::ApiError;
 use super::runs::{FileEntry, Listing, RunList, ServedRun};
 use super::work::{Cancel, Work};
 use cli::embedded;
-use cli::traces::TraceCache;
+use cli::traces::OpenTraces;
 use session::{RequestSession, Session};
 
 /// How long it may take to list runs, to read one, and to analyze it.
@@ -42,7 +42,7 @@ pub(super) struct AskedPart {
 #[derive(Debug)]
 pub(super) struct ServeState {
     pub(super) runs: RunList,
-    pub(super) traces: Arc<TraceCache>,
+    pub(super) traces: Arc<OpenTraces>,
     /// Imports, analyses, queries.
     heavy: Work,
     /// Queries: one that does not end at once must not keep reports waiting.
@@ -64,7 +64,7 @@ impl ServeState {
     pub(super) fn new(runs: RunList, keep: usize) -> Self {
         Self {
             runs,
-            traces: Arc::new(TraceCache::new(keep, MOST_BYTES)),
+            traces: Arc::new(OpenTraces::new(keep, MOST_BYTES)),
             heavy: Work::new(2),
             #[cfg(feature = "query")]
             queries: Work::new(2),
@@ -74,6 +74,7 @@ impl ServeState {
         }
     }
 
+    /// The runs.
     pub(super) async fn list(self: &Arc<Self>) -> Result<Arc<Listing>, ApiError> {
         self.light(|state, cancel| Ok(state.runs.list(&cancel.progress))).await
     }
@@ -87,6 +88,7 @@ impl ServeState {
         self.light.run(LIST, move |cancel| job(&state, cancel)).await
     }
 
+    /// The run with this id.
     pub(super) async fn run(self: &Arc<Self>, id: String) -> Result<ServedRun, ApiError> {
         self.light(move |state, cancel| state.runs.run(&id, &cancel.progress)).await
     }
@@ -180,8 +182,8 @@ impl ServeState {
 impl AskedPart {
     /// What a request says; an empty value (`?steps=`) says nothing.
     pub(super) fn new(steps: Option<String>, range: Option<String>) -> Self {
-        let given = |text: &String| !text.is_empty();
-        Self { steps: steps.filter(given), range: range.filter(given) }
+        let said = |text: &String| !text.is_empty();
+        Self { steps: steps.filter(said), range: range.filter(said) }
     }
 
     /// The part of a trace; an error if the trace does not have it.

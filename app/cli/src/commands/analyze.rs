@@ -58,6 +58,7 @@ impl From<SeverityArg> for HintSeverity {
     }
 }
 
+/// Runs the command.
 pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     check_names(&args.only)?;
     let guard = OutputGuard::new(args.input.files().into_iter().chain(args.gates.files()), args.force.force);

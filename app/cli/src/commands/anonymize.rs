@@ -55,6 +55,7 @@ struct OneFile {
     modified: Option<SystemTime>,
 }
 
+/// Runs the command.
 pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     if let Some(list) = &args.list {
         let read = args.input.files().into_iter().chain([args.output.clone()]);

@@ -25,11 +25,13 @@ pub enum CacheAction {
     Clear,
 }
 
+/// Runs the command.
 #[cfg(not(feature = "remote"))]
 pub fn run(_args: &CacheArgs) -> Result<CommandOutcome, Failure> {
     Err(Failure::Usage("this build cannot read buckets, so it has no cache; build with --features remote".to_owned()))
 }
 
+/// Runs the command.
 #[cfg(feature = "remote")]
 pub fn run(args: &CacheArgs) -> Result<CommandOutcome, Failure> {
     let cache = importers::cache::Cache::of_process();
@@ -59,6 +61,7 @@ mod list {
     use crate::common::{output, terminal};
     use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
 
+    /// Prints the copies.
     pub(super) fn print(cache: &Cache, format: OutputFormat) -> Result<(), Failure> {
         let objects = cache.objects();
         let total: u64 = objects.iter().map(|object| object.bytes).sum();
@@ -100,6 +103,7 @@ mod list {
             .build()
     }
 
+    /// Prints a line.
     pub(super) fn say(text: &str) -> Result<(), Failure> {
         output::print_text(text)
     }

@@ -104,6 +104,7 @@ fn session_name(text: &str) -> Result<String, String> {
     if is_name { Ok(text.to_owned()) } else { Err("a name without slashes, colons and a leading dot".to_owned()) }
 }
 
+/// Runs the command.
 pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let options = options_of(args)?;
     let result = match args.continuous {
@@ -135,6 +136,7 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
     Ok(outcome(&capture, args.retry > 0))
 }
 
+/// What to capture.
 pub fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
     let logdir = match (&args.output, args.continuous) {
         (Some(logdir), _) if logdir.to_string_lossy().contains("://") => {

@@ -24,6 +24,7 @@ pub struct ChipsArgs {
     pub format: OutputFormat,
 }
 
+/// Runs the command.
 pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, Failure> {
     let chips: Vec<&Chip> = match &args.chip {
         Some(chip) => vec![chip.chip()],

@@ -73,6 +73,7 @@ impl TestArgs {
     }
 }
 
+/// Runs the command.
 pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let mut options = args.test.options()?;
     let (base, cand) = sides(args)?;

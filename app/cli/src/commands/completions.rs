@@ -13,6 +13,7 @@ pub struct CompletionsArgs {
     pub shell: Shell,
 }
 
+/// Runs the command for this program.
 pub fn run(args: &CompletionsArgs, mut program: clap::Command) -> Result<CommandOutcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "systole", &mut script);

@@ -24,6 +24,7 @@ pub enum ConfigCommand {
     },
 }
 
+/// Runs `systole config`.
 pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let ConfigCommand::Check { path } = &args.command;
     let path = path.as_deref().unwrap_or(Path::new(crate::common::values::SETTINGS_FILE));

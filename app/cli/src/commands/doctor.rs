@@ -24,6 +24,7 @@ pub struct DoctorArgs {
     pub force: ForceArgs,
 }
 
+/// Runs the command.
 pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;

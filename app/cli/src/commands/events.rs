@@ -110,11 +110,14 @@ pub enum SortArg {
 
 /// The answer to a question about events.
 pub enum EventAnswer {
+    /// A list.
     List(EventList),
+    /// Groups.
     Totals(EventTotals),
 }
 
 impl EventAnswer {
+    /// The rows.
     pub fn table(&self) -> &analysis::Table {
         match self {
             Self::List(list) => &list.events,
@@ -173,6 +176,7 @@ fn continues(next: usize, limit: usize) -> String {
     format!("--offset {next} continues{all}")
 }
 
+/// Runs the command.
 pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     check(&args.question)?;
     let session = loading::open(&args.input, args.format, stderr)?;

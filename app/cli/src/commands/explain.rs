@@ -23,6 +23,7 @@ pub struct ExplainArgs {
     pub format: OutputFormat,
 }
 
+/// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, Failure> {
     let text = match &args.hint {
         None => list(args.format),
@@ -67,6 +68,7 @@ pub fn unknown(id: &str) -> Failure {
     Failure::Usage(format!("there is no hint {id:?}; the hints are {}", known.join(", ")))
 }
 
+/// All hints.
 pub fn list(format: OutputFormat) -> String {
     let mut text = match format {
         OutputFormat::Json => {

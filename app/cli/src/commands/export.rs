@@ -92,6 +92,7 @@ impl PartitionColumn {
 /// Tables of reports that are written unless others are named.
 const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 
+/// Runs the command.
 pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let session = loading::open_without_digest(&args.input, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;

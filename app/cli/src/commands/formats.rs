@@ -21,6 +21,7 @@ pub struct FormatsArgs {
     pub format: OutputFormat,
 }
 
+/// Runs the command.
 pub fn run(args: &FormatsArgs) -> Result<CommandOutcome, Failure> {
     let text = formats_text(args.format);
     if args.format == OutputFormat::Text {

@@ -25,6 +25,7 @@ pub struct HistoryArgs {
     pub format: OutputFormat,
 }
 
+/// Runs the command.
 pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let mut lines = history_file::read(&args.path, stderr)?;
     if args.last > 0 && lines.len() > args.last {

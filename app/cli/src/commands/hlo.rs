@@ -74,6 +74,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&most| most > 0).ok_or_else(|| "write a number from 1".to_owned())
 }
 
+/// Runs the command.
 pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     output::check(&args.output, &guard(args))?;
     let input = &args.input;
@@ -178,8 +179,8 @@ fn print_text(text: &ProgramListing, top: Option<usize>, stderr: &Stderr) -> Res
         let _ = writeln!(out, "// {left} more lines: --top 0");
     }
     output::print_names(&out)?;
-    if let Some(advice) = how_to_limit(text.lines.len(), top, io::stdout().is_terminal()) {
-        stderr.warn(&advice);
+    if let Some(said) = how_to_limit(text.lines.len(), top, io::stdout().is_terminal()) {
+        stderr.warn(&said);
     }
     Ok(CommandOutcome::Done)
 }
@@ -213,8 +214,8 @@ mod tests {
 
     #[test]
     fn a_long_text_on_a_terminal_says_how_to_limit_it() {
-        let advice = how_to_limit(6_873, None, true).unwrap_or_default();
-        assert!(advice.contains("6,873 lines") && advice.contains("--top N"), "{advice}");
+        let said = how_to_limit(6_873, None, true).unwrap_or_default();
+        assert!(said.contains("6,873 lines") && said.contains("--top N"), "{said}");
         assert_eq!(how_to_limit(6_873, Some(0), true), None, "all lines were wanted");
         assert_eq!(how_to_limit(6_873, None, false), None, "a file has room");
         assert_eq!(how_to_limit(100, None, true), None);

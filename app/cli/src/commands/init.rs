@@ -29,6 +29,7 @@ pub struct InitArgs {
     pub assume: AssumeArgs,
 }
 
+/// Runs the command.
 pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     if let Some(path) = &args.output {
         output::check_place(path)?;

@@ -25,6 +25,7 @@ pub struct KernelsArgs {
     pub scope: ScopeArgs,
 }
 
+/// Runs the command.
 pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;

@@ -12,6 +12,7 @@ pub struct ManArgs {
     pub command: Option<String>,
 }
 
+/// Runs the command for this program.
 pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome, Failure> {
     // Global options and full names of commands come with this.
     program.build();

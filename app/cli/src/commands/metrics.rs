@@ -17,6 +17,7 @@ pub struct MetricsArgs {
     pub format: OutputFormat,
 }
 
+/// Runs the command.
 pub fn run(args: &MetricsArgs) -> Result<CommandOutcome, Failure> {
     output::print(&match args.format {
         OutputFormat::Text => text(),

@@ -63,6 +63,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "write a number of seconds above 0".to_owned())
 }
 
+/// Runs the command.
 pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let session = loading::open(&args.input, OutputFormat::Text, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
@@ -115,7 +116,7 @@ struct PrintedRows<'a> {
     badge: Option<&'a str>,
     columns: Vec<String>,
     width: usize,
-    /// Rows of a table whose columns line up: kept until their widths are known.
+    /// Of columns that line up.
     kept: Vec<Vec<SqlValue>>,
     count: usize,
 }

@@ -102,6 +102,7 @@ impl FromStr for ScaleArg {
     }
 }
 
+/// Runs the command.
 pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let out = args.out.as_deref().filter(|path| path.as_os_str() != STANDARD);
     let format = out.map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(Failure::Usage)?;

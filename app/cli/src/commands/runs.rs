@@ -63,6 +63,7 @@ impl ListedRunRow {
     }
 }
 
+/// Runs the command.
 pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let failed = |error| Failure::import(error, &args.path);
     let runs = loading::list_runs(&args.path, stderr).map_err(failed)?;
@@ -126,9 +127,9 @@ fn text(rows: &[ListedRunRow]) -> String {
         if !run.empty_files.is_empty() {
             let _ = writeln!(text, "    without content: {}", printable(&run.empty_files.join(", ")));
         }
-        let verdict = row.opened().and_then(|opened| opened.verdict.as_deref());
-        if let Some(verdict) = verdict {
-            let _ = writeln!(text, "    {}", printable(verdict));
+        let said = row.opened().and_then(|opened| opened.verdict.as_deref());
+        if let Some(said) = said {
+            let _ = writeln!(text, "    {}", printable(said));
         }
         if let Some(lost) = row.opened().and_then(|opened| opened.lost.as_deref()) {
             let _ = writeln!(text, "    damaged: {}", printable(lost));

@@ -55,6 +55,7 @@ fn history() -> serde_json::Result<String> {
     serde_json::to_string_pretty(&schema).map(|text| text + "\n")
 }
 
+/// Runs the command.
 pub fn run(args: &SchemaArgs) -> Result<CommandOutcome, Failure> {
     let text = args.what.text().map_err(|error| Failure::Internal(error.to_string()))?;
     output::print(&text)?;

@@ -11,6 +11,7 @@ use crate::common::failure::{CommandOutcome, Failure};
 use crate::common::output;
 use session::fingerprint::hex;
 
+/// The instructions.
 const SKILL: &str = include_str!("../../../../assets/skill/SKILL.md");
 /// Around the instructions in a file that has other text, too.
 const BEGIN: &str = "<!-- systole:begin ";
@@ -75,6 +76,7 @@ impl AgentArg {
     }
 }
 
+/// Runs the command.
 pub fn run(args: &SkillArgs) -> Result<CommandOutcome, Failure> {
     let SkillAction::Install = args.action;
     if args.print {
@@ -93,12 +95,12 @@ pub fn run(args: &SkillArgs) -> Result<CommandOutcome, Failure> {
                    beside as .bak";
         return Err(Failure::Usage(format!("{why}: {}", edited.path.display())));
     }
-    let mut text = String::new();
+    let mut said = String::new();
     for plan in &plans {
         plan.carry_out()?;
-        let _ = writeln!(text, "{} {}", plan.what(), plan.path.display());
+        let _ = writeln!(said, "{} {}", plan.what(), plan.path.display());
     }
-    output::print_text(&text)?;
+    output::print_text(&said)?;
     Ok(CommandOutcome::Done)
 }
 

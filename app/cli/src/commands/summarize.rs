@@ -37,6 +37,7 @@ pub struct SummarizeArgs {
     pub assume: AssumeArgs,
 }
 
+/// Runs the command.
 pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let path = args.output.as_deref().map(|path| match path.to_str().and_then(|text| text.strip_prefix("json=")) {
         Some(rest) => PathBuf::from(rest),

@@ -41,6 +41,7 @@ pub struct TopArgs {
     pub json: bool,
 }
 
+/// Runs the command.
 pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let options = MonitorOptions {
         duration: Duration::from_millis(args.ms),

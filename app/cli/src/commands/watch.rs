@@ -76,6 +76,7 @@ struct SeenRun {
     is_told: bool,
 }
 
+/// Runs the command.
 pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let config = args.judge.budget.as_deref().map(settings::gates).transpose()?.unwrap_or_default();
     let history = match &args.judge.history {

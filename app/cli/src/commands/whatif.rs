@@ -85,6 +85,7 @@ impl FromStr for Times {
     }
 }
 
+/// Runs the command.
 pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;

@@ -113,6 +113,7 @@ impl AssumeArgs {
         roles.into_iter().chain(chip).chain(config).chain(others).collect()
     }
 
+    /// The import options.
     pub fn import(&self, run: Option<String>) -> ImportOptions {
         let roles = match &self.roles {
             Some(RolesArg::Read(roles, _)) => Some(Arc::clone(roles)),
@@ -132,6 +133,7 @@ impl AssumeArgs {
         }
     }
 
+    /// The analysis options.
     pub fn options(&self) -> Options {
         let mut options = Options {
             topology: self.topology.clone(),

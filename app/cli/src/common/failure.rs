@@ -9,12 +9,15 @@ use session::stdin;
 
 /// The outcome of a command that completed.
 pub enum CommandOutcome {
+    /// Success.
     Done,
     /// The trace is too incomplete for a conclusion, and `--strict` was given.
     Inconclusive(String),
     /// A result exceeds `--fail-on` or a gate.
     Failed {
+        /// The reason.
         why: String,
+        /// The exit code.
         code: u8,
     },
 }
@@ -28,6 +31,7 @@ pub enum Failure {
     /// The input cannot be opened.
     #[error("{error}: {}", path.display())]
     Import {
+        /// The cause.
         error: ImportError,
         /// The path as given by the user.
         path: PathBuf,
@@ -38,24 +42,42 @@ pub enum Failure {
     /// A file that an option names cannot be read.
     #[error("cannot read {what}: {error}; check the path, or {cure}: {}", path.display())]
     Unread {
+        /// What it holds.
         what: &'static str,
+        /// The cause.
         error: String,
         /// How to get such a file.
         cure: &'static str,
+        /// The file.
         path: PathBuf,
     },
     /// An output file cannot be written.
     #[error("cannot write: {error}: {}", path.display())]
-    Write { error: io::Error, path: PathBuf },
+    Write {
+        /// The cause.
+        error: io::Error,
+        /// The file.
+        path: PathBuf,
+    },
     /// Stdout failed for another reason than a closed pipe.
     #[error("cannot write to stdout: {0}")]
     Stdout(io::Error),
     /// A saved summary cannot be used.
     #[error("{why}: {}", path.display())]
-    Summary { why: String, path: PathBuf },
+    Summary {
+        /// The reason.
+        why: String,
+        /// The file.
+        path: PathBuf,
+    },
     /// The configuration file cannot be used.
     #[error("{why}: {}", path.display())]
-    Config { why: String, path: PathBuf },
+    Config {
+        /// The reason.
+        why: String,
+        /// The file.
+        path: PathBuf,
+    },
     /// No server answered as it should, or this one cannot start.
     #[error("{0}")]
     Server(String),

@@ -30,7 +30,7 @@ pub fn open(input: &InputArgs, format: OutputFormat, stderr: &Stderr) -> Result<
     open_path(&input.path, input.run.clone(), &input.assume, format, stderr)
 }
 
-/// Opens a trace for commands that print no digest of the input: it is not computed meanwhile.
+/// The same for commands that print no digest of the input: it is not computed meanwhile.
 pub fn open_without_digest(input: &InputArgs, stderr: &Stderr) -> Result<Session, Failure> {
     let session = read(&input.path, input.assume.import(input.run.clone()), &input.assume, false, stderr)?;
     warn_of_losses(&session, stderr);
@@ -80,7 +80,7 @@ pub fn open_programs(
     Ok(session)
 }
 
-/// Whether the output has the digest of the input: only JSON has it.
+/// Of all formats, only JSON has the digest.
 fn hashes(format: OutputFormat) -> bool {
     format == OutputFormat::Json
 }

@@ -95,7 +95,7 @@ pub fn saved(path: &Path, import: &ImportOptions, stderr: &Stderr) -> Result<Opt
     parsed(head, path).map(Some)
 }
 
-/// The summaries saved in a file in a bucket or on a web server.
+/// The same for a file in a bucket or on a web server.
 fn saved_in_bucket(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Summary>>, Failure> {
     let progress = Progress::new();
     let failed = |error| Failure::import(error, path);
@@ -128,7 +128,7 @@ fn plain_summary(session: &Session, scope: Scope) -> Result<Summary, Failure> {
     Summary::of(&session.context(scope)).map_err(|error| Failure::Internal(error.to_string()))
 }
 
-/// The summary with fingerprints of the input files, which requires reading them again.
+/// The same with fingerprints of the input files, which requires reading them again.
 pub fn summary_of(session: &Session, scope: Scope) -> Result<Summary, Failure> {
     let mut summary = plain_summary(session, scope)?;
     let input = |file: InputFile| SummaryInput {

@@ -3,5 +3,5 @@
 mod open;
 mod roots;
 
-pub use open::{AskedTrace, TraceCache};
+pub use open::{AskedTrace, OpenTraces};
 pub use roots::Roots;

@@ -15,12 +15,12 @@ use session::{RequestSession, Session};
 
 /// The last traces that were asked about.
 #[derive(Debug)]
-pub struct TraceCache {
+pub struct OpenTraces {
     most: usize,
     /// Memory of their models.
     most_bytes: usize,
     /// The one asked about last comes last.
-    open: Mutex<Vec<CachedTrace>>,
+    open: Mutex<Vec<OpenTrace>>,
     /// Held while a trace is read, so that two calls do not read the same.
     reading: Mutex<BTreeMap<TraceKey, Arc<Mutex<()>>>>,
 }
@@ -28,6 +28,7 @@ pub struct TraceCache {
 /// Path and words of a trace.
 type TraceKey = (PathBuf, Vec<OsString>);
 
+/// A trace that is asked for.
 #[derive(Clone, Debug)]
 pub struct AskedTrace {
     /// A file, run, log directory or pattern.
@@ -41,14 +42,14 @@ pub struct AskedTrace {
 }
 
 #[derive(Debug)]
-struct CachedTrace {
+struct OpenTrace {
     key: TraceKey,
     files: Vec<ListedFile>,
     session: Session,
     bytes: usize,
 }
 
-impl TraceCache {
+impl OpenTraces {
     /// Keeps so many traces of so many bytes together, at least one.
     pub fn new(most: usize, most_bytes: usize) -> Self {
         Self { most: most.max(1), most_bytes, open: Mutex::default(), reading: Mutex::default() }
@@ -76,7 +77,7 @@ impl TraceCache {
             return Err(outside_of(roots, outside));
         }
         let request = session.for_request();
-        self.keep(CachedTrace { key, files, bytes: bytes_of(&session), session });
+        self.keep(OpenTrace { key, files, bytes: bytes_of(&session), session });
         drop(reading);
         Ok(request)
     }
@@ -90,7 +91,7 @@ impl TraceCache {
         Some(request)
     }
 
-    fn keep(&self, trace: CachedTrace) {
+    fn keep(&self, trace: OpenTrace) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|other| other.key != trace.key);
         open.push(trace);

@@ -16,12 +16,14 @@ use serde_json::Value;
 use crate::answer::{AnswerContent, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BYTES};
 use cli::common::failure::Failure;
 use cli::embedded::{self, CommandError};
-use cli::traces::{AskedTrace, Roots, TraceCache};
+use cli::traces::{AskedTrace, OpenTraces, Roots};
 use session::{RequestSession, Session};
 
+/// A tool.
 pub(super) trait McpTool {
     /// What it is asked.
     type Input: DeserializeOwned + JsonSchema + 'static;
+    /// Its name.
     const NAME: &'static str;
     /// What it answers.
     const ABOUT: &'static str;
@@ -29,6 +31,7 @@ pub(super) trait McpTool {
     const IS_PICTURE: bool = false;
     /// Whether it changes nothing.
     const IS_READ_ONLY: bool = true;
+    /// Answers.
     fn run(call: &Call, input: Self::Input) -> Result<ToolOutput, CommandError>;
 }
 
@@ -58,6 +61,7 @@ fn schema_of<T: McpTool>() -> Arc<JsonObject> {
     without_formats(rmcp::handler::server::tool::schema_for_input::<T::Input>().unwrap_or_default())
 }
 
+/// The schema of answers.
 pub fn schema_of_answers() -> Arc<JsonObject> {
     without_formats(rmcp::handler::server::tool::schema_for_output::<ToolAnswer>())
 }
@@ -107,13 +111,19 @@ pub enum ToolOutput {
     Answer(ToolAnswer),
     /// A picture, with what it shows.
     #[cfg(feature = "png")]
-    Picture { png: Vec<u8>, about: String },
+    Picture {
+        /// The file.
+        png: Vec<u8>,
+        /// A sentence.
+        about: String,
+    },
 }
 
+/// One call of a tool.
 #[derive(Clone, Debug)]
 pub struct Call {
     pub roots: Arc<Roots>,
-    pub traces: Arc<TraceCache>,
+    pub traces: Arc<OpenTraces>,
     pub progress: Arc<Progress>,
     pub is_cancelled: Arc<AtomicBool>,
 }

@@ -12,7 +12,7 @@
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
 use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
-use super::table::{CostTableContent, OpCostTable};
+use super::table::{OpCostTable, OpCosts};
 use crate::common::TraceFormat;
 use crate::common::csv_table::{CsvRow, CsvTable};
 use crate::input::{ImportError, InputSource, Progress};
@@ -39,7 +39,7 @@ const PS_PER_MS: f64 = 1e9;
 const MAX_MS: f64 = 5e6;
 
 /// Reads the table.
-fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<CostTableContent, ImportError> {
+fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<OpCosts, ImportError> {
     let table = CsvTable::read(source, GENZ.format.title, progress, out)?;
     let [name, kind, dimension, latency, flops, bytes, compute, memory, communication] = table.columns([
         "Layer Name",

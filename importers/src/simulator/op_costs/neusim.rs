@@ -17,7 +17,7 @@ use serde_json::Value;
 use trace_model::{DeviceInfo, IssueKind, TraceBuilder};
 
 use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
-use super::table::{CostTableContent, OpCostTable};
+use super::table::{OpCostTable, OpCosts};
 use crate::common::TraceFormat;
 use crate::common::csv_table::{CsvRow, CsvTable};
 use crate::input::{ImportError, InputSource, Progress};
@@ -56,7 +56,7 @@ fn beside(name: &str) -> Vec<String> {
 }
 
 /// Reads the table, or the two tables that it consists of.
-fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<CostTableContent, ImportError> {
+fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<OpCosts, ImportError> {
     let (stem, run) = stems(source.name());
     let part = |phase: &str| source.beside(&format!("{stem}_{phase}.csv"));
     let chip = source.beside(&format!("{run}.json"));

@@ -16,7 +16,7 @@ const CANNOT_KNOW: [&str; 4] = [
 ];
 
 /// What a cost table contains.
-pub(super) type CostTableContent = (Vec<CostedProgram>, CostedDevice);
+pub(super) type OpCosts = (Vec<CostedProgram>, CostedDevice);
 
 /// The cost tables of a simulator.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct OpCostTable {
     pub(super) columns: &'static [&'static [u8]],
     /// See [`Importer::beside`].
     pub(super) beside: fn(&str) -> Vec<String>,
-    pub(super) read: fn(&InputSource, &Progress, &mut TraceBuilder) -> Result<CostTableContent, ImportError>,
+    pub(super) read: fn(&InputSource, &Progress, &mut TraceBuilder) -> Result<OpCosts, ImportError>,
 }
 
 impl Importer for OpCostTable {
