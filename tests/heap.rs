@@ -23,7 +23,6 @@ pub struct Heap {
     total_before: usize,
 }
 
-/// Starts counting.
 pub fn begin() -> Heap {
     COUNTS.store(true, Relaxed);
     let before = LIVE.load(Relaxed);

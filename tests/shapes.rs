@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 /// The kind of item, and the document with `n` of them.
 type Shape = (&'static str, fn(usize) -> String);
 
-/// All shapes.
 pub const SHAPES: &[Shape] = &[
     ("counters", counters),
     ("threads", threads),

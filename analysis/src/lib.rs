@@ -16,6 +16,8 @@
 //! | [`hardware`] | chips, links between them, limits |
 //! | [`math`] | intervals, statistics, tests of significance |
 
+#![warn(missing_docs)]
+
 pub mod registry;
 pub mod reports;
 

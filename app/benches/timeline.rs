@@ -33,7 +33,7 @@ use window::wanted_reports;
 
 const TRACKS: u32 = 200;
 const SLICES_PER_TRACK: u32 = 100_000;
-/// The same for the large trace: 60 M slices on all tracks.
+/// Slices per track of the large trace: 60 M slices on all tracks.
 const LARGE: u32 = 300_000;
 /// Ops of the capture whose reports are asked for.
 const OPS_OF_CAPTURE: u64 = 5_000_000;

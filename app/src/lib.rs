@@ -22,7 +22,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(run(args))
 }
 
-/// The same, with the exit code as a number.
+/// Runs the program; returns the exit code as a number.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let mut args: Vec<OsString> = args.into_iter().collect();
     if args.len() == 1 && open::has_display() {

@@ -46,7 +46,6 @@ pub struct OpenArgs {
     pub start_times: bool,
 }
 
-/// Runs the command.
 #[cfg(feature = "gui")]
 pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     if !has_display() {
@@ -77,7 +76,6 @@ pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     Ok(CommandOutcome::Done)
 }
 
-/// Runs the command.
 #[cfg(not(feature = "gui"))]
 pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<CommandOutcome, Failure> {
     drop(args);

@@ -1,7 +1,7 @@
 //! Imports a file and prints what it became, how long that took, and how much
 //! memory: `cargo run --release -p importers --example import -- FILE`.
 
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 use std::path::Path;
 use std::time::Instant;

@@ -9,6 +9,8 @@
 //! lines, patterns, progress, errors). `remote` reads buckets. Here are `import`, which turns a path or bytes into a
 //! model, and `registry`, the list of formats.
 
+#![warn(missing_docs)]
+
 mod access;
 mod import;
 mod registry;

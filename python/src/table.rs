@@ -23,7 +23,6 @@ impl Table {
         Self(table)
     }
 
-    /// What it shows.
     pub(crate) fn data(&self) -> &Arc<DataTable> {
         &self.0
     }

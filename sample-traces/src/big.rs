@@ -16,7 +16,6 @@ const CATEGORIES: [&str; 5] = ["convolution fusion", "loop fusion", "all-reduce"
 pub struct BigSpec {
     /// Total number of slices on all tracks.
     pub slices: u64,
-    /// Number of tracks.
     pub tracks: u32,
 }
 

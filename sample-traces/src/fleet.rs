@@ -28,7 +28,6 @@ const CLOCK_AHEAD_PS: i64 = 7_000_250;
 pub struct FleetSpec {
     /// Number of devices, all on one host.
     pub devices: u32,
-    /// Number of steps.
     pub steps: u32,
     /// Duration of the matmul of a training step.
     pub work: Picos,

@@ -35,7 +35,6 @@ const MIB: u64 = 1 << 20;
 /// Fingerprint of the planned program.
 const PROGRAM: u64 = 77;
 
-/// The expected answers.
 #[derive(Clone, Debug)]
 pub struct ExpectedMemory {
     /// Memory of a device, in bytes.
@@ -83,7 +82,6 @@ pub struct ExpectedPlan {
     pub padding: u64,
     /// Arguments that could be donated: the state.
     pub donatable: u64,
-    /// VMEM.
     pub vmem: u64,
 }
 

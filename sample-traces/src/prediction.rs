@@ -21,7 +21,6 @@ pub struct OpAndPrediction {
     pub name: &'static str,
     /// The compiler's estimate; `None` if it has none.
     pub predicted_ps: Option<i64>,
-    /// Recorded duration.
     pub measured_ps: i64,
     category: &'static str,
     /// Shape of its result.

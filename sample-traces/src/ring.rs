@@ -48,7 +48,6 @@ impl Default for RingSpec {
 
 /// Number of chips in the ring.
 pub const CHIPS: i64 = 4;
-/// Bytes of one chunk.
 pub const CHUNK_BYTES: i64 = 131_072;
 /// Bytes that the all-reduce sums.
 pub const REDUCE_BYTES: i64 = 524_288;
@@ -76,7 +75,6 @@ impl RingSpec {
         if self.overlapped { self.transfer_ps.max(ISSUE_PS + self.matmul_ps) } else { self.transfer_ps }
     }
 
-    /// The capture.
     pub fn session(&self) -> SampleSession {
         let planes = (0..CHIPS).map(|chip| self.chip(chip)).collect();
         session("ring", planes)

@@ -16,7 +16,6 @@ use crate::write::{gzip, trace_json, xspace_bytes};
 pub struct SampleFile {
     /// File name, with a directory in front of it for the hosts of one run.
     pub name: String,
-    /// Content.
     pub bytes: Vec<u8>,
 }
 
@@ -66,7 +65,6 @@ pub fn sample_specs() -> Vec<(TrainingSpec, bool)> {
     ]
 }
 
-/// All synthetic samples.
 pub fn sample_files() -> Vec<SampleFile> {
     let mut files = Vec::new();
     for (spec, as_json) in sample_specs() {

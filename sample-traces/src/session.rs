@@ -12,7 +12,6 @@ pub struct SampleSession {
     pub host: String,
     /// Description of the session, stored wherever the format has a place for a remark.
     pub remark: String,
-    /// All planes.
     pub planes: Vec<SamplePlane>,
 }
 
@@ -25,9 +24,7 @@ pub struct SamplePlane {
     pub name: String,
     /// Facts about the plane.
     pub stats: Vec<SampleStat>,
-    /// Metadata of its events.
     pub metadata: Vec<SampleEventMetadata>,
-    /// Its timelines.
     pub lines: Vec<SampleLine>,
 }
 
@@ -36,7 +33,6 @@ pub struct SamplePlane {
 pub struct SampleLine {
     /// Id, any 64-bit number that is unique in its plane.
     pub id: i64,
-    /// Name.
     pub name: String,
     /// Origin of the offsets of its events, ns after the session started.
     pub timestamp_ns: i64,
@@ -53,38 +49,30 @@ pub struct SampleEventMetadata {
     pub name: String,
     /// Display name, if it differs from the name.
     pub display_name: String,
-    /// Facts.
     pub stats: Vec<SampleStat>,
 }
 
-/// One event.
 #[derive(Clone, Debug, Default)]
 pub struct SampleEvent {
     /// Index into [`SamplePlane::metadata`].
     pub metadata: usize,
     /// Start, ps after the origin of the line.
     pub offset_ps: i64,
-    /// Length.
     pub duration_ps: i64,
     /// Facts about this occurrence.
     pub stats: Vec<SampleStat>,
 }
 
-/// A named value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleStat {
-    /// Name.
     pub name: String,
-    /// Value.
     pub value: SampleValue,
 }
 
 /// The value of a [`SampleStat`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum SampleValue {
-    /// A signed number.
     Int(i64),
-    /// An unsigned number.
     Uint(u64),
     /// A floating point number.
     Double(f64),
@@ -92,7 +80,6 @@ pub enum SampleValue {
     Text(String),
     /// Text, stored once per plane and referenced by id.
     Ref(String),
-    /// Bytes.
     Bytes(Vec<u8>),
 }
 
@@ -101,11 +88,9 @@ impl SampleStat {
     pub fn new(name: &str, value: SampleValue) -> Self {
         Self { name: name.to_owned(), value }
     }
-    /// A signed number.
     pub fn int(name: &str, value: i64) -> Self {
         Self::new(name, SampleValue::Int(value))
     }
-    /// An unsigned number.
     pub fn uint(name: &str, value: u64) -> Self {
         Self::new(name, SampleValue::Uint(value))
     }
@@ -121,7 +106,6 @@ impl SampleStat {
     pub fn shared(name: &str, value: impl Into<String>) -> Self {
         Self::new(name, SampleValue::Ref(value.into()))
     }
-    /// Bytes.
     pub fn bytes(name: &str, value: Vec<u8>) -> Self {
         Self::new(name, SampleValue::Bytes(value))
     }

@@ -19,7 +19,7 @@ pub enum Fault {
     None,
     /// Every request is refused with this status.
     Status(u16),
-    /// The same without a phrase behind the number, a body, or its length.
+    /// Every request is refused without a phrase behind the number, a body, or its length.
     Bare(u16),
     /// The first requests fail with 503.
     FailsFirst(usize),
@@ -77,12 +77,10 @@ impl BucketServer {
         self.failures.store(0, Ordering::SeqCst);
     }
 
-    /// An object of the bucket.
     pub fn object(&self, key: &str) -> Option<Vec<u8>> {
         self.content.lock().unwrap().objects.get(key).cloned()
     }
 
-    /// Replaces an object.
     pub fn put(&self, key: &str, bytes: &[u8]) {
         let mut content = self.content.lock().unwrap();
         content.objects.insert(key.to_owned(), bytes.to_vec());

@@ -135,7 +135,7 @@ fn links_resolve() {
     let mut dead: Vec<String> = within.collect();
     let mut others: BTreeMap<PathBuf, String> =
         guide.iter().map(|(page, text)| (Path::new("docs").join(page), text.clone())).collect();
-    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "analysis/DIFFERENCES.md"] {
+    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "PERFORMANCE.md", "analysis/DIFFERENCES.md"] {
         let page = PathBuf::from(name);
         others.insert(page.clone(), fs::read_to_string(root.join(&page)).unwrap());
         let targets = links(&others[&page]);
@@ -313,13 +313,12 @@ fn documents_name_existing_commands_options_reports_and_hints() {
 }
 
 /// Pages that only name files, tools or columns of XProf.
-const NAME_XPROF_ONLY: [&str; 10] = [
+const NAME_XPROF_ONLY: [&str; 9] = [
     "SUMMARY.md",
     "capture.md",
     "compare.md",
     "formats/trace-event-json.md",
     "formats/xplane.md",
-    "performance.md",
     "reports/README.md",
     "serve.md",
     "speed.md",

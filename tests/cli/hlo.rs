@@ -96,7 +96,6 @@ fn missing_programs_and_ops_are_errors() {
     }
 }
 
-/// The ops of a trace.
 fn ops_of(trace: &str) -> Vec<String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
     let output = command.args(["analyze", trace, "--only", "ops", "--format", "json"]).output().unwrap();

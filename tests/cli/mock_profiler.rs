@@ -16,7 +16,6 @@ use trace_model::wire::{WireCursor, WireValue};
 
 /// What a call is answered with.
 pub enum Reply {
-    /// A message.
     Message(Vec<u8>),
     /// A code of gRPC, and why.
     Status(u32, &'static str),
@@ -199,7 +198,6 @@ fn line(plane: &mut ProtoMessage, name: &str) {
     });
 }
 
-/// A response with this profile.
 pub fn response(profile: &[u8]) -> Vec<u8> {
     let mut response = ProtoMessage::default();
     response.bytes(8, profile);

@@ -29,7 +29,6 @@ const MAX_ROWS: usize = 6;
 /// Values of a list of texts or numbers that are written.
 const MAX_ITEMS: usize = 12;
 
-/// The lines of a report.
 pub fn lines(report: &Value) -> Vec<String> {
     let mut tables = Tables::default();
     let mut own = Row::new();

@@ -30,6 +30,8 @@
 //! This crate contains no file formats, colours or policy: the meaning of categories, the choice of peaks and the
 //! definition of steps belong to the analyses.
 
+#![warn(missing_docs)]
+
 mod args;
 mod attrs;
 mod batch;

@@ -83,7 +83,7 @@ struct SumCursor {
 type ClassPlaces = [u8; 256];
 
 impl ClassSums {
-    /// Of one lane.
+    /// The sums of one lane.
     pub fn build(model: &TraceModel, lane: &Lane, class_of: impl Fn(LabelId) -> u8) -> Self {
         let mut occurs = [false; 256];
         for &label in &model.slices.labels[lane.rows.start as usize..lane.rows.end as usize] {

@@ -39,7 +39,7 @@ pub(crate) struct Nesting {
 }
 
 /// A slice that can enclose the following ones.
-struct OpenSlice {
+struct EnclosingSlice {
     end: i64,
     position: u32,
     /// Until when its time was counted as covered.
@@ -48,7 +48,7 @@ struct OpenSlice {
 
 /// Open slices, each of which ends before the one under it or together with it.
 #[derive(Default)]
-struct OpenSlices(Vec<OpenSlice>);
+struct OpenSlices(Vec<EnclosingSlice>);
 
 impl OpenSlices {
     /// Removes those that have ended.
@@ -74,13 +74,13 @@ impl OpenSlices {
             around.covered_until = end;
             around.position
         });
-        self.0.push(OpenSlice { end, position: covered.len() as u32, covered_until: start });
+        self.0.push(EnclosingSlice { end, position: covered.len() as u32, covered_until: start });
         covered.push(0);
         parent
     }
 }
 
-impl OpenSlice {
+impl EnclosingSlice {
     fn cover(&self, start: i64, end: i64, covered: &mut [i64]) {
         let new = end.saturating_sub(start.max(self.covered_until)).max(0);
         let sum = &mut covered[self.position as usize];

@@ -42,16 +42,16 @@ struct CheckCounter {
 }
 
 /// Counts a report while it is being computed, until it ends or panics.
-struct Running<'a>(&'a AtomicU32);
+struct RunningReport<'a>(&'a AtomicU32);
 
-impl<'a> Running<'a> {
+impl<'a> RunningReport<'a> {
     fn begin(count: &'a AtomicU32) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(count)
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningReport<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -60,9 +60,9 @@ impl Drop for Running<'_> {
 /// The cost of computing a report.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportCost {
-    /// Of the analysis.
+    /// Id of the analysis.
     pub id: &'static str,
-    /// Of the report.
+    /// Scope of the report.
     pub scope: Scope,
     /// Wall time, without the time of the reports that it requested.
     pub own: Duration,
@@ -151,7 +151,7 @@ impl ReportCache {
         run: impl FnOnce() -> Result<R, AnalysisError>,
     ) -> Result<Arc<dyn Any + Send + Sync>, AnalysisError> {
         let (began, outer) = (Instant::now(), INNER.take());
-        let running = Running::begin(&self.running);
+        let running = RunningReport::begin(&self.running);
         let result = self.check(scope).and_then(|()| run());
         // A report of a part of the trace is none.
         let result = self.check(scope).and(result).map(|report| Arc::new(report) as _);

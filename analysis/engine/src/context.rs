@@ -21,7 +21,7 @@ pub struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// The same context with another scope.
+    /// This context with another scope.
     pub fn scoped(&self, scope: Scope) -> Context<'a> {
         Context { scope, ..*self }
     }
@@ -30,7 +30,7 @@ impl<'a> Context<'a> {
     pub fn peaks(&self, core: GroupId) -> Peaks {
         let mut peaks = Peaks::choose(self.model.group(core).device.as_ref(), self.options.chip());
         if self.model.simulator().is_some() {
-            peaks.are_configured();
+            peaks.mark_configured();
         }
         peaks
     }

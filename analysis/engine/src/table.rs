@@ -32,7 +32,7 @@ pub enum CellKind {
     Int,
     /// [`Cell::Float`].
     Float,
-    /// Of several kinds.
+    /// Cells of several kinds.
     Mixed,
 }
 
@@ -64,7 +64,7 @@ impl Cell {
         Self::Text(text.into())
     }
     /// A string, or [`Cell::Missing`] if it is empty.
-    pub fn said(text: &str) -> Self {
+    pub fn non_empty(text: &str) -> Self {
         if text.is_empty() { Self::Missing } else { Self::text(text) }
     }
     /// A count.

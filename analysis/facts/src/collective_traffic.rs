@@ -73,7 +73,7 @@ impl CollectiveTraffic {
         }
     }
 
-    /// The same from HLO text; `None` for any other text.
+    /// The traffic from HLO text; `None` for any other text.
     pub fn of_text(text: &str, kind: CollectiveKind, captured: usize) -> Option<Self> {
         let module = HloModule::from_text(text)?;
         let op = module.instructions.last()?;

@@ -55,7 +55,7 @@ pub trait TraceFacts<'a> {
     /// there is neither.
     fn instruction(&self, op: OpId) -> Option<InstructionRef>;
 
-    /// The same from the program only.
+    /// The instruction of an op in its program; `None` if the capture does not contain the program.
     fn instruction_of_program(&self, op: OpId) -> Option<InstructionRef>;
 
     /// The scope of this context on `core`; `None` if the core recorded nothing in it.

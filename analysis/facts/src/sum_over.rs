@@ -35,7 +35,7 @@ impl SumOver {
         sum / self.devices.max(1) as f64 / self.steps.unwrap_or(1).max(1) as f64
     }
 
-    /// The same of a time.
+    /// The part of a time in one step of one device, in whole picoseconds.
     pub fn each_ps(self, sum: i64) -> i64 {
         self.each(sum as f64).round() as i64
     }

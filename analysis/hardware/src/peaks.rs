@@ -44,7 +44,7 @@ impl Peak {
         PLAUSIBLE.contains(&per_second).then_some(Self { per_second, source })
     }
 
-    /// The same limit, `factor` times as high.
+    /// This limit, `factor` times as high.
     pub fn times(self, factor: f64) -> Self {
         Self { per_second: self.per_second * factor, ..self }
     }
@@ -133,8 +133,8 @@ impl Peaks {
         }
     }
 
-    /// For simulated times, the recorded peaks are those of the simulated device.
-    pub fn are_configured(&mut self) {
+    /// Declares the recorded peaks configured: for simulated times, they are those of the simulated device.
+    pub fn mark_configured(&mut self) {
         let all = [
             &mut self.flops,
             &mut self.hbm,

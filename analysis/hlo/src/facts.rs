@@ -7,15 +7,15 @@ use super::ReplicaGroups;
 /// Attributes that only some instructions have; absent unless the compiler records them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// Of `fusion`.
+    /// The kind of a `fusion`.
     pub fusion_kind: Option<FusionKind>,
-    /// Of `dot` and `ragged-dot`.
+    /// The dimensions of a `dot` or `ragged-dot`.
     pub dot: Option<Box<DotDimensions>>,
-    /// Of `convolution`.
+    /// The window and dimensions of a `convolution`.
     pub convolution: Option<Box<Convolution>>,
-    /// Of `dot` and `convolution`.
+    /// The precision of a `dot` or `convolution`.
     pub precision: PrecisionConfig,
-    /// Of ops that communicate between devices.
+    /// The groups and channel of an op that communicates between devices.
     pub collective: Option<Box<CollectiveAttributes>>,
     /// The kernel that a `custom-call` runs.
     pub custom_call_target: Option<String>,

@@ -45,7 +45,7 @@ pub struct Instruction {
     /// Computations that it calls: the body of a fusion, condition and body of a loop
     /// (see [`super::HloModule::loop_body`]), the function of a reduction.
     pub called: Vec<ComputationId>,
-    /// Of `parameter`.
+    /// The number of a `parameter`.
     pub parameter_number: Option<u32>,
     /// Framework name (`jit(f)/dot_general`); empty if not recorded.
     pub op_name: Arc<str>,

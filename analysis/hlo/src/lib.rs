@@ -1,7 +1,7 @@
 //! Compiled programs, as the compiler wrote them down.
 //!
-//! A capture can hold the whole program (`xla.HloProto`, parsed on first use
-//! for), or only one line of text for each op that ran. Both become the same thing:
+//! A capture can hold the whole program (`xla.HloProto`, parsed on first use),
+//! or only one line of text for each op that ran. Both become the same thing:
 //! an [`HloModule`] with [`Instruction`]s. A line of text makes a module of one
 //! instruction, its operands, and computations without content.
 //!

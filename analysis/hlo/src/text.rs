@@ -19,9 +19,6 @@ use super::module::{Computation, HloModule, HloOrigin};
 impl HloModule {
     /// A module from one line of HLO text; `None` for other text. The instruction comes last, after its operands, of
     /// which at most name and shape are known. Called computations have a name and no content.
-    ///
-    /// The instruction comes last; before it are its operands, of which only name and
-    /// shape are known, if that. Computations that it calls have a name and no content.
     pub fn from_text(text: &str) -> Option<Self> {
         let hlo = HloText::parse(text)?;
         let mut module = Self { origin: HloOrigin::Text, entry: Some(ComputationId(0)), ..Self::default() };

@@ -159,7 +159,7 @@ impl MeasureIndex {
         &self.set
     }
 
-    /// The same as [`IntervalSet::measure_in`].
+    /// The measure of the set in a range, as [`IntervalSet::measure_in`] computes it.
     pub fn measure_in(&self, range: TimeRange) -> Picos {
         if range.is_empty() { Picos::ZERO } else { self.until(range.end) - self.until(range.start) }
     }

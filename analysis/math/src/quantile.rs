@@ -15,14 +15,14 @@ pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
     in_place(&mut finite, at)
 }
 
-/// The same of numbers in ascending order.
+/// The quantile of numbers in ascending order.
 pub fn of_sorted(sorted: &[f64], at: f64) -> Option<f64> {
     let (below, share) = place(sorted.len(), at)?;
     let low = *sorted.get(below)?;
     Some(between(low, sorted.get(below + 1).copied().unwrap_or(low), share))
 }
 
-/// The same of any numbers, which are reordered.
+/// The quantile of any numbers, which are reordered.
 pub fn in_place(values: &mut [f64], at: f64) -> Option<f64> {
     let [found] = rising_in_place(values, [at]);
     found

@@ -25,7 +25,7 @@ pub fn median_range(runs: &StepRuns) -> Option<(f64, f64)> {
     middle_95(draws.medians())
 }
 
-/// The same for the difference of the medians of two sides, second minus first.
+/// The range of the difference of the medians of two sides, second minus first.
 pub fn change_range(base: &StepRuns, cand: &StepRuns) -> Option<(f64, f64)> {
     let (mut base, mut cand) = (BootstrapDraws::of(base)?, BootstrapDraws::of(cand)?);
     // Another seed: the two sides are drawn from independently.
@@ -59,7 +59,7 @@ pub fn noise(runs: &StepRuns) -> Option<f64> {
     noise_of(runs, Statistic::Quantile(0.5), 0.95)
 }
 
-/// The same for any statistic and any share of the differences.
+/// The noise of any statistic, for any share of the differences.
 pub fn noise_of(runs: &StepRuns, statistic: Statistic, share: f64) -> Option<f64> {
     let (mut first, mut second) = (BootstrapDraws::of(runs)?, BootstrapDraws::of(runs)?);
     second.state = SEED.rotate_left(31);

@@ -35,7 +35,7 @@ pub fn open(name: &str) -> Option<Capture> {
     Some(Capture::new(open_model(name)?))
 }
 
-/// The same without reports.
+/// The model of a capture, without reports.
 pub fn open_model(name: &str) -> Option<TraceModel> {
     Some(model_at(&corpus()?.join(name)))
 }
@@ -71,7 +71,7 @@ impl Capture {
         self.cx(scope).report::<A>()
     }
 
-    /// Of the whole trace.
+    /// The report about the whole trace.
     pub fn report<A: Analysis>(&self) -> Arc<A::Report> {
         self.scoped::<A>(Scope::WholeTrace).unwrap()
     }

@@ -99,7 +99,7 @@ fn print_tables_for_the_docs() {
     real::print_table(&comparable());
 }
 
-/// Of real captures, where they are there: windows of steps of one run against each other.
+/// Real captures, where they are there: windows of steps of one run against each other.
 #[test]
 fn windows_of_one_real_run_rarely_fail() {
     let comparable = comparable();

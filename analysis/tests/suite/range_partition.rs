@@ -105,7 +105,7 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
     out
 }
 
-/// The same of waiting in collectives, of transfers between slices and of work on `SparseCores`.
+/// Sums of waiting in collectives, of transfers between slices and of work on `SparseCores`.
 fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
     let mut out = BTreeMap::new();
     let mut add = |name: String, value: f64| *out.entry(name).or_default() += value;

@@ -6,14 +6,13 @@ use std::str::FromStr;
 
 /// Where a profiler server listens.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Address {
+pub struct ServerAddress {
     /// Name or number of the machine, without brackets.
     pub host: String,
-    /// Its TCP port.
     pub port: u16,
 }
 
-impl Address {
+impl ServerAddress {
     /// The name of its files in the folder of a run, as XProf forms it: `host_9012`. No file system has trouble with it.
     pub fn file_name(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' };
@@ -26,14 +25,14 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { host, port } = self;
         if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
     }
 }
 
-impl FromStr for Address {
+impl FromStr for ServerAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -74,7 +73,7 @@ mod tests {
             ("grpc://10.0.0.2:8466", "10.0.0.2", 8466, "10.0.0.2_8466"),
             ("[::1]:9012", "::1", 9012, "__1_9012"),
         ] {
-            let address: Address = text.parse().unwrap();
+            let address: ServerAddress = text.parse().unwrap();
             assert_eq!((address.host.as_str(), address.port), (host, port), "{text}");
             assert_eq!(address.file_name(), file);
             assert_eq!(address.to_string(), text.trim_start_matches("grpc://"));
@@ -98,7 +97,7 @@ mod tests {
             ("user@host/../x:9012", "no name"),
             ("", "the port is missing"),
         ] {
-            let error = text.parse::<Address>().unwrap_err();
+            let error = text.parse::<ServerAddress>().unwrap_err();
             assert!(error.contains(why), "{text:?}: {error}");
         }
     }

@@ -10,7 +10,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 use tonic_prost::ProstCodec;
 
-use super::address::Address;
+use super::address::ServerAddress;
 use super::messages::{Empty, MonitorRequest, MonitorResponse, ProfileRequest, ProfileResponse, SnapshotRequest};
 
 /// A server answers the first call at once, or it is none.
@@ -105,7 +105,7 @@ pub(super) struct ProfilerClient {
 
 impl ProfilerClient {
     /// Connects, and waits until something has answered in gRPC.
-    pub(super) async fn connect(address: &Address) -> Result<Self, ServerError> {
+    pub(super) async fn connect(address: &ServerAddress) -> Result<Self, ServerError> {
         importers::may_ask(&address.host).map_err(|error| ServerError::Forbidden(error.to_string()))?;
         let no_uri = |error: tonic::transport::Error| ServerError::UnknownHost(error.to_string());
         let endpoint = Endpoint::from_shared(address.uri()).map_err(no_uri)?;
@@ -126,7 +126,6 @@ impl ProfilerClient {
         }
     }
 
-    /// Records a profile.
     pub(super) async fn profile(
         &mut self,
         request: ProfileRequest,
@@ -218,18 +217,18 @@ fn not_connected(error: &tonic::transport::Error, port: u16) -> ServerError {
 
 /// What a status means for every call.
 fn failed(status: &Status) -> ServerError {
-    let said = || status.message().to_owned();
-    let is_busy = said().to_lowercase().contains("profiling session");
+    let message = || status.message().to_owned();
+    let is_busy = message().to_lowercase().contains("profiling session");
     match status.code() {
         // A status with a cause was made here, not sent by the server.
         _ if status.source().is_some() => ServerError::Lost(root_of(status)),
-        Code::AlreadyExists => ServerError::Busy(said()),
+        Code::AlreadyExists => ServerError::Busy(message()),
         Code::Internal | Code::Unavailable | Code::FailedPrecondition | Code::Aborted if is_busy => {
-            ServerError::Busy(said())
+            ServerError::Busy(message())
         }
-        Code::ResourceExhausted | Code::OutOfRange => ServerError::TooLarge(said()),
-        Code::Unavailable | Code::Cancelled => ServerError::Lost(said()),
-        code => ServerError::Refused(code.description(), said()),
+        Code::ResourceExhausted | Code::OutOfRange => ServerError::TooLarge(message()),
+        Code::Unavailable | Code::Cancelled => ServerError::Lost(message()),
+        code => ServerError::Refused(code.description(), message()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::address::Address;
+use super::address::ServerAddress;
 use super::client::{ProfilerClient, ServerError};
 use super::gather;
 use super::messages::SnapshotRequest;
@@ -13,14 +13,14 @@ use super::run::{Capture, CaptureOptions, hosts, keep, request};
 use super::save::RunFolder;
 
 /// What one server answered to a start or stop.
-pub type Answer = (Address, Result<(), ServerError>);
+pub type ServerAnswer = (ServerAddress, Result<(), ServerError>);
 
 /// Starts to record without end, with the levels and options of a capture.
 ///
 /// # Errors
 ///
 /// This machine fails. Servers that fail are part of the result.
-pub fn start(options: &CaptureOptions) -> io::Result<Vec<Answer>> {
+pub fn start(options: &CaptureOptions) -> io::Result<Vec<ServerAnswer>> {
     let now = SystemTime::now();
     let session = RunFolder::new(&options.logdir, None, now).session;
     let tasks: Vec<_> = options
@@ -41,13 +41,13 @@ pub fn start(options: &CaptureOptions) -> io::Result<Vec<Answer>> {
 /// # Errors
 ///
 /// This machine fails. Servers that fail are part of the result.
-pub fn stop(options: &CaptureOptions) -> io::Result<Vec<Answer>> {
+pub fn stop(options: &CaptureOptions) -> io::Result<Vec<ServerAnswer>> {
     let timeout = options.timeout;
-    let stop = |address: Address| async move { ProfilerClient::connect(&address).await?.stop(timeout).await };
+    let stop = |address: ServerAddress| async move { ProfilerClient::connect(&address).await?.stop(timeout).await };
     answers(options, options.addresses.iter().cloned().map(stop).collect())
 }
 
-fn answers<F>(options: &CaptureOptions, tasks: Vec<F>) -> io::Result<Vec<Answer>>
+fn answers<F>(options: &CaptureOptions, tasks: Vec<F>) -> io::Result<Vec<ServerAnswer>>
 where
     F: Future<Output = Result<(), ServerError>> + Send + 'static,
 {

@@ -25,7 +25,7 @@ mod monitor;
 mod run;
 mod save;
 
-pub use address::Address;
+pub use address::ServerAddress;
 pub use client::ServerError;
 pub use contents::ProfileContents;
 pub use messages::OptionValue;

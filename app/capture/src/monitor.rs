@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::address::Address;
+use super::address::ServerAddress;
 use super::client::{ProfilerClient, ServerError};
 use super::gather;
 use super::messages::{MonitorRequest, MonitorResponse, MonitorResult};
@@ -78,9 +78,9 @@ impl DeviceState {
 ///
 /// This machine fails. Servers that fail are part of the answers.
 pub fn monitor(
-    addresses: &[Address],
+    addresses: &[ServerAddress],
     options: MonitorOptions,
-    mut heard: impl FnMut(&[(Address, Result<DeviceState, ServerError>)]) -> bool,
+    mut heard: impl FnMut(&[(ServerAddress, Result<DeviceState, ServerError>)]) -> bool,
 ) -> io::Result<()> {
     gather::block_on(async {
         let mut clients: Vec<Option<ProfilerClient>> = addresses.iter().map(|_| None).collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::address::Address;
+use super::address::ServerAddress;
 use super::client::{ProfilerClient, ServerError};
 use super::gather;
 use super::messages::{ConfigValue, OptionValue, ProfileOptions, ProfileRequest, ProfileResponse};
@@ -22,8 +22,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// What to record, of which programs.
 #[derive(Clone, Debug)]
 pub struct CaptureOptions {
-    /// Their profiler servers.
-    pub addresses: Vec<Address>,
+    pub addresses: Vec<ServerAddress>,
     /// Length of the recording.
     pub duration: Duration,
     /// Time until it begins, for all at the same time.
@@ -38,7 +37,6 @@ pub struct CaptureOptions {
     pub options: BTreeMap<String, OptionValue>,
     /// How long a server may take beyond the recording.
     pub timeout: Duration,
-    /// Log directory.
     pub logdir: PathBuf,
     /// Name of the run; the time of its start by default.
     pub session: Option<String>,
@@ -46,7 +44,6 @@ pub struct CaptureOptions {
     pub attempts: u32,
 }
 
-/// What was captured.
 #[derive(Clone, Debug)]
 pub struct Capture {
     /// Folder of the run; it exists if any host was kept.
@@ -58,8 +55,7 @@ pub struct Capture {
 /// What one host sent.
 #[derive(Clone, Debug)]
 pub struct HostCapture {
-    /// Its server.
-    pub address: Address,
+    pub address: ServerAddress,
     /// Its profile, or why there is none.
     pub result: Result<SavedProfile, ServerError>,
 }
@@ -73,7 +69,7 @@ impl CaptureOptions {
     /// A name that the profiles of two addresses would have.
     pub fn same_name(&self) -> Option<String> {
         let mut names = BTreeSet::new();
-        self.addresses.iter().map(Address::file_name).find(|name| !names.insert(name.clone()))
+        self.addresses.iter().map(ServerAddress::file_name).find(|name| !names.insert(name.clone()))
     }
 
     /// A file of a named run that is there already and would be replaced.
@@ -109,7 +105,6 @@ impl Capture {
 /// How far a capture is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureStage {
-    /// Waiting for connections.
     Connecting,
     /// The programs are recorded, or the delay before that passes.
     Recording {
@@ -183,7 +178,7 @@ async fn attempts(options: &CaptureOptions, watch: &mut impl FnMut(CaptureStage)
 }
 
 async fn once(options: &CaptureOptions, watch: &mut impl FnMut(CaptureStage) -> bool) -> io::Result<Capture> {
-    let connect = |address: Address| async move { ProfilerClient::connect(&address).await };
+    let connect = |address: ServerAddress| async move { ProfilerClient::connect(&address).await };
     let connections =
         gather::all(options.addresses.iter().cloned().map(connect), |_| watch(CaptureStage::Connecting)).await;
     let now = SystemTime::now();
@@ -216,7 +211,7 @@ async fn once(options: &CaptureOptions, watch: &mut impl FnMut(CaptureStage) -> 
 /// Results with the addresses they are from.
 pub(super) fn hosts(
     folder: &RunFolder,
-    addresses: &[Address],
+    addresses: &[ServerAddress],
     results: Vec<Result<SavedProfile, ServerError>>,
 ) -> Capture {
     let hosts = addresses.iter().cloned().zip(results).map(|(address, result)| HostCapture { address, result });
@@ -226,7 +221,7 @@ pub(super) fn hosts(
 /// Writes a file while the others are received.
 pub(super) async fn keep(
     folder: Arc<RunFolder>,
-    address: Address,
+    address: ServerAddress,
     response: ProfileResponse,
 ) -> Result<SavedProfile, ServerError> {
     let written = tokio::task::spawn_blocking(move || folder.save(&address, response)).await;
@@ -238,7 +233,7 @@ pub(super) fn request(
     options: &CaptureOptions,
     root: &Path,
     session: &str,
-    address: &Address,
+    address: &ServerAddress,
     start: SystemTime,
 ) -> ProfileRequest {
     let duration_ms = options.duration.as_millis() as u64;

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::address::Address;
+use super::address::ServerAddress;
 use super::client::ServerError;
 use super::contents::ProfileContents;
 use super::messages::ProfileResponse;
@@ -17,9 +17,7 @@ const MOST_LATER: u64 = 1000;
 /// A profile that was kept.
 #[derive(Clone, Debug)]
 pub struct SavedProfile {
-    /// Its file.
     pub file: PathBuf,
-    /// Its size.
     pub bytes: u64,
     /// What is in it.
     pub contents: ProfileContents,
@@ -56,12 +54,12 @@ impl RunFolder {
         self.root.join(&self.session)
     }
 
-    pub(super) fn file(&self, address: &Address) -> PathBuf {
+    pub(super) fn file(&self, address: &ServerAddress) -> PathBuf {
         self.path().join(format!("{}.xplane.pb", address.file_name()))
     }
 
     /// Keeps what a server has answered.
-    pub(super) fn save(&self, address: &Address, response: ProfileResponse) -> Result<SavedProfile, ServerError> {
+    pub(super) fn save(&self, address: &ServerAddress, response: ProfileResponse) -> Result<SavedProfile, ServerError> {
         let file = self.file(address);
         let cannot = |error: io::Error| ServerError::CannotWrite(format!("{error}: {}", file.display()));
         let tool = |response: ProfileResponse| {
@@ -132,7 +130,7 @@ mod tests {
     #[test]
     fn profile_is_saved_from_every_kind_of_reply() {
         let dir = tempfile::tempdir().unwrap();
-        let (run, address) = (folder(dir.path()), "[::1]:9012".parse::<Address>().unwrap());
+        let (run, address) = (folder(dir.path()), "[::1]:9012".parse::<ServerAddress>().unwrap());
         let wrote = run.save(&address, response(None)).unwrap_err();
         assert!(matches!(&wrote, ServerError::WroteElsewhere(file) if file.ends_with("__1_9012.xplane.pb")), "{wrote}");
         assert_eq!(run.save(&address, response(Some(b""))).unwrap_err(), ServerError::NoProfile);

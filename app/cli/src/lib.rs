@@ -1,7 +1,6 @@
 //! The command line: data on stdout, messages on stderr, exit codes that scripts can rely on.
 
 #![allow(
-    missing_docs,
     clippy::missing_errors_doc,
     rustdoc::private_intra_doc_links,
     reason = "part of the program, not a library for others"

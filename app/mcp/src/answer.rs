@@ -96,7 +96,6 @@ pub struct AnswerContent {
 }
 
 impl AnswerContent {
-    /// Adds a table.
     pub fn with(mut self, table: AnswerTable) -> Self {
         self.tables.push(table);
         self
@@ -343,7 +342,7 @@ mod tests {
         assert!(content(0, &[3]).part(4, 2_000).is_err());
     }
 
-    /// Of an answer that is computed by parts, only some rows are at hand.
+    /// An answer that is computed by parts has only some rows at hand.
     #[test]
     fn a_part_of_an_answer_knows_its_place_in_the_whole() {
         let part = |from| AnswerContent { before: from, after: 100 - from - 3, ..content(0, &[3]) }.part(from, 2_000);

@@ -4,7 +4,6 @@
 //! refuses with the same messages. [`SystoleService`] knows no transport: here it is served on standard input and output.
 
 #![allow(
-    missing_docs,
     clippy::missing_errors_doc,
     rustdoc::private_intra_doc_links,
     reason = "part of the program, not a library for others"

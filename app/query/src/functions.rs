@@ -12,7 +12,6 @@ use session::tables::cut;
 /// A function of SQL, for the list of functions.
 #[derive(Clone, Copy, Debug)]
 pub struct SqlFunction {
-    /// How it is called.
     pub call: &'static str,
     /// What it returns.
     pub about: &'static str,

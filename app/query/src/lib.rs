@@ -40,7 +40,6 @@ const MOST_OF_PATTERN: i32 = 1000;
 /// Memory of SQLite in this process.
 const MOST_OF_HEAP: u64 = 4 << 30;
 
-/// Limits of a query.
 #[derive(Clone, Debug)]
 pub struct QueryLimits {
     /// Maximum number of rows of the result; 0 for all.
@@ -94,7 +93,6 @@ impl AnswerRows for QueryAnswer {
 /// Why a query failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryError {
-    /// What is wrong.
     pub message: String,
     /// The query, and the byte at which it is wrong.
     pub place: Option<(String, usize)>,
@@ -183,7 +181,7 @@ impl Database {
         Ok(answer)
     }
 
-    /// The same row by row, without keeping them; whether there are more rows. A query of nothing (`;`, a comment) has no
+    /// Asks row by row, without keeping the rows; whether there are more. A query of nothing (`;`, a comment) has no
     /// answer.
     ///
     /// # Errors

@@ -31,7 +31,6 @@ pub(super) struct HeldNumbers {
 }
 
 impl HeldNumbers {
-    /// None yet.
     pub(super) fn new(held: HeldBytes) -> Self {
         Self { held, numbers: Vec::new() }
     }

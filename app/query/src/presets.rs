@@ -7,11 +7,9 @@ pub struct QueryPreset {
     pub name: &'static str,
     /// The question that it answers.
     pub about: &'static str,
-    /// The query.
     pub sql: &'static str,
 }
 
-/// All of them.
 pub const PRESETS: [QueryPreset; 10] = [
     QueryPreset {
         name: "top-ops",
@@ -77,7 +75,6 @@ pub const PRESETS: [QueryPreset; 10] = [
     },
 ];
 
-/// A preset by its name.
 pub fn preset(name: &str) -> Option<&'static QueryPreset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

@@ -96,7 +96,7 @@ unsafe impl<'vtab> VTab<'vtab> for TraceTable {
 
 /// A comparison that the cursor evaluates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comparison {
+enum FilterOperator {
     Equal,
     Above,
     AtLeast,
@@ -104,12 +104,12 @@ enum Comparison {
     AtMost,
 }
 
-const COMPARISONS: [(Comparison, &str); 5] = [
-    (Comparison::Equal, "="),
-    (Comparison::Above, ">"),
-    (Comparison::AtLeast, "ge"),
-    (Comparison::Below, "<"),
-    (Comparison::AtMost, "le"),
+const COMPARISONS: [(FilterOperator, &str); 5] = [
+    (FilterOperator::Equal, "="),
+    (FilterOperator::Above, ">"),
+    (FilterOperator::AtLeast, "ge"),
+    (FilterOperator::Below, "<"),
+    (FilterOperator::AtMost, "le"),
 ];
 
 /// One comparison of a plan.
@@ -118,7 +118,7 @@ struct Constraint {
     /// Its index among the constraints that SQLite offers.
     number: usize,
     column: usize,
-    comparison: Comparison,
+    comparison: FilterOperator,
 }
 
 /// How a query reads a table: chosen in `best_index`, passed to `filter` as text.
@@ -136,14 +136,14 @@ impl ScanPlan {
             let Ok(column) = usize::try_from(constraint.column()) else { continue };
             let Some(kind) = table.columns.get(column).map(session::tables::DataColumn::kind) else { continue };
             let comparison = match constraint.operator() {
-                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ => Comparison::Equal,
-                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_GT => Comparison::Above,
-                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_GE => Comparison::AtLeast,
-                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_LT => Comparison::Below,
-                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_LE => Comparison::AtMost,
+                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ => FilterOperator::Equal,
+                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_GT => FilterOperator::Above,
+                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_GE => FilterOperator::AtLeast,
+                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_LT => FilterOperator::Below,
+                IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_LE => FilterOperator::AtMost,
                 _ => continue,
             };
-            let is_equal = comparison == Comparison::Equal;
+            let is_equal = comparison == FilterOperator::Equal;
             let is_exact = || info.collation(number).is_ok_and(|collation| collation == "BINARY");
             let fits = kind == ColumnKind::Int || (kind == ColumnKind::Choice && is_equal && is_exact());
             if constraint.is_usable() && fits {
@@ -159,14 +159,15 @@ impl ScanPlan {
 
     /// Whether at most one row can match.
     fn is_key(&self, table: &DataTable) -> bool {
-        table.has_index() && self.constraints.iter().any(|one| one.column == 0 && one.comparison == Comparison::Equal)
+        table.has_index()
+            && self.constraints.iter().any(|one| one.column == 0 && one.comparison == FilterOperator::Equal)
     }
 
     /// An estimate of the number of rows that match, of `all`.
     fn rows(&self, all: usize) -> usize {
         let left = self.constraints.iter().fold(all as f64, |left, one| match one.comparison {
-            Comparison::Equal if one.column == 0 => 1.0,
-            Comparison::Equal => left / 50.0,
+            FilterOperator::Equal if one.column == 0 => 1.0,
+            FilterOperator::Equal => left / 50.0,
             _ => left / 3.0,
         });
         (left as usize).max(1)
@@ -215,11 +216,11 @@ impl RowCheck {
         match (table.columns.get(column)?.kind(), value) {
             (ColumnKind::Int, ValueRef::Integer(value)) => {
                 let (least, most) = match comparison {
-                    Comparison::Equal => (value, value),
-                    Comparison::Above => (value.saturating_add(1), i64::MAX),
-                    Comparison::AtLeast => (value, i64::MAX),
-                    Comparison::Below => (i64::MIN, value.saturating_sub(1)),
-                    Comparison::AtMost => (i64::MIN, value),
+                    FilterOperator::Equal => (value, value),
+                    FilterOperator::Above => (value.saturating_add(1), i64::MAX),
+                    FilterOperator::AtLeast => (value, i64::MAX),
+                    FilterOperator::Below => (i64::MIN, value.saturating_sub(1)),
+                    FilterOperator::AtMost => (i64::MIN, value),
                 };
                 Some(Self::Limits(RowFilter { column, least, most }))
             }

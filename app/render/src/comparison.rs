@@ -26,7 +26,6 @@ pub struct ComparedRuns<'a> {
     pub base: &'a [Summary],
     /// Runs of the candidate.
     pub cand: &'a [Summary],
-    /// The comparison.
     pub comparison: &'a Comparison,
     /// The gates, if any.
     pub gates: Option<&'a GatesReport>,
@@ -63,7 +62,7 @@ fn differences(comparison: &Comparison, layout: &TextLayout) -> String {
     }
     for found in &comparison.differences {
         let weight = match found.weight {
-            Weight::Bars | Weight::OtherWork => layout.style.bad(found.weight.title()),
+            Weight::Incomparable | Weight::OtherWork => layout.style.bad(found.weight.title()),
             Weight::Care => layout.style.warn(found.weight.title()),
             Weight::Note => layout.style.dim(found.weight.title()),
         };

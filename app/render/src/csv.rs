@@ -13,7 +13,6 @@ use crate::Document;
 pub struct NamedTable {
     /// Id of the report.
     pub report: &'static str,
-    /// The table.
     pub table: Table,
 }
 

@@ -24,7 +24,6 @@ pub enum DocumentView {
 
 /// The reports about one trace in one scope.
 pub struct Document {
-    /// The trace.
     pub session: Session,
     /// The scope of the reports.
     pub scope: Scope,
@@ -52,9 +51,7 @@ pub struct GatedDocument {
 pub struct ReportSection {
     /// Id of the analysis.
     pub id: &'static str,
-    /// Display name.
     pub title: &'static str,
-    /// The report.
     pub result: Result<Arc<dyn Report>, AnalysisError>,
 }
 

@@ -62,7 +62,6 @@ pub(super) struct ToolVersion {
 }
 
 impl ToolVersion {
-    /// This program.
     pub(super) const THIS: Self = Self { name: "systole", version: env!("CARGO_PKG_VERSION") };
 }
 

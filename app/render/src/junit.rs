@@ -11,7 +11,6 @@ use analysis::math::stats::median;
 
 use session::xml::escaped;
 
-/// The XML.
 pub fn junit(gates: &GatesReport, runs: &[Summary], comparison: Option<&Comparison>) -> String {
     let count = |status: Status| {
         let counts = |gate: &&Gate| gate.status == status && (status != Status::Fail || gate.level == GateLevel::Error);

@@ -19,7 +19,6 @@ pub struct TextLayout {
     pub top: usize,
     /// Entries of each list of JSON; 0 for all.
     pub entries: usize,
-    /// Colours, or none.
     pub style: AnsiStyle,
 }
 

@@ -16,7 +16,6 @@ impl AnsiStyle {
     pub fn bold(self, text: &str) -> String {
         self.wrap("1", text)
     }
-    /// Secondary text.
     pub fn dim(self, text: &str) -> String {
         self.wrap("2", text)
     }
@@ -24,7 +23,6 @@ impl AnsiStyle {
     pub fn bad(self, text: &str) -> String {
         self.wrap("31", text)
     }
-    /// A warning.
     pub fn warn(self, text: &str) -> String {
         self.wrap("33", text)
     }

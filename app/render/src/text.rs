@@ -10,7 +10,6 @@ use session::devices_in_words;
 use session::number;
 use unicode_width::UnicodeWidthStr as _;
 
-/// The text of a document.
 pub fn document(document: &Document, layout: &TextLayout) -> String {
     let mut text = header(document, layout);
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {

@@ -17,11 +17,9 @@ use view::words::capitalised;
 pub struct VerdictParts<'a> {
     /// The judged run.
     pub run: &'a Summary,
-    /// Its gates.
     pub gates: Option<&'a GatesReport>,
     /// The comparison with the baseline.
     pub comparison: Option<&'a Comparison>,
-    /// The hints.
     pub hints: Option<&'a HintsReport>,
 }
 
@@ -138,7 +136,6 @@ fn health(text: &mut String, run: &Summary) {
     text.push('\n');
 }
 
-/// Text escaped for HTML.
 fn escaped_html(text: &str) -> String {
     session::xml::escaped(text)
 }

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-/// One connection.
 #[derive(Debug, Default)]
 pub(super) struct OpenConnection {
     /// Whether its request is being answered, and the client takes the answer.

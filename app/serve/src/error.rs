@@ -10,7 +10,7 @@ use serde::Serialize;
 use cli::common::failure::Failure;
 use cli::embedded::CommandError;
 
-/// Of a page with a message.
+/// Style of a page with a message.
 const STYLE: &str =
     "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}";
 
@@ -123,7 +123,7 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     }
 
-    /// The same for people in a browser.
+    /// This error as a page for people in a browser.
     pub(super) fn into_page(self) -> Response {
         let page = html! {
             (DOCTYPE)
@@ -161,7 +161,6 @@ impl From<Failure> for ApiError {
     }
 }
 
-/// Text that is JSON.
 pub(super) fn json(text: String) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }

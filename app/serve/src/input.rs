@@ -34,7 +34,6 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for InPath<
     }
 }
 
-/// A body of JSON.
 #[cfg_attr(not(feature = "query"), expect(dead_code, reason = "only queries are sent as a body"))]
 pub(super) struct JsonBody<T>(pub(super) T);
 

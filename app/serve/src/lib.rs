@@ -4,7 +4,6 @@
 //! agents (`/mcp`). What blocks runs as `work`, on a few threads. Nothing is ever written.
 
 #![allow(
-    missing_docs,
     clippy::missing_errors_doc,
     rustdoc::private_intra_doc_links,
     reason = "part of the program, not a library for others"

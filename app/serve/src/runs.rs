@@ -67,7 +67,6 @@ pub(super) struct FileEntry {
     pub(super) is_read: bool,
 }
 
-/// A run with where it is.
 #[derive(Clone, Debug)]
 pub(super) struct ServedRun {
     pub(super) entry: RunEntry,
@@ -146,7 +145,6 @@ impl RunList {
         listing
     }
 
-    /// The run with this id.
     pub(super) fn run(&self, id: &str, progress: &Progress) -> Result<ServedRun, ApiError> {
         let find = |listing: &Listing| listing.runs.iter().find(|run| run.entry.id == id).cloned();
         find(&self.list(progress))

@@ -24,7 +24,6 @@ pub(super) struct PatientStream {
 }
 
 impl PatientStream {
-    /// Nothing waits yet.
     pub(super) fn new(stream: TcpStream, connection: Arc<OpenConnection>) -> Self {
         Self { stream, limit: Box::pin(sleep(PATIENCE)), is_waiting: false, connection }
     }

@@ -20,9 +20,9 @@ const TURN: Duration = Duration::from_mins(2);
 /// Tells a job that nobody waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Cancel {
-    /// Of an import.
+    /// Stops an import.
     pub(super) progress: Progress,
-    /// Of a query.
+    /// Stops a query.
     pub(super) flag: Arc<AtomicBool>,
 }
 

@@ -34,12 +34,12 @@ pub fn hex(bytes: &[u8]) -> String {
 #[derive(Debug)]
 pub struct BackgroundHash {
     path: PathBuf,
-    shared: Arc<Shared>,
+    shared: Arc<SharedHash>,
     sha256: OnceLock<Option<String>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedHash {
     file: Mutex<Option<PartlyHashed>>,
     /// The thread in the background shall leave the rest to others.
     is_taken: AtomicBool,
@@ -50,7 +50,7 @@ impl BackgroundHash {
     pub fn start(path: &Path) -> Option<Self> {
         // To open a pipe would wait for its writer.
         let file = path.is_file().then(|| PartlyHashed::open(path).ok()).flatten()?;
-        let shared = Arc::new(Shared { file: Mutex::new(Some(file)), is_taken: AtomicBool::new(false) });
+        let shared = Arc::new(SharedHash { file: Mutex::new(Some(file)), is_taken: AtomicBool::new(false) });
         let of_thread = Arc::clone(&shared);
         let name = "fingerprint".to_owned();
         thread::Builder::new().name(name).spawn(move || of_thread.hash_in_background()).ok()?;
@@ -80,7 +80,7 @@ impl Drop for BackgroundHash {
     }
 }
 
-impl Shared {
+impl SharedHash {
     fn hash_in_background(&self) {
         yield_to_others();
         while !self.is_taken.load(Ordering::Relaxed) {

@@ -64,7 +64,7 @@ impl Session {
         Self { options: Arc::new(options), ..self.anew() }
     }
 
-    /// The same trace; [`Self::sha256_of`] takes this hash for its file.
+    /// Has [`Self::sha256_of`] take this hash for the file.
     #[must_use]
     pub fn with_hash(self, hash: Option<BackgroundHash>) -> Self {
         Self { hash: hash.map(Arc::new), ..self }
@@ -84,7 +84,6 @@ impl Session {
         self.path.as_deref()
     }
 
-    /// The trace.
     pub fn model(&self) -> &TraceModel {
         &self.model
     }
@@ -94,7 +93,6 @@ impl Session {
         &self.options
     }
 
-    /// What analyses see.
     pub fn context(&self, scope: Scope) -> Context<'_> {
         Context { model: &self.model, scope, options: &self.options, reports: &self.reports }
     }
@@ -119,7 +117,7 @@ impl Session {
         self.reports.resume(scope);
     }
 
-    /// The same for one of several requests about the trace. If analyses were stopped, reports begin anew.
+    /// A session for one of several requests about the trace. If analyses were stopped, reports begin anew.
     pub fn for_request(&mut self) -> RequestSession {
         let requests = Arc::clone(&self.requests);
         let mut count = requests.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,8 +175,8 @@ pub fn devices_in_words(model: &TraceModel) -> Option<String> {
         let group = model.group(core);
         let name = model.str(group.name);
         let word = ["TPU", "NPU"].into_iter().find(|word| name.contains(word));
-        let said = group.device.as_ref().and_then(|device| device.type_name.clone());
-        let kind = said.unwrap_or_else(|| format!("{} of unknown type", word.unwrap_or("device")));
+        let recorded = group.device.as_ref().and_then(|device| device.type_name.clone());
+        let kind = recorded.unwrap_or_else(|| format!("{} of unknown type", word.unwrap_or("device")));
         *kinds.entry(kind).or_default() += 1;
     }
     let kinds: Vec<_> = kinds.into_iter().map(|(kind, count)| format!("{count} × {kind}")).collect();

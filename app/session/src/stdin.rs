@@ -20,7 +20,6 @@ pub const NAME: &str = "standard input";
 /// The content of standard input.
 #[derive(Debug)]
 pub struct Spooled {
-    /// The profile.
     pub source: InputSource,
     /// Its SHA-256, in hexadecimal digits.
     pub sha256: String,

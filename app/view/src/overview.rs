@@ -48,11 +48,9 @@ pub struct Overview {
     pub more: Vec<KeyFigure>,
     /// Targets that no utilization metric above covers.
     pub other_targets: Vec<KeyFigure>,
-    /// All targets.
     pub targets: Option<TargetsReport>,
     /// What the devices spend their time on.
     pub device_time: Option<DeviceTime>,
-    /// The hints.
     pub hints: Option<HintsReport>,
     /// What limits how far the capture can be trusted, the worst first.
     pub health: Vec<CaptureFinding>,
@@ -60,7 +58,6 @@ pub struct Overview {
 
 /// A headline number.
 pub struct KeyFigure {
-    /// Display name.
     pub title: &'static str,
     /// The number; `None` where it is not known.
     pub value: Option<f64>,
@@ -76,7 +73,6 @@ pub struct KeyFigure {
     pub provenance: Provenance,
     /// Why it is missing, or a remark.
     pub note: Option<String>,
-    /// Its target.
     pub target: Option<Target>,
 }
 
@@ -96,7 +92,6 @@ pub struct DeviceTime {
 pub struct DeviceBar {
     /// Name of the device.
     pub name: String,
-    /// Its ordinal.
     pub ordinal: u32,
     /// Length of its window: from its first op to the end of its last.
     pub window_ps: i64,
@@ -138,7 +133,6 @@ impl Overview {
         }
     }
 
-    /// All headline numbers.
     pub fn figures(&self) -> impl Iterator<Item = &KeyFigure> {
         self.times.iter().chain(&self.utilization).chain(&self.more).chain(&self.other_targets)
     }

@@ -66,12 +66,10 @@ pub struct SessionStore {
 }
 
 impl SessionStore {
-    /// The sessions of the user.
     pub fn of_user() -> Self {
         store::config_dir().map_or_else(Self::default, |dir| Self::in_folder(&dir.join("systole").join("sessions")))
     }
 
-    /// The sessions in a folder.
     pub fn in_folder(folder: &Path) -> Self {
         Self { folder: Some(folder.to_owned()), names: names_in(folder), open: None }
     }

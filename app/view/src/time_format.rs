@@ -41,14 +41,12 @@ impl TimeFormat {
         (Self::Nanoseconds, "ns"),
     ];
 
-    /// The next format.
     #[must_use]
     pub fn next(self) -> Self {
         let at = Self::ALL.iter().position(|(format, _)| *format == self).unwrap_or(0);
         Self::ALL[(at + 1) % Self::ALL.len()].0
     }
 
-    /// A time as text.
     pub fn text(self, time: Picos) -> String {
         match self.unit() {
             Some(unit) => in_unit(time, unit, decimals_of(time, unit)),

@@ -81,13 +81,13 @@ impl Viewport {
         self.moved_ps(fraction * self.span)
     }
 
-    /// The same span, moved by this time.
+    /// This span, moved by a time.
     #[must_use]
     pub fn shifted(&self, by: Picos) -> Self {
         Self { base: self.base + by, ..*self }
     }
 
-    /// The same time stays at `anchor` (a fraction of the width) while the
+    /// Zooms: the time at `anchor` (a fraction of the width) stays while the
     /// visible span shrinks by `factor`.
     #[must_use]
     pub fn zoomed(&self, factor: f64, anchor: f64) -> Self {
@@ -155,7 +155,6 @@ impl Viewport {
 /// A mark of the ruler.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tick {
-    /// Its time.
     pub at: Timestamp,
     /// Whether it has a label.
     pub major: bool,

@@ -33,11 +33,9 @@ pub enum AppCommand {
     },
     /// These files were dropped on the window; an empty list cancels the question what to do with them.
     Dropped(Vec<PathBuf>),
-    /// Cancel opening.
     CancelLoad,
     /// Dismiss the error message.
     DismissError,
-    /// Dismiss the notice.
     DismissNotice,
     /// Remove this file from the list of recent files.
     ForgetRecent(PathBuf),
@@ -58,7 +56,6 @@ pub enum AppCommand {
     SavePicture(pictures::PicturePanel, pictures::PictureFormat),
     /// Open a line of a file in the user's editor.
     Edit {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u32,
@@ -69,7 +66,6 @@ pub enum AppCommand {
     FilterTracks,
     /// Set whether the wheel zooms.
     WheelZooms(bool),
-    /// Set the theme.
     Theme(ThemeChoice),
     /// Set the format of times.
     Times(TimeFormat),
@@ -100,7 +96,6 @@ pub enum AppCommand {
 pub enum ScaleChange {
     /// To this multiple of the usual one.
     To(f32),
-    /// By this factor.
     By(f32),
 }
 
@@ -128,7 +123,6 @@ pub enum ComparisonCommand {
     ShowSteps(usize, usize),
     /// Select the ops of these rows of the comparison on both sides and highlight them.
     ShowOps(Vec<usize>),
-    /// Stop the comparison.
     Stop,
     /// Start the stopped comparison again.
     Resume,
@@ -149,12 +143,10 @@ pub enum Remap {
     ResetAll,
 }
 
-/// A text to save.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TextToSave {
     /// Proposed file name.
     pub name: String,
-    /// What to write.
     pub text: String,
 }
 

@@ -25,9 +25,7 @@ pub enum JobAnswer<T> {
         /// Shown until the new result arrives.
         previous: Option<T>,
     },
-    /// The result.
     Ready(T),
-    /// The computation failed.
     Failed {
         /// The reason, as a sentence.
         error: String,
@@ -86,7 +84,7 @@ impl<T> Drop for AnswerSlot<T> {
     }
 }
 
-struct Running<K, T> {
+struct RunningJob<K, T> {
     key: K,
     progress: Arc<Progress>,
     answer: Receiver<Result<T, String>>,
@@ -96,7 +94,7 @@ struct Running<K, T> {
 pub struct Worker<K, T> {
     name: &'static str,
     wake: WakeUi,
-    running: Option<Running<K, T>>,
+    running: Option<RunningJob<K, T>>,
     /// A request that waits until the running one, which was cancelled, ends.
     next: Option<(K, Task<T>)>,
     /// The request that [`Self::memo`] answers.
@@ -116,7 +114,7 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         self.ask_later(key, move |progress, answer| answer.give(task(&progress)));
     }
 
-    /// The same for a task that may give its answer after it has returned.
+    /// Starts a task that may give its answer after it has returned.
     pub fn ask_later(&mut self, key: K, task: impl FnOnce(Arc<Progress>, AnswerSlot<T>) + Send + 'static) {
         if self.key.as_ref() == Some(&key) {
             return;
@@ -169,7 +167,6 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         wanted
     }
 
-    /// The current result.
     pub fn memo(&self) -> &JobAnswer<T> {
         &self.memo
     }
@@ -182,7 +179,6 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         std::mem::take(&mut self.memo)
     }
 
-    /// The current request.
     pub fn key(&self) -> Option<&K> {
         self.key.as_ref()
     }
@@ -200,7 +196,7 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         let for_task = Arc::clone(&progress);
         let spawned = platform::run(self.name, move || task(for_task, slot));
         match spawned {
-            Ok(()) => self.running = Some(Running { key, progress, answer }),
+            Ok(()) => self.running = Some(RunningJob { key, progress, answer }),
             Err(error) => {
                 self.memo = JobAnswer::Failed { error: format!("cannot start a thread: {error}"), previous: None };
             }

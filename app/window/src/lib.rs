@@ -5,7 +5,6 @@
 //! state and change neither.
 
 #![allow(
-    missing_docs,
     clippy::missing_errors_doc,
     rustdoc::private_intra_doc_links,
     reason = "part of the program, not a library for others"
@@ -91,7 +90,6 @@ struct QueuedTrace {
 enum SavedView {
     /// The first or only trace, with the name of its session.
     First(String, Box<ViewState>),
-    /// The second trace.
     Second(Box<SavedSecondTrace>),
 }
 
@@ -114,7 +112,6 @@ impl StartWindows {
     }
 }
 
-/// The application.
 pub struct App {
     commands: Vec<AppCommand>,
     settings: Settings,
@@ -198,19 +195,19 @@ impl App {
         }
     }
 
-    /// The same with the sessions of a given folder.
+    /// Uses the sessions of a given folder.
     #[must_use]
     pub fn with_sessions(self, sessions: SessionStore) -> Self {
         Self { sessions, ..self }
     }
 
-    /// The same with a job that loads the first trace already, which is opened next.
+    /// Takes over a job that loads the first trace already, which is opened next.
     #[cfg(not(target_arch = "wasm32"))]
     fn with_early(self, loading: LoadJob) -> Self {
         Self { loading, is_loading_early: true, ..self }
     }
 
-    /// The same with the runs of another server.
+    /// Lists the runs of another server.
     #[must_use]
     pub fn with_runs(self, source: RunSource) -> Self {
         Self { runs: ServerRuns::new(source, &self.wake), ..self }

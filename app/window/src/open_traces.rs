@@ -24,7 +24,6 @@ pub struct OpenTraces {
 }
 
 impl OpenTraces {
-    /// One trace.
     pub fn new(first: Workspace, wake: &WakeUi) -> Self {
         Self { first, comparison: None, wake: WakeUi::clone(wake) }
     }
@@ -43,7 +42,6 @@ impl OpenTraces {
         self.comparison.as_ref()
     }
 
-    /// The focused side.
     pub fn focus(&self) -> TraceSide {
         self.comparison.as_ref().map_or(TraceSide::A, |comparison| comparison.link.focus)
     }
@@ -56,7 +54,6 @@ impl OpenTraces {
         }
     }
 
-    /// The focused trace.
     pub fn focused(&self) -> &Workspace {
         self.side(self.focus()).unwrap_or(&self.first)
     }

@@ -12,9 +12,7 @@ use view::overview::{Overview, ReportSource};
 
 /// A report and its tables.
 pub struct ShownReport {
-    /// The report.
     pub report: Arc<dyn Report>,
-    /// Its tables.
     pub tables: Vec<Table>,
 }
 
@@ -25,7 +23,7 @@ pub type ReportState<'a, T> = Result<Option<&'a T>, &'a str>;
 pub struct ReportJobs {
     session: Session,
     scope: Scope,
-    /// The same, for jobs that end after another scope was chosen.
+    /// The chosen scope, for jobs that end after another one was chosen.
     wanted: Arc<Mutex<Scope>>,
     wake: WakeUi,
     slots: BTreeMap<&'static str, Worker<Scope, ShownReport>>,
@@ -105,7 +103,6 @@ impl ReportJobs {
         self.overview.get_or_init(|| Overview::of(self, self.scope == Scope::WholeTrace))
     }
 
-    /// A report by its id.
     pub fn by_id(&self, id: &str) -> ReportState<'_, ShownReport> {
         match self.slots.get(id).map(Worker::memo) {
             Some(JobAnswer::Failed { error, .. }) => Err(error),

@@ -9,13 +9,11 @@ use session::files::write_file;
 
 /// A trace embedded in the program.
 pub struct SampleTrace {
-    /// Display name.
     pub title: &'static str,
     file: &'static str,
     bytes: &'static [u8],
 }
 
-/// All sample traces.
 pub const SAMPLES: &[SampleTrace] = &[
     SampleTrace {
         title: "Training on 8 × TPU v5e: collectives overlap with compute",

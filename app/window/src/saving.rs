@@ -24,7 +24,6 @@ pub struct SaveJob {
 }
 
 impl SaveJob {
-    /// No save operation.
     pub fn new(wake: WakeUi) -> Self {
         let place = Worker::new("save dialog", Arc::clone(&wake));
         Self { asked: 0, text: Worker::new("save", wake), place, picture: None, outcome: Arc::default() }

@@ -24,7 +24,6 @@ const PATIENCE: u32 = 20_000;
 pub struct Screenshot {
     /// Where to write the PNG.
     pub path: PathBuf,
-    /// Size of the window.
     pub size: (f32, f32),
     /// Part of the trace to show, in times as on its ruler.
     pub range: Option<(Picos, Picos)>,
@@ -36,7 +35,6 @@ pub struct Screenshot {
     pub fold: Vec<String>,
     /// Reports to show; `wide:ops` gives them most of the window.
     pub tab: Option<String>,
-    /// What to search for.
     pub search: Option<String>,
     /// Mark the range instead of showing it.
     pub mark: Option<(Picos, Picos)>,

@@ -221,7 +221,6 @@ impl Settings {
         self.recent = recent;
     }
 
-    /// Chooses the theme.
     pub fn set_theme(&mut self, theme: ThemeChoice) {
         if self.theme != theme {
             self.theme = theme;
@@ -234,7 +233,6 @@ impl Settings {
         self.wheel_zooms.is_none() && self.file.is_some()
     }
 
-    /// Sets whether the wheel zooms.
     pub fn set_wheel_zooms(&mut self, zooms: bool) {
         self.wheel_zooms = Some(zooms);
         self.save("wheel_zooms");

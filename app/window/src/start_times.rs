@@ -17,7 +17,6 @@ pub struct StartTimes {
 }
 
 impl StartTimes {
-    /// Begins to measure.
     pub fn new() -> Self {
         Self { began: Instant::now(), window: None, opened: None, drawn: false, is_printed: false }
     }

@@ -35,7 +35,6 @@ pub fn write_as(format: TimeFormat) {
     FORMAT.set(format);
 }
 
-/// The format of times.
 pub fn format() -> TimeFormat {
     FORMAT.get()
 }

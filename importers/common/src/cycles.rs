@@ -28,7 +28,7 @@ impl CycleClock {
         Some(TimeRange::new(begin, end))
     }
 
-    /// The same; if it does not fit the timeline, `what` is logged as left out.
+    /// The range of cycles; if it does not fit the timeline, `what` is logged as left out.
     pub fn range_of(self, what: &str, begin: i64, end: i64, out: &mut TraceBuilder) -> Option<TimeRange> {
         let range = self.range(begin, end);
         if range.is_none() {

@@ -39,10 +39,10 @@ struct GuardedClient {
 }
 
 /// What [`HttpService::call`] returns.
-type Answer<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
+type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
 
 impl HttpService for GuardedClient {
-    fn call<'a, 'b>(&'a self, request: HttpRequest) -> Answer<'b>
+    fn call<'a, 'b>(&'a self, request: HttpRequest) -> ResponseFuture<'b>
     where
         'a: 'b,
         Self: 'b,

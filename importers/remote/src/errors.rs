@@ -150,7 +150,7 @@ fn missing(address: &Address) -> String {
     format!("nothing is there: the bucket {} has no object of this name, and none below it", address.bucket)
 }
 
-/// The same for a path without objects below it.
+/// The error for a path without objects below it.
 pub(crate) fn nothing_below(address: &Address) -> ImportError {
     ImportError::Remote { what: missing(address) }
 }

@@ -11,7 +11,7 @@ pub(crate) const ASK: Duration = Duration::from_mins(2);
 pub(crate) const LIST: Duration = Duration::from_mins(5);
 /// Most bytes of a file: more than any profile has that a machine can open.
 pub(crate) const MOST_BYTES: u64 = 64 << 30;
-/// The same where the server does not say how long the file is: it may have no end.
+/// Most bytes where the server does not say how long the file is: it may have no end.
 pub(crate) const MOST_UNKNOWN: u64 = 4 << 30;
 /// Bytes that a transfer must have brought in so long a time.
 const LEAST_BYTES: u64 = 32 << 10;

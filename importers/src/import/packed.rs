@@ -152,11 +152,11 @@ pub fn packed_session(path: &Path) -> Result<Option<Vec<u8>>, ImportError> {
     if head_of(path).starts_with(ZIP) { packed_session_in(InputSource::open(path)?) } else { Ok(None) }
 }
 
-/// The same of a file that is open.
+/// The view of the window in an open file, as [`packed_session`] finds it.
 ///
 /// # Errors
 ///
-/// The same.
+/// See [`packed_session`].
 pub fn packed_session_in(source: InputSource) -> Result<Option<Vec<u8>>, ImportError> {
     if !source.head().starts_with(ZIP) {
         return Ok(None);

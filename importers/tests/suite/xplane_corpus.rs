@@ -55,7 +55,7 @@ fn op_times(model: &TraceModel) -> OpTimes {
     times
 }
 
-/// The same, as XProf's tool `hlo_stats` answers.
+/// Times of ops, as XProf's tool `hlo_stats` answers.
 fn xprof_op_times(file: &str) -> Option<OpTimes> {
     let text = std::fs::read(corpus(file)?).unwrap();
     let answer: serde_json::Value = serde_json::from_slice(&text).unwrap();

@@ -32,7 +32,6 @@ pub enum CounterName {
     PowerCyclesV7x = 2_847_490_056,
     /// Cycles that this core skipped to save power.
     SkippedV7x = 2_847_490_064,
-    /// An unknown counter.
     Other = 12_345,
 }
 

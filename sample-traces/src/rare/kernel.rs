@@ -8,7 +8,6 @@ use crate::synthetic::SyntheticChip;
 /// 173.374 µs of 227.262 µs.
 #[derive(Clone, Copy, Debug)]
 pub struct PallasKernel {
-    /// Number of executions.
     pub executions: i64,
     /// Number of grid steps.
     pub steps: i64,
@@ -77,7 +76,6 @@ impl PallasKernel {
         self.call_ps - self.initialize_ps - self.finalize_ps - self.steps * step
     }
 
-    /// The capture.
     pub fn session(&self) -> SampleSession {
         let mut plane = super::device(0, &SyntheticChip::V6E);
         let facts = vec![

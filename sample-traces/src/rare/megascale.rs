@@ -15,7 +15,6 @@ use crate::synthetic::SyntheticChip;
 /// 40 kB received in each direction: 40 kB in 4 µs are 10 GB/s.
 #[derive(Clone, Copy, Debug)]
 pub struct MegascaleSample {
-    /// Number of steps.
     pub steps: i64,
     /// Number of messages that the host receives in each step, one after the other.
     pub messages: i64,
@@ -39,7 +38,6 @@ const ATTRIBUTES: &str = "is_host_transfer=true, frontend_attributes={_xla_host_
                           _xla_megascale_reduce_operation=\"SUM\",_xla_megascale_target=\"{1,2}x{0:0}\"}";
 
 impl MegascaleSample {
-    /// The capture.
     pub fn session(&self) -> SampleSession {
         let mut plane = super::device(0, &SyntheticChip::V5P);
         let mut op = |text: String, category: &str| super::op(&mut plane, &text, category, Vec::new());

@@ -59,7 +59,7 @@ pub(crate) fn op(plane: &mut SamplePlane, text: &str, category: &str, facts: Vec
     op_of(plane, PROGRAM, text, category, facts)
 }
 
-/// The same for an op of this program.
+/// Adds an op of this program.
 fn op_of(plane: &mut SamplePlane, program: u64, text: &str, category: &str, facts: Vec<SampleStat>) -> usize {
     let display_name = text.split_once(" = ").map_or(text, |(name, _)| name.trim_start_matches('%')).to_owned();
     let mut stats = vec![

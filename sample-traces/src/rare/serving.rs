@@ -23,7 +23,6 @@ const DECODE: u64 = 82;
 /// slot is free, and otherwise generates one token for each request that has a slot.
 #[derive(Clone, Copy, Debug)]
 pub struct ServingSample {
-    /// Number of requests.
     pub requests: usize,
     /// Time from one to the next.
     pub every_ps: i64,
@@ -46,7 +45,6 @@ impl Default for ServingSample {
 /// What happens to a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServedTimes {
-    /// When it comes.
     pub arrival_ps: i64,
     /// When its prefill begins.
     pub prefill_ps: i64,
@@ -56,7 +54,6 @@ pub struct ServedTimes {
     pub end_ps: i64,
 }
 
-/// One step of the engine.
 #[derive(Clone, Debug)]
 struct EngineStep {
     begin: i64,
@@ -118,7 +115,6 @@ impl ServingSample {
         self.steps().1
     }
 
-    /// The capture.
     pub fn session(&self) -> SampleSession {
         let (steps, times) = self.steps();
         let mut host = SamplePlane { id: HOST, name: "/host:CPU".to_owned(), ..SamplePlane::default() };

@@ -16,7 +16,6 @@ use crate::synthetic::SyntheticChip;
 /// 7 µs of work, 5 µs of it hidden; 3 µs of waiting; 10 µs in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct SparseOffload {
-    /// Number of lookups.
     pub lookups: i64,
     /// Whether the runtime records a flow from each start op to the first op of the offloaded work.
     pub with_flows: bool,
@@ -42,7 +41,6 @@ const SPARSE_OPS: (i64, &str) = (3, "Sparse Core Ops");
 const SPARSE_STEPS: (i64, &str) = (1, "Sparse Core Steps");
 
 impl SparseOffload {
-    /// The capture.
     pub fn session(&self) -> SampleSession {
         let mut core = super::device(0, &SyntheticChip::V6E);
         let start =

@@ -4,7 +4,6 @@
 //! bandwidth is per link and direction. Sources: Google Cloud's TPU documentation and
 //! <https://jax-ml.github.io/scaling-book/tpus>.
 
-/// A chip generation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SyntheticChip {
     /// Name for display and for file names.
@@ -40,7 +39,6 @@ impl SyntheticChip {
         link_bytes: 45e9,
         wraps_at: 16,
     };
-    /// v5p.
     pub const V5P: Self = Self {
         id: "v5p",
         type_name: "TPU v5p",

@@ -36,7 +36,6 @@ pub(super) const PHASE_GAP_PS: i64 = 10_000_000;
 /// Times of one step, in ps after the start of the session, on the host's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct SyntheticStepTimes {
-    /// Step number.
     pub step: u32,
     /// Index of the program that it runs.
     pub program: usize,

@@ -9,7 +9,6 @@ use super::program::SyntheticProgram;
 use super::schedule::{LEAD_IN_PS, LEAD_OUT_PS, ScheduleSums};
 use super::spec::TrainingSpec;
 
-/// The expected answers.
 #[derive(Clone, Debug)]
 pub struct ExpectedNumbers {
     /// Number of devices, all equal.
@@ -41,7 +40,6 @@ pub struct ExpectedNumbers {
 /// One step, on the timeline as recorded.
 #[derive(Clone, Debug)]
 pub struct ExpectedStep {
-    /// Step number.
     pub step: u32,
     /// Start and end on the `Steps` line, ps.
     pub device: (i64, i64),
@@ -58,13 +56,11 @@ pub struct ExpectedStep {
 pub struct ExpectedOp {
     /// Fingerprint of its program.
     pub program: u64,
-    /// Instruction name.
     pub name: String,
     /// `hlo_category`.
     pub category: &'static str,
     /// Its role in the analyses.
     pub role: SyntheticRole,
-    /// Number of executions.
     pub occurrences: u64,
     /// Total time, ps.
     pub total_ps: i64,
@@ -78,7 +74,6 @@ pub struct ExpectedOp {
     pub hbm_bytes: u64,
 }
 
-/// One compilation.
 #[derive(Clone, Debug)]
 pub struct ExpectedCompile {
     /// Step in which it happens.

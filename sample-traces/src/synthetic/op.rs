@@ -11,11 +11,9 @@ pub enum SyntheticRole {
     Vector,
     /// A collective that the core waits for.
     SyncCollective,
-    /// Starts a collective.
     CollectiveStart,
     /// Waits for the rest of a collective.
     CollectiveDone,
-    /// Starts a copy.
     CopyStart,
     /// Waits for the rest of a copy.
     CopyDone,
@@ -33,7 +31,6 @@ impl SyntheticRole {
 /// The computation that an op calls in its HLO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InnerOp {
-    /// Nothing.
     #[default]
     Nothing,
     /// A fusion of a matrix multiplication, written as a convolution.
@@ -54,7 +51,6 @@ pub enum InnerOp {
 pub struct ReplicaGroupPattern {
     /// Channel id, which identifies the op across devices.
     pub channel: u32,
-    /// Number of groups.
     pub count: u64,
     /// Devices per group.
     pub size: u64,
@@ -76,13 +72,11 @@ impl ReplicaGroupPattern {
 /// One instruction of a program.
 #[derive(Clone, Debug)]
 pub struct SyntheticOp {
-    /// Instruction name.
     pub name: String,
     /// `hlo_category`.
     pub category: &'static str,
     /// Its role in the analyses.
     pub role: SyntheticRole,
-    /// Opcode in HLO.
     pub opcode: &'static str,
     /// Shape of the result, with its layout.
     pub shape: String,

@@ -15,7 +15,6 @@ pub(super) const LOOP_OVERHEAD_PS: i64 = 150_000;
 /// Number of rows prefetched to VMEM while the optimizer runs.
 const PREFETCH_ROWS: u64 = 4096;
 
-/// A compiled program.
 #[derive(Debug)]
 pub struct SyntheticProgram {
     /// Name without the id.

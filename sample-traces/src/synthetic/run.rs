@@ -8,7 +8,6 @@ use super::spec::TrainingSpec;
 /// Remark stored wherever the format has a place for it.
 pub(super) const REMARK: &str = "synthetic: computed by sample-traces, not measured";
 
-/// A synthetic run.
 #[derive(Debug)]
 pub struct SyntheticRun {
     /// The specification of the run.

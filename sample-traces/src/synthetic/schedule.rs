@@ -27,18 +27,14 @@ const LEAST_WAIT_PS: i64 = 1_250;
 pub struct ScheduledExecution {
     /// Index into [`SyntheticSchedule::ops`].
     pub op: usize,
-    /// Start.
     pub start_ps: i64,
-    /// Length.
     pub dur_ps: i64,
 }
 
 /// A transfer in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct ScheduledTransfer {
-    /// Its start op.
     pub start_op: usize,
-    /// Its done op.
     pub done_op: usize,
     /// Start of the start op.
     pub start_ps: i64,
@@ -97,7 +93,6 @@ pub struct SyntheticSchedule {
     pub ops: Vec<SyntheticOp>,
     /// Executions in time order; a loop comes before its children.
     pub executions: Vec<ScheduledExecution>,
-    /// Transfers in flight.
     pub in_flight: Vec<ScheduledTransfer>,
     /// Length of the program.
     pub dur_ps: i64,

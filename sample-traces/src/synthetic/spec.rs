@@ -7,7 +7,6 @@ use super::chip::SyntheticChip;
 /// The devices that record an async line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AsyncLine {
-    /// All devices.
     All,
     /// Only the first one, as in captures of several real chips.
     FirstDevice,
@@ -23,13 +22,11 @@ pub enum AsyncLine {
 pub struct TrainingSpec {
     /// Name, used for the files.
     pub name: String,
-    /// Chip generation.
     pub chip: SyntheticChip,
     /// Number of devices along the data axis.
     pub data: u32,
     /// Number of devices along the model axis.
     pub model: u32,
-    /// Number of layers.
     pub layers: u32,
     /// Number of tokens that each data shard processes in a step.
     pub tokens: u64,

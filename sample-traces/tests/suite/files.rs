@@ -17,7 +17,6 @@ fn is_packed(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
-/// A protobuf field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Field<'a> {
     Varint(u64),

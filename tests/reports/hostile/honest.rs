@@ -71,7 +71,6 @@ const RATES: &[&str] = &[
 /// Names of percentages.
 const UNITS: [(&str, &str); 2] = [("_ps", PICOS), ("percent", PERCENT)];
 
-/// The schema of all reports.
 pub struct Schema(Value);
 
 impl Schema {
@@ -177,7 +176,7 @@ fn wrong(unit: &str, at: &str, number: f64) -> Option<String> {
     }
 }
 
-/// The same for the tables of a report.
+/// Checks the tables of a report.
 fn check_tables(report: &dyn Report, found: &mut Vec<String>) {
     for table in report.tables() {
         for row in &table.rows {

@@ -73,7 +73,6 @@ fn number_text(rng: &mut Rng, from: &str) -> String {
     if rng.one_in(3) { (number as i64).to_string() } else { number.to_string() }
 }
 
-/// Changes raw bytes.
 pub fn bytes(rng: &mut Rng, bytes: &mut Vec<u8>) {
     if bytes.is_empty() {
         return;

@@ -17,9 +17,7 @@ macro_rules! fixture {
     };
 }
 
-/// A capture.
 pub struct Seed {
-    /// Description.
     pub title: &'static str,
     /// The file that is opened and changed.
     pub name: &'static str,
@@ -69,7 +67,6 @@ fn text(title: &'static str, name: &'static str, content: &str) -> Seed {
     seed(title, name, Content::Text(content.to_owned()))
 }
 
-/// One of each.
 pub fn all() -> Vec<Seed> {
     let spec = || TrainingSpec { data: 2, model: 1, layers: 1, steps: 3, ..TrainingSpec::default() };
     let sessions = [

@@ -40,7 +40,7 @@ impl Attribution {
         gone > REWRITTEN * self.base_ps && new > REWRITTEN * self.cand_ps
     }
 
-    /// The same change by part of the step, largest first.
+    /// The change of the step time by part of the step, largest first.
     pub fn parts(&self) -> Vec<(StepPart, f64)> {
         let of = |part: StepPart| {
             let members = self.families.iter().filter(|family| family.part == part);

@@ -111,7 +111,7 @@ impl MetricChange {
         change
     }
 
-    /// The same without intervals, which take most of the time.
+    /// Judges the change without its intervals, which take most of the time.
     pub fn judged(base: &StepRuns, cand: &StepRuns, effect: f64, options: &TestOptions) -> Self {
         let mut change = Self::tested(base, cand, options);
         if Self::least_p(base, cand).is_some_and(|least| least > options.alpha) {

@@ -17,7 +17,8 @@ pub enum Weight {
     /// The runs did not do the same work: what a step takes says nothing about the program.
     OtherWork,
     /// Percentages would be meaningless.
-    Bars,
+    #[serde(rename = "bars")]
+    Incomparable,
 }
 
 impl Weight {
@@ -27,7 +28,7 @@ impl Weight {
             Self::Note => "note",
             Self::Care => "with care",
             Self::OtherWork => "not the same work",
-            Self::Bars => "not comparable",
+            Self::Incomparable => "not comparable",
         }
     }
 }
@@ -131,13 +132,13 @@ impl KnownDifferences<'_> {
 
     fn note(&mut self, id: &'static str, title: &'static str, texts: [String; 2], weight: Weight, why: &'static str) {
         let [base, cand] = texts;
-        let weight = if self.require.iter().any(|required| required == id) { Weight::Bars } else { weight };
+        let weight = if self.require.iter().any(|required| required == id) { Weight::Incomparable } else { weight };
         self.out.push(Difference { id, title, base, cand, weight, why });
     }
 
-    /// The same for facts that may be unknown on one side: then it is a note, unless required.
+    /// Records facts that differ; if one side does not know its fact, it is a note, unless required.
     fn facts(&mut self, id: &'static str, title: &'static str, facts: [Option<&str>; 2], why: &'static str) {
-        let weight = if facts.iter().all(Option::is_some) { Weight::Bars } else { Weight::Note };
+        let weight = if facts.iter().all(Option::is_some) { Weight::Incomparable } else { Weight::Note };
         self.differ(id, title, facts.map(|fact| fact.unwrap_or(UNKNOWN).to_owned()), weight, why);
     }
 }
@@ -147,7 +148,7 @@ fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let why = "a different chip takes a different time for the same work";
     found.facts("device_type", "Device", [a.device_type.as_deref(), b.device_type.as_deref()], why);
     let why = "more devices share the work: a step of one is not a step of the other";
-    found.differ("device_count", "Devices", [a.devices, b.devices].map(|n| n.to_string()), Weight::Bars, why);
+    found.differ("device_count", "Devices", [a.devices, b.devices].map(|n| n.to_string()), Weight::Incomparable, why);
     let why = "collectives take different routes";
     let topologies = [a.topology.as_deref(), b.topology.as_deref()];
     found.facts("topology", "Topology", topologies, why);
@@ -212,7 +213,7 @@ fn shapes(run: &Summary) -> impl Iterator<Item = (&str, f64)> {
 fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let (a, b) = (&base.steps, &cand.steps);
     let both = base.has_steps() == cand.has_steps();
-    let weight = if both { Weight::Care } else { Weight::Bars };
+    let weight = if both { Weight::Care } else { Weight::Incomparable };
     let why = if both {
         "steps were detected from a different source, so they may start and end at other times"
     } else {
@@ -251,10 +252,10 @@ mod tests {
     fn other_chip_is_not_comparable_and_unknown_chip_is_a_note() {
         let (v5e, v6e) = (run(Some("TPU v5 Lite"), 4), run(Some("TPU v6 Lite"), 4));
         assert_eq!(weights(&v5e, &v5e, &[]), []);
-        assert_eq!(weights(&v5e, &v6e, &[]), [("device_type", Weight::Bars)]);
+        assert_eq!(weights(&v5e, &v6e, &[]), [("device_type", Weight::Incomparable)]);
         assert_eq!(weights(&v5e, &run(None, 4), &[]), [("device_type", Weight::Note)]);
-        assert_eq!(weights(&v5e, &run(None, 4), &["device_type"]), [("device_type", Weight::Bars)]);
-        assert_eq!(weights(&v5e, &run(Some("TPU v5 Lite"), 8), &[]), [("device_count", Weight::Bars)]);
+        assert_eq!(weights(&v5e, &run(None, 4), &["device_type"]), [("device_type", Weight::Incomparable)]);
+        assert_eq!(weights(&v5e, &run(Some("TPU v5 Lite"), 8), &[]), [("device_count", Weight::Incomparable)]);
     }
 
     #[test]

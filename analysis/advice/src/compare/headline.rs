@@ -42,11 +42,11 @@ impl Comparison {
     /// `not the same work: the runs differ in device (TPU v5 Lite against TPU v6 Lite)`; `None` if they did the same work
     /// and can be compared.
     pub fn mismatch(&self) -> Option<String> {
-        let bars = || self.differences.iter().filter(|found| found.weight == Weight::Bars);
+        let incomparable = || self.differences.iter().filter(|found| found.weight == Weight::Incomparable);
         if self.other_work().next().is_some() {
             return Some(format!("not the same work: the runs differ in {}", differing(self.other_work())));
         }
-        (!self.is_comparable).then(|| format!("not comparable: the runs differ in {}", differing(bars())))
+        (!self.is_comparable).then(|| format!("not comparable: the runs differ in {}", differing(incomparable())))
     }
 }
 

@@ -75,10 +75,10 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     if let Some(simulator) = simulator {
         predicted::weigh(&mut differences, simulator, &options.require);
     }
-    let bars = differences.iter().any(|found| found.weight == Weight::Bars);
+    let incomparable = differences.iter().any(|found| found.weight == Weight::Incomparable);
     let mut out = Comparison::empty(first, second, options);
     out.unknown = first.first().zip(second.first()).map(|(a, b)| comparable::unknown(a, b)).unwrap_or_default();
-    out.is_comparable = !(bars && !options.force || base.is_empty() || cand.is_empty());
+    out.is_comparable = !(incomparable && !options.force || base.is_empty() || cand.is_empty());
     out.differences = differences;
     if out.is_comparable {
         out.fill(first, second);

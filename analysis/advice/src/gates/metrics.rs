@@ -183,7 +183,7 @@ pub(super) fn written_unit(name: &str) -> String {
     suffix.filter(|suffix| !suffix.3.is_empty()).map_or_else(String::new, |suffix| format!(" {}", suffix.3))
 }
 
-/// The same for a difference: percentages differ by points.
+/// The unit of a difference as it is written behind a number: percentages differ by points.
 pub(super) fn written_difference(name: &str) -> String {
     let unit = written_unit(name);
     if unit == " %" { " points".to_owned() } else { unit }

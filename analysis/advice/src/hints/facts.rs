@@ -25,7 +25,7 @@ pub struct HintFacts<'a> {
     pub cx: &'a Context<'a>,
     /// What the program is written in, as far as the trace tells.
     pub framework: Framework,
-    /// Of every op.
+    /// The class of every op.
     pub classes: &'a OpClasses,
     ops: OnceCell<Result<Arc<OpsReport>, AnalysisError>>,
     replay: OnceCell<Result<Replay, AnalysisError>>,
@@ -45,13 +45,13 @@ pub struct StepTime {
 }
 
 impl<'a> HintFacts<'a> {
-    /// Of this context.
+    /// The facts of the scope of `cx`, computed when a rule asks for them.
     pub fn new(cx: &'a Context<'a>) -> Self {
         let (framework, classes) = (Framework::of(cx.model), cx.classes());
         Self { cx, framework, classes, ops: OnceCell::new(), replay: OnceCell::new(), savings: RefCell::default() }
     }
 
-    /// Another report in the same scope; its error is the reason why a rule cannot tell.
+    /// Another report in the same scope.
     ///
     /// # Errors
     ///
@@ -166,7 +166,7 @@ impl<'a> HintFacts<'a> {
         Ok(OpSelection::of(ops.rows.iter().filter(|row| wanted(row)), ops))
     }
 
-    /// The same, where together they take at least `limit` percent of device time.
+    /// Ops for which `wanted`, if together they take at least `limit` percent of device time.
     ///
     /// # Errors
     ///

@@ -50,7 +50,7 @@ pub enum PossibleSaving {
     Once {
         /// How much.
         time: Picos,
-        /// The same of the capture.
+        /// Its share of the capture.
         percent: f64,
     },
     /// No time: it corrects numbers.
@@ -132,7 +132,7 @@ impl HintEvidence {
         Self { what, value, unit: Unit::None, of, threshold, provenance: Provenance::Measured }
     }
 
-    /// The same from another source.
+    /// This evidence, from another source.
     pub(crate) fn by(self, provenance: Provenance) -> Self {
         Self { provenance, ..self }
     }

@@ -28,7 +28,7 @@ pub enum HintSeverity {
 }
 
 impl HintSeverity {
-    /// Of a saving in percent of the step.
+    /// The severity of a hint whose saving is `percent` of the step.
     pub(crate) fn of(percent: Option<f64>) -> Self {
         match percent {
             Some(percent) if percent >= 15.0 => Self::Critical,

@@ -211,7 +211,7 @@ impl JoinedFlights {
 /// The part of one core in a transfer between several.
 struct JoinedFlight<'a> {
     core: &'a CoreSchedule,
-    /// Of the core.
+    /// Number of the core.
     number: u32,
     flight: Flight,
     /// Its last piece.

@@ -180,8 +180,8 @@ impl<'a> CoreCursor<'a> {
         self.came = false;
     }
 
-    /// Whether the piece `row` is a transfer of its own.
-    fn is_alone(&mut self, row: usize) -> bool {
+    /// Moves past the next transfer of its own if it is the piece `row`; returns whether it is.
+    fn take_alone(&mut self, row: usize) -> bool {
         let rest = self.alone.split_first().filter(|&(&alone, _)| alone as usize == row).map(|(_, rest)| rest);
         self.alone = rest.unwrap_or(self.alone);
         rest.is_some()
@@ -292,7 +292,7 @@ impl ReplayState<'_> {
         }
         let recorded = piece.range.dur();
         let is_sync = issued.is_some_and(|issued| issued.flight.is_sync());
-        let is_alone = cursor.is_alone(row);
+        let is_alone = cursor.take_alone(row);
         let takes = if is_sync {
             Picos::ZERO // Its time is that of the transfer.
         } else if let Some(awaited) = awaited {

@@ -230,7 +230,7 @@ fn window_ps(recorded: &ReplaySchedule) -> i64 {
     recorded.cores.iter().map(|core| core.window.dur().ps()).max().unwrap_or(0)
 }
 
-/// The same as replayed.
+/// The time of the core that takes longest, as replayed.
 fn played_ps(recorded: &ReplaySchedule, played: &[CoreReplay]) -> i64 {
     (0..recorded.cores.len()).map(|core| lasts(recorded, played, core)).max().unwrap_or(0)
 }

@@ -62,7 +62,7 @@ impl ProgramTimes {
         self.by_name.get(name)
     }
 
-    /// Of the self time of all ops.
+    /// The share of a time in the self time of all ops.
     pub(super) fn share(&self, time_ps: i64) -> Option<f64> {
         percent(time_ps, self.whole_ps)
     }

@@ -276,12 +276,12 @@ impl Tabular for LoopsReport {
                 .derived("iteration_own_time_ps", "own", Unit::Picoseconds, |row| row.iteration_own_time_ps)
                 .measured("own_of_iteration_percent", "own share", Unit::Percent, |row| row.own_of_iteration_percent)
                 .derived("ops_per_iteration", "Ops each", Unit::Count, |row| row.ops_per_iteration)
-                .measured("longest_op", "Longest op", Unit::None, |row| row.longest_op.as_deref().map(Cell::said))
+                .measured("longest_op", "Longest op", Unit::None, |row| row.longest_op.as_deref().map(Cell::non_empty))
                 .measured("longest_op_percent", "its share", Unit::Percent, |row| row.longest_op_percent)
                 .measured("program", "Program", Unit::None, |row| &row.program)
-                .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::said))
+                .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::non_empty))
                 .recorded("framework_name", "Framework op", Unit::None, |row| {
-                    row.framework_name.as_deref().map(Cell::said)
+                    row.framework_name.as_deref().map(Cell::non_empty)
                 })
                 .notes(self.notes.clone())
                 .build(),

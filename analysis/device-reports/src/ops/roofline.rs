@@ -246,7 +246,7 @@ impl RooflineReport {
             .column("bound_by", "Bound by", Unit::None, derived, |point| point.bound_by.map(BoundBy::title))
             .column("efficiency_percent", "of roofline", Unit::Percent, derived, |point| point.efficiency_percent)
             .column("ideal_time_ps", "Least time", Unit::Picoseconds, derived, |point| point.ideal_time_ps)
-            .recorded("program", "Program", Unit::None, |point| Cell::said(&point.program))
+            .recorded("program", "Program", Unit::None, |point| Cell::non_empty(&point.program))
             .derived("bytes_per_second", "All memories", Unit::BytesPerSecond, |point| point.bytes_per_second)
             .compiler("flops_per_byte", "Intensity, all", Unit::FlopPerByte, |point| point.flops_per_byte)
             .column("cmem_read_percent", "of CMEM read", Unit::Percent, derived, move |point| {

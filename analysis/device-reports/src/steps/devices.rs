@@ -123,7 +123,7 @@ impl DevicesReport {
     pub(crate) fn op_time(&self) -> Option<Picos> {
         self.cores.iter().filter_map(|core| core.op_time_ps).map(Picos::from_ps).reduce(|a, b| a + b)
     }
-    /// The same of the window, idle time included.
+    /// The share of copy waits in the window, idle time included.
     pub fn copy_wait_of_window_percent(&self) -> Option<f64> {
         self.op_time()?;
         Some(100.0 * self.time(OpGroup::AsyncWait).fraction_of(self.window())?)

@@ -62,7 +62,7 @@ struct FusionBody {
 }
 
 impl FusionBody {
-    /// The same for a computation and all that it calls.
+    /// What a computation does, and all that it calls.
     fn of(module: &HloModule, computation: ComputationId) -> Self {
         let mut out = Self::default();
         let (mut seen, mut left) = (BTreeSet::new(), vec![(computation, None)]);

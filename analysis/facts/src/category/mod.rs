@@ -47,7 +47,7 @@ impl OpClasses {
         Self::with_programs(model, |program| HloModule::of_program(model, program).ok().map(Arc::new))
     }
 
-    /// The same with programs that are already parsed or cached.
+    /// Classifies all ops with programs that are already parsed or cached.
     pub(crate) fn with_programs(model: &TraceModel, hlo: impl Fn(ProgramId) -> Option<Arc<HloModule>>) -> Self {
         let mut names: BTreeMap<String, Arc<str>> = BTreeMap::new();
         let mut shared = |name: String| {
@@ -78,7 +78,7 @@ impl OpClasses {
         self.categories.get(op.index()).map_or("", |name| name)
     }
 
-    /// The same, shared, for a row that keeps it.
+    /// The category of an op, shared, for a row that keeps it.
     pub fn shared_category(&self, op: Option<OpId>) -> Arc<str> {
         op.and_then(|op| self.categories.get(op.index())).cloned().unwrap_or_default()
     }

@@ -26,7 +26,7 @@ use super::step::{Step, StepClass};
 const WORTH_NOTING: f64 = 0.05;
 /// Minimum number of steps of a class.
 const FEW: usize = 3;
-/// The same as a share of the steps that could be split.
+/// Minimum size of a class as a share of the steps that could be split.
 const FEW_SHARE: f64 = 0.05;
 /// Ratio of two successive times that splits a class, if neither side spreads as much.
 const GAP: f64 = 1.5;

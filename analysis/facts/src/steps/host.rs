@@ -33,7 +33,7 @@ fn candidates(model: &TraceModel) -> Vec<SliceRef<'_>> {
 pub(super) struct HostAnnotations {
     /// What they have in common: `train`.
     pub name: String,
-    /// Of each host, in time order.
+    /// The annotations of each host, in time order.
     by_host: Vec<(GroupId, Vec<StepMark>)>,
 }
 

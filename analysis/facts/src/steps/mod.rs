@@ -68,8 +68,8 @@ impl StepsReport {
         self.selected(first, last).filter_map(Step::range).reduce(TimeRange::hull)
     }
 
-    /// The same on one core. A step in which it took no part lasts as long as on the others of its host, else as on any
-    /// device or host, as precisely as their clocks are aligned.
+    /// The time range on one core. A step in which it took no part lasts as long as on the others of its host, else as
+    /// on any device or host, as precisely as their clocks are aligned.
     pub fn range_on(&self, model: &TraceModel, core: GroupId, first: u32, last: u32) -> Option<TimeRange> {
         let source = |group: GroupId| model.group(group).source;
         let of_step = |step: &Step| {

@@ -16,7 +16,7 @@ pub struct ChipQuantity {
     pub key: &'static str,
     /// Display name.
     pub title: &'static str,
-    /// Of the value.
+    /// Unit of the value.
     pub unit: Unit,
     /// Plausible range of values.
     range: (f64, f64),

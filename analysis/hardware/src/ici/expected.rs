@@ -39,7 +39,7 @@ pub struct LinkRate {
 }
 
 impl LinkRate {
-    /// Of a generation; `None` if not published.
+    /// The rate of a generation; `None` if not published.
     pub fn of(chip: &Chip) -> Option<Self> {
         let links = chip.links?;
         let hop_seconds = links.hop_latency_s.unwrap_or(HOP_SECONDS);

@@ -71,7 +71,7 @@ pub fn layouts(n: u64, chip: &Chip, topology: Option<&Topology>) -> Vec<GroupLay
     out
 }
 
-/// The same of groups of which the members are known: numbered over the chips of
+/// Layouts of groups whose members are known: numbered over the chips of
 /// the grid, the first axis fastest. Where the grid is not known, every grid with
 /// as many chips as all groups have is possible.
 ///

@@ -32,8 +32,8 @@ impl HloModule {
     }
 
     /// Parses the text of a program. `program` is its name for the error. An operand that comes after its user and a
-    /// computation that comes after its caller are left out: programs are acyclic, and so is what is returned. Of a text
-    /// that ends too early, what is there is returned.
+    /// computation that comes after its caller are left out: programs are acyclic, and so is what is returned. If the
+    /// text ends too early, the part that is there is returned.
     pub(crate) fn from_whole_text(blob: &ProgramBytes, program: &str) -> Result<Self, HloError> {
         let text = String::from_utf8_lossy(blob.bytes());
         let mut reader = TextReader::default();

@@ -440,7 +440,7 @@ impl Tabular for TargetsReport {
                 })
                 .derived("green", "Green", Unit::None, Target::goal)
                 .derived("red", "Red", Unit::None, Target::red)
-                .derived("of", "Of", Unit::None, |target| Cell::said(&target.of))
+                .derived("of", "Of", Unit::None, |target| Cell::non_empty(&target.of))
                 .derived("provenance", "From", Unit::None, |target| target.provenance.title())
                 .derived("note", "Note", Unit::None, |target| &target.note)
                 .note(format!("{}.", self.statement))

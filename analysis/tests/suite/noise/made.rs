@@ -119,7 +119,7 @@ impl Runs {
         ((random(&mut self.state) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
-    /// Of mean 0 and spread 1 (Box and Muller).
+    /// A normal number of mean 0 and spread 1 (Box and Muller).
     fn normal(&mut self) -> f64 {
         (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }

@@ -16,7 +16,7 @@ use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{loading, output, terminal};
 use capture::{
-    Address, Capture, CaptureOptions, CaptureStage, HostCapture, OptionValue, SavedProfile, capture, continuous,
+    Capture, CaptureOptions, CaptureStage, HostCapture, OptionValue, SavedProfile, ServerAddress, capture, continuous,
 };
 use render::{AnsiStyle, Document, DocumentView, TextLayout, doctor_findings};
 use session::files::OutputGuard;
@@ -32,7 +32,7 @@ const CUT: [&str; 3] = ["Q01", "Q02", "Q04"];
 pub struct CaptureArgs {
     /// Profiler servers of the running programs; several are captured at the same time, as one run
     #[arg(value_name = "HOST:PORT,…", value_delimiter = ',', required = true)]
-    pub addresses: Vec<Address>,
+    pub addresses: Vec<ServerAddress>,
     /// Log directory; the profiles go to LOGDIR/plugins/profile/TIME/HOST.xplane.pb, TIME in UTC
     #[arg(short, long, value_name = "LOGDIR", required_unless_present = "continuous")]
     pub output: Option<PathBuf>,
@@ -283,13 +283,13 @@ fn report(capture: &Capture, assume: &AssumeArgs, stderr: &Stderr) -> Result<(),
 
 fn say_answers(
     options: &CaptureOptions,
-    answers: std::io::Result<Vec<continuous::Answer>>,
+    answers: std::io::Result<Vec<continuous::ServerAnswer>>,
     done: &str,
     json: bool,
 ) -> Result<CommandOutcome, Failure> {
     let answers = answers.map_err(|error| Failure::Internal(error.to_string()))?;
     let of = options.addresses.len();
-    let why = |(address, result): &continuous::Answer| Some(format!("{address}: {}", result.as_ref().err()?));
+    let why = |(address, result): &continuous::ServerAnswer| Some(format!("{address}: {}", result.as_ref().err()?));
     let failed: Vec<String> = answers.iter().filter_map(why).collect();
     for (address, result) in &answers {
         if json {

@@ -12,7 +12,7 @@ use trace_model::Picos;
 use crate::common::failure::{CommandOutcome, Failure};
 use crate::common::output;
 use crate::common::stderr::{Stderr, harmless};
-use capture::{Address, DeviceState, MonitorOptions, ServerError, Spread, monitor};
+use capture::{DeviceState, MonitorOptions, ServerAddress, ServerError, Spread, monitor};
 use session::number::value;
 
 /// How long a server may take beyond the time that it watches.
@@ -23,7 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub struct TopArgs {
     /// Profiler servers of the running programs
     #[arg(value_name = "HOST:PORT,…", value_delimiter = ',', required = true)]
-    pub addresses: Vec<Address>,
+    pub addresses: Vec<ServerAddress>,
     /// How long servers watch for each answer, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub ms: u64,
@@ -51,11 +51,11 @@ pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     };
     let redraws = std::io::stdout().is_terminal() && !args.json;
     let (mut rounds, mut result) = (0, Ok(CommandOutcome::Done));
-    let heard = |answers: &[(Address, Result<DeviceState, ServerError>)]| {
+    let heard = |answers: &[(ServerAddress, Result<DeviceState, ServerError>)]| {
         rounds += 1;
         // A server that never answers is an error; one that stops answering is a state.
         if rounds == 1 && answers.iter().all(|(_, answer)| answer.is_err()) {
-            let why = |(address, answer): &(Address, Result<_, ServerError>)| {
+            let why = |(address, answer): &(ServerAddress, Result<_, ServerError>)| {
                 Some(format!("{address}: {}", answer.as_ref().err()?))
             };
             result = Err(Failure::Server(answers.iter().filter_map(why).collect::<Vec<_>>().join("\n")));
@@ -75,7 +75,7 @@ pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
 }
 
 /// A block for each host.
-fn screen(answers: &[(Address, Result<DeviceState, ServerError>)]) -> String {
+fn screen(answers: &[(ServerAddress, Result<DeviceState, ServerError>)]) -> String {
     let mut text = String::new();
     for (address, answer) in answers {
         let _ = writeln!(text, "{address}");
@@ -115,9 +115,9 @@ fn numbers(state: &DeviceState) -> String {
 }
 
 /// A line of JSON for each host.
-fn lines(answers: &[(Address, Result<DeviceState, ServerError>)]) -> String {
+fn lines(answers: &[(ServerAddress, Result<DeviceState, ServerError>)]) -> String {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_millis() as f64 / 1e3);
-    let line = |(address, answer): &(Address, Result<DeviceState, ServerError>)| {
+    let line = |(address, answer): &(ServerAddress, Result<DeviceState, ServerError>)| {
         let mut line = match answer {
             Ok(state) => json!(state),
             Err(why) => json!({ "error": why.to_string() }),
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn hosts_are_shown_below_each_other_and_text_of_a_server_gives_no_orders() {
-        let address = |port: u16| Address { host: "w".to_owned(), port };
+        let address = |port: u16| ServerAddress { host: "w".to_owned(), port };
         let state = |text: &str| Ok(DeviceState { text: text.to_owned(), ..DeviceState::default() });
         let answers = [
             (address(1), state("Utilization: 10 %\x1b[2J\nIdle: 1 %\n")),

@@ -16,7 +16,6 @@ const MAX_FILE: u64 = 1 << 20;
 /// The chip named by the user.
 #[derive(Clone, Debug)]
 pub enum ChipArg {
-    /// A published chip.
     Published(&'static Chip),
     /// Read from a file.
     Own(Arc<Chip>, PathBuf),

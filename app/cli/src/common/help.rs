@@ -3,7 +3,6 @@
 /// Below `-h`.
 pub const MORE: &str = "More options and examples: --help";
 
-/// Of the program.
 pub const SYSTOLE: &str = "\
 Examples:
   systole analyze runs/                       the newest run of a log directory: what limits it, what to do
@@ -22,7 +21,6 @@ Exit codes:
   12   capture: some hosts sent no profile, or nothing was recorded; what was received is kept
   130  interrupted";
 
-/// Of `systole analyze`.
 pub const ANALYZE: &str = "\
 Examples:
   systole analyze runs/ --steps 3..7
@@ -33,7 +31,6 @@ Examples:
   systole analyze t.xplane.pb -o html=report.html -o csv=tables/
   systole analyze new/ --budget systole.toml --baseline base.json -o junit=gates.xml";
 
-/// Of `systole compare`.
 pub const COMPARE: &str = "\
 Examples:
   systole compare base.xplane.pb cand.xplane.pb
@@ -43,30 +40,25 @@ Examples:
 Exit code 11: the runs did not do the same work (other chips, models or numbers of steps), so that their difference says
 nothing about the program; with --budget only if they cannot be compared at all. --force or --exit-zero: 0.";
 
-/// Of `systole summarize`.
 pub const SUMMARIZE: &str = "\
 Example:
   systole summarize good.xplane.pb -o base.json";
 
-/// Of `systole doctor`.
 pub const DOCTOR: &str = "\
 Example:
   systole doctor t.xplane.pb";
 
-/// Of `systole watch`.
 pub const WATCH: &str = "\
 Examples:
   systole watch runs/                                          one line for each run as it appears
   systole watch runs/ --once --exit-on-regression              in cron or CI
   systole watch runs/ --budget systole.toml --format json | jq -c 'select(.status == \"FAIL\")'";
 
-/// Of `systole whatif`.
 pub const WHATIF: &str = "\
 Examples:
   systole whatif t.xplane.pb --ici 2x
   systole whatif t.xplane.pb --hide-collectives --op 'fusion.*' 0.5x";
 
-/// Of `systole capture`.
 pub const CAPTURE: &str = "\
 The program must have called jax.profiler.start_server(9012), or what its framework has for it.
 
@@ -77,27 +69,23 @@ Examples:
   systole capture localhost:9012 --option tpu_trace_mode=TRACE_ONLY_XLA -o logs/
   systole capture localhost:9012 --continuous start            then: --continuous snapshot -o logs/, --continuous stop";
 
-/// Of `systole top`.
 pub const TOP: &str = "\
 Examples:
   systole top localhost:9012
   systole top w0:9012,w1:9012 --level 2 --ms 5000
   systole top localhost:9012 --json --count 10 | jq .mxu_percent";
 
-/// Of `systole anonymize`.
 pub const ANONYMIZE: &str = "\
 Examples:
   systole anonymize t.xplane.pb -o shared.xplane.pb --list kept.txt
   systole anonymize runs/ -o shared/ --replace mymodel,myproject
   systole pack shared/ -o shared.systole.zip";
 
-/// Of `systole pack`.
 pub const PACK: &str = "\
 Examples:
   systole pack runs/ -o run.systole.zip                        the newest run
   systole open run.systole.zip                                 like analyze, doctor and all others";
 
-/// Of `systole export`.
 #[cfg(feature = "columnar")]
 pub const EXPORT: &str = "\
 Examples:
@@ -105,7 +93,6 @@ Examples:
   systole export runs/ --to csv --tables ops,steps -o tables/
   duckdb -c \"SELECT name, sum(self_ps) FROM 'tables/slices.parquet' GROUP BY name\"";
 
-/// Of `systole query`.
 #[cfg(feature = "query")]
 pub const QUERY: &str = "\
 Times are picoseconds. --steps and --range choose what the tables of reports are about; slices have columns for both.
@@ -116,7 +103,6 @@ Examples:
   systole query t.xplane.pb \"SELECT name, ms(sum(self_ps)) AS ms FROM slices GROUP BY name ORDER BY ms DESC LIMIT 9\"
   systole query t.xplane.pb \"SELECT * FROM hints\" --format json";
 
-/// Of `systole events`.
 pub const EVENTS: &str = "\
 A PATTERN is a name, has * for any letters, or is re: and a regular expression.
 
@@ -127,7 +113,6 @@ Examples:
   systole events t.xplane.pb --kind host_thread --least 1ms --range 0..2s --format ndjson
   systole events t.xplane.pb --name 're:^fusion' --device 0 --columns start,dur,name,args --format csv";
 
-/// Of `systole hlo`.
 pub const HLO: &str = "\
 Examples:
   systole hlo t.xplane.pb                                      the programs of the capture
@@ -137,19 +122,16 @@ Examples:
   systole hlo t.xplane.pb --find 'opcode:dot shape:bf16[ train.py'
   systole hlo base.xplane.pb --diff cand.xplane.pb";
 
-/// Of `systole kernels`.
 pub const KERNELS: &str = "\
 Examples:
   systole kernels t.xplane.pb --top 0                          all rows
   systole kernels t.xplane.pb --table kernels --format csv > kernels.csv";
 
-/// Of `systole mcp`.
 pub const MCP: &str = "\
 Examples:
   claude mcp add systole -- systole mcp --root ~/profiles
   npx @modelcontextprotocol/inspector --cli systole mcp --root runs/ --method tools/list";
 
-/// Of `systole serve`.
 pub const SERVE: &str = "\
 Without --host only this machine is served. A TPU VM has no browser: forward the port from where you sit.
 
@@ -160,7 +142,6 @@ Examples:
   systole serve runs/ --host 0.0.0.0                           others too, with the token that it prints
   curl -s http://127.0.0.1:6007/api/v1/runs | jq '.runs[].name'";
 
-/// Of `systole render`.
 pub const RENDER: &str = "\
 Examples:
   systole render t.xplane.pb --steps 3 -o step3.png --scale 2

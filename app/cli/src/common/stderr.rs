@@ -57,7 +57,6 @@ impl Stderr {
         }
     }
 
-    /// Prints a warning.
     pub fn warn(&self, text: &str) {
         if self.warns() {
             self.say("warning: ", "33", text);
@@ -69,7 +68,6 @@ impl Stderr {
         write_line(&printable(line));
     }
 
-    /// Prints an error.
     pub fn error(&self, text: &str) {
         self.say("error: ", "31", text);
     }

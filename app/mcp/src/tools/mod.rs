@@ -19,7 +19,6 @@ use call::entry;
 /// The tool that asks other machines and writes files, offered only on demand.
 pub static CAPTURE: &[ToolEntry] = &[entry::<capture::CaptureTool>()];
 
-/// All other tools.
 pub static TOOLS: &[ToolEntry] = &[
     entry::<open::Open>(),
     entry::<reports::VerdictTool>(),

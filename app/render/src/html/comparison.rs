@@ -17,7 +17,6 @@ use view::words::capitalised;
 /// Maximum number of rows of the attribution and of the ops.
 const ROWS: usize = 25;
 
-/// The page.
 pub fn page(compared: &ComparedRuns<'_>) -> String {
     let comparison = compared.comparison;
     let [base, cand] = [&comparison.base, &comparison.cand].map(|side| side.runs.join(", "));
@@ -65,7 +64,7 @@ fn facts(side: &ComparisonSide, runs: &[Summary]) -> String {
 
 fn differences(comparison: &Comparison) -> Markup {
     let class = |weight| match weight {
-        Weight::Bars | Weight::OtherWork => "fail",
+        Weight::Incomparable | Weight::OtherWork => "fail",
         Weight::Care => "warn",
         Weight::Note => "dim",
     };

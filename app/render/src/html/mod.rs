@@ -25,7 +25,6 @@ use view::words::capitalised;
 /// Hints of the page.
 const HINTS: usize = 8;
 
-/// The page.
 pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let model = document.session.model();
     let names: Vec<String> = model.sources().iter().map(|source| document.name_of(source)).collect();
@@ -153,26 +152,26 @@ fn hints(overview: &Overview) -> Markup {
 }
 
 /// Ops that differ only in their number.
-struct OpFamily<'a> {
+struct FamilyTime<'a> {
     name: &'a str,
     category: &'a str,
     ops: usize,
-    /// Of a step, in picoseconds.
+    /// Time in a step, in picoseconds.
     step_time: f64,
     source: Option<&'a str>,
 }
 
 /// Top ops; ops that differ only in their number share a row.
 fn top_ops(run: &Summary) -> Markup {
-    let mut families: BTreeMap<(&str, &str), OpFamily<'_>> = BTreeMap::new();
+    let mut families: BTreeMap<(&str, &str), FamilyTime<'_>> = BTreeMap::new();
     for op in &run.ops {
         let (name, category, source) = (without_number(&op.name), op.category.as_str(), op.source.as_deref());
-        let new = OpFamily { name, category, ops: 0, step_time: 0.0, source };
+        let new = FamilyTime { name, category, ops: 0, step_time: 0.0, source };
         let family = families.entry((name, category)).or_insert(new);
         family.ops += 1;
         family.step_time += op.middle_ps;
     }
-    let mut families: Vec<OpFamily<'_>> = families.into_values().collect();
+    let mut families: Vec<FamilyTime<'_>> = families.into_values().collect();
     families.sort_by(|a, b| b.step_time.total_cmp(&a.step_time).then(a.name.cmp(b.name)));
     let whole = run.steps.middle_ps.max(1.0);
     html! {
@@ -180,7 +179,7 @@ fn top_ops(run: &Summary) -> Markup {
             div.scroll {
                 table {
                     tr { th { "Op" } th.wide { "Category" } th.n { "Ops" } th.n { "Time" } th.n { "Of step" } th.wide { "Source" } }
-                    @for OpFamily { name, category, ops, step_time, source } in families.iter().take(ROWS) {
+                    @for FamilyTime { name, category, ops, step_time, source } in families.iter().take(ROWS) {
                         tr {
                             td { (name) @if name != category { span.dim.narrow { ", " (category) } } }
                             td.wide { (category) }

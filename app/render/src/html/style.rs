@@ -29,7 +29,7 @@ pub fn color(part: StepPart) -> usize {
     StepPart::ALL.iter().position(|&one| one == part).unwrap_or(StepPart::ALL.len() - 1)
 }
 
-/// The same for a category.
+/// Index of the colour of a category.
 pub fn color_of(group: OpGroup) -> usize {
     color(StepPart::ALL.into_iter().find(|&part| group_of(part) == group).unwrap_or(StepPart::Other))
 }

@@ -23,13 +23,11 @@ pub type DrawingPoint = (f32, f32);
 /// A shape. `title` is its tooltip in formats that support tooltips.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DrawingShape {
-    /// A filled rectangle.
     Rect {
         /// Upper left corner.
         at: DrawingPoint,
         /// Width and height.
         size: (f32, f32),
-        /// Colour.
         fill: Rgb,
         /// Tooltip; empty for none.
         title: String,
@@ -38,18 +36,12 @@ pub enum DrawingShape {
     Bars {
         /// Upper left corners, and widths and heights.
         bars: Vec<(DrawingPoint, (f32, f32))>,
-        /// Colour.
         fill: Rgb,
     },
-    /// A line.
     Line {
-        /// One end.
         from: DrawingPoint,
-        /// The other.
         to: DrawingPoint,
-        /// Colour.
         color: Rgb,
-        /// Thickness.
         width: f32,
     },
     /// A filled, slightly transparent circle with a thin edge.
@@ -58,7 +50,6 @@ pub enum DrawingShape {
         at: DrawingPoint,
         /// Radius.
         r: f32,
-        /// Colour.
         fill: Rgb,
         /// Colour of its edge.
         edge: Rgb,
@@ -67,11 +58,8 @@ pub enum DrawingShape {
     },
     /// An arrow, bent so that it leaves and arrives from left to right.
     Arrow {
-        /// Where it begins.
         from: DrawingPoint,
-        /// Its tip.
         to: DrawingPoint,
-        /// Colour.
         color: Rgb,
     },
     /// A line of text; `at` is the height of its middle.
@@ -82,14 +70,11 @@ pub enum DrawingShape {
         anchor: Anchor,
         /// Height of the font.
         size: f32,
-        /// Colour.
         color: Rgb,
-        /// The text.
         text: String,
     },
     /// Clips the following shapes to a rectangle: upper left corner and size.
     BeginClip(DrawingPoint, (f32, f32)),
-    /// Ends the clipping.
     EndClip,
 }
 
@@ -128,19 +113,16 @@ pub fn baseline(size: f32) -> f32 {
     size * 0.35
 }
 
-/// A picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     /// Width and height.
     pub size: (f32, f32),
-    /// Background colour.
     pub ground: Rgb,
     /// The shapes, in drawing order.
     pub shapes: Vec<DrawingShape>,
 }
 
 impl Drawing {
-    /// An empty drawing.
     pub fn new(width: f32, height: f32, ground: Rgb) -> Self {
         Self { size: (width, height), ground, shapes: Vec::new() }
     }
@@ -170,7 +152,6 @@ impl Drawing {
         self.shapes.push(DrawingShape::Rect { at: (x, y), size, fill, title: title.to_owned() });
     }
 
-    /// A line.
     pub fn line(&mut self, from: DrawingPoint, to: DrawingPoint, color: Rgb, width: f32) {
         self.shapes.push(DrawingShape::Line { from, to, color, width });
     }

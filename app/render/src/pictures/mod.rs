@@ -34,7 +34,6 @@ pub struct PictureStyle {
     pub width: f32,
     /// In pixels; a timeline is as high as its tracks need, and at most this.
     pub height: f32,
-    /// Dark or light.
     pub dark: bool,
     /// Colours of slices.
     pub colors: Preset,
@@ -54,10 +53,8 @@ impl PictureStyle {
     }
 }
 
-/// The available pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PicturePanel {
-    /// The tracks.
     #[default]
     Timeline,
     /// Ops below their roof.

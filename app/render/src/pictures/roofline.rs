@@ -147,7 +147,6 @@ fn draw_ceilings(drawing: &mut Drawing, ceilings: &[RooflineCeiling], axes: &Roo
     }
 }
 
-/// A dashed line.
 fn dashed(drawing: &mut Drawing, from: (f32, f32), to: (f32, f32), color: Rgb) {
     const DASH: f32 = 10.0;
     let (x, y) = (to.0 - from.0, to.1 - from.1);

@@ -6,7 +6,6 @@ use session::xml::escaped;
 
 use super::drawing::{ARROW, Anchor, Drawing, DrawingShape, EDGE, OPACITY, TIP, baseline, bend};
 
-/// The whole file.
 pub fn svg(drawing: &Drawing) -> String {
     let ((width, height), ground) = (drawing.size, drawing.ground);
     let mut text = format!(

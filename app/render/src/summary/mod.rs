@@ -23,7 +23,6 @@ use view::overview::Overview;
 const REPORTS: [&str; 7] = [Verdict::ID, Hints::ID, Steps::ID, Overlap::ID, Compile::ID, Utilization::ID, Ops::ID];
 /// Number of hints on the screen; the others are available with `--only`.
 const HINTS_SHOWN: usize = 3;
-/// The last lines.
 const FOOTER: &str = "All numbers: --format json. All tables: --only ID --top 0. Data quality: systole doctor.";
 
 /// The screen, without the header.

@@ -11,7 +11,6 @@ use crate::{Document, TextLayout};
 use session::number;
 use view::panels::op_families::{OpFamily, families};
 
-/// Number of rows.
 const ROWS: usize = 8;
 
 /// The top of the op table, with the columns that help to decide what to do.
@@ -34,16 +33,16 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
     };
     let share = |time: i64| (report.total_time_ps > 0).then(|| 100.0 * time as f64 / report.total_time_ps as f64);
     let file = |source: &str| source.rsplit('/').next().unwrap_or(source).to_owned();
-    let said = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
     let top_ops = Table::of("top_ops", title, shown)
         .derived("name", "Op", Unit::None, OpFamily::title)
-        .derived("category", "Category", Unit::None, |family| Cell::said(&family.rows[0].category))
+        .derived("category", "Category", Unit::None, |family| Cell::non_empty(&family.rows[0].category))
         .derived("ops", "Ops", Unit::Count, |family| family.rows.len())
         .derived("runs", "Runs", Unit::Count, OpFamily::occurrences)
         .derived("self_time_each_ps", "Self time", Unit::Picoseconds, |family| over.each_ps(family.self_time_ps))
         .derived("share", "of device", Unit::Percent, |family| share(family.self_time_ps))
         .derived("limit", "Limit reached", Unit::None, |family| limit(family, &report.peaks))
-        .derived("source", "Source", Unit::None, |family| said(family.rows[0].source.as_deref().map(file)))
+        .derived("source", "Source", Unit::None, |family| non_empty(family.rows[0].source.as_deref().map(file)))
         .notes(note)
         .build();
     table(&without_empty_columns(top_ops), &TextLayout { top: 0, ..*layout })

@@ -54,7 +54,6 @@ pub(super) struct FileParams {
     packed: bool,
 }
 
-/// A file that is open.
 struct OpenFile {
     file: File,
     about: Metadata,

@@ -18,7 +18,6 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 use super::error::ApiError;
 use super::state::Shared;
 
-/// The routes.
 pub(super) fn router() -> Router<Shared> {
     let router = Router::new()
         .route("/health", get(runs::health))

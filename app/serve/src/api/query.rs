@@ -18,7 +18,6 @@ const MOST_ROWS: usize = 100_000;
 const MOST_SECONDS: u32 = 300;
 /// Most bytes of all texts of an answer.
 const MOST_BYTES: usize = 64_000_000;
-/// Memory of a query.
 const MOST_MEMORY: usize = 512 << 20;
 
 /// A query.

@@ -276,7 +276,6 @@ fn path(text: &[u8], word: &Range<usize>) -> Option<(Vec<Range<usize>>, bool)> {
     (has_ending || has_drive || (is_absolute && !names_device)).then_some((parts, false))
 }
 
-/// Names in a text.
 pub(super) fn names(text: &[u8], is_json: bool) -> Vec<(Range<usize>, NameKind)> {
     let mut found = Vec::new();
     let (mut end_of_query, mut before) = (0, None);

@@ -3,12 +3,9 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-/// What a name is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NameKind {
-    /// A machine.
     Host,
-    /// A person.
     User,
     /// A folder or file.
     Path,
@@ -19,7 +16,6 @@ pub enum NameKind {
 }
 
 impl NameKind {
-    /// All kinds.
     pub const ALL: [Self; 5] = [Self::Host, Self::User, Self::Path, Self::Address, Self::Word];
 
     /// What it is, in words.
@@ -103,7 +99,7 @@ type Beginning = [u8; LEAST];
 pub struct Names {
     /// In every text these are replaced.
     words: BTreeMap<Vec<u8>, NameKind>,
-    /// The same by their first letters, of each the longest first.
+    /// The words by their first letters, the longest first.
     by_beginning: HashMap<Beginning, Vec<Vec<u8>>>,
     stand_ins: BTreeMap<Vec<u8>, (NameKind, Vec<u8>)>,
     /// Names so far, by their length.

@@ -10,7 +10,6 @@ use trace_model::wire::{WireCursor, WireValue};
 /// Messages nest at most this deep.
 const MOST_LEVELS: u32 = 64;
 
-/// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TextKind {
     /// Name of a machine.
@@ -59,15 +58,13 @@ impl TextKind {
 /// A text in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Its bytes.
     pub range: Range<usize>,
-    /// What it is.
     pub kind: TextKind,
 }
 
 /// A message of `xplane.proto`.
 #[derive(Clone, Copy)]
-enum Message {
+enum XplaneMessage {
     Space,
     Plane,
     Line,
@@ -81,32 +78,32 @@ enum Message {
 
 /// What a field of bytes holds.
 #[derive(Clone, Copy)]
-enum Field {
+enum FieldContent {
     Text(TextKind),
-    Message(Message),
+    Message(XplaneMessage),
     Bytes,
 }
 
-impl Message {
-    fn field(self, number: u32) -> Field {
-        use Field::Text;
+impl XplaneMessage {
+    fn field(self, number: u32) -> FieldContent {
+        use FieldContent::Text;
         match (self, number) {
-            (Self::Space, 1) => Field::Message(Self::Plane),
+            (Self::Space, 1) => FieldContent::Message(Self::Plane),
             (Self::Space, 2 | 3) => Text(TextKind::Note),
             (Self::Space, 4) => Text(TextKind::Host),
             (Self::Plane, 2) => Text(TextKind::Plane),
-            (Self::Plane, 3) => Field::Message(Self::Line),
-            (Self::Plane, 4) => Field::Message(Self::EventEntry),
-            (Self::Plane, 5) => Field::Message(Self::StatEntry),
-            (Self::Plane, 6) | (Self::Event, 4) | (Self::EventMetadata, 5) => Field::Message(Self::Stat),
+            (Self::Plane, 3) => FieldContent::Message(Self::Line),
+            (Self::Plane, 4) => FieldContent::Message(Self::EventEntry),
+            (Self::Plane, 5) => FieldContent::Message(Self::StatEntry),
+            (Self::Plane, 6) | (Self::Event, 4) | (Self::EventMetadata, 5) => FieldContent::Message(Self::Stat),
             (Self::Line, 2 | 11) => Text(TextKind::Line),
-            (Self::Line, 4) => Field::Message(Self::Event),
+            (Self::Line, 4) => FieldContent::Message(Self::Event),
             (Self::Stat, 5) => Text(TextKind::Value),
-            (Self::EventEntry, 2) => Field::Message(Self::EventMetadata),
-            (Self::StatEntry, 2) => Field::Message(Self::StatMetadata),
+            (Self::EventEntry, 2) => FieldContent::Message(Self::EventMetadata),
+            (Self::StatEntry, 2) => FieldContent::Message(Self::StatMetadata),
             (Self::EventMetadata, 2 | 4) => Text(TextKind::Event),
             (Self::StatMetadata, 2 | 3) => Text(TextKind::Stat),
-            _ => Field::Bytes,
+            _ => FieldContent::Bytes,
         }
     }
 }
@@ -118,9 +115,9 @@ pub(super) fn of_xspace(bytes: &[u8]) -> Vec<Region> {
     visit_xplane_elements(bytes, |element| {
         unreadable(at..element.whole.start, &mut regions);
         at = element.whole.end;
-        field(bytes, element.content, Message::Space.field(element.field), &mut regions);
+        field(bytes, element.content, XplaneMessage::Space.field(element.field), &mut regions);
         if let Some(line) = element.cut_line {
-            message(bytes, line, Message::Line, &mut regions);
+            message(bytes, line, XplaneMessage::Line, &mut regions);
         }
     });
     unreadable(at..bytes.len(), &mut regions);
@@ -134,7 +131,7 @@ fn unreadable(range: Range<usize>, regions: &mut Vec<Region>) {
 }
 
 /// The texts of a message. The importer reads each message up to the damage in it.
-fn message(bytes: &[u8], range: Range<usize>, what: Message, regions: &mut Vec<Region>) {
+fn message(bytes: &[u8], range: Range<usize>, what: XplaneMessage, regions: &mut Vec<Region>) {
     let end = range.end;
     let mut cursor = WireCursor::new(bytes, range);
     loop {
@@ -148,12 +145,12 @@ fn message(bytes: &[u8], range: Range<usize>, what: Message, regions: &mut Vec<R
     }
 }
 
-fn field(bytes: &[u8], range: Range<usize>, what: Field, regions: &mut Vec<Region>) {
+fn field(bytes: &[u8], range: Range<usize>, what: FieldContent, regions: &mut Vec<Region>) {
     match what {
         _ if range.is_empty() => {}
-        Field::Text(kind) => regions.push(Region { range, kind }),
-        Field::Message(inner) => message(bytes, range, inner, regions),
-        Field::Bytes => unknown(bytes, range, 0, regions),
+        FieldContent::Text(kind) => regions.push(Region { range, kind }),
+        FieldContent::Message(inner) => message(bytes, range, inner, regions),
+        FieldContent::Bytes => unknown(bytes, range, 0, regions),
     }
 }
 

@@ -2,9 +2,9 @@
 
 /// A message that is being written.
 #[derive(Debug, Default)]
-pub(super) struct Message(Vec<u8>);
+pub(super) struct PacketMessage(Vec<u8>);
 
-impl Message {
+impl PacketMessage {
     /// A number of type `uint64`, `int64`, `bool` or an enum.
     pub(super) fn number(mut self, field: u32, value: u64) -> Self {
         self.varint(u64::from(field) << 3);
@@ -19,7 +19,6 @@ impl Message {
         self
     }
 
-    /// A `double`.
     pub(super) fn double(self, field: u32, value: f64) -> Self {
         self.fixed(field, value.to_bits())
     }
@@ -29,12 +28,10 @@ impl Message {
         self.bytes(field, text.as_bytes())
     }
 
-    /// A nested message.
     pub(super) fn message(self, field: u32, message: &Self) -> Self {
         self.bytes(field, &message.0)
     }
 
-    /// The bytes.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.0
     }
@@ -62,9 +59,9 @@ mod tests {
     #[test]
     fn packets_match_the_protobuf_encoding_guide() {
         // Examples of https://protobuf.dev/programming-guides/encoding
-        assert_eq!(Message::default().number(1, 150).into_bytes(), [0x08, 0x96, 0x01]);
-        assert_eq!(Message::default().text(2, "testing").into_bytes(), *b"\x12\x07testing");
-        let inner = Message::default().number(1, 150);
-        assert_eq!(Message::default().message(3, &inner).into_bytes(), [0x1a, 0x03, 0x08, 0x96, 0x01]);
+        assert_eq!(PacketMessage::default().number(1, 150).into_bytes(), [0x08, 0x96, 0x01]);
+        assert_eq!(PacketMessage::default().text(2, "testing").into_bytes(), *b"\x12\x07testing");
+        let inner = PacketMessage::default().number(1, 150);
+        assert_eq!(PacketMessage::default().message(3, &inner).into_bytes(), [0x1a, 0x03, 0x08, 0x96, 0x01]);
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use trace_model::{CounterSeries, SliceRef, TraceModel, TrackId};
 
-use super::packets::Message;
+use super::packets::PacketMessage;
 use super::{category, overlaps, shift_ps, step_tracks};
 use crate::files::PERFETTO_SEQUENCE;
 use crate::open::Session;
@@ -38,7 +38,7 @@ pub fn write(session: &Session, out: &mut impl Write) -> io::Result<()> {
             let uuid = if is_apart && depth > 0 { lane_id(track, depth) } else { track_id(model, track) };
             if is_apart && depth > 0 {
                 let name = model.str(model.track(track).name);
-                let about = Message::default().number(1, uuid).text(2, name).number(5, group_id(model, track));
+                let about = PacketMessage::default().number(1, uuid).text(2, name).number(5, group_id(model, track));
                 trace.descriptor(&about)?;
             }
             for slice in model.slices_of(lane).filter(|_| is_apart) {
@@ -56,10 +56,10 @@ pub fn write(session: &Session, out: &mut impl Write) -> io::Result<()> {
     for (track, number) in step_tracks(session).into_iter().zip(0..) {
         let uuid = STEPS + number;
         let group = track.group.index() as u64 + 1;
-        trace.descriptor(&Message::default().number(1, uuid).text(2, "Steps of Systole").number(5, group))?;
+        trace.descriptor(&PacketMessage::default().number(1, uuid).text(2, "Steps of Systole").number(5, group))?;
         for (range, step) in track.spans {
             let name = trace.name(&format!("Step {step}"))?;
-            let event = Message::default().number(9, BEGIN).number(11, uuid).number(10, name).text(22, "step");
+            let event = PacketMessage::default().number(9, BEGIN).number(11, uuid).number(10, name).text(22, "step");
             trace.event(range.start.ps(), &event)?;
             trace.end(range.end.ps(), uuid)?;
         }
@@ -96,24 +96,24 @@ struct Packets<'a, W> {
 }
 
 impl<W: Write> Packets<'_, W> {
-    fn packet(&mut self, packet: Message) -> io::Result<()> {
+    fn packet(&mut self, packet: PacketMessage) -> io::Result<()> {
         let flags = if std::mem::take(&mut self.is_first) { CLEARED | NEEDS_STATE } else { NEEDS_STATE };
         let packet = packet.number(10, PERFETTO_SEQUENCE).number(13, flags);
-        self.out.write_all(&Message::default().message(1, &packet).into_bytes())
+        self.out.write_all(&PacketMessage::default().message(1, &packet).into_bytes())
     }
 
-    fn descriptor(&mut self, descriptor: &Message) -> io::Result<()> {
-        self.packet(Message::default().message(60, descriptor))
+    fn descriptor(&mut self, descriptor: &PacketMessage) -> io::Result<()> {
+        self.packet(PacketMessage::default().message(60, descriptor))
     }
 
-    fn event(&mut self, ps: i64, event: &Message) -> io::Result<()> {
+    fn event(&mut self, ps: i64, event: &PacketMessage) -> io::Result<()> {
         let nanoseconds = u64::try_from(ps.saturating_add(self.shift)).unwrap_or(0) / 1000;
-        self.packet(Message::default().number(8, nanoseconds).message(11, event))
+        self.packet(PacketMessage::default().number(8, nanoseconds).message(11, event))
     }
 
     fn begin(&mut self, session: &Session, slice: SliceRef<'_>, uuid: u64, flows: &FlowIds) -> io::Result<()> {
         let name = self.name(slice.name())?;
-        let mut event = Message::default().number(9, BEGIN).number(11, uuid).number(10, name);
+        let mut event = PacketMessage::default().number(9, BEGIN).number(11, uuid).number(10, name);
         if let Some(category) = category(session, slice) {
             event = event.text(22, category.title());
         }
@@ -128,7 +128,7 @@ impl<W: Write> Packets<'_, W> {
     }
 
     fn end(&mut self, ps: i64, uuid: u64) -> io::Result<()> {
-        self.event(ps, &Message::default().number(9, END).number(11, uuid))
+        self.event(ps, &PacketMessage::default().number(9, END).number(11, uuid))
     }
 
     /// The number of a name, which is written once.
@@ -138,8 +138,8 @@ impl<W: Write> Packets<'_, W> {
         }
         let id = self.names.len() as u64 + 1;
         self.names.insert(name.to_owned(), id);
-        let event_name = Message::default().number(1, id).text(2, name);
-        self.packet(Message::default().message(12, &Message::default().message(2, &event_name)))?;
+        let event_name = PacketMessage::default().number(1, id).text(2, name);
+        self.packet(PacketMessage::default().message(12, &PacketMessage::default().message(2, &event_name)))?;
         Ok(id)
     }
 }
@@ -176,16 +176,16 @@ fn lane_id(track: TrackId, depth: u64) -> u64 {
 fn descriptors<W: Write>(model: &TraceModel, trace: &mut Packets<'_, W>) -> io::Result<()> {
     for group in model.group_ids() {
         let id = group.index() as u64 + 1;
-        let process = Message::default().number(1, id).text(6, &model.device_name(group));
-        trace.descriptor(&Message::default().number(1, id).message(3, &process))?;
+        let process = PacketMessage::default().number(1, id).text(6, &model.device_name(group));
+        trace.descriptor(&PacketMessage::default().number(1, id).message(3, &process))?;
     }
     for track in model.track_ids() {
         let name = model.str(model.track(track).name);
-        let descriptor = Message::default().number(1, track_id(model, track)).text(2, name);
+        let descriptor = PacketMessage::default().number(1, track_id(model, track)).text(2, name);
         let descriptor = descriptor.number(5, group_id(model, track));
         let series = model.counter(track);
         let unit = series.and_then(CounterSeries::unit).map_or("", |unit| model.str(unit));
-        let counter = Message::default().text(6, unit);
+        let counter = PacketMessage::default().text(6, unit);
         let descriptor = if series.is_some() { descriptor.message(8, &counter) } else { descriptor };
         trace.descriptor(&descriptor)?;
     }
@@ -195,7 +195,8 @@ fn descriptors<W: Write>(model: &TraceModel, trace: &mut Packets<'_, W>) -> io::
 fn counter<W: Write>(model: &TraceModel, series: &CounterSeries, trace: &mut Packets<'_, W>) -> io::Result<()> {
     for (range, value) in series.samples() {
         let uuid = track_id(model, series.track());
-        trace.event(range.start.ps(), &Message::default().number(9, COUNTER).number(11, uuid).double(44, value))?;
+        trace
+            .event(range.start.ps(), &PacketMessage::default().number(9, COUNTER).number(11, uuid).double(44, value))?;
     }
     Ok(())
 }

@@ -14,17 +14,14 @@ use crate::tables::{Catalog, DataColumn, DataTable, RowFilter, Value, is_on_devi
 /// Which events are wanted. Of several patterns of one field, one must match; every field must match.
 #[derive(Clone, Debug, Default)]
 pub struct EventFilter {
-    /// Names of events.
     pub name: Vec<NamePattern>,
     /// Kinds of work.
     pub category: Vec<NamePattern>,
-    /// Compiled programs.
     pub program: Vec<NamePattern>,
     /// Names of tracks: threads of a host, lines of a device.
     pub track: Vec<NamePattern>,
     /// What tracks record.
     pub kind: Vec<NamePattern>,
-    /// Hosts.
     pub host: Vec<NamePattern>,
     /// Ordinals of devices; all if empty.
     pub device: Vec<u32>,
@@ -38,7 +35,6 @@ pub struct EventFilter {
 
 /// The tables that hold the events of a session.
 pub struct EventTables {
-    /// The slices.
     pub slices: Arc<DataTable>,
     tracks: Arc<DataTable>,
     session: Session,

@@ -18,7 +18,6 @@ pub enum EventOrder {
     Duration,
     /// The one with the most self time first.
     SelfTime,
-    /// By name.
     Name,
 }
 
@@ -27,7 +26,6 @@ pub enum EventOrder {
 pub struct ListedColumn {
     /// Its name, as in the table of slices.
     pub id: &'static str,
-    /// Its heading.
     pub title: &'static str,
 }
 
@@ -104,12 +102,10 @@ pub struct FoundEvents<'a> {
 }
 
 impl FoundEvents<'_> {
-    /// The headings.
     pub fn columns(&self) -> Vec<Column> {
         self.columns.iter().map(|(listed, column)| heading(listed.id, listed.title, column)).collect()
     }
 
-    /// The rows.
     pub fn rows(&self) -> impl Iterator<Item = Vec<Cell>> {
         let cells = |&row: &u32| self.columns.iter().map(|(_, column)| cell(column, row as usize)).collect();
         self.rows.iter().map(cells)

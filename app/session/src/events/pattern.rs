@@ -14,7 +14,6 @@ pub struct NamePattern {
 }
 
 impl NamePattern {
-    /// Whether a text matches.
     pub fn matches(&self, text: &str) -> bool {
         self.regex.as_ref().map_or_else(|| glob(&self.text, text), |regex| regex.is_match(text))
     }

@@ -21,14 +21,12 @@ pub struct GroupKey {
     pub id: &'static str,
     /// What it is called in a question.
     pub word: &'static str,
-    /// Its heading.
     pub title: &'static str,
 }
 
 impl GroupKey {
     /// Most keys at once.
     pub const MOST: usize = 4;
-    /// All of them.
     pub const ALL: [Self; 9] = [
         Self::new("name", "name", "Name"),
         Self::new("category", "category", "Category"),
@@ -56,7 +54,6 @@ impl GroupKey {
 pub enum TotalOrder {
     /// By total time.
     Total,
-    /// By self time.
     SelfTime,
     /// By number of events.
     Count,
@@ -92,7 +89,7 @@ impl Tabular for EventTotals {
 }
 
 /// The values of a group's keys: codes of texts, or numbers; [`MISSING`] for none.
-type Keys = [i64; GroupKey::MOST];
+type KeyCodes = [i64; GroupKey::MOST];
 const MISSING: i64 = i64::MIN;
 
 /// Sums are wider than the times of which they are made: events on many threads add up to more than an `i64` holds.
@@ -121,7 +118,7 @@ impl KeyValue<'_> {
 }
 
 /// A group, with what its row shows.
-struct EventGroup<'a> {
+struct EventGroupRow<'a> {
     names: Vec<KeyValue<'a>>,
     self_sum: i128,
     total_sum: i128,
@@ -151,7 +148,7 @@ pub fn totals(
         Some(Value::Int(number)) => number,
         _ => 0,
     };
-    let mut times: HashMap<Keys, GroupTimes> = HashMap::new();
+    let mut times: HashMap<KeyCodes, GroupTimes> = HashMap::new();
     let mut events = 0_usize;
     tables.each(filter, |row| {
         let mut keys = [MISSING; GroupKey::MOST];
@@ -165,7 +162,7 @@ pub fn totals(
         !events.is_multiple_of(1 << 16) || goes_on()
     });
     let self_of_all: i128 = times.values().map(|group| group.self_sum).sum();
-    let mut groups: Vec<EventGroup<'_>> =
+    let mut groups: Vec<EventGroupRow<'_>> =
         times.into_iter().filter_map(|(keys, times)| group(&columns, keys, &times)).collect();
     groups.sort_by(|a, b| in_order(order, a, b));
     let total = groups.len();
@@ -206,7 +203,7 @@ fn key_of(column: &DataColumn, row: usize) -> i64 {
     }
 }
 
-fn group<'a>(columns: &[(GroupKey, &'a DataColumn)], keys: Keys, times: &GroupTimes) -> Option<EventGroup<'a>> {
+fn group<'a>(columns: &[(GroupKey, &'a DataColumn)], keys: KeyCodes, times: &GroupTimes) -> Option<EventGroupRow<'a>> {
     let name = |(&(_, column), key): (&(GroupKey, &'a DataColumn), i64)| match column.choices() {
         _ if key == MISSING => KeyValue::Missing,
         Some(choices) => {
@@ -220,7 +217,7 @@ fn group<'a>(columns: &[(GroupKey, &'a DataColumn)], keys: Keys, times: &GroupTi
     let mut sorted: Vec<f64> = times.durations.iter().map(|&duration| duration as f64).collect();
     sorted.sort_by(f64::total_cmp);
     let at_least = |count: usize, at: f64| of_sorted(&sorted, at).filter(|_| sorted.len() >= count);
-    Some(EventGroup {
+    Some(EventGroupRow {
         names,
         self_sum: times.self_sum,
         total_sum: times.durations.iter().map(|&duration| i128::from(duration)).sum(),
@@ -239,7 +236,7 @@ fn exact(sum_ps: i128) -> Option<i64> {
     i64::try_from(sum_ps).ok()
 }
 
-fn in_order(order: TotalOrder, a: &EventGroup<'_>, b: &EventGroup<'_>) -> Ordering {
+fn in_order(order: TotalOrder, a: &EventGroupRow<'_>, b: &EventGroupRow<'_>) -> Ordering {
     let first = match order {
         TotalOrder::Total => b.total_sum.cmp(&a.total_sum),
         TotalOrder::SelfTime => b.self_sum.cmp(&a.self_sum),
@@ -276,7 +273,7 @@ fn figure((id, title, unit, provenance): (&'static str, &'static str, Unit, Prov
     Column { id, title, unit, provenance, kind }
 }
 
-fn row(group: EventGroup<'_>, self_of_all: i128) -> Vec<Cell> {
+fn row(group: EventGroupRow<'_>, self_of_all: i128) -> Vec<Cell> {
     let share: Option<f64> = (self_of_all > 0).then(|| 100.0 * group.self_sum as f64 / self_of_all as f64);
     let figures = [
         Cell::count(group.stats.count as u64),

@@ -45,7 +45,7 @@ impl OutputGuard {
         self.check_with(path, is_ours)
     }
 
-    /// The same for a CSV file with these headings: nothing else tells whose it is.
+    /// Checks a CSV file with these headings: nothing else tells whose it is.
     ///
     /// # Errors
     ///

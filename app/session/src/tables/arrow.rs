@@ -126,7 +126,7 @@ fn field(column: &DataColumn) -> Field {
     Field::new(column.name.as_ref(), kind, true).with_metadata(about)
 }
 
-/// The same text in every row, or none.
+/// A column with one text in every row, or none.
 fn same(text: Option<&str>, rows: usize) -> Result<ArrayRef, ArrowError> {
     let keys: Int32Array = std::iter::repeat_n(text.map(|_| 0), rows).collect();
     let texts = Arc::new(StringArray::from_iter_values(text));

@@ -62,7 +62,6 @@ impl Catalog {
         of_timeline.or_else(|| reports::table(&self.session, self.scope, name).map(Arc::new))
     }
 
-    /// All of both.
     pub fn all(&self) -> Vec<Arc<DataTable>> {
         self.timeline.iter().cloned().chain(self.reports()).collect()
     }

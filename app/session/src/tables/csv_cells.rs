@@ -5,7 +5,6 @@ use std::borrow::Cow;
 /// How texts are written in cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CsvCells {
-    /// As they are.
     #[default]
     Exact,
     /// With an apostrophe before those that a spreadsheet would take for a formula.

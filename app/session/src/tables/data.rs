@@ -16,7 +16,6 @@ pub enum Value<'a> {
     Int(i64),
     /// A number in the unit of its column.
     Float(f64),
-    /// Text.
     Text(Cow<'a, str>),
 }
 
@@ -27,7 +26,6 @@ pub enum ColumnKind {
     Int,
     /// Floating point numbers of 64 bits.
     Float,
-    /// Text.
     Text,
     /// One of a few texts: see [`DataColumn::choices`].
     Choice,
@@ -52,7 +50,6 @@ impl Choices {
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
-    /// One text.
     pub fn text(&self, code: u32) -> Option<&str> {
         self.texts.get(code as usize).map(|text| &**text)
     }
@@ -60,7 +57,6 @@ impl Choices {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
         self.texts.iter().map(|text| &**text)
     }
-    /// The code of a text.
     pub fn code(&self, text: &str) -> Option<u32> {
         let at = self.sorted.binary_search_by(|&code| self.text(code).cmp(&Some(text))).ok()?;
         self.sorted.get(at).copied()
@@ -104,11 +100,8 @@ impl ChoicesBuilder {
 
 /// How a column of rows of `T` gets its value: from the rows and a row number.
 pub enum Field<T> {
-    /// Integers.
     Int(fn(&T, usize) -> Option<i64>),
-    /// Numbers.
     Float(fn(&T, usize) -> Option<f64>),
-    /// Texts.
     Text(fn(&T, usize) -> Option<Cow<'_, str>>),
     /// One of a few texts: all texts, and the code of the text of a row.
     Choice(fn(&T) -> &Choices, fn(&T, usize) -> Option<u32>),
@@ -251,7 +244,6 @@ pub(super) fn partition(rows: Range<usize>, is_before: impl Fn(usize) -> bool) -
 /// Rows that may pass filters, as sorted disjoint ranges. All other rows fail them.
 pub type FindRows = dyn Fn(&[RowFilter]) -> Vec<Range<usize>> + Send + Sync;
 
-/// A table.
 pub struct DataTable {
     /// Stable name, snake case.
     pub name: String,
@@ -259,7 +251,6 @@ pub struct DataTable {
     pub about: String,
     /// Number of rows.
     pub len: usize,
-    /// The columns.
     pub columns: Vec<DataColumn>,
     find: Option<Box<FindRows>>,
 }
@@ -271,7 +262,6 @@ impl DataTable {
         DataTableBuilder { table, rows }
     }
 
-    /// A column by its name.
     pub fn column(&self, name: &str) -> Option<&DataColumn> {
         self.columns.iter().find(|column| column.name == name)
     }
@@ -380,7 +370,6 @@ impl<T: Send + Sync + 'static> DataTableBuilder<T> {
         self.fact(name, about, Unit::Picoseconds, Provenance::Measured, field)
     }
 
-    /// Adds any column.
     pub fn with(
         mut self,
         name: Cow<'static, str>,
@@ -417,7 +406,6 @@ impl<T: Send + Sync + 'static> DataTableBuilder<T> {
         self
     }
 
-    /// The table.
     pub fn build(self) -> DataTable {
         self.table
     }

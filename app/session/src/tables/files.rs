@@ -17,7 +17,6 @@ use super::data::{DataTable, Value};
 use super::error::TableFileError;
 use super::parquet_file;
 
-/// Formats of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFormat {
     /// Apache Parquet, compressed with zstd.
@@ -29,7 +28,6 @@ pub enum TableFormat {
 }
 
 impl TableFormat {
-    /// Extension of its files.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Parquet => "parquet",

@@ -18,7 +18,6 @@ impl ReportColumn {
     }
 }
 
-/// A table of a report.
 pub fn of_report(name: &str, report: &str, table: Table) -> DataTable {
     let about = format!("{} (report {report})", table.title);
     let table = Arc::new(table);

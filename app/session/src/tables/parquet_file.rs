@@ -23,7 +23,6 @@ const GROUP: usize = 8 * BATCH;
 /// Rows that are looked at to see whether the values of a column repeat.
 const SAMPLE: usize = 1024;
 
-/// Writes all rows.
 pub(super) fn write(reader: &BatchReader, file: &mut File) -> Result<(), TableFileError> {
     let properties = properties(reader)?;
     let (mut writer, factory) =

@@ -14,7 +14,6 @@ pub struct FilePart {
     pub directory: PathBuf,
     /// Name of the file without ending.
     pub stem: String,
-    /// Its rows.
     pub table: Arc<DataTable>,
     /// Its columns of `table`.
     pub columns: Vec<usize>,

@@ -48,10 +48,8 @@ const METRICS: [(&str, &str); 7] = [
     ("wait_percent", "Time waiting for asynchronous ops"),
 ];
 
-/// Name of the table.
 pub(super) const NAME: &str = "runs";
 
-/// The table of the run.
 pub(super) fn table(session: &Session, scope: Scope) -> DataTable {
     let row = RunRow {
         session,

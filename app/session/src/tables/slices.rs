@@ -77,7 +77,6 @@ pub(super) fn table(session: &Session, tracks: &Arc<TrackNames>) -> DataTable {
 
 type SliceTable = super::data::DataTableBuilder<SliceRows>;
 
-/// Where it ran.
 fn places(table: SliceTable) -> SliceTable {
     table
         .id(

@@ -115,7 +115,6 @@ pub(super) fn counters(names: &Arc<TrackNames>) -> DataTable {
         .build()
 }
 
-/// The table of flows.
 pub(super) fn flows(model: &TraceModel) -> DataTable {
     let about = "One row per flow from a slice to another: a launch to its program, a start op to its done op.";
     DataTable::of("flows", about, model.flows().len(), Arc::new(model.clone()))

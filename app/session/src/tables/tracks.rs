@@ -95,7 +95,6 @@ fn kind_name(kind: TrackKind) -> &'static str {
     }
 }
 
-/// The table of tracks.
 pub(super) fn table(names: &Arc<TrackNames>) -> DataTable {
     let about = "One row per track: a thread of a host, a line of a device, a counter.";
     DataTable::of("tracks", about, names.model.tracks().len(), Arc::clone(names))

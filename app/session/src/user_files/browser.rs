@@ -28,7 +28,6 @@ pub fn locked(_file: &Path) -> Option<NoLock> {
     None
 }
 
-/// Reads a file.
 pub fn read(file: &Path) -> io::Result<Vec<u8>> {
     let text = storage()?.get_item(&key(file)).ok().flatten();
     text.map(String::into_bytes).ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -56,7 +55,6 @@ pub fn modified(_file: &Path) -> Option<SystemTime> {
     None
 }
 
-/// Deletes a file.
 pub fn remove(file: &Path) -> io::Result<()> {
     let _ = read(file)?;
     storage()?.remove_item(&key(file)).map_err(|_refused| io::Error::other("the storage refuses it"))

@@ -39,7 +39,6 @@ pub fn locked(file: &Path) -> Option<File> {
     None
 }
 
-/// Reads a file.
 pub fn read(file: &Path) -> io::Result<Vec<u8>> {
     fs::read(file)
 }
@@ -65,7 +64,6 @@ pub fn modified(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).and_then(|about| about.modified()).ok()
 }
 
-/// Deletes a file.
 pub fn remove(file: &Path) -> io::Result<()> {
     fs::remove_file(file)
 }

@@ -20,7 +20,6 @@ pub struct AlignedStep {
     pub numbers: [u32; 2],
     /// Recorded names.
     pub titles: [String; 2],
-    /// Time ranges.
     pub ranges: [TimeRange; 2],
     /// Times on the slowest core, by the device clock.
     pub times_ps: [i64; 2],
@@ -64,7 +63,6 @@ impl StepAlignment {
         })
     }
 
-    /// The pairs.
     pub fn steps(&self) -> &[AlignedStep] {
         &self.steps
     }

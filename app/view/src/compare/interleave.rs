@@ -30,7 +30,6 @@ pub fn interleave(rows: [&VisibleRows; 2], trees: [&TrackTree; 2], places: &Matc
 /// The rows of B that follow a row of A.
 #[derive(Clone, Default)]
 struct RowsAfter {
-    /// The matching row.
     partner: Option<TrackRow>,
     /// Rows of B without a match.
     alone: Vec<TrackRow>,

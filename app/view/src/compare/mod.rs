@@ -44,7 +44,6 @@ impl TraceSide {
     /// Both sides, from the top.
     pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
-    /// The other one.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -61,7 +60,6 @@ impl TraceSide {
         }
     }
 
-    /// Display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::A => "A",
@@ -110,7 +108,6 @@ pub struct ViewLink {
 }
 
 impl ViewLink {
-    /// Sets the mode.
     pub fn set(&mut self, lock: ViewLock) {
         if self.lock != ViewLock::Free {
             self.before = self.lock;
@@ -171,11 +168,9 @@ pub fn steps_of_both(a: &OpenTrace, b: &OpenTrace) -> Result<Arc<StepAlignment>,
 pub struct TraceCorrespondence {
     /// The comparison of the reports.
     pub comparison: Comparison,
-    /// The same as tables.
+    /// The comparison as tables.
     pub tables: Vec<Table>,
-    /// The matching steps.
     pub alignment: Arc<StepAlignment>,
-    /// The matching ops.
     pub partners: MatchingOps,
     /// The changes of each step part.
     pub parts: PartChanges,

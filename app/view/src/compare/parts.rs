@@ -6,7 +6,6 @@ use analysis::reports::steps::step_parts::{DividedStep, StepPart, StepPartsRepor
 
 use super::StepAlignment;
 
-/// Number of parts.
 const PARTS: usize = StepPart::ALL.len();
 
 /// Changes of the parts of matching steps.

@@ -68,7 +68,6 @@ pub struct HeatCell {
 pub struct HeatStep {
     /// Number of the step.
     pub number: u32,
-    /// Its name.
     pub label: String,
     /// Its range on the timeline.
     pub range: Option<TimeRange>,
@@ -79,9 +78,7 @@ pub struct HeatStep {
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatDevice {
-    /// The device.
     pub group: GroupId,
-    /// Its name.
     pub name: String,
     /// By column; `None` if the device recorded nothing in the step.
     pub cells: Vec<Option<HeatCell>>,
@@ -92,7 +89,6 @@ pub struct HeatDevice {
 /// Devices × steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
-    /// The displayed quantity.
     pub quantity: HeatQuantity,
     /// The columns, in time order.
     pub steps: Vec<HeatStep>,

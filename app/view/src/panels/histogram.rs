@@ -14,11 +14,8 @@ pub struct Histogram {
     pub count: usize,
     /// Shortest, in picoseconds.
     pub min: i64,
-    /// Median.
     pub median: i64,
-    /// Longest.
     pub max: i64,
-    /// Sum.
     pub total: i64,
     /// Number of slices in each bar. Bars divide `min..=max` evenly, on a logarithmic scale if the longest slice is
     /// more than ten times the shortest.

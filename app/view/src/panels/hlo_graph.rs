@@ -14,7 +14,6 @@ pub const WIDTH: f32 = 228.0;
 pub const HEIGHT: f32 = 46.0;
 const GAP_X: f32 = 14.0;
 const GAP_Y: f32 = 26.0;
-/// Space around everything.
 const MARGIN: f32 = 10.0;
 /// How often the order of layers is improved.
 const SWEEPS: usize = 6;

@@ -8,7 +8,6 @@ use crate::palette::ColorKey;
 use crate::state::ColorBy;
 use crate::timeline::trace::OpenTrace;
 
-/// A colour legend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColorLegend {
     /// Colours with a meaning.

@@ -10,13 +10,11 @@ use trace_model::without_number;
 /// Ops of one name without number, and of one category. Kernels are grouped only if they are called at the same source
 /// line, because unnamed ones share their name.
 pub struct OpFamily<'a> {
-    /// The common name.
     pub name: &'a str,
     /// Its ops, by self time; at least one.
     pub rows: Vec<&'a OpRow>,
     /// Where they are in the report.
     pub places: Vec<usize>,
-    /// Sum of all.
     pub self_time_ps: i64,
 }
 

@@ -10,9 +10,7 @@ use trace_model::{OpId, Picos, without_number};
 /// What ops are grouped by. Groupings can be nested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeGrouping {
-    /// Programs.
     Program,
-    /// Categories.
     Category,
     /// Files, then lines.
     Source,
@@ -71,7 +69,6 @@ pub struct OpNode {
     pub known_ps: i64,
     /// Self time of ops that only wait; it counts as time without work.
     pub wait_ps: i64,
-    /// All its ops.
     pub ops: BTreeSet<OpId>,
     /// Category with the most time.
     pub group: OpGroup,
@@ -82,7 +79,6 @@ pub struct OpNode {
 }
 
 impl OpNode {
-    /// Its time.
     pub fn time_ps(&self, time: TreeTime) -> i64 {
         match time {
             TreeTime::SelfTime => self.self_time_ps,

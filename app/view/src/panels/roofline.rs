@@ -8,7 +8,7 @@ use session::number::value;
 
 /// Note on the ceilings of links, because the axis counts other bytes.
 pub const OF_ICI: &str = "per byte over ICI, not HBM";
-/// The same in full.
+/// The note on the ceilings of links in full.
 pub const ABOUT_ICI: &str = "Dashed: FLOP/s that links between chips allow, per byte that goes over them. \
     The axis counts bytes of HBM, which links do not limit: do not compare ops with these lines.";
 
@@ -61,9 +61,7 @@ pub enum RooflineRoof {
 pub struct RooflineCeiling {
     /// Name with its rate.
     pub name: String,
-    /// Left end.
     pub from: PlotPlace,
-    /// Right end.
     pub to: PlotPlace,
     /// The kind of limit.
     pub roof: RooflineRoof,

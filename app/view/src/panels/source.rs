@@ -94,9 +94,7 @@ pub fn stack_of(session: &Session, op: OpId) -> Vec<SourcePlace> {
 /// The ops of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineTime {
-    /// Their self time.
     pub self_time_ps: i64,
-    /// The ops.
     pub ops: BTreeSet<OpId>,
 }
 
@@ -148,9 +146,7 @@ pub fn locate(file: &str, prefixes: &[SourcePrefix], folder: &Path) -> Option<Pa
 /// A file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceText {
-    /// Where it is.
     pub path: PathBuf,
-    /// Its lines.
     pub lines: Vec<String>,
 }
 

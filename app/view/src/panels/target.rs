@@ -25,15 +25,12 @@ const AROUND_MOMENT: i64 = 1_000;
 /// What a row refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RowTarget {
-    /// One slice.
     Slice(SliceId),
-    /// A time range.
     Range(TimeRange),
     /// All slices of some labels.
     Slices(HighlightedLabels),
     /// All tracks of a device or host.
     Tracks {
-        /// The tracks.
         tracks: BTreeSet<TrackId>,
         /// The first slice of the first non-empty track.
         first: SliceId,

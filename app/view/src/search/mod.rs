@@ -28,12 +28,9 @@ const LISTED: usize = 2_000_000;
 /// Slices that one task looks at, between two checks for cancellation.
 const CHUNK: usize = 1 << 16;
 
-/// What to search for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SearchFor {
-    /// A query.
     Text(String),
-    /// Labels.
     Labels(Arc<BTreeSet<LabelId>>),
 }
 
@@ -48,14 +45,12 @@ impl SearchFor {
     }
 }
 
-/// The result of a search.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct SearchResults {
     /// Matching slices in time order, those that start at the same time by id; the first ones, up to the limit.
     pub slices: Vec<SliceId>,
-    /// The same slices by id.
+    /// The matching slices by id.
     pub highlighted: Highlighted,
-    /// Number of matches.
     pub total: usize,
 }
 

@@ -10,12 +10,9 @@ use crate::{state::TreeItem, timeline::tree::TrackTree};
 /// The sort key; ties are sorted by time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OrderBy {
-    /// Start time.
     #[default]
     Time,
-    /// Duration.
     Duration,
-    /// Name.
     Name,
     /// Track, in display order.
     Track,

@@ -26,7 +26,6 @@ pub const FIELDS: [(&str, &[&str], &str); 7] = [
     ("core", &["device"], "the number of the device"),
 ];
 
-/// A parsed query.
 #[derive(Debug, Default)]
 pub struct Query {
     terms: Vec<QueryTerm>,

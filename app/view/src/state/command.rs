@@ -121,7 +121,6 @@ impl MouseMode {
 /// Slices that are highlighted while all others are dimmed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HighlightedLabels {
-    /// Display name.
     pub title: String,
     /// Their labels; shared, because they are read in every frame.
     pub labels: Arc<BTreeSet<LabelId>>,
@@ -161,7 +160,6 @@ pub enum ViewCommand {
     Show(TimeRange),
     /// Show this part, because the view of a linked trace moved.
     Look {
-        /// The range.
         time: Viewport,
         /// Whether that view is being moved by a gesture.
         in_gesture: bool,
@@ -182,7 +180,6 @@ pub enum ViewCommand {
     ScrollTo(f32),
     /// Scroll to this position to reveal a slice, and clear the request to reveal it.
     Revealed(f32),
-    /// Select a slice.
     Select(SliceId),
     /// Select a slice and show it.
     GoTo(SliceId),
@@ -234,7 +231,6 @@ pub enum ViewCommand {
     ShowTab(String),
     /// Move a tab below the timeline, or back to the right.
     MoveTab {
-        /// The tab.
         tab: String,
         /// Whether to move it below.
         below: bool,
@@ -259,15 +255,12 @@ pub enum ViewCommand {
     Highlight(Option<HighlightedLabels>),
     /// Show only slices that were found or highlighted.
     Isolate(bool),
-    /// Add a note.
     AddNote(Note),
     /// Change the text of a note.
     EditNote(usize, String),
-    /// Remove a note.
     RemoveNote(usize),
     /// Go back to the previous view.
     Undo,
-    /// Go forward again.
     Redo,
     /// Restore a saved view.
     Restore(Box<ViewState>),

@@ -16,7 +16,6 @@ const KEPT: usize = 100;
 /// Everything that undo restores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistoryEntry {
-    /// The place.
     pub place: ViewPlace,
     /// Tracks of its mark; shared, because a view is cloned with its history.
     pub mark_tracks: Arc<BTreeSet<TrackId>>,
@@ -45,7 +44,6 @@ impl ViewHistory {
         }
     }
 
-    /// Ends the gesture.
     pub fn end_gesture(&mut self) {
         self.in_gesture = false;
     }

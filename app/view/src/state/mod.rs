@@ -240,7 +240,6 @@ impl ViewState {
         (self.colors, self.label_width) = (other.colors, other.label_width);
     }
 
-    /// Applies a command.
     pub fn apply(&mut self, command: &ViewCommand, model: &TraceModel) {
         use ViewCommand as C;
         let remembered = match command {

@@ -29,7 +29,6 @@ pub enum Neighbour {
     PreviousOfName,
     /// The next one of the same name on its track.
     NextOfName,
-    /// Its parent.
     Parent,
     /// The first child slice.
     Child,

@@ -23,7 +23,6 @@ pub enum ReportScope {
 }
 
 impl ReportScope {
-    /// One step.
     pub fn step(number: u32) -> Self {
         Self::Steps { first: number, last: number }
     }

@@ -7,7 +7,6 @@ use analysis::ANALYSES;
 pub struct Tab {
     /// Stable name, stored in saved views.
     pub id: &'static str,
-    /// Display name.
     pub title: &'static str,
     /// Ids of analyses, most important first.
     pub reports: &'static [&'static str],

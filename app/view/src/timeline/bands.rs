@@ -8,7 +8,6 @@ use analysis::facts::steps::{Step, StepsReport};
 use analysis::reports::steps::step_parts::{DividedStep, StepPart, StepPartsReport};
 use trace_model::{Picos, SliceRef, TimeRange, Timestamp, TraceModel, TrackKind};
 
-/// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepBand {
     /// From its first start to its last end over the cores.
@@ -117,7 +116,6 @@ pub struct StepBar {
 }
 
 impl StepBar {
-    /// What it shows.
     pub fn title(&self) -> String {
         match self.steps {
             (first, last) if first == last => format!("Step {first}"),
@@ -134,7 +132,6 @@ impl StepBar {
 /// Maximum number of bars.
 const MOST_BARS: usize = 400;
 
-/// Steps as bars.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepBars {
     /// In time order.

@@ -26,7 +26,6 @@ pub const TILE_COLUMNS: usize = 256;
 pub struct ColumnTile {
     /// Unique among the tiles of a cache.
     pub id: u64,
-    /// What it shows.
     pub range: TimeRange,
     /// The colours that occur, in the order in which they are stacked from the bottom.
     pub colors: Box<[ColorKey]>,
@@ -41,7 +40,6 @@ pub struct ColumnTile {
 /// A slice that is long enough to be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongSlice {
-    /// The slice.
     pub slice: SliceId,
     /// Its time, kept here because each frame needs it, and the model's columns are far from each other in memory.
     pub range: TimeRange,
@@ -67,7 +65,6 @@ impl LongSlice {
 /// What a row of a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnCell {
-    /// Nothing.
     Empty,
     /// The work of this colour.
     Work(ColorKey),
@@ -111,7 +108,6 @@ pub struct RowStack {
     rows: f32,
     /// By colour: rows that were owed to it in earlier columns.
     owed: Vec<f32>,
-    /// Of this column.
     colors: Vec<ColorRows>,
 }
 
@@ -189,7 +185,6 @@ struct ColumnPart {
     of_piece: f64,
 }
 
-/// Where columns lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnGrid {
     /// Where column 0 begins.
@@ -200,7 +195,7 @@ pub struct ColumnGrid {
 
 impl ColumnGrid {
     const ONE: f64 = (1_u64 << 32) as f64;
-    /// Of a column that is shorter, a picosecond is a part that can be seen.
+    /// In columns shorter than this many picoseconds, a picosecond is a part that can be seen.
     const SHORT: f64 = 1_024.0;
 
     /// Columns of this length. If they are so short that they differ by whether they begin at a picosecond, tiles do.
@@ -228,7 +223,7 @@ impl ColumnGrid {
         self.time_of(self.exact_start_of(column) >> 32)
     }
 
-    /// The same since the origin, in picoseconds times 2^32.
+    /// The start of a column since the origin, in picoseconds times 2^32.
     fn exact_start_of(self, column: i64) -> i128 {
         i128::from(column) * self.length
     }

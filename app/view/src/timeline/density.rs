@@ -15,7 +15,7 @@ const COLUMNS: usize = 1024;
 pub struct MinimapDensity {
     /// Mean over the ops of all devices; empty without devices.
     pub devices: Vec<f32>,
-    /// The same by category, which add up to it: the colour of each and its columns.
+    /// The mean of each category with its colour; categories add up to `devices`.
     pub categories: Vec<(ColorKey, Vec<f32>)>,
     /// Mean over all other tracks with slices.
     pub others: Vec<f32>,

@@ -26,7 +26,6 @@ pub enum GroupLoad {
 }
 
 impl GroupLoad {
-    /// Of the tracks of a group.
     pub fn of(model: &TraceModel, tracks: &[TrackId]) -> Self {
         let cores = tracks.iter().filter(|&&track| model.track(track).kind == TrackKind::Ops);
         let cores: Vec<usize> = cores.filter_map(|&track| fullest_lane(model, track)).collect();
@@ -55,7 +54,7 @@ fn shows_work(model: &TraceModel, track: TrackId) -> bool {
 
 /// How many threads of a group are busy: run at least one slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BusyTime {
+pub struct BusyThreads {
     /// When their number changes, in time order.
     changes: Vec<BusyChange>,
     /// Most threads that are busy at once.
@@ -73,7 +72,7 @@ struct BusyChange {
     sum: i64,
 }
 
-/// Of a range: how busy the threads of a group are.
+/// How busy the threads of a group are in a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BusyShare {
     /// The share of the time in which at least one is busy, 0 to 1.
@@ -82,11 +81,10 @@ pub struct BusyShare {
     pub threads: f64,
 }
 
-impl BusyTime {
+impl BusyThreads {
     /// With more stretches of busy threads than this, times are rounded, so that the memory stays small.
     const MOST_EXACT: usize = 1 << 20;
 
-    /// Of these tracks.
     pub fn of(model: &TraceModel, tracks: impl Iterator<Item = TrackId>) -> Self {
         let mut ends: VecDeque<Vec<(i64, i32)>> = VecDeque::new();
         for track in tracks.filter(|&track| shows_work(model, track)) {
@@ -109,7 +107,7 @@ impl BusyTime {
         Self::of_ends(&ends.pop_front().unwrap_or_default())
     }
 
-    /// Of ends in order.
+    /// The load from starts and ends in order.
     fn of_ends(ends: &[(i64, i32)]) -> Self {
         let mut busy = Self::default();
         let mut now = BusyChange { at: 0, threads: 0, any: 0, sum: 0 };
@@ -220,7 +218,7 @@ mod tests {
         let model = builder.finish();
         let tracks: Vec<TrackId> = model.track_ids().collect();
         assert_eq!(GroupLoad::of(&model, &tracks), GroupLoad::Busy);
-        let busy = BusyTime::of(&model, tracks.into_iter());
+        let busy = BusyThreads::of(&model, tracks.into_iter());
         let percent = |start: i64, end: i64| {
             let share = busy.share(range(start, end));
             [share.any * 100.0, share.threads * 100.0].map(|percent| percent.round() as i64)

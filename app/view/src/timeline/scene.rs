@@ -8,12 +8,10 @@ use crate::timeline::tree::TrackTree;
 /// The data of a timeline to draw.
 #[derive(Clone, Copy)]
 pub struct DrawnTrace<'a> {
-    /// The trace.
     pub model: &'a TraceModel,
     /// Its level of detail, for the colours `keys`.
     pub lod: &'a LodIndex,
     /// The usual colour of each label.
     pub keys: &'a [ColorKey],
-    /// Its tracks.
     pub tree: &'a TrackTree,
 }

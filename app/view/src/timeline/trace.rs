@@ -22,14 +22,12 @@ use session::Session;
 /// Opens a file; runs on a thread of its own. The error is a sentence.
 pub type TraceLoader = Arc<dyn Fn(&Path, &Progress) -> Result<OpenTrace, String> + Send + Sync>;
 
-/// An open trace.
 #[derive(Clone)]
 pub struct OpenTrace {
     /// The path it was opened from.
     pub path: PathBuf,
     /// The trace and its reports.
     pub session: Session,
-    /// The trace.
     pub model: TraceModel,
     /// Level of detail of all lanes, in the colours `by_category`.
     pub lod: Arc<LodIndex>,
@@ -119,7 +117,6 @@ impl OpenTrace {
         self.model.labels().iter().map(|label| key(label.op)).collect()
     }
 
-    /// Labels with this name.
     pub fn labels_named(&self, name: &str) -> &[LabelId] {
         let id = self.model.strings().find(name);
         id.and_then(|id| self.labels.get(&id)).map_or(&[], Vec::as_slice)

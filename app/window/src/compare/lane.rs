@@ -46,7 +46,6 @@ pub struct ComparisonAreas {
     pub body: Option<Rect>,
     /// The lane between the timelines.
     lane: Rect,
-    /// The whole area.
     whole: Rect,
 }
 

@@ -26,7 +26,6 @@ pub struct TraceComparison {
     pub second: Workspace,
     /// Set how the views are linked.
     pub link: ViewLink,
-    /// Computes the comparison.
     compared: Worker<(), TraceCorrespondence>,
     /// Computes the matching steps, which are ready before the rest.
     steps: Worker<(), Arc<StepAlignment>>,

@@ -9,7 +9,7 @@ use egui::{ComboBox, RichText, Role, Ui, WidgetInfo};
 use crate::command::{AppCommand, ComparisonCommand};
 use crate::jobs::JobAnswer;
 use crate::panels::context::computing_ui;
-use crate::panels::table::{SortedTable, TableRows};
+use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
 use crate::theme;
 use view::compare::{TraceCorrespondence, family_rows};
@@ -70,7 +70,7 @@ impl ComparisonTables {
         let is_marked = |row: &[Cell]| row.first().is_some_and(names);
         let sorted = self.sorted.entry(table.id).or_default();
         let ops = |row: usize| ops_of(&compared.comparison, table, row);
-        let about = TableRows { selected: None, is_marked: &is_marked, leads: &|row| !ops(row).is_empty() };
+        let about = RowReactions { selected: None, is_marked: &is_marked, leads: &|row| !ops(row).is_empty() };
         if let Some(row) = one_table_ui(ui, table, sorted, about, out) {
             let ops = ops(row);
             if !ops.is_empty() {

@@ -13,7 +13,6 @@ use view::time_format::TimeFormat;
 pub struct Action {
     /// Stable name, used in settings.
     pub id: &'static str,
-    /// Display name.
     pub title: &'static str,
     /// Default keys.
     pub keys: &'static [&'static str],

@@ -42,7 +42,6 @@ impl Chord {
         (!is_taken).then_some(Self { shift, ..chord })
     }
 
-    /// The key that was pressed.
     pub fn pressed(key: Key, physical: Key, modifiers: Modifiers) -> Self {
         let key = match (key, physical) {
             // On layouts that swap Y and Z, Z is the key labelled Z, because it is not one of the WASD keys.
@@ -67,7 +66,6 @@ impl Chord {
         self.command || is_function
     }
 
-    /// Display name.
     pub fn shown(self) -> String {
         let name = self.key.symbol_or_name();
         // Not every font has the other symbols.

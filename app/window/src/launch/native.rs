@@ -16,7 +16,6 @@ use crate::{App, AppCommand, LoadJob};
 use view::panels::source::SourcePrefix;
 use view::sessions::SessionStore;
 
-/// How to start.
 #[derive(Clone)]
 pub struct WindowOptions {
     /// What to open first.

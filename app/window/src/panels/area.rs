@@ -5,7 +5,7 @@ use egui::{RichText, Ui};
 
 use super::context::computing_ui;
 use super::copy::csv_ui;
-use super::table::{SortedTable, TableRows, table_ui};
+use super::table::{RowReactions, SortedTable, table_ui};
 use crate::AppCommand;
 use crate::jobs::JobAnswer;
 use crate::keys::{LEAVE, hint};
@@ -14,7 +14,6 @@ use session::number::counted;
 use view::panels::area::{AreaGrouping, AreaSummary};
 use view::state::{HighlightedLabels, ViewCommand, ViewState};
 
-/// State of the area panel.
 #[derive(Default)]
 pub struct AreaPanelState {
     /// How slices are grouped into rows.
@@ -103,7 +102,7 @@ fn rows_ui(ui: &mut Ui, summary: &AreaSummary, choice: &mut AreaPanelState, out:
         choice.sorted.forget();
     }
     let height = ui.available_height();
-    let about = TableRows { selected: None, is_marked: &|_| false, leads: &|row| row < summary.labels.len() };
+    let about = RowReactions { selected: None, is_marked: &|_| false, leads: &|row| row < summary.labels.len() };
     if let Some(row) = table_ui(ui, &summary.table, &mut choice.sorted, height, about)
         && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
     {

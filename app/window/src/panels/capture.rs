@@ -10,7 +10,7 @@ use egui::{Role, Ui, WidgetInfo, Window};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::theme;
-use capture::{Address, Capture, CaptureOptions, CaptureStage, capture};
+use capture::{Capture, CaptureOptions, CaptureStage, ServerAddress, capture};
 
 /// What is recorded of the host, by level.
 const HOST_LEVELS: [&str; 4] = ["nothing", "annotations", "annotations and the runtime", "the runtime and its details"];
@@ -65,7 +65,6 @@ impl CaptureDialog {
         }
     }
 
-    /// Opens it.
     pub fn open(&mut self) {
         self.state = DialogState::New;
     }
@@ -178,7 +177,7 @@ impl CaptureDialog {
     /// What is asked for, or what is wrong with it.
     fn options(&self) -> Result<CaptureOptions, String> {
         let typed = self.servers.split([',', ';', ' ']).map(str::trim).filter(|text| !text.is_empty());
-        let addresses: Vec<Address> = typed.map(str::parse).collect::<Result<_, _>>()?;
+        let addresses: Vec<ServerAddress> = typed.map(str::parse).collect::<Result<_, _>>()?;
         if addresses.is_empty() {
             return Err("Profiler servers: write HOST:PORT, as in localhost:9012".to_owned());
         }

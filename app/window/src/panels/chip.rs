@@ -8,9 +8,9 @@ use super::context::PanelContext;
 use crate::AppCommand;
 
 /// A list of chips, where the capture records no peaks or the user has named a chip.
-pub fn chip_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<AppCommand>) {
-    let assumed = sight.trace.session.options().device_spec.as_deref();
-    let Ok(Some(ops)) = sight.whole.get::<Ops>() else { return };
+pub fn chip_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<AppCommand>) {
+    let assumed = context.trace.session.options().device_spec.as_deref();
+    let Ok(Some(ops)) = context.whole.get::<Ops>() else { return };
     if assumed.is_none() && (ops.peaks.flops.is_some() || ops.peaks.hbm.is_some()) {
         return;
     }

@@ -12,9 +12,7 @@ use view::timeline::trace::OpenTrace;
 /// Everything that a panel can read.
 #[derive(Clone, Copy)]
 pub struct PanelContext<'a> {
-    /// The trace.
     pub trace: &'a OpenTrace,
-    /// The state of the view.
     pub state: &'a ViewState,
     /// Reports about the selected scope.
     pub reports: &'a ReportJobs,
@@ -31,7 +29,6 @@ pub struct PanelContext<'a> {
 /// The run that a trace is compared with.
 #[derive(Clone, Copy)]
 pub struct OtherRun<'a> {
-    /// Its trace.
     pub trace: &'a OpenTrace,
     /// The side of the trace that panels show.
     pub side: TraceSide,

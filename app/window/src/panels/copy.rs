@@ -26,7 +26,7 @@ pub fn row_menu<'a>(response: &Response, row: impl FnOnce() -> Option<(&'a Table
     });
 }
 
-/// The same for a row that is not part of a displayed table; the table is made only when the menu opens.
+/// A context menu for a row that is not part of a displayed table, which is made only when the menu opens.
 pub fn made_row_menu(response: &Response, table: impl FnOnce() -> Table) {
     response.context_menu(|ui| {
         let table = table();

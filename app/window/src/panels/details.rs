@@ -35,7 +35,6 @@ const SLOTS: &str =
 /// What was read and computed about the selected slice.
 #[derive(Clone, Copy)]
 pub struct DetailsContext<'a> {
-    /// The recorded arguments.
     pub args: &'a JobAnswer<Vec<Arg>>,
     /// The durations of all slices of the same name.
     pub durations: &'a JobAnswer<Histogram>,
@@ -49,13 +48,13 @@ pub const WANTED: [&str; 2] = [Ops::ID, Overlap::ID];
 /// The drawer at the bottom.
 pub fn details_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     known: DetailsContext<'_>,
     memory: &mut PanelState,
     out: &mut Vec<ViewCommand>,
 ) {
-    let trace = sight.trace;
-    let Some(selected) = sight.state.place.selection else {
+    let trace = context.trace;
+    let Some(selected) = context.state.place.selection else {
         ui.add_space(6.0);
         ui.label(RichText::new("Nothing is selected.").strong());
         let first = hint(ui.ctx(), "Click a slice, or select the first one in sight", "next");
@@ -64,7 +63,7 @@ pub fn details_ui(
     };
     let slice = trace.model.slice(selected);
     heading_ui(ui, trace, slice, memory, out);
-    transfer_ui(ui, sight, slice, out);
+    transfer_ui(ui, context, slice, out);
     ui.separator();
     // The details of another slice are scrolled to the top.
     ScrollArea::vertical().id_salt(("details", selected)).auto_shrink([false, false]).show(ui, |ui| {
@@ -76,7 +75,7 @@ pub fn details_ui(
                 let ui = &mut columns[i % count];
                 match part {
                     Part::Timing => timing_ui(ui, trace, slice, known.steps, out),
-                    Part::Op => op_ui(ui, sight, slice, out),
+                    Part::Op => op_ui(ui, context, slice, out),
                     Part::Occurrences => {
                         let own = (slice.name(), measured_range(slice, &trace.model).dur().ps());
                         histogram_ui(ui, known.durations, own, out);
@@ -99,9 +98,9 @@ pub fn details_ui(
 }
 
 /// A sentence about the transfer that the op starts or awaits, with a link to its other end.
-fn transfer_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
-    let model = &sight.trace.model;
-    let overlap = sight.reports.get::<Overlap>().ok().flatten();
+fn transfer_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
+    let model = &context.trace.model;
+    let overlap = context.reports.get::<Overlap>().ok().flatten();
     let Some(ends) = transfer(model, slice, overlap, times::format()) else { return };
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
@@ -120,13 +119,11 @@ const COLUMN: f32 = 280.0;
 /// The sections of the details, side by side if there is room.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
-    /// Times and place.
     Timing,
     /// Costs, and how close the op comes to its limits.
     Op,
     /// All slices of the same name, and flows.
     Occurrences,
-    /// The recorded arguments.
     Args,
 }
 
@@ -235,12 +232,12 @@ fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[StepB
     });
 }
 
-fn op_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
+fn op_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
     let Some(id) = slice.op() else { return };
-    if limits_ui(ui, sight, slice, id) {
+    if limits_ui(ui, context, slice, id) {
         ui.add_space(8.0);
     }
-    let trace = sight.trace;
+    let trace = context.trace;
     let (model, op) = (&trace.model, trace.model.op(id));
     section(ui, "Op");
     Grid::new("op").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
@@ -290,11 +287,11 @@ fn op_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Ve
 }
 
 /// How close the op comes to the hardware limits, and its exposed time. Returns whether anything was shown.
-fn limits_ui(ui: &mut Ui, sight: PanelContext<'_>, slice: SliceRef<'_>, op: OpId) -> bool {
-    let ops = sight.reports.get::<Ops>().ok().flatten();
+fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: OpId) -> bool {
+    let ops = context.reports.get::<Ops>().ok().flatten();
     let ops = ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op == Some(op))?)));
-    let overlap = sight.reports.get::<Overlap>().ok().flatten();
-    let transfer = overlap.and_then(|report| transfer_of(&sight.trace.model, report, slice));
+    let overlap = context.reports.get::<Overlap>().ok().flatten();
+    let transfer = overlap.and_then(|report| transfer_of(&context.trace.model, report, slice));
     if ops.is_none() && transfer.is_none() {
         return false;
     }

@@ -115,9 +115,7 @@ pub type DrawTab<'a> = &'a mut dyn FnMut(&mut Ui, &mut Vec<AppCommand>);
 pub struct ComparisonTab<'a> {
     /// Name of the tab.
     pub id: &'static str,
-    /// Display name.
     pub title: String,
-    /// Draws it.
     pub draw: DrawTab<'a>,
 }
 
@@ -169,9 +167,9 @@ fn tab_ui(ui: &mut Ui, id: &'static str, title: &str, is_open: bool, view: &mut 
 }
 
 /// The line above a report: which one, what it covers, and how much room it takes.
-fn head_ui(ui: &mut Ui, sight: PanelContext<'_>, extras: &[ComparisonTab<'_>], view: &mut Vec<ViewCommand>) {
-    let extra = extras.iter().find(|extra| extra.id == sight.tab).map(|extra| extra.title.as_str());
-    let title = extra.or_else(|| report_tabs().find(|(id, _)| *id == sight.tab).map(|(_, title)| title));
+fn head_ui(ui: &mut Ui, context: PanelContext<'_>, extras: &[ComparisonTab<'_>], view: &mut Vec<ViewCommand>) {
+    let extra = extras.iter().find(|extra| extra.id == context.tab).map(|extra| extra.title.as_str());
+    let title = extra.or_else(|| report_tabs().find(|(id, _)| *id == context.tab).map(|(_, title)| title));
     ui.horizontal(|ui| {
         ui.label(RichText::new(title.unwrap_or_default()).size(15.0).strong());
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -180,13 +178,13 @@ fn head_ui(ui: &mut Ui, sight: PanelContext<'_>, extras: &[ComparisonTab<'_>], v
             if close.on_hover_text(hint(ui.ctx(), "Close the reports", "reports")).clicked() {
                 view.push(ViewCommand::ShowPanel(Panel::Reports, false));
             }
-            let wide = sight.state.wide_reports;
+            let wide = context.state.wide_reports;
             let button = ui.add(Button::new(RichText::new(if wide { "Narrow" } else { "Wide" }).small()));
             let about = hint(ui.ctx(), "Give the reports most of the window, or one column", "wide");
             if button.on_hover_text(about).clicked() {
                 view.push(ViewCommand::WideReports(!wide));
             }
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| scope::scope_ui(ui, sight, view));
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| scope::scope_ui(ui, context, view));
         });
     });
 }
@@ -194,7 +192,7 @@ fn head_ui(ui: &mut Ui, sight: PanelContext<'_>, extras: &[ComparisonTab<'_>], v
 /// The content of the open tab of one side, below a line with its title; `extras` are tabs that are no reports.
 pub fn dock_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     memory: &mut PanelState,
     extras: Vec<ComparisonTab<'_>>,
     below: bool,
@@ -206,21 +204,21 @@ pub fn dock_ui(
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             for extra in &extras {
-                tab_ui(ui, extra.id, &extra.title, sight.tab == extra.id, &mut view);
+                tab_ui(ui, extra.id, &extra.title, context.tab == extra.id, &mut view);
             }
-            for (id, title) in report_tabs().filter(|(id, _)| sight.state.is_below(id)) {
-                tab_ui(ui, id, title, sight.tab == id, &mut view);
+            for (id, title) in report_tabs().filter(|(id, _)| context.state.is_below(id)) {
+                tab_ui(ui, id, title, context.tab == id, &mut view);
             }
-            if sight.state.scope != ReportScope::Capture {
-                scope::scope_ui(ui, sight, &mut view);
+            if context.state.scope != ReportScope::Capture {
+                scope::scope_ui(ui, context, &mut view);
             }
         });
     } else {
-        head_ui(ui, sight, &extras, &mut view);
+        head_ui(ui, context, &extras, &mut view);
     }
     ui.separator();
-    let sight = if follows_scope(sight.tab) { sight } else { PanelContext { reports: sight.whole, ..sight } };
-    match sight.tab {
+    let context = if follows_scope(context.tab) { context } else { PanelContext { reports: context.whole, ..context } };
+    match context.tab {
         id @ (COMPARE | FOUND) => {
             if let Some(extra) = extras.into_iter().find(|extra| extra.id == id) {
                 (extra.draw)(ui, out);
@@ -231,53 +229,53 @@ pub fn dock_ui(
                 match tab {
                     "hints" => {
                         let what_if = CollapsingHeader::new("What if").id_salt("what if");
-                        what_if.show(ui, |ui| what_if::what_if_ui(ui, sight, &mut memory.what_if));
-                        hints::hints_ui(ui, sight, &mut memory.hints, &mut view);
+                        what_if.show(ui, |ui| what_if::what_if_ui(ui, context, &mut memory.what_if));
+                        hints::hints_ui(ui, context, &mut memory.hints, &mut view);
                     }
-                    _ => overview::overview_ui(ui, sight, &mut memory.overview, out, &mut view),
+                    _ => overview::overview_ui(ui, context, &mut memory.overview, out, &mut view),
                 }
                 ui.add_space(12.0);
                 // The tables with every number of the view above.
                 let all = CollapsingHeader::new("All tables").id_salt(("all tables", tab));
-                all.show_unindented(ui, |ui| tables_ui(ui, sight, &mut memory.tables, out, &mut view));
+                all.show_unindented(ui, |ui| tables_ui(ui, context, &mut memory.tables, out, &mut view));
                 ui.add_space(12.0);
             });
         }
         #[cfg(not(target_arch = "wasm32"))]
-        QUERY => query::query_ui(ui, sight, &mut memory.query, out, &mut view),
-        SOURCE => source::source_ui(ui, sight, &mut memory.source, out, &mut view),
-        HLO => hlo::hlo_ui(ui, sight, &mut memory.hlo, out, &mut view),
+        QUERY => query::query_ui(ui, context, &mut memory.query, out, &mut view),
+        SOURCE => source::source_ui(ui, context, &mut memory.source, out, &mut view),
+        HLO => hlo::hlo_ui(ui, context, &mut memory.hlo, out, &mut view),
         "roofline" => {
-            roofline::roofline_ui(ui, sight, &mut memory.roofline, &mut view);
-            tables_ui(ui, sight, &mut memory.tables, out, &mut view);
+            roofline::roofline_ui(ui, context, &mut memory.roofline, &mut view);
+            tables_ui(ui, context, &mut memory.tables, out, &mut view);
         }
         "health" => {
             let room = ui.available_height() * 0.5;
             let list = ScrollArea::vertical().id_salt("findings").auto_shrink([false, true]).max_height(room);
-            list.show(ui, |ui| health::health_ui(ui, sight));
-            tables_ui(ui, sight, &mut memory.tables, out, &mut view);
+            list.show(ui, |ui| health::health_ui(ui, context));
+            tables_ui(ui, context, &mut memory.tables, out, &mut view);
         }
         "steps" => {
-            steps::steps_ui(ui, sight, &mut memory.steps, &mut view);
-            if heat_map::choice_ui(ui, sight, &mut memory.heat) {
-                heat_map::heat_map_ui(ui, sight, &mut memory.heat, &mut view);
+            steps::steps_ui(ui, context, &mut memory.steps, &mut view);
+            if heat_map::choice_ui(ui, context, &mut memory.heat) {
+                heat_map::heat_map_ui(ui, context, &mut memory.heat, &mut view);
             } else {
-                tables_ui(ui, sight, &mut memory.tables, out, &mut view);
+                tables_ui(ui, context, &mut memory.tables, out, &mut view);
             }
         }
         "serving" => {
-            requests::requests_ui(ui, sight, &mut view);
-            tables_ui(ui, sight, &mut memory.tables, out, &mut view);
+            requests::requests_ui(ui, context, &mut view);
+            tables_ui(ui, context, &mut memory.tables, out, &mut view);
         }
         "ops" if optree::choice_ui(ui, &mut memory.trees) => {
-            optree::tree_ui(ui, sight, &mut memory.trees, out, &mut view);
+            optree::tree_ui(ui, context, &mut memory.trees, out, &mut view);
         }
         "memory" => match memory_map::choice_ui(ui, &mut memory.map) {
-            MemoryView::Tables => tables_ui(ui, sight, &mut memory.tables, out, &mut view),
-            MemoryView::Recorded => memory_curve_ui(ui, sight, &mut memory.curve, out, &mut view),
-            MemoryView::Planned => memory_map::memory_map_ui(ui, sight, &mut memory.map, out, &mut view),
+            MemoryView::Tables => tables_ui(ui, context, &mut memory.tables, out, &mut view),
+            MemoryView::Recorded => memory_curve_ui(ui, context, &mut memory.curve, out, &mut view),
+            MemoryView::Planned => memory_map::memory_map_ui(ui, context, &mut memory.map, out, &mut view),
         },
-        _ => tables_ui(ui, sight, &mut memory.tables, out, &mut view),
+        _ => tables_ui(ui, context, &mut memory.tables, out, &mut view),
     }
     out.extend(view.into_iter().map(AppCommand::from));
 }

@@ -16,7 +16,6 @@ use view::timeline::trace::OpenTrace;
 /// Most entries of one kind.
 const MOST: usize = 8;
 
-/// An entry of the palette.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PaletteEntry {
     /// What it is called.

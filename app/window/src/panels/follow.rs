@@ -21,7 +21,7 @@ impl ScrollToSelection {
         row: impl FnOnce(SliceId) -> Option<usize>,
         height: f32,
     ) -> Option<f32> {
-        if !self.is_new(selected) {
+        if !self.replace_selection(selected) {
             return None;
         }
         let row = row(selected?)?;
@@ -29,8 +29,8 @@ impl ScrollToSelection {
         (!self.in_sight.contains(&row)).then_some((middle * height).max(0.0))
     }
 
-    /// Whether the selection changed since the previous frame.
-    pub fn is_new(&mut self, selected: Option<SliceId>) -> bool {
+    /// Takes over the selection of this frame; returns whether the previous frame had another one.
+    pub fn replace_selection(&mut self, selected: Option<SliceId>) -> bool {
         std::mem::replace(&mut self.selected, selected) != selected
     }
 

@@ -30,7 +30,6 @@ const PAD: f32 = 6.0;
 pub struct ResultOrder {
     /// The results to sort.
     pub found: Arc<SearchResults>,
-    /// The sort key.
     pub by: OrderBy,
     /// Whether the largest comes first.
     pub descending: bool,

@@ -9,8 +9,8 @@ use super::hints::badge;
 use crate::theme;
 
 /// The findings, the worst first; the tables follow below.
-pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>) {
-    let Ok(Some(doctor)) = sight.whole.get::<Doctor>() else { return };
+pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>) {
+    let Ok(Some(doctor)) = context.whole.get::<Doctor>() else { return };
     let theme = theme::current(ui);
     if doctor.findings.is_empty() {
         ui.label(RichText::new("No known problem was found.").strong());

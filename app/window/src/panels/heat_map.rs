@@ -56,8 +56,8 @@ impl HeatMapState {
 }
 
 /// The choice between tables and map, where several devices ran steps; returns whether the map is shown.
-pub fn choice_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut HeatMapState) -> bool {
-    let parts = sight.whole.get::<StepParts>().ok().flatten();
+pub fn choice_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut HeatMapState) -> bool {
+    let parts = context.whole.get::<StepParts>().ok().flatten();
     if !parts.is_some_and(|parts| parts.steps.iter().any(|step| step.cores.len() > 1)) {
         return false;
     }
@@ -72,9 +72,8 @@ pub fn choice_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut HeatMapState)
     state.is_open
 }
 
-/// The map.
-pub fn heat_map_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut HeatMapState, out: &mut Vec<ViewCommand>) {
-    let (Ok(Some(steps)), Ok(Some(parts))) = (sight.whole.get::<Steps>(), sight.whole.get::<StepParts>()) else {
+pub fn heat_map_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut HeatMapState, out: &mut Vec<ViewCommand>) {
+    let (Ok(Some(steps)), Ok(Some(parts))) = (context.whole.get::<Steps>(), context.whole.get::<StepParts>()) else {
         return;
     };
     if state.made.as_ref().is_none_or(|made| made.quantity != state.quantity) {
@@ -99,7 +98,7 @@ pub fn heat_map_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut HeatMapStat
         let text = format!("{} stands out: median {}", device.name, times::time(Picos::from_ps(median)));
         ui.label(RichText::new(text).small().color(theme::current(ui).warning));
     }
-    rows_ui(ui, sight, (steps, map), out);
+    rows_ui(ui, context, (steps, map), out);
     state.quantity = wanted;
 }
 
@@ -125,7 +124,7 @@ fn color(theme: &Theme, heat: f32) -> Color32 {
     theme.raised.lerp_to_gamma(theme.warning, 0.08 + 0.92 * heat)
 }
 
-fn rows_ui(ui: &mut Ui, sight: PanelContext<'_>, (steps, map): (&StepsReport, &HeatMap), out: &mut Vec<ViewCommand>) {
+fn rows_ui(ui: &mut Ui, context: PanelContext<'_>, (steps, map): (&StepsReport, &HeatMap), out: &mut Vec<ViewCommand>) {
     let most = (ui.available_height() - 16.0 - AXIS).clamp(120.0, MOST_HEIGHT);
     let row = (most / map.devices.len() as f32).clamp(LEAST_ROW, ROW).floor();
     let room = ui.available_width() - NAMES - 8.0;
@@ -141,8 +140,8 @@ fn rows_ui(ui: &mut Ui, sight: PanelContext<'_>, (steps, map): (&StepsReport, &H
         let counts = format!("{} devices, {} steps", map.devices.len(), map.steps.len());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}")));
         let rows = Rect::from_x_y_ranges(rect.x_range(), rect.top() + above..=rect.bottom() - AXIS);
-        let place = Places { rect: rows, row, column };
-        paint(ui, sight, map, &place);
+        let place = HeatMapGrid { rect: rows, row, column };
+        paint(ui, context, map, &place);
         let font = FontId::proportional(10.0);
         for (at, step) in map.steps.iter().enumerate().step_by(steps_per_name(column)) {
             let below = place.cell(0, at).center_top() + vec2(0.0, height + 2.0);
@@ -152,7 +151,7 @@ fn rows_ui(ui: &mut Ui, sight: PanelContext<'_>, (steps, map): (&StepsReport, &H
         let clicked = response.clicked();
         response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui_at_pointer(|ui| cell_ui(ui, map, device, step));
         if clicked {
-            out.extend(lead(&sight.trace.model, steps, device, step.and_then(|at| map.steps.get(at))));
+            out.extend(lead(&context.trace.model, steps, device, step.and_then(|at| map.steps.get(at))));
         }
     });
 }
@@ -164,14 +163,13 @@ fn steps_per_name(column: f32) -> usize {
     round.into_iter().find(|&steps| steps as f32 * column >= ROOM).unwrap_or(2_000)
 }
 
-/// Where cells are.
-struct Places {
+struct HeatMapGrid {
     rect: Rect,
     row: f32,
     column: f32,
 }
 
-impl Places {
+impl HeatMapGrid {
     fn cell(&self, device: usize, step: usize) -> Rect {
         let x = self.rect.left() + NAMES + self.column * step as f32;
         let y = self.rect.top() + self.row * device as f32;
@@ -188,11 +186,11 @@ impl Places {
     }
 }
 
-fn paint(ui: &Ui, sight: PanelContext<'_>, map: &HeatMap, place: &Places) {
+fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid) {
     let theme = theme::current(ui);
     let painter = ui.painter();
     let clip = ui.clip_rect();
-    let scope = match sight.state.scope {
+    let scope = match context.state.scope {
         ReportScope::Steps { first, last } => Some(first..=last),
         _ => None,
     };

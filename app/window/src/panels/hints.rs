@@ -51,18 +51,17 @@ impl HintCards {
     }
 }
 
-/// All cards.
-pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, cards: &mut HintCards, out: &mut Vec<ViewCommand>) {
-    match sight.reports.get::<Hints>() {
+pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, cards: &mut HintCards, out: &mut Vec<ViewCommand>) {
+    match context.reports.get::<Hints>() {
         Ok(None) => computing_ui(ui),
         Err(reason) => reason_ui(ui, reason),
-        Ok(Some(report)) => report_ui(ui, sight, report, cards, out),
+        Ok(Some(report)) => report_ui(ui, context, report, cards, out),
     }
 }
 
 fn report_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     report: &HintsReport,
     cards: &mut HintCards,
     out: &mut Vec<ViewCommand>,
@@ -92,20 +91,20 @@ fn report_ui(
         ui.label(RichText::new(text).small().color(theme.text_weak));
     }
     for hint in &report.hints {
-        card_ui(ui, sight, hint, report, cards, out);
+        card_ui(ui, context, hint, report, cards, out);
     }
     silent_ui(ui, report);
 }
 
 fn card_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     hint: &Hint,
     report: &HintsReport,
     cards: &mut HintCards,
     out: &mut Vec<ViewCommand>,
 ) {
-    let (theme, trace) = (theme::current(ui), sight.trace);
+    let (theme, trace) = (theme::current(ui), context.trace);
     let open = cards.open.entry(hint.id).or_insert(false);
     let what_if = &mut cards.what_if;
     let wake = &cards.wake;
@@ -141,7 +140,7 @@ fn card_ui(
             }
         });
         if let Some((_, state)) = what_if.as_mut().filter(|(own, _)| *own == hint.id) {
-            hint_what_if_ui(ui, sight, state, hint);
+            hint_what_if_ui(ui, context, state, hint);
         }
         ops_ui(ui, trace, (hint, report.sums_over), *open, out);
         if *open {

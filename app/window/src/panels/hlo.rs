@@ -15,7 +15,7 @@ use trace_model::{OpId, Picos, ProgramId, SliceId};
 use super::context::{PanelContext, computing_ui};
 use super::hlo_boxes::graph_ui;
 use super::hlo_diff;
-use super::table::{SortedTable, TableRows};
+use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -60,7 +60,6 @@ enum HloQuestion {
     Diff(Scope, ProgramId, TraceSide, PathBuf),
 }
 
-/// Its result.
 enum HloAnswer {
     Programs(ProgramList),
     Around(Box<AroundOp>),
@@ -78,18 +77,18 @@ struct AroundOp {
 
 impl HloQuestion {
     fn answer(self, session: &Session, other: Option<&Session>) -> Result<HloAnswer, String> {
-        let said = |error: AnalysisError| error.to_string();
+        let message = |error: AnalysisError| error.to_string();
         Ok(match self {
             Self::Programs(scope) => HloAnswer::Programs(programs(&session.context(scope))),
             Self::Around(scope, program, name, radius) => {
                 let reach = Reach { radius, most: MOST_BOXES };
-                let found = neighbourhood(&session.context(scope), program, &name, reach).map_err(said)?;
+                let found = neighbourhood(&session.context(scope), program, &name, reach).map_err(message)?;
                 let is_inside = |node: &HloNode| node.relation == NodeRelation::Inside;
                 let around = HloGraph::of(&found, |node| !is_inside(node));
                 let inside = HloGraph::of(&found, is_inside);
                 HloAnswer::Around(Box::new(AroundOp { found, around, inside }))
             }
-            Self::Text(scope, program) => HloAnswer::Text(listing(&session.context(scope), program).map_err(said)?),
+            Self::Text(scope, program) => HloAnswer::Text(listing(&session.context(scope), program).map_err(message)?),
             Self::Diff(scope, program, side, _) => {
                 let other = other.ok_or("only one run is open")?;
                 let (found, table) = hlo_diff::diff_of((session, other), scope, program, side)?;
@@ -97,7 +96,7 @@ impl HloQuestion {
             }
             Self::Found(scope, words) => {
                 let cx = session.context(scope);
-                let found = find(&cx, &chosen(&cx, None).map_err(said)?, &HloQuery::parse(&words));
+                let found = find(&cx, &chosen(&cx, None).map_err(message)?, &HloQuery::parse(&words));
                 let table = found.tables().into_iter().next().ok_or("nothing was found")?;
                 HloAnswer::Found(found, table)
             }
@@ -155,10 +154,10 @@ impl HloPanel {
 
     /// Puts the op of the selected slice in the middle when the selection changes; without a selection, the op with
     /// the most self time.
-    fn follow(&mut self, sight: PanelContext<'_>) {
-        let model = &sight.trace.model;
+    fn follow(&mut self, context: PanelContext<'_>) {
+        let model = &context.trace.model;
         let place = |op: OpId| Some((model.op(op).program?, model.str(model.op(op).name).to_owned()));
-        if let Some(slice) = sight.state.place.selection
+        if let Some(slice) = context.state.place.selection
             && self.followed != Some(slice)
         {
             self.followed = Some(slice);
@@ -168,16 +167,16 @@ impl HloPanel {
             }
         }
         if self.center.is_none() {
-            let ops = sight.reports.get::<Ops>().ok().flatten();
+            let ops = context.reports.get::<Ops>().ok().flatten();
             self.center = ops.and_then(|ops| ops.rows.iter().find_map(|row| place(row.op?)));
         }
     }
 
-    fn ask(&mut self, sight: PanelContext<'_>) {
-        let scope = Scope::from(sight.state.scope);
+    fn ask(&mut self, context: PanelContext<'_>) {
+        let scope = Scope::from(context.state.scope);
         let ask = |worker: &mut Worker<HloQuestion, HloAnswer>, question: HloQuestion| {
-            let (session, own) = (sight.trace.session.clone(), question.clone());
-            let other = sight.other.map(|other| other.trace.session.clone());
+            let (session, own) = (context.trace.session.clone(), question.clone());
+            let other = context.other.map(|other| other.trace.session.clone());
             worker.ask(question, move |_| own.answer(&session, other.as_ref()));
         };
         ask(&mut self.programs, HloQuestion::Programs(scope));
@@ -186,7 +185,7 @@ impl HloPanel {
                 self.center.clone().map(|(program, name)| HloQuestion::Around(scope, program, name, self.radius))
             }
             HloMode::Text => self.text_of().map(|program| HloQuestion::Text(scope, program)),
-            HloMode::Diff => sight
+            HloMode::Diff => context
                 .other
                 .zip(self.text_of())
                 .map(|(other, program)| HloQuestion::Diff(scope, program, other.side, other.trace.path.clone())),
@@ -211,20 +210,19 @@ impl HloPanel {
     }
 }
 
-/// The tab.
 pub fn hlo_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     panel: &mut HloPanel,
     out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {
-    panel.follow(sight);
-    if panel.mode == HloMode::Diff && sight.other.is_none() {
+    panel.follow(context);
+    if panel.mode == HloMode::Diff && context.other.is_none() {
         panel.mode = HloMode::default();
     }
-    head_ui(ui, panel, sight.other.is_some());
-    panel.ask(sight);
+    head_ui(ui, panel, context.other.is_some());
+    panel.ask(context);
     let answer = match panel.answers.memo() {
         JobAnswer::Failed { error, .. } => {
             ui.add_space(8.0);
@@ -241,7 +239,7 @@ pub fn hlo_ui(
     };
     let mut next = None;
     match answer {
-        Some(HloAnswer::Around(around)) => around_ui(ui, sight, around, &mut next, view),
+        Some(HloAnswer::Around(around)) => around_ui(ui, context, around, &mut next, view),
         Some(HloAnswer::Text(text)) => {
             let program = panel.text_of();
             if let Some((name, ops)) = text_ui(ui, text, panel.center.as_ref().map(|center| center.1.as_str())) {
@@ -249,8 +247,8 @@ pub fn hlo_ui(
             }
         }
         Some(HloAnswer::Found(found, table)) => {
-            let selected = sight.state.place.selection;
-            let about = TableRows { selected, is_marked: &|_| false, leads: &|_| true };
+            let selected = context.state.place.selection;
+            let about = RowReactions { selected, is_marked: &|_| false, leads: &|_| true };
             if let Some(row) = one_table_ui(ui, table, &mut panel.sorted, about, out)
                 && let Some(row) = found.rows.get(row)
             {
@@ -258,7 +256,7 @@ pub fn hlo_ui(
             }
         }
         Some(HloAnswer::Diff(found, table)) => {
-            let side = sight.other.map_or(TraceSide::A, |other| other.side);
+            let side = context.other.map_or(TraceSide::A, |other| other.side);
             if let Some(op) = hlo_diff::diff_ui(ui, (found, table), side, &mut panel.sorted, out) {
                 next = panel.text_of().map(|program| (program, op.name.to_string(), op.ops.clone()));
             }
@@ -269,17 +267,17 @@ pub fn hlo_ui(
         if panel.mode == HloMode::Found {
             panel.mode = HloMode::Around;
         }
-        lead(sight, &name, &ops, view);
+        lead(context, &name, &ops, view);
         panel.center = Some((program, name));
         ui.ctx().request_repaint();
     }
 }
 
 /// The command that goes to the longest slice of an instruction; `None` if it has no slices of its own.
-fn lead(sight: PanelContext<'_>, name: &str, ops: &[OpId], view: &mut Vec<ViewCommand>) {
-    let labels = sight.trace.labels_of(&ops.iter().copied().collect());
+fn lead(context: PanelContext<'_>, name: &str, ops: &[OpId], view: &mut Vec<ViewCommand>) {
+    let labels = context.trace.labels_of(&ops.iter().copied().collect());
     if !labels.is_empty() {
-        view.extend(RowTarget::Slices(HighlightedLabels::new(name, labels)).commands(sight.trace));
+        view.extend(RowTarget::Slices(HighlightedLabels::new(name, labels)).commands(context.trace));
     }
 }
 
@@ -348,7 +346,13 @@ fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
 /// Program, instruction and ops of the clicked item.
 type Clicked = Option<(ProgramId, String, Vec<OpId>)>;
 
-fn around_ui(ui: &mut Ui, sight: PanelContext<'_>, around: &AroundOp, next: &mut Clicked, view: &mut Vec<ViewCommand>) {
+fn around_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    around: &AroundOp,
+    next: &mut Clicked,
+    view: &mut Vec<ViewCommand>,
+) {
     let found = &around.found;
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(&found.center).strong());
@@ -385,11 +389,11 @@ fn around_ui(ui: &mut Ui, sight: PanelContext<'_>, around: &AroundOp, next: &mut
         && ops.is_empty()
     {
         // A link names the instruction only: its ops are those of that name.
-        let own = sight.trace.model.op_ids().filter(|&op| {
-            let op = sight.trace.model.op(op);
-            op.program == Some(found.program_id) && sight.trace.model.str(op.name) == name
+        let own = context.trace.model.op_ids().filter(|&op| {
+            let op = context.trace.model.op(op);
+            op.program == Some(found.program_id) && context.trace.model.str(op.name) == name
         });
-        lead(sight, name, &own.collect::<Vec<_>>(), view);
+        lead(context, name, &own.collect::<Vec<_>>(), view);
     }
 }
 

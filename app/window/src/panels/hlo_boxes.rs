@@ -56,8 +56,8 @@ fn box_ui(ui: &mut Ui, node: &HloNode, rect: Rect) -> bool {
     let theme = theme::current(ui);
     let response = ui.interact(rect, ui.scope_id().with(("hlo node", &node.op.name)), Sense::click());
     let time = node.op.self_time_ps.map(|ps| times::time(Picos::from_ps(ps)));
-    let said = time.clone().map_or_else(|| "no time of its own".to_owned(), |time| format!("self {time}"));
-    let label = format!("{} {}, {said}", node.relation.title(), node.op.name);
+    let self_time = time.clone().map_or_else(|| "no time of its own".to_owned(), |time| format!("self {time}"));
+    let label = format!("{} {}, {self_time}", node.relation.title(), node.op.name);
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
     let is_center = node.relation == NodeRelation::Center;
     // A new instruction in the middle is scrolled into view, once.

@@ -8,7 +8,7 @@ use trace_model::Timestamp;
 
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::number::number;
-use super::table::{SortedTable, TableRows};
+use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -63,20 +63,20 @@ impl MemoryCurveState {
 /// The curve and the table.
 pub fn memory_curve_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     state: &mut MemoryCurveState,
     commands: &mut Vec<AppCommand>,
     out: &mut Vec<ViewCommand>,
 ) {
-    let report: &MemoryReport = match sight.reports.get::<Memory>() {
+    let report: &MemoryReport = match context.reports.get::<Memory>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
         Err(reason) => return reason_ui(ui, reason),
     };
     let Some(memory) = choose_ui(ui, report, state) else { return };
     let capacity = report.memories.iter().find(|own| own.memory == memory).and_then(|own| own.capacity_bytes);
-    let scope = Scope::from(sight.state.scope);
-    let session = sight.trace.session.clone();
+    let scope = Scope::from(context.state.scope);
+    let session = context.trace.session.clone();
     let moment = MemoryMoment { memory, scope, at: state.at };
     state.job.ask(moment.clone(), move |_| {
         let curve = memory_curve(&session.context(scope), &moment.memory, moment.at, COLUMNS);
@@ -99,22 +99,22 @@ pub fn memory_curve_ui(
         if curve.at != curve.peak_at && ui.button("At the peak").clicked() {
             next = Some(None);
         }
-        if let Some(slice) = sight.state.place.selection
+        if let Some(slice) = context.state.place.selection
             && ui.button("At the selected slice").clicked()
         {
-            next = Some(Some(sight.trace.model.slice(slice).start()));
+            next = Some(Some(context.trace.model.slice(slice).start()));
         }
         if ui.button("Show on the timeline").clicked() {
             out.push(ViewCommand::Center(curve.at));
         }
     });
-    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(sight.trace, None, table, row));
+    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(context.trace, None, table, row));
     let leads = |row: usize| target(row).is_some();
-    let about = TableRows { selected: None, is_marked: &|_| false, leads: &leads };
+    let about = RowReactions { selected: None, is_marked: &|_| false, leads: &leads };
     if let Some(row) = one_table_ui(ui, table, &mut state.sorted, about, commands)
         && let Some(target) = target(row)
     {
-        out.extend(target.commands(sight.trace));
+        out.extend(target.commands(context.trace));
     }
     if let Some(at) = next {
         state.at = at;

@@ -10,7 +10,7 @@ use trace_model::ProgramId;
 
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::number::number;
-use super::table::{SortedTable, TableRows};
+use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -95,15 +95,14 @@ pub fn choice_ui(ui: &mut Ui, state: &mut MemoryMapState) -> MemoryView {
     state.view
 }
 
-/// The map.
 pub fn memory_map_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     state: &mut MemoryMapState,
     commands: &mut Vec<AppCommand>,
     out: &mut Vec<ViewCommand>,
 ) {
-    let report = match sight.reports.get::<Buffers>() {
+    let report = match context.reports.get::<Buffers>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
         Err(reason) => return reason_ui(ui, reason),
@@ -112,7 +111,7 @@ pub fn memory_map_ui(
     let Some((program, space)) = state.chosen else {
         return drop(ui.label("No program plans buffers that share memory."));
     };
-    let session = sight.trace.session.clone();
+    let session = context.trace.session.clone();
     state.job.ask((program, space), move |_| {
         buffer_map(&session.context(Scope::WholeTrace), program, space).map(Arc::new).map_err(|error| error.to_string())
     });
@@ -141,7 +140,7 @@ pub fn memory_map_ui(
     }
     let cursor = shown.cursor;
     let mut next = curve_ui(ui, &map, cursor);
-    boxes_ui(ui, sight, &map, cursor, out);
+    boxes_ui(ui, context, &map, cursor, out);
     ui.horizontal(|ui| {
         let at = map.instructions.get(cursor).map_or("?", String::as_str);
         let what = if cursor == map.peak { "at the peak" } else { "at the cursor" };
@@ -150,11 +149,11 @@ pub fn memory_map_ui(
             next = Some(map.peak);
         }
     });
-    let about = TableRows { selected: sight.state.place.selection, is_marked: &|_| false, leads: &|_| true };
+    let about = RowReactions { selected: context.state.place.selection, is_marked: &|_| false, leads: &|_| true };
     if let Some(row) = one_table_ui(ui, &shown.live, &mut state.sorted, about, commands)
         && let Some(own) = map.live_at(cursor).get(row)
     {
-        out.extend(lead(sight, &own.buffer.instruction));
+        out.extend(lead(context, &own.buffer.instruction));
     }
     if let Some(next) = next {
         state.look_at(&map, next);
@@ -238,7 +237,7 @@ fn curve_ui(ui: &mut Ui, map: &BufferMap, cursor: usize) -> Option<usize> {
 }
 
 /// Buffers by time and offset.
-fn boxes_ui(ui: &mut Ui, sight: PanelContext<'_>, map: &BufferMap, cursor: usize, out: &mut Vec<ViewCommand>) {
+fn boxes_ui(ui: &mut Ui, context: PanelContext<'_>, map: &BufferMap, cursor: usize, out: &mut Vec<ViewCommand>) {
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width() - 8.0, BOXES), Sense::click());
     let label = format!("Buffers by program order and offset: {} buffers", map.boxes.len());
@@ -273,7 +272,7 @@ fn boxes_ui(ui: &mut Ui, sight: PanelContext<'_>, map: &BufferMap, cursor: usize
     };
     painter.rect_stroke(place(own), 0.0, Stroke::new(1.5, theme.text_strong), egui::StrokeKind::Inside);
     if response.clicked() {
-        out.extend(lead(sight, &own.buffer.instruction));
+        out.extend(lead(context, &own.buffer.instruction));
     }
     response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui_at_pointer(|ui| {
         ui.label(RichText::new(&own.buffer.instruction).strong());
@@ -294,11 +293,11 @@ fn boxes_ui(ui: &mut Ui, sight: PanelContext<'_>, map: &BufferMap, cursor: usize
 }
 
 /// The command that goes to the slices of the instruction that defines a buffer (`copy-start{0}`).
-fn lead(sight: PanelContext<'_>, instruction: &str) -> Vec<ViewCommand> {
+fn lead(context: PanelContext<'_>, instruction: &str) -> Vec<ViewCommand> {
     let name = instruction.split('{').next().unwrap_or_default();
-    let labels = sight.trace.labels_named(name);
+    let labels = context.trace.labels_named(name);
     let target = RowTarget::Slices(HighlightedLabels::new(name, labels.iter().copied()));
-    if labels.is_empty() { Vec::new() } else { target.commands(sight.trace) }
+    if labels.is_empty() { Vec::new() } else { target.commands(context.trace) }
 }
 
 /// Buffers that are live after an instruction.

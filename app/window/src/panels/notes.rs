@@ -6,7 +6,6 @@ use crate::keys::hint;
 use crate::times::time;
 use view::state::{Note, Panel, ViewCommand, ViewState};
 
-/// A window with all notes.
 pub fn notes_ui(ctx: &Context, state: &ViewState, out: &mut Vec<ViewCommand>) {
     let mut open = true;
     let window = Window::new("Notes").open(&mut open).default_width(340.0).collapsible(false);

@@ -50,7 +50,6 @@ impl PassingNotice {
         Self { text, passes: false, since: None }
     }
 
-    /// Shows it.
     pub fn ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) {
         let theme = theme_of(ctx.global_style().visuals.dark_mode);
         let now = ctx.input(|i| i.time);

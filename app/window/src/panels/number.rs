@@ -14,7 +14,6 @@ pub fn shown(cell: &Cell, unit: Unit) -> String {
     }
 }
 
-/// A number with its unit.
 pub fn number(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Picoseconds if value.is_finite() => times::time(Picos::from_ps(value.round() as i64)),

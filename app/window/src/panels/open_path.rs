@@ -14,7 +14,6 @@ use crate::jobs::{JobAnswer, WakeUi, Worker};
 /// Entries of a directory that are listed: there are file systems with millions.
 const MOST: usize = 10_000;
 
-/// The open dialog.
 pub struct OpenPath {
     /// Whether the trace is to be compared with the open one.
     beside: bool,

@@ -147,22 +147,21 @@ fn nested_ui(ui: &mut Ui, trees: &mut OpTrees) {
     }
 }
 
-/// The tree.
 pub fn tree_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     trees: &mut OpTrees,
     commands: &mut Vec<AppCommand>,
     out: &mut Vec<ViewCommand>,
 ) {
-    let report: &OpsReport = match sight.reports.get::<Ops>() {
+    let report: &OpsReport = match context.reports.get::<Ops>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
         Err(reason) => return reason_ui(ui, reason),
     };
-    let (spec, compares) = (trees.spec(), sight.changes().is_some());
+    let (spec, compares) = (trees.spec(), context.changes().is_some());
     if trees.made.as_ref().is_none_or(|(made, compared, _)| (made, *compared) != (&spec, compares)) {
-        let compared = |op| sight.changes()?.of_op(op);
+        let compared = |op| context.changes()?.of_op(op);
         let root = tree(&report.rows, &spec, &compared);
         trees.made = Some((spec.clone(), compares, root));
     }
@@ -171,7 +170,7 @@ pub fn tree_ui(
         csv_ui(ui, "op_tree", || Some(root.table()), commands);
     });
     if trees.is_icicle {
-        return icicle_ui(ui, sight.trace, (root, spec.time), &mut trees.zoom, out);
+        return icicle_ui(ui, context.trace, (root, spec.time), &mut trees.zoom, out);
     }
     let theme = theme::current(ui);
     let (heading, _) = ui.allocate_exact_size(vec2(ui.available_width() - 12.0, ROW), Sense::hover());
@@ -181,9 +180,10 @@ pub fn tree_ui(
         let drawn = ui.painter().text(at, Align2::RIGHT_CENTER, title, small_font(), theme.text_weak);
         ui.interact(drawn, ui.scope_id().with(("op tree heading", title)), Sense::hover()).on_hover_text(about);
     }
-    let selected = sight.state.place.selection;
-    let own = selected.and_then(|slice| sight.trace.model.slice(slice).op());
-    let mut walk = TreeWalk { sight, whole: root.self_time_ps, own, follows: trees.follow.is_new(selected), out };
+    let selected = context.state.place.selection;
+    let own = selected.and_then(|slice| context.trace.model.slice(slice).op());
+    let mut walk =
+        TreeWalk { context, whole: root.self_time_ps, own, follows: trees.follow.replace_selection(selected), out };
     ScrollArea::vertical().auto_shrink([false, false]).id_salt("op tree").show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         let levels: Vec<u8> = spec.levels.iter().map(|&by| by as u8).collect();
@@ -193,7 +193,7 @@ pub fn tree_ui(
 
 /// Context while the tree is drawn from top to bottom.
 struct TreeWalk<'a> {
-    sight: PanelContext<'a>,
+    context: PanelContext<'a>,
     /// Self time of all ops.
     whole: i64,
     /// The op of the selected slice.
@@ -219,9 +219,9 @@ impl TreeWalk<'_> {
             ui.data_mut(|data| data.insert_temp(id, open));
         }
         if row.clicked() {
-            let labels = self.sight.trace.labels_of(&node.ops);
+            let labels = self.context.trace.labels_of(&node.ops);
             if !has_children {
-                self.out.extend(self.sight.trace.longest(&labels).map(ViewCommand::GoTo));
+                self.out.extend(self.context.trace.longest(&labels).map(ViewCommand::GoTo));
             }
             self.out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&node.title, labels))));
         }

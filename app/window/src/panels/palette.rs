@@ -27,17 +27,17 @@ pub struct PaletteInput {
 
 impl PaletteInput {
     /// Everything that the text matches: entries of the trace, and commands.
-    fn entries(&mut self, sight: &PaletteSight<'_>) -> Vec<PaletteEntry> {
-        let key = (self.text.as_str(), sight.steps.len());
+    fn entries(&mut self, context: &PaletteContext<'_>) -> Vec<PaletteEntry> {
+        let key = (self.text.as_str(), context.steps.len());
         if self.found.as_ref().is_none_or(|(text, steps, _)| (text.as_str(), *steps) != key) {
-            self.found = Some((self.text.clone(), key.1, find(&self.text, sight.trace, sight.steps)));
+            self.found = Some((self.text.clone(), key.1, find(&self.text, context.trace, context.steps)));
         }
         let typed = self.text.trim().to_lowercase();
         // Both spellings find the commands about colours.
         let spelled =
             |word: &str| if word.starts_with("color") { word.replacen("color", "colour", 1) } else { word.to_owned() };
         let words: Vec<String> = typed.split_whitespace().map(spelled).collect();
-        let commands = keys::palette(sight.keys, sight.state, sight.comparing);
+        let commands = keys::palette(context.keys, context.state, context.comparing);
         let commands = commands.into_iter().filter(|(title, ..)| fits(title, &words));
         let mut entries: Vec<PaletteEntry> =
             commands.map(|(title, note, command)| PaletteEntry { title, note, commands: vec![command] }).collect();
@@ -59,21 +59,17 @@ impl PaletteInput {
 
 /// What the palette searches.
 #[derive(Clone, Copy)]
-pub struct PaletteSight<'a> {
-    /// The key bindings.
+pub struct PaletteContext<'a> {
     pub keys: &'a Keys,
-    /// The open trace.
     pub trace: &'a OpenTrace,
-    /// The state of its view.
     pub state: &'a ViewState,
-    /// Its steps.
     pub steps: &'a [StepBand],
     /// Whether two traces are open.
     pub comparing: bool,
 }
 
 /// The input field and what it finds.
-pub fn palette_ui(ctx: &Context, sight: PaletteSight<'_>, typed: &mut PaletteInput, out: &mut Vec<AppCommand>) {
+pub fn palette_ui(ctx: &Context, context: PaletteContext<'_>, typed: &mut PaletteInput, out: &mut Vec<AppCommand>) {
     let mut done = false;
     let window = Window::new("Commands").collapsible(false).resizable(false).title_bar(false);
     let width = 560.0_f32.min(ctx.content_rect().width() - 40.0);
@@ -87,7 +83,7 @@ pub fn palette_ui(ctx: &Context, sight: PaletteSight<'_>, typed: &mut PaletteInp
         if field.changed() {
             typed.chosen = 0;
         }
-        let found = typed.entries(&sight);
+        let found = typed.entries(&context);
         let (enter, escape, down, up) = ui.input(|i| {
             let pressed = |key| i.key_pressed(key);
             (pressed(Key::Enter), pressed(Key::Escape), pressed(Key::ArrowDown), pressed(Key::ArrowUp))

@@ -9,7 +9,7 @@ use egui::text::{LayoutJob, TextFormat};
 use egui::{Button, ComboBox, FontId, Key, Modifiers, RichText, Role, ScrollArea, Stroke, TextEdit, Ui, WidgetInfo};
 
 use super::context::PanelContext;
-use super::table::{SortedTable, TableRows};
+use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
@@ -33,14 +33,13 @@ struct AskedQuery {
     run: u32,
 }
 
-/// Its result.
 struct QueryResult {
     table: Table,
     is_truncated: bool,
 }
 
 /// Names of tables, their columns and a description.
-type TableList = Vec<(String, String, String)>;
+type TableDescriptions = Vec<(String, String, String)>;
 
 /// State of the tab.
 pub struct QueryPanel {
@@ -50,7 +49,7 @@ pub struct QueryPanel {
     sorted: SortedTable,
     answers: Worker<AskedQuery, Result<QueryResult, QueryError>>,
     stop: Arc<AtomicBool>,
-    tables: Worker<Scope, TableList>,
+    tables: Worker<Scope, TableDescriptions>,
 }
 
 impl QueryPanel {
@@ -121,7 +120,7 @@ fn answer(session: &Session, asked: &AskedQuery, cancel: Arc<AtomicBool>) -> Res
     Ok(QueryResult { table: query_table(answer), is_truncated })
 }
 
-fn tables_of(session: &Session, scope: Scope) -> Result<TableList, String> {
+fn tables_of(session: &Session, scope: Scope) -> Result<TableDescriptions, String> {
     let mut database = Database::new(session, scope).map_err(|error| error.to_string())?;
     let tables = database.tables().map_err(|error| error.to_string())?;
     let about = |table: &Arc<session::tables::DataTable>| {
@@ -131,16 +130,15 @@ fn tables_of(session: &Session, scope: Scope) -> Result<TableList, String> {
     Ok(tables.iter().map(about).collect())
 }
 
-/// The tab.
 pub fn query_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     panel: &mut QueryPanel,
     out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {
-    let scope = Scope::from(sight.state.scope);
-    let session = &sight.trace.session;
+    let scope = Scope::from(context.state.scope);
+    let session = &context.trace.session;
     match panel.answers.key().map(|asked| (asked.scope, asked.sql.clone())) {
         None => panel.run(session, scope),
         // Tables of reports are about the scope that is named above.
@@ -177,14 +175,14 @@ pub fn query_ui(
         }
         memo => {
             let Some(Ok(result)) = memo.latest() else { return };
-            result_ui(ui, sight, result, &mut panel.sorted, out, view);
+            result_ui(ui, context, result, &mut panel.sorted, out, view);
         }
     }
 }
 
 fn result_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     result: &QueryResult,
     sorted: &mut SortedTable,
     out: &mut Vec<AppCommand>,
@@ -199,14 +197,14 @@ fn result_ui(
         ui.weak("No rows.");
         return;
     }
-    let steps = sight.whole.get::<analysis::reports::steps::step_times::Steps>().ok().flatten();
-    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(sight.trace, steps, table, row));
+    let steps = context.whole.get::<analysis::reports::steps::step_times::Steps>().ok().flatten();
+    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(context.trace, steps, table, row));
     let leads = |row: usize| target(row).is_some();
-    let about = TableRows { selected: None, is_marked: &|_| false, leads: &leads };
+    let about = RowReactions { selected: None, is_marked: &|_| false, leads: &leads };
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)
         && let Some(target) = target(row)
     {
-        view.extend(target.commands(sight.trace));
+        view.extend(target.commands(context.trace));
     }
 }
 

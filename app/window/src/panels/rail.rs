@@ -21,7 +21,6 @@ const HEIGHTS: [f32; 3] = [48.0, 38.0, 24.0];
 pub struct RailContent<'a> {
     /// Tabs that are no reports of one trace: id and title.
     pub extras: Vec<(&'static str, String)>,
-    /// Tabs without data.
     pub without_data: &'a [TabWithoutData],
 }
 

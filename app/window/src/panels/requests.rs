@@ -28,8 +28,8 @@ const MOST_HEIGHT: f32 = 320.0;
 const AXIS: f32 = 16.0;
 
 /// The rows, where annotations have ids of requests.
-pub fn requests_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Ok(Some(report)) = sight.reports.get::<Serving>() else { return };
+pub fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+    let Ok(Some(report)) = context.reports.get::<Serving>() else { return };
     let Some(whole) = report.requests.iter().map(ServedRequest::range).reduce(TimeRange::hull) else { return };
     let count = counted(report.requests.len() as u64, "request");
     section_ui(ui, "Requests over time", &format!("{count} in {}", times::time(whole.dur())));
@@ -41,8 +41,8 @@ pub fn requests_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewComma
         let size = vec2(ui.available_width() - 8.0, height);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
         response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("Requests over time: {count}")));
-        let place = Places { rect, row, whole };
-        paint(ui, sight, report, &place);
+        let place = RequestGrid { rect, row, whole };
+        paint(ui, context, report, &place);
         let Some(request) = response.hover_pos().and_then(|at| place.at(report, at.y)) else { return };
         let clicked = response.clicked();
         response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui_at_pointer(|ui| request_ui(ui, request));
@@ -79,13 +79,13 @@ fn legend_ui(ui: &mut Ui) {
 }
 
 /// Where rows and times are.
-struct Places {
+struct RequestGrid {
     rect: Rect,
     row: f32,
     whole: TimeRange,
 }
 
-impl Places {
+impl RequestGrid {
     fn at<'a>(&self, report: &'a ServingReport, y: f32) -> Option<&'a ServedRequest> {
         let row = ((y - self.rect.top()) / self.row).floor();
         report.requests.get(if row < 0.0 { return None } else { row as usize })
@@ -104,7 +104,7 @@ impl Places {
     }
 }
 
-fn paint(ui: &Ui, sight: PanelContext<'_>, report: &ServingReport, place: &Places) {
+fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &RequestGrid) {
     let (theme, painter, clip) = (theme::current(ui), ui.painter(), ui.clip_rect());
     let every = (11.0 / place.row).ceil().max(1.0) as usize;
     let font = FontId::proportional(if place.row >= 12.0 { 11.0 } else { 10.0 });
@@ -123,7 +123,7 @@ fn paint(ui: &Ui, sight: PanelContext<'_>, report: &ServingReport, place: &Place
                 painter.rect_filled(place.bar(at, *range, 2.0), 0.0, color(theme, phase));
             }
         }
-        if request.slice.is_some() && request.slice == sight.state.place.selection {
+        if request.slice.is_some() && request.slice == context.state.place.selection {
             painter.rect_stroke(whole.expand(3.0), 2.0, Stroke::new(1.5, theme.selection), StrokeKind::Outside);
         }
     }

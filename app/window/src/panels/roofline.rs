@@ -30,8 +30,8 @@ pub struct RooflinePlot {
 }
 
 /// The plot with its controls; the table follows below.
-pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut RooflinePlot, out: &mut Vec<ViewCommand>) {
-    let report = match sight.reports.get::<Roofline>() {
+pub fn roofline_ui(ui: &mut Ui, context: PanelContext<'_>, memory: &mut RooflinePlot, out: &mut Vec<ViewCommand>) {
+    let report = match context.reports.get::<Roofline>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
         // The table below says why.
@@ -41,7 +41,7 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut RooflinePl
     let points: Vec<PlacedPoint<'_>> = report.ops.iter().filter_map(PlacedPoint::of).collect();
     let points: Vec<PlacedPoint<'_>> =
         points.into_iter().filter(|dot| !(memory.hide_small && dot.is_small())).collect();
-    let own = own_of(sight, report);
+    let own = own_of(context, report);
     let height = (ui.available_height() * 0.48).clamp(200.0, 460.0);
     let theme = theme::current(ui);
     let sums = [Some(&report.program), report.average_step.as_ref()].into_iter().flatten().filter_map(place);
@@ -105,9 +105,9 @@ pub fn roofline_ui(ui: &mut Ui, sight: PanelContext<'_>, memory: &mut RooflinePl
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Roofline plot"));
     let Some(dot) = shown.inner else { return };
     if response.clicked()
-        && let Some(target) = RowTarget::named(sight.trace, &dot.point.name, Some(&dot.point.program))
+        && let Some(target) = RowTarget::named(context.trace, &dot.point.name, Some(&dot.point.program))
     {
-        out.extend(target.commands(sight.trace));
+        out.extend(target.commands(context.trace));
     }
     response.on_hover_ui_at_pointer(|ui| point_ui(ui, dot.point));
 }
@@ -122,9 +122,9 @@ fn x_axis(end: f64) -> AxisHints<'static> {
 }
 
 /// The point of the selected op.
-fn own_of<'a>(sight: PanelContext<'_>, report: &'a RooflineReport) -> Option<PlacedPoint<'a>> {
-    let model = &sight.trace.model;
-    let op = model.op(model.slice(sight.state.place.selection?).op()?);
+fn own_of<'a>(context: PanelContext<'_>, report: &'a RooflineReport) -> Option<PlacedPoint<'a>> {
+    let model = &context.trace.model;
+    let op = model.op(model.slice(context.state.place.selection?).op()?);
     let program = op.program.map(|program| model.program_title(program)).unwrap_or_default();
     let name = model.str(op.name);
     report.ops.iter().find(|point| *point.name == *name && *point.program == *program).and_then(PlacedPoint::of)

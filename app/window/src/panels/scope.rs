@@ -11,18 +11,18 @@ use view::state::tabs::{COMPARE, FOUND, follows_scope};
 use view::state::{ReportScope, ViewCommand};
 
 /// What the reports cover, in the line above them.
-pub fn scope_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let steps = sight.whole.get::<Steps>().ok().flatten().filter(|report| report.has_steps());
-    let mark = sight.state.place.mark;
-    let scope = sight.state.scope;
-    if scope == ReportScope::Capture && [COMPARE, FOUND].contains(&sight.tab) {
+pub fn scope_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+    let steps = context.whole.get::<Steps>().ok().flatten().filter(|report| report.has_steps());
+    let mark = context.state.place.mark;
+    let scope = context.state.scope;
+    if scope == ReportScope::Capture && [COMPARE, FOUND].contains(&context.tab) {
         return;
     }
     if scope == ReportScope::Capture && steps.is_none() && mark.is_none() {
         // There is nothing to choose from.
         return;
     }
-    let is_followed = follows_scope(sight.tab);
+    let is_followed = follows_scope(context.tab);
     let shown = if is_followed { scope } else { ReportScope::Capture };
     let mut text = RichText::new(format!("{} ▾", name(shown, steps))).small();
     if shown != ReportScope::Capture {
@@ -61,12 +61,11 @@ pub fn scope_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
     }
     if !is_followed {
         ui.add(egui::Label::new(RichText::new("this tab always covers the whole capture").small().weak()).truncate());
-    } else if !sight.reports.is_settled() {
+    } else if !context.reports.is_settled() {
         ui.spinner();
     }
 }
 
-/// Name of a scope.
 fn name(scope: ReportScope, steps: Option<&StepsReport>) -> String {
     match scope {
         ReportScope::Capture => "whole capture".to_owned(),

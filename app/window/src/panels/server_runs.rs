@@ -25,7 +25,7 @@ const FEW: usize = 12;
 
 /// A run of the server.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-struct ServedRun {
+struct OfferedRun {
     id: String,
     name: String,
     place: String,
@@ -44,7 +44,7 @@ struct PlaceError {
 /// What the server answers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 struct RunPage {
-    runs: Vec<ServedRun>,
+    runs: Vec<OfferedRun>,
     total: usize,
     errors: Vec<PlaceError>,
 }
@@ -107,7 +107,6 @@ impl ServerRuns {
         self.dialog.is_some()
     }
 
-    /// Opens the dialog.
     pub fn open(&mut self, beside: bool) {
         self.dialog = Some(beside);
         self.is_dialog_new = true;
@@ -181,11 +180,11 @@ impl ServerRuns {
     }
 
     /// The runs with the typed text in their names or those of their hosts.
-    fn fitting(&self) -> Vec<&ServedRun> {
+    fn fitting(&self) -> Vec<&OfferedRun> {
         let Some(Some(page)) = self.list.memo().latest() else { return Vec::new() };
         let wanted = self.filter.trim().to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&wanted);
-        let fits = |run: &&ServedRun| has(&run.name) || run.hosts.iter().any(|host| has(host));
+        let fits = |run: &&OfferedRun| has(&run.name) || run.hosts.iter().any(|host| has(host));
         page.runs.iter().filter(fits).collect()
     }
 
@@ -225,7 +224,7 @@ impl ServerRuns {
 }
 
 /// A line of the list; whether it was clicked.
-fn run_ui(ui: &mut Ui, run: &ServedRun, now_s: u64) -> bool {
+fn run_ui(ui: &mut Ui, run: &OfferedRun, now_s: u64) -> bool {
     ui.horizontal(|ui| {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.weak(facts(run, now_s));
@@ -242,7 +241,7 @@ fn run_ui(ui: &mut Ui, run: &ServedRun, now_s: u64) -> bool {
 }
 
 /// Hosts, size and age of a run, as far as they are known.
-fn facts(run: &ServedRun, now_s: u64) -> String {
+fn facts(run: &OfferedRun, now_s: u64) -> String {
     let hosts = Some(run.hosts.len()).filter(|&count| count > 1).map(|count| format!("{count} hosts"));
     let size = run.bytes.map(|bytes| analysis::number::value(bytes as f64, analysis::Unit::Bytes));
     let age = run.modified_s.map(|at| ago(now_s.saturating_sub(at)));
@@ -261,7 +260,7 @@ fn ago(seconds: u64) -> String {
 }
 
 /// The path by which the page reads a run.
-fn path_of(run: &ServedRun) -> PathBuf {
+fn path_of(run: &OfferedRun) -> PathBuf {
     PathBuf::from(format!("run/{}/{}", run.id, run.name))
 }
 
@@ -293,7 +292,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_of_a_run_is_left_out() {
-        let run = |hosts: &[&str], bytes, modified_s| ServedRun {
+        let run = |hosts: &[&str], bytes, modified_s| OfferedRun {
             id: "0".to_owned(),
             name: "a".to_owned(),
             place: "logs".to_owned(),

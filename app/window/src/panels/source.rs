@@ -78,17 +78,17 @@ impl SourcePanel {
     }
 
     /// Asks for the stack of the selected op when the selection changes, and for the text of the shown file.
-    fn ask(&mut self, sight: PanelContext<'_>) {
-        if let Some(slice) = sight.state.place.selection
+    fn ask(&mut self, context: PanelContext<'_>) {
+        if let Some(slice) = context.state.place.selection
             && self.followed.replace(slice) != Some(slice)
-            && let Some(op) = sight.trace.model.slice(slice).op()
+            && let Some(op) = context.trace.model.slice(slice).op()
         {
-            let session = sight.trace.session.clone();
+            let session = context.trace.session.clone();
             self.stack.ask(op, move |_| Ok(stack_of(&session, op)));
         }
         if let Some((file, _)) = &self.place {
-            let folder = sight.trace.path.parent().unwrap_or(Path::new("")).to_owned();
-            let wanted = WantedFile { file: file.clone(), prefixes: sight.prefixes.to_vec(), folder };
+            let folder = context.trace.path.parent().unwrap_or(Path::new("")).to_owned();
+            let wanted = WantedFile { file: file.clone(), prefixes: context.prefixes.to_vec(), folder };
             self.text.ask(wanted.clone(), move |_| {
                 locate(&wanted.file, &wanted.prefixes, &wanted.folder).map(read).transpose()
             });
@@ -96,15 +96,14 @@ impl SourcePanel {
     }
 }
 
-/// The tab.
 pub fn source_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     panel: &mut SourcePanel,
     out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {
-    let report = match sight.reports.get::<Ops>() {
+    let report = match context.reports.get::<Ops>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
         Err(reason) => return reason_ui(ui, reason),
@@ -116,8 +115,8 @@ pub fn source_ui(
     if panel.place.is_none() {
         panel.place = all.first().map(|file| (file.file.clone(), file.hottest()));
     }
-    panel.ask(sight);
-    stack_ui(ui, sight, panel);
+    panel.ask(context);
+    stack_ui(ui, context, panel);
     head_ui(ui, panel, &all, out);
     let Some((file, line)) = panel.place.clone() else { return };
     let empty = FileTimes::default();
@@ -132,10 +131,10 @@ pub fn source_ui(
             if let Some(clicked) = lines_ui(ui, text.as_ref(), times, line, scrolls) {
                 panel.place = Some((file, clicked));
                 if let Some(own) = times.lines.get(&clicked) {
-                    let labels = sight.trace.labels_of(&own.ops);
+                    let labels = context.trace.labels_of(&own.ops);
                     let title =
                         SourcePlace { file: times.file.clone(), line: clicked, function: String::new() }.short();
-                    view.extend(RowTarget::Slices(HighlightedLabels::new(title, labels)).commands(sight.trace));
+                    view.extend(RowTarget::Slices(HighlightedLabels::new(title, labels)).commands(context.trace));
                 }
                 // The line stays when another op of it is selected.
                 panel.followed = None;
@@ -146,10 +145,12 @@ pub fn source_ui(
 }
 
 /// The stack of the selected op; a click shows the line of a frame.
-fn stack_ui(ui: &mut Ui, sight: PanelContext<'_>, panel: &mut SourcePanel) {
-    let Some(op) = sight.state.place.selection.and_then(|slice| sight.trace.model.slice(slice).op()) else { return };
+fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
+    let Some(op) = context.state.place.selection.and_then(|slice| context.trace.model.slice(slice).op()) else {
+        return;
+    };
     let Some(stack) = panel.stack.memo().latest().filter(|_| panel.stack.key() == Some(&op)) else { return };
-    let name = sight.trace.model.str(sight.trace.model.op(op).name);
+    let name = context.trace.model.str(context.trace.model.op(op).name);
     let mut next = None;
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;

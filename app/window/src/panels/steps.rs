@@ -29,8 +29,8 @@ pub struct StepsState {
 }
 
 /// Step times in trace order; a click shows the step and limits the reports to it.
-pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut StepsState, out: &mut Vec<ViewCommand>) {
-    let report = match sight.whole.get::<Steps>() {
+pub fn steps_ui(ui: &mut Ui, context: PanelContext<'_>, made: &mut StepsState, out: &mut Vec<ViewCommand>) {
+    let report = match context.whole.get::<Steps>() {
         Ok(Some(report)) if !report.steps.is_empty() => report,
         Ok(Some(report)) => {
             section_ui(ui, "Steps", "");
@@ -55,7 +55,7 @@ pub fn steps_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut StepsState, out
         n => format!("median {} over {n} steps, {} to {}", shown(time.median), shown(time.min), shown(time.max)),
     });
     section_ui(ui, "Steps", &note);
-    let divided = sight.whole.get::<StepParts>().ok().flatten();
+    let divided = context.whole.get::<StepParts>().ok().flatten();
     if made.bars.is_none() || made.is_divided != divided.is_some() {
         *made = StepsState { bars: Some(StepBars::new(report, divided)), is_divided: divided.is_some() };
     }

@@ -155,7 +155,7 @@ fn is_text(column: &Column) -> bool {
 
 /// How rows of a table react to selection and clicks.
 #[derive(Clone, Copy)]
-pub struct TableRows<'a> {
+pub struct RowReactions<'a> {
     /// The selected slice. When it changes, the first row about it is scrolled into view.
     pub selected: Option<SliceId>,
     /// Whether a row is about the selection.
@@ -170,7 +170,7 @@ pub fn table_ui(
     table: &Table,
     sorted: &mut SortedTable,
     height: f32,
-    about: TableRows<'_>,
+    about: RowReactions<'_>,
 ) -> Option<usize> {
     sorted.make(table);
     let Some(made) = &sorted.made else { return None };

@@ -9,7 +9,7 @@ use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::copy::csv_ui;
-use super::table::{SortedTable, TableRows, table_ui};
+use super::table::{RowReactions, SortedTable, table_ui};
 use crate::AppCommand;
 use crate::reports::title_of;
 use render::table::shortened;
@@ -62,21 +62,21 @@ const AMONG_OTHERS: f32 = 420.0;
 /// The tables of the open tab.
 pub fn tables_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     browser: &mut TableBrowser,
     out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {
-    let reports = reports_of(sight.tab);
-    let Some(first) = first_of(&reports, |id| sight.reports.by_id(id).is_ok()) else { return };
-    let (id, number) = browser.open.get(sight.tab).copied().unwrap_or(first);
+    let reports = reports_of(context.tab);
+    let Some(first) = first_of(&reports, |id| context.reports.by_id(id).is_ok()) else { return };
+    let (id, number) = browser.open.get(context.tab).copied().unwrap_or(first);
     let mut chosen = (id, number);
-    chooser_ui(ui, sight, &reports, &mut chosen);
+    chooser_ui(ui, context, &reports, &mut chosen);
     if chosen != (id, number) {
-        browser.open.insert(sight.tab.to_owned(), chosen);
+        browser.open.insert(context.tab.to_owned(), chosen);
     }
     let (id, number) = chosen;
-    let answer = match sight.reports.by_id(id) {
+    let answer = match context.reports.by_id(id) {
         Ok(Some(answer)) => answer,
         Ok(None) => return computing_ui(ui),
         Err(reason) => return nothing_ui(ui, id, reason),
@@ -85,18 +85,18 @@ pub fn tables_ui(
         return nothing_ui(ui, id, "This report has no tables for this trace.");
     };
     let sorted = browser.sorted.entry((id, number)).or_default();
-    let steps = sight.whole.get::<Steps>().ok().flatten();
-    let own = sight.state.place.selection.map(|slice| sight.trace.model.slice(slice).name());
+    let steps = context.whole.get::<Steps>().ok().flatten();
+    let own = context.state.place.selection.map(|slice| context.trace.model.slice(slice).name());
     let is_marked = |row: &[Cell]| {
         own.is_some_and(|own| row.iter().take(3).any(|cell| matches!(cell, Cell::Text(text) if text == own)))
     };
-    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(sight.trace, steps, table, row));
-    let selected = sight.state.place.selection;
-    let about = TableRows { selected, is_marked: &is_marked, leads: &|row| target(row).is_some() };
+    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(context.trace, steps, table, row));
+    let selected = context.state.place.selection;
+    let about = RowReactions { selected, is_marked: &is_marked, leads: &|row| target(row).is_some() };
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)
         && let Some(target) = target(row)
     {
-        view.extend(target.commands(sight.trace));
+        view.extend(target.commands(context.trace));
     }
 }
 
@@ -108,7 +108,7 @@ pub fn one_table_ui(
     ui: &mut Ui,
     table: &Table,
     sorted: &mut SortedTable,
-    about: TableRows<'_>,
+    about: RowReactions<'_>,
     out: &mut Vec<AppCommand>,
 ) -> Option<usize> {
     head_ui(ui, table, sorted, out);
@@ -144,21 +144,21 @@ fn notes_ui(ui: &mut Ui, id: &'static str, notes: &[&str]) {
 const TITLE_CHARS: usize = 60;
 
 /// The tables of all reports of a tab, in one list that drops down.
-fn chooser_ui(ui: &mut Ui, sight: PanelContext<'_>, reports: &[&'static str], chosen: &mut (&'static str, usize)) {
+fn chooser_ui(ui: &mut Ui, context: PanelContext<'_>, reports: &[&'static str], chosen: &mut (&'static str, usize)) {
     let (id, number) = *chosen;
-    let title = title_of_table(sight, id, number);
-    let count: usize = reports.iter().map(|id| titles_of(sight, id).len().max(1)).sum();
+    let title = title_of_table(context, id, number);
+    let count: usize = reports.iter().map(|id| titles_of(context, id).len().max(1)).sum();
     if count < 2 {
         ui.label(RichText::new(&title).strong());
         return;
     }
     let shown = RichText::new(shortened(&title, TITLE_CHARS)).strong();
-    let list = ComboBox::from_id_salt(("tables", sight.tab)).selected_text(shown).truncate().height(420.0);
+    let list = ComboBox::from_id_salt(("tables", context.tab)).selected_text(shown).truncate().height(420.0);
     let list = list.width(ui.available_width() - 8.0).show_ui(ui, |ui| {
         for &other in reports {
-            let titles = titles_of(sight, other);
+            let titles = titles_of(context, other);
             if titles.is_empty() {
-                let (hint, open) = match sight.reports.by_id(other) {
+                let (hint, open) = match context.reports.by_id(other) {
                     Err(reason) => (reason, other == id),
                     Ok(_) => ("computing", other == id),
                 };
@@ -184,14 +184,14 @@ fn chooser_ui(ui: &mut Ui, sight: PanelContext<'_>, reports: &[&'static str], ch
 }
 
 /// The titles of the tables of a report; none while there is no report.
-fn titles_of<'a>(sight: PanelContext<'a>, id: &'static str) -> Vec<&'a str> {
-    let Ok(Some(answer)) = sight.reports.by_id(id) else { return Vec::new() };
+fn titles_of<'a>(context: PanelContext<'a>, id: &'static str) -> Vec<&'a str> {
+    let Ok(Some(answer)) = context.reports.by_id(id) else { return Vec::new() };
     let is_alone = answer.tables.len() == 1;
     answer.tables.iter().map(|table| if is_alone { title_of(id) } else { table.title.as_str() }).collect()
 }
 
-fn title_of_table(sight: PanelContext<'_>, id: &'static str, number: usize) -> String {
-    let titles = titles_of(sight, id);
+fn title_of_table(context: PanelContext<'_>, id: &'static str, number: usize) -> String {
+    let titles = titles_of(context, id);
     (*titles.get(number).or(titles.first()).unwrap_or(&title_of(id))).to_owned()
 }
 

@@ -18,7 +18,6 @@ pub type TabWithoutData = (&'static str, String);
 pub struct TabsWithData {
     job: Worker<(), Vec<TabWithoutData>>,
     left_out: Vec<TabWithoutData>,
-    /// Where the rail is.
     pub rail: Rect,
 }
 

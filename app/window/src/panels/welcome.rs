@@ -21,7 +21,6 @@ use view::timeline::tree::group_digits;
 /// Width of the centre column.
 const COLUMN: f32 = 520.0;
 
-/// The welcome screen.
 pub fn welcome_ui(
     ui: &mut Ui,
     settings: &Settings,
@@ -124,7 +123,6 @@ fn start_ui(
     }
 }
 
-/// Progress of opening.
 pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<AppCommand>) {
     ui.add_space(4.0);
     let path = importers::shown_path(path);
@@ -155,7 +153,6 @@ fn megabytes(bytes: u64) -> String {
 pub struct FailedToOpen {
     /// What failed, as a sentence.
     pub what: &'static str,
-    /// The reason.
     pub why: String,
 }
 

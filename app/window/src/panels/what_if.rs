@@ -18,7 +18,6 @@ use crate::times;
 #[derive(Clone, Debug, PartialEq)]
 struct WhatIfChanges {
     scope: Scope,
-    /// Speed of links.
     links: u32,
     /// Speed of asynchronous copies.
     copies: u32,
@@ -69,9 +68,9 @@ impl WhatIfState {
 }
 
 /// The sliders and what they would change; one is for the selected op.
-pub fn what_if_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState) {
-    let model = &sight.trace.model;
-    let selected = sight.state.place.selection.and_then(|slice| model.slice(slice).op());
+pub fn what_if_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut WhatIfState) {
+    let model = &context.trace.model;
+    let selected = context.state.place.selection.and_then(|slice| model.slice(slice).op());
     let named = |op| WhatIfOps { title: model.str(model.op(op).name).to_owned(), ops: BTreeSet::from([op]) };
     let selected = selected.map(named);
     egui::Grid::new("what if").num_columns(2).spacing([12.0, 4.0]).show(ui, |ui| {
@@ -89,12 +88,12 @@ pub fn what_if_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState)
         ui.checkbox(&mut state.hide_copies, "copies take no time");
         ui.checkbox(&mut state.no_idle, "never idle");
     });
-    answer_ui(ui, sight, state, selected, None);
+    answer_ui(ui, context, state, selected, None);
 }
 
 /// What the saving of a hint assumes, and the sliders that fit its ops.
-pub fn hint_what_if_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfState, hint: &Hint) {
-    let class = |op: &HintOp| sight.trace.classes.class(op.op).group;
+pub fn hint_what_if_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut WhatIfState, hint: &Hint) {
+    let class = |op: &HintOp| context.trace.classes.class(op.op).group;
     let has = |group| hint.ops.iter().any(|op| class(op) == group);
     let title = if let [only] = &hint.ops[..] { only.name.clone() } else { format!("these {} ops", hint.ops.len()) };
     let ops = WhatIfOps { title, ops: hint.ops.iter().map(|op| op.op).collect() };
@@ -121,21 +120,21 @@ pub fn hint_what_if_ui(ui: &mut Ui, sight: PanelContext<'_>, state: &mut WhatIfS
             ui.checkbox(&mut state.no_idle, "never idle");
         }
     });
-    answer_ui(ui, sight, state, Some(ops).filter(|ops| !ops.ops.is_empty()), Some(hint));
+    answer_ui(ui, context, state, Some(ops).filter(|ops| !ops.ops.is_empty()), Some(hint));
 }
 
 /// Asks for the replay with the changes of the sliders, or with those of the hint before one is moved, and shows the
 /// step that it predicts.
 fn answer_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     state: &mut WhatIfState,
     ops: Option<WhatIfOps>,
     hint: Option<&Hint>,
 ) {
     let percent = |factor: f32| (factor * 100.0).round() as u32;
     let mut changes = WhatIfChanges {
-        scope: sight.state.scope.into(),
+        scope: context.state.scope.into(),
         links: percent(state.links),
         copies: percent(state.copies),
         hide_collectives: state.hide_collectives,
@@ -153,7 +152,7 @@ fn answer_ui(
         (changes.hint, scenarios) = (Some(hint.id), hint.changes.clone());
         ui.weak("With what the saving of the hint assumes; move a slider for another change.");
     }
-    let session = sight.trace.session.clone();
+    let session = context.trace.session.clone();
     state.job.ask(changes.clone(), move |_| {
         let cx = session.context(changes.scope);
         Replay::new(&cx).and_then(|replay| replay.with(&cx, &scenarios)).map_err(|error| error.to_string())

@@ -23,7 +23,6 @@ const SCROLL_BAR: f32 = 10.0;
 pub struct TimelineHead {
     /// The minimap and the field that filters tracks.
     pub minimap: bool,
-    /// The ruler.
     pub ruler: bool,
     /// Whether both are lower, because two traces share the window.
     pub is_slim: bool,
@@ -33,12 +32,11 @@ impl TimelineHead {
     /// Neither: another timeline has them.
     pub const NONE: Self = Self { minimap: false, ruler: false, is_slim: false };
 
-    /// With a ruler.
     pub fn with_ruler(minimap: bool) -> Self {
         Self { minimap, ruler: true, is_slim: false }
     }
 
-    /// The same, lower.
+    /// A lower head, with a ruler.
     pub fn slim(minimap: bool) -> Self {
         Self { is_slim: true, ..Self::with_ruler(minimap) }
     }
@@ -67,24 +65,21 @@ pub struct TimelineAreas {
     pub minimap: Rect,
     /// Left of the ruler.
     pub corner: Rect,
-    /// The ruler.
     pub ruler: Rect,
     /// The names of tracks.
     pub names: Rect,
-    /// The tracks.
     pub canvas: Rect,
     /// Right of the tracks.
     pub scroll_bar: Rect,
 }
 
 impl TimelineAreas {
-    /// Divides a rectangle.
     pub fn of(rect: Rect, label_width: f32, head: TimelineHead) -> Self {
         let y = (rect.top() + head.height()).min(rect.bottom());
         Self::apart(rect, rect.with_min_y(y), label_width, head)
     }
 
-    /// The same, with the tracks elsewhere: in `body`.
+    /// Divides a rectangle, with the tracks elsewhere: in `body`.
     pub fn apart(rect: Rect, body: Rect, label_width: f32, head: TimelineHead) -> Self {
         let x = rect.left() + label_width.min(rect.width() * 0.5);
         let top = rect.top() + head.minimap_height();

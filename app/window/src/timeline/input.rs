@@ -24,23 +24,17 @@ const SCROLL_SPEED: f32 = 900.0;
 /// What the mouse acts on, and what is drawn there.
 #[derive(Clone, Copy)]
 pub struct InputTarget<'a> {
-    /// The tracks.
     pub canvas: &'a Response,
-    /// The ruler.
     pub ruler: &'a Response,
     /// The area of the tracks.
     pub rect: Rect,
     /// Scroll position in points.
     pub scroll: f32,
-    /// The visible times.
     pub time: Viewport,
-    /// What is drawn.
     pub list: &'a DrawList,
-    /// The trace.
     pub trace: &'a OpenTrace,
     /// Whether the wheel zooms (and Ctrl and the wheel scroll).
     pub wheel_zooms: bool,
-    /// The key bindings.
     pub keys: &'a Keys,
     /// Whether held keys apply to this timeline.
     pub hears_keys: bool,

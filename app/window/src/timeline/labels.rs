@@ -31,8 +31,7 @@ pub fn row_backgrounds(painter: &Painter, canvas: Rect, list: &DrawList, trace: 
 
 /// The column of names.
 #[derive(Clone, Copy)]
-pub struct TrackNames<'a> {
-    /// The area.
+pub struct NameColumn<'a> {
     pub rect: Rect,
     /// The rows beside it.
     pub list: &'a DrawList,
@@ -43,8 +42,8 @@ pub struct TrackNames<'a> {
 }
 
 /// Draws the names of the visible rows; a click folds and unfolds.
-pub fn names_ui(ui: &mut Ui, names: TrackNames<'_>, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
-    let TrackNames { rect, list, scroll, side } = names;
+pub fn names_ui(ui: &mut Ui, names: NameColumn<'_>, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
+    let NameColumn { rect, list, scroll, side } = names;
     let theme = theme::current(ui);
     let painter = ui.painter_at(rect);
     if side != Some(TraceSide::B) {

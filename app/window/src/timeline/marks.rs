@@ -83,7 +83,6 @@ pub fn outside_of_trace(
     }
 }
 
-/// The marked area.
 pub fn mark(
     painter: &Painter,
     canvas: Rect,

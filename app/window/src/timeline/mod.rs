@@ -73,7 +73,6 @@ pub struct Timeline {
 pub struct TimelineContext<'a> {
     /// Slices that are highlighted.
     pub highlighted: Option<&'a Highlighted>,
-    /// Steps.
     pub steps: &'a [StepBand],
     /// Colours of labels by roofline efficiency.
     pub efficiency: Option<&'a [ColorKey]>,
@@ -90,7 +89,6 @@ pub struct TimelineContext<'a> {
 /// What a timeline shows about the trace it is compared with.
 #[derive(Clone, Copy)]
 pub struct OtherTrace<'a> {
-    /// The side of this timeline.
     pub side: TraceSide,
     /// By label: whether the other trace lacks the op.
     pub only: &'a [bool],
@@ -201,7 +199,7 @@ impl Timeline {
             marks::cursor(ui, areas.canvas, &ground.strips, cursor, time, theme);
         }
         self.canvas_input(ui, trace, state, &window, &areas, &ground, known, out);
-        let names = labels::TrackNames { rect: areas.names, list: &self.list, scroll, side };
+        let names = labels::NameColumn { rect: areas.names, list: &self.list, scroll, side };
         labels::names_ui(ui, names, trace, state, out);
         let name = known.other_trace.map(|beside| beside.side.name());
         if head.minimap {

@@ -20,7 +20,6 @@ const TEXT_PAD: f32 = 4.0;
 
 /// The colours of slices.
 pub struct PaintColors<'a> {
-    /// The theme.
     pub theme: &'static Theme,
     /// The colour of each label.
     pub keys: &'a [ColorKey],
@@ -63,7 +62,6 @@ impl PaintColors<'_> {
     }
 }
 
-/// The whole canvas.
 pub fn canvas(
     painter: &Painter,
     canvas: Rect,
@@ -290,7 +288,6 @@ fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &FlowArrow, theme: &Theme
 
 /// Content of the ruler.
 pub struct RulerTicks {
-    /// The marks.
     pub ticks: Vec<Tick>,
     /// Distance between labelled marks.
     pub step: Picos,

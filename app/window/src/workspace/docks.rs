@@ -29,7 +29,6 @@ impl Workspace {
         }
     }
 
-    /// The rail.
     pub(super) fn rail_ui(&mut self, ui: &mut Ui, comparing: bool, out: &mut Vec<AppCommand>) {
         let is_at_rail = ui.rect_contains_pointer(self.with_data.rail);
         let mut extras = Vec::new();
@@ -73,17 +72,17 @@ impl Workspace {
         let (lower, upper): (Vec<_>, Vec<_>) = extras.into_iter().partition(|extra| state.is_below(extra.id));
         let whole = &self.reports;
         let reports = if state.scope == ReportScope::Capture { whole } else { &self.scoped };
-        let sight =
+        let context =
             PanelContext { trace, state, reports, whole, tab: &state.tab, prefixes: &settings.source_prefixes, other };
         let memory = &mut self.memory;
         let height = ui.available_height();
         if let Some(tab) = state.tab_below() {
             let panel = EguiPanel::bottom("reports below");
-            let sight = PanelContext { tab, ..sight };
+            let context = PanelContext { tab, ..context };
             let [details, _] = PanelPart::Details.limits();
             let others = if state.shows(Panel::Details) { frame::TIMELINE + details } else { frame::TIMELINE };
             let shown = sized_ui(ui, panel, (PanelPart::Below, height - others), settings, out, |ui, out| {
-                dock::dock_ui(ui, sight, memory, lower, true, out);
+                dock::dock_ui(ui, context, memory, lower, true, out);
             });
             dock::drop_ui(ui, &shown, true, out);
         } else if dock::is_dragging(ui) {
@@ -95,12 +94,12 @@ impl Workspace {
         let (name, part) =
             if state.wide_reports { ("wide reports", PanelPart::WideReports) } else { ("reports", PanelPart::Reports) };
         if is_narrow(ui) {
-            overlay_ui(ui, sight, memory, upper, (part, settings), out)
+            overlay_ui(ui, context, memory, upper, (part, settings), out)
         } else {
             let most = ui.available_width() - 200.0;
             let panel = EguiPanel::right(name);
             let shown = sized_ui(ui, panel, (part, most), settings, out, |ui, out| {
-                dock::dock_ui(ui, sight, memory, upper, false, out);
+                dock::dock_ui(ui, context, memory, upper, false, out);
             });
             dock::drop_ui(ui, &shown, false, out);
             0.0
@@ -128,7 +127,7 @@ fn found_tab_ui(
 /// Reports over the right part of the timeline; returns their width.
 fn overlay_ui(
     ui: &Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     memory: &mut PanelState,
     extras: Vec<ComparisonTab<'_>>,
     (part, settings): (PanelPart, &Settings),
@@ -153,7 +152,7 @@ fn overlay_ui(
         frame.show(&mut inner, |ui| {
             ui.set_min_size(rect.size() - egui::Vec2::splat(18.0));
             ui.set_max_size(rect.size() - egui::Vec2::splat(18.0));
-            dock::dock_ui(ui, sight, memory, extras, false, out);
+            dock::dock_ui(ui, context, memory, extras, false, out);
         });
         let edge = Rect::from_x_y_ranges(rect.left() - 2.0..=rect.left() + 4.0, rect.y_range());
         let edge = ui.interact(edge, ui.scope_id().with("edge"), Sense::drag());

@@ -11,7 +11,7 @@ pub(super) struct DumpName {
     pub(super) program_id: Option<u64>,
     /// The number of the module in its process, if XLA dumped it.
     pub(super) module_number: Option<u64>,
-    /// Of the files of one program the lowest says most.
+    /// How much the file says; of the files of one program the lowest says most.
     pub(super) rank: u8,
 }
 

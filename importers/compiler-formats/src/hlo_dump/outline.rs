@@ -14,7 +14,7 @@ pub(super) struct ProgramOutline {
     pub(super) id: Option<u64>,
     /// Sizes of the result of each instruction; `None` if it is not one array.
     pub(super) results: HashMap<String, Option<Vec<u64>>>,
-    /// Of the computations.
+    /// Digest of the computations.
     digest: u64,
 }
 

@@ -11,7 +11,7 @@ use input::{ImportError, Progress};
 
 /// Largest number of file names that are read; dumps have about fifty files per op.
 const MAX_NAMES: usize = 1 << 20;
-/// The same limit for a directory that may not be a dump.
+/// Largest number of file names of a directory that may not be a dump.
 const MAX_NAMES_OF_OTHERS: usize = 1 << 13;
 /// Maximum size of maps and op texts.
 const MAX_BYTES: u64 = 16 << 20;

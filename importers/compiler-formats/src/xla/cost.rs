@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 32;
 /// inside the operand.
 const MAX_POSITIONS: u64 = 1 << 20;
 
-/// The same limit for all windows of a program; real programs have a few thousand.
+/// Maximum number of counted positions in all windows of a program; real programs have a few thousand.
 const MAX_POSITIONS_IN_ALL: u64 = 1 << 27;
 
 /// Counts for one program; each computation is counted once.

@@ -67,7 +67,7 @@ impl Archive {
         Self::of(InputSource::open(path)?)
     }
 
-    /// The same for an open file.
+    /// Opens an archive in an open file.
     ///
     /// # Errors
     ///

@@ -234,7 +234,7 @@ impl InputSource {
         format!("cannot read arguments: {error}: {shown}")
     }
 
-    /// The same source without its bytes, if they can be read again from the file.
+    /// This source without its bytes, if they can be read again from the file.
     pub fn without_bytes(&self) -> Self {
         let mut source = self.clone();
         if source.is_stored() {

@@ -44,7 +44,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<UnpackedRecords, ImportError> {
     unpack_within(bytes, BOMB_BYTES)
 }
 
-/// The same; no chunk and no file may unpack to more than `most` bytes and a multiple of its size.
+/// Unpacks records; no chunk and no file may unpack to more than `most` bytes and a multiple of its size.
 fn unpack_within(bytes: &[u8], most: u64) -> Result<UnpackedRecords, ImportError> {
     let mut out = BufWriter::new(tempfile::tempfile()?);
     let skipped = Rc::new(RefCell::new(Vec::new()));

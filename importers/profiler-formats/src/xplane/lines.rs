@@ -94,7 +94,7 @@ impl LineOutline {
         if self.display_name.is_empty() { self.name.clone() } else { self.display_name.clone() }
     }
 
-    /// The same line in pieces of at most [`PIECE`] events, in order.
+    /// This line in pieces of at most [`PIECE`] events, in order.
     pub(super) fn split(self) -> impl Iterator<Item = Self> {
         let starts = std::iter::once(self.range.start).chain(self.pieces.iter().copied());
         let ends = self.pieces.iter().copied().chain(std::iter::once(self.range.end));

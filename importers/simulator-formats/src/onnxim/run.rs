@@ -73,9 +73,9 @@ pub(super) struct OnnximCore {
     pub total: Option<OnnximSample>,
     /// Tiles in the order in which the core received them; those at the front may have ended.
     got: VecDeque<usize>,
-    /// The same for tiles of layers that had no number yet.
+    /// Received tiles of layers that had no number yet.
     got_unnumbered: VecDeque<usize>,
-    /// The same by layer.
+    /// Received tiles by layer.
     got_of: HashMap<StringId, VecDeque<usize>>,
 }
 

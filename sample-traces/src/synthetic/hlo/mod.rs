@@ -24,7 +24,6 @@ const FILE: &str = "train.py";
 /// Source line that calls the step.
 const CALLER: u64 = 80;
 
-/// The serialized program.
 pub(super) fn proto(program: &SyntheticProgram) -> Vec<u8> {
     let mut builder = HloBuilder { program, writer: HloWriter::default(), add: None };
     let (entry, order) = builder.entry();

@@ -173,7 +173,7 @@ fn gaps_with(device: &DeviceGaps, wanted: impl Fn(IdleCause) -> bool) -> Vec<Fin
     device.gaps.iter().filter(is_mostly).map(|gap| FindingPlace::span("idle", gap.range())).collect()
 }
 
-/// Of the device that idles most between programs; none if it idles more within them.
+/// The longest gaps of the device that idles most between programs; none if it idles more within them.
 fn longest_gaps(report: &GapsReport) -> Vec<FindingPlace> {
     let most = report.devices.iter().max_by_key(|device| device.between_ps());
     let within = |device: &DeviceGaps| device.inside.as_ref().map_or(0, |inside| inside.idle_ps);
@@ -182,12 +182,12 @@ fn longest_gaps(report: &GapsReport) -> Vec<FindingPlace> {
 }
 
 /// Idle time between programs with some causes, on the device that has most of it.
-struct IdleByCause<'r> {
+struct MostIdleDevice<'r> {
     device: &'r DeviceGaps,
     time_ps: i64,
 }
 
-impl<'r> IdleByCause<'r> {
+impl<'r> MostIdleDevice<'r> {
     fn most(report: &'r GapsReport, causes: &[IdleCause]) -> Option<Self> {
         let of = |device: &'r DeviceGaps| {
             let parts = device.between.iter().filter(|part| causes.contains(&part.cause));
@@ -238,7 +238,7 @@ impl<'r> IdleByCause<'r> {
 fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 1] = [IdleCause::Dispatch];
     let gaps = facts.in_steps::<Gaps>()?;
-    let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
+    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else { return Ok(None) };
     let between = waiting.device.between_ps();
     let part = if between > 0 { 100.0 * waiting.time_ps as f64 / between as f64 } else { 0.0 };
     let least = facts.limit(&DISPATCH);
@@ -255,7 +255,7 @@ fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
 fn host_sync(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 2] = [IdleCause::DeviceToHost, IdleCause::Wait];
     let gaps = facts.in_steps::<Gaps>()?;
-    let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
+    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host reads or waits for results", &CAUSES, facts.limit(&SYNC))
 }
 
@@ -268,7 +268,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
         return host_input_bound(facts, device, percent, limit);
     }
     let gaps = facts.in_steps::<Gaps>()?;
-    let waiting = IdleByCause::most(&gaps, &[IdleCause::Input]);
+    let waiting = MostIdleDevice::most(&gaps, &[IdleCause::Input]);
     let events = waiting.as_ref().map(|waiting| waiting.events(&[IdleCause::Input]));
     // Ops that wait show themselves.
     let waiting = waiting.filter(|waiting| waiting.time_ps >= device.infeed_ps.unwrap_or(0));
@@ -291,7 +291,7 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
     }))
 }
 
-/// The same of a host whose devices were not recorded, or are no TPUs.
+/// The finding about a host whose devices were not recorded, or are no TPUs.
 fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit: f64) -> RuleResult {
     let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
     let of = format!("steps of {}", host.name);
@@ -311,7 +311,7 @@ fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit
 fn upload_bound(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 1] = [IdleCause::HostToDevice];
     let gaps = facts.in_steps::<Gaps>()?;
-    let Some(waiting) = IdleByCause::most(&gaps, &CAUSES) else { return Ok(None) };
+    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else { return Ok(None) };
     waiting.finding(facts, "is idle while the host copies to it", &CAUSES, facts.limit(&UPLOAD))
 }
 

@@ -160,7 +160,7 @@ fn passes(facts: &HintFacts<'_>) -> RuleResult {
     }))
 }
 
-/// Of operations to bytes from which a matmul of so many rows is no longer bound by
+/// The number of rows from which a matmul is no longer bound by
 /// reading its weights: half as many rows where weights are a byte wide.
 fn rows_at_ridge(ridge: f64, row: &MatmulRow) -> f64 {
     let narrow =

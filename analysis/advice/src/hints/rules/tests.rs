@@ -39,7 +39,7 @@ fn about_program(report: &HintsReport) -> Vec<&'static str> {
     hints.flat_map(|hint| std::iter::once(hint.id).chain(hint.also.iter().map(|other| other.id))).collect()
 }
 
-/// The same of a picture.
+/// Ids of the hints about a picture.
 fn ids(picture: &str) -> Vec<&'static str> {
     about_program(&report(picture))
 }

@@ -137,7 +137,7 @@ impl CollectivesReport {
             .measured("blocking_ps", "Blocking", Unit::Picoseconds, |row| row.blocking_ps)
             .measured("idle_ps", "In flight while idle", Unit::Picoseconds, |row| row.idle_ps)
             .inferred("remarks", "Remarks", Unit::None, |row| {
-                Cell::said(&row.remarks.iter().map(|remark| remark.text()).collect::<Vec<_>>().join("; "))
+                Cell::non_empty(&row.remarks.iter().map(|remark| remark.text()).collect::<Vec<_>>().join("; "))
             })
             .note("Sums over all devices; waiting for others on the device that waits most.")
             .build()

@@ -33,7 +33,7 @@ struct OverlapSums {
     op: Option<OpId>,
     name: StringId,
     occurrences: u64,
-    /// The same with the parts of those that a border of the scope cuts.
+    /// Occurrences, with the parts of those that a border of the scope cuts.
     executions: f64,
     time: Picos,
     hidden: Picos,

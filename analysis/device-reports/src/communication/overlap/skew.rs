@@ -43,7 +43,7 @@ impl CollectiveExecution {
         Self { key, range: slice.range(), dur, begins_inside: true, before, blocked, instance }
     }
 
-    /// The same, outside the scope as a whole.
+    /// An execution that lies outside the scope as a whole.
     pub(super) fn beyond(slice: SliceRef<'_>) -> Self {
         Self { begins_inside: false, ..Self::of(slice, slice.measured_dur(), Picos::ZERO) }
     }

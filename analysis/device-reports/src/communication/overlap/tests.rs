@@ -29,7 +29,7 @@ fn core_time_splits_into_defined_sets() {
     assert_eq!(parts, expected);
 }
 
-/// The same as ops: the compute, a wait of 10 ns in the done op, 10 ns idle.
+/// A half hidden transfer as ops: the compute, a wait of 10 ns in the done op, 10 ns idle.
 const HALF_HIDDEN: &str = "
     @column 10ns
     ops  : CCCS..DDDDCC

@@ -51,8 +51,8 @@ impl ExpectedReport {
             .column("efficiency_percent", "Efficiency", Unit::Percent, of_peak, |row| row.efficiency_percent)
             .column("bound_by", "Bound by", Unit::None, of_peak, |row| Some(row.bound_by?.title()))
             .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-            .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::said))
-            .derived("note", "Note", Unit::None, |row| Cell::said(&note(row)))
+            .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::non_empty))
+            .derived("note", "Note", Unit::None, |row| Cell::non_empty(&note(row)))
             .column("above_of_op_time_percent", "of op time", Unit::Percent, of_peak, |row| {
                 row.above_of_op_time_percent
             })
@@ -61,7 +61,7 @@ impl ExpectedReport {
             .compiler("flops", "Operations", Unit::Flop, |row| row.flops)
             .compiler("bytes", "Bytes", Unit::Bytes, |row| row.bytes)
             .compiler("hbm_bytes", "HBM bytes", Unit::Bytes, |row| row.hbm_bytes)
-            .measured("program", "Program", Unit::None, |row| Cell::said(&row.program))
+            .measured("program", "Program", Unit::None, |row| Cell::non_empty(&row.program))
             .notes(notes)
             .build()
     }

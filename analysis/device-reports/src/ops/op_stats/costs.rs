@@ -75,7 +75,7 @@ impl OpCosts {
         BoundBy::ALL.into_iter().filter(move |&limit| all.iter().any(|work| exceeds(limit, work)))
     }
 
-    /// The same without the amounts that count against `limits`.
+    /// Work and costs without the amounts that count against `limits`.
     pub(super) fn without(&self, limits: &[BoundBy]) -> (OpWork, Self) {
         let (mut work, mut costs) = (OpWork { flops: self.flops.map(|flops| flops as f64), ..self.work() }, *self);
         for limit in limits {

@@ -84,7 +84,7 @@ pub(super) struct CoreSums {
 pub(super) struct DutyTime {
     /// Union of leaf ops that keep the core on duty, by the clock that timed them.
     pub busy: Picos,
-    /// The same by `XProf`'s definition: every op that is not off duty, including containers, on the timeline.
+    /// Union of ops on duty by `XProf`'s definition: all that are not off duty, containers too, on the timeline.
     pub on_duty: Picos,
 }
 
@@ -143,7 +143,7 @@ impl CoreSums {
         self.sums.iter().map(|(subject, sums)| (*subject, sums))
     }
 
-    /// The same, consuming the sums.
+    /// All ops with their sums, which are consumed.
     pub(crate) fn into_subjects(self) -> impl Iterator<Item = (OpKey, OpSums)> {
         self.sums.into_iter()
     }
@@ -188,7 +188,7 @@ pub(super) fn is_leaf(class: OpClass, sums: &OpSums) -> bool {
     is_leaf_by_class(class).unwrap_or(!sums.has_children)
 }
 
-/// The same; `None` if it depends on whether the op had ops inside.
+/// Whether ops of a class are leaves; `None` if it depends on whether the op had ops inside.
 fn is_leaf_by_class(class: OpClass) -> Option<bool> {
     if class.may_have_inner_ops() {
         return Some(false);

@@ -71,7 +71,7 @@ impl OpsReport {
             .column("flops_percent", "of FLOP/s", Unit::Percent, rate_provenance, |row| row.rates.flops_percent)
             .column("hbm_percent", "of HBM", Unit::Percent, bound_provenance, |row| row.rates.hbm_percent)
             .column("bound_by", "Bound by", Unit::None, bound_provenance, |row| row.rates.bound_by.map(BoundBy::title))
-            .measured("category", "Category", Unit::None, |row| Cell::said(&row.category))
+            .measured("category", "Category", Unit::None, |row| Cell::non_empty(&row.category))
             .measured("self_time_ps", "Self time (sum)", Unit::Picoseconds, |row| row.self_time_ps)
             .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
             .measured("mean_time_ps", "Mean", Unit::Picoseconds, |row| row.mean_time_ps)
@@ -82,9 +82,11 @@ impl OpsReport {
             .column("efficiency_percent", "of roofline", Unit::Percent, bound_provenance, |row| {
                 row.rates.efficiency_percent
             })
-            .measured("program", "Program", Unit::None, |row| Cell::said(&row.program))
-            .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::said))
-            .recorded("framework_name", "Framework op", Unit::None, |row| row.framework_name.as_deref().map(Cell::said))
+            .measured("program", "Program", Unit::None, |row| Cell::non_empty(&row.program))
+            .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::non_empty))
+            .recorded("framework_name", "Framework op", Unit::None, |row| {
+                row.framework_name.as_deref().map(Cell::non_empty)
+            })
             .notes(notes)
             .build();
         let idle_cell = |column: &Column| match column.id {
@@ -133,7 +135,7 @@ impl OpsReport {
             .derived("vmem_read_percent", "of peak VMEM read", Unit::Percent, |row| row.rates.vmem_read_percent)
             .derived("vmem_write_percent", "of peak VMEM write", Unit::Percent, |row| row.rates.vmem_write_percent)
             .measured("dma_stall_ps", "DMA stall", Unit::Picoseconds, |row| row.dma_stall_ps)
-            .measured("program", "Program", Unit::None, |row| Cell::said(&row.program))
+            .measured("program", "Program", Unit::None, |row| Cell::non_empty(&row.program))
             .note(self.sums_over.sums_note())
             .build()
     }

@@ -105,7 +105,7 @@ fn nearly_idle_device_counts_as_unused() {
     );
 }
 
-/// The same words with and without steps, for each way in which a device does not take part.
+/// The statement has the same words with and without steps, for each way in which a device does not take part.
 #[test]
 fn devices_that_take_no_part_are_named() {
     let others = "mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm";

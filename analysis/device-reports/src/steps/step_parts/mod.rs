@@ -142,7 +142,7 @@ impl DividedStep {
         self.cores.get(self.critical)
     }
 
-    /// Of all cores together.
+    /// The parts of all cores together.
     pub(crate) fn sum(&self) -> TimeByPart {
         self.cores.iter().fold(TimeByPart::default(), |sum, core| sum.plus(&core.parts))
     }

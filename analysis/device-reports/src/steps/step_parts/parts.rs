@@ -127,17 +127,17 @@ impl StepPart {
 pub struct TimeByPart([i64; COUNT]);
 
 impl TimeByPart {
-    /// Of one part, ps.
+    /// The time of one part, ps.
     pub fn get(&self, part: StepPart) -> i64 {
         self.0[part.index()]
     }
 
-    /// Of all parts, ps.
+    /// The time of all parts, ps.
     pub fn total(&self) -> i64 {
         self.0.iter().copied().sum::<Picos>().ps()
     }
 
-    /// Of the parts in which the core works, ps.
+    /// The time of the parts in which the core works, ps.
     pub fn work(&self) -> i64 {
         StepPart::ALL.into_iter().filter(|part| part.is_work()).map(|part| self.get(part)).sum::<Picos>().ps()
     }

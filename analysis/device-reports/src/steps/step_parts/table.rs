@@ -103,7 +103,7 @@ struct ClassRow<'a> {
     cores_mean_ps: f64,
 }
 
-/// Of each class the whole step, then its parts, those left out that no step has.
+/// For each class the whole step, then its parts; those that no step has are left out.
 fn class_rows(classes: &[ClassParts]) -> Vec<ClassRow<'_>> {
     let mut rows = Vec::new();
     for class in classes {

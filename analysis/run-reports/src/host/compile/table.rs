@@ -57,7 +57,7 @@ impl CompileReport {
     fn function_table(&self) -> Table {
         let programs = |function: &CompiledFunction| {
             let runs = function.programs.iter().map(|run| format!("{} ({})", run.program, run.executions));
-            Cell::said(&runs.collect::<Vec<_>>().join(", "))
+            Cell::non_empty(&runs.collect::<Vec<_>>().join(", "))
         };
         let notes = self
             .functions

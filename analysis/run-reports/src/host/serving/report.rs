@@ -50,7 +50,7 @@ pub struct TimeDistribution {
 }
 
 impl TimeDistribution {
-    /// Of some times; `None` if there are none.
+    /// The distribution of times; `None` if there are none.
     pub(super) fn of(mut times: Vec<f64>) -> Option<Self> {
         times.sort_by(f64::total_cmp);
         let at_least = |count: usize, at: f64| of_sorted(&times, at).filter(|_| times.len() >= count);
@@ -131,7 +131,7 @@ impl ServedRequest {
         self.end_ps.saturating_sub(self.start_ps)
     }
 
-    /// The same on the timeline.
+    /// The range on the timeline.
     pub fn range(&self) -> TimeRange {
         TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(self.end_ps))
     }

@@ -8,16 +8,11 @@ use trace_model::{TimeRange, TrackId};
 /// How slices are grouped into rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AreaGrouping {
-    /// Names.
     #[default]
     Name,
-    /// Categories of ops.
     Category,
-    /// Programs.
     Module,
-    /// Steps.
     Step,
-    /// Tracks.
     Track,
 }
 
@@ -46,10 +41,8 @@ impl AreaGrouping {
 /// An area, and how to group its slices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkedArea {
-    /// The time range.
     pub range: TimeRange,
     /// The tracks; all if empty.
     pub tracks: Arc<BTreeSet<TrackId>>,
-    /// The grouping.
     pub pivot: AreaGrouping,
 }

@@ -32,7 +32,6 @@ impl RowKeys<'_> {
     }
 }
 
-/// The rows of an area.
 #[derive(Default)]
 pub(super) struct AreaRows {
     /// Name, kind of the tracks and labels of each row.

@@ -32,7 +32,6 @@ const SHARE: usize = 16;
 /// take quadratic time.
 const MOST_LANES: usize = 64;
 
-/// One row.
 #[derive(Debug, Default)]
 pub(super) struct AreaRow {
     pub(super) slices: usize,
@@ -73,7 +72,7 @@ pub(super) fn collect(
         keys,
         tracks: &tracks,
         of_rows: &rows,
-        sums: (0..rows.rows.len()).map(|_| RowSums::default()).collect(),
+        sums: (0..rows.rows.len()).map(|_| AreaRowSums::default()).collect(),
         unions: vec![Union::EMPTY; rows.rows.len()],
         busy: Union::EMPTY,
         pieces: Vec::new(),
@@ -92,7 +91,7 @@ pub(super) fn collect(
         .collect::<Result<_, String>>()?;
     let union_ps = found.iter().map(|found| found.busy.ps).fold(0, i64::saturating_add);
     // The sums of each row.
-    let mut parts: Vec<Vec<(RowSums, Union)>> = rows.rows.iter().map(|_| Vec::with_capacity(found.len())).collect();
+    let mut parts: Vec<Vec<(AreaRowSums, Union)>> = rows.rows.iter().map(|_| Vec::with_capacity(found.len())).collect();
     for found in found {
         for (parts, sums) in parts.iter_mut().zip(found.sums.into_iter().zip(found.unions)) {
             parts.push(sums);
@@ -148,7 +147,7 @@ impl Union {
 
 /// The sums of a row in some spans.
 #[derive(Clone, Default)]
-struct RowSums {
+struct AreaRowSums {
     slices: usize,
     total_ps: i64,
     self_ps: i64,
@@ -158,7 +157,7 @@ struct RowSums {
 
 /// The part of a slice in a span.
 #[derive(Clone, Copy)]
-struct SlicePiece {
+struct AreaPiece {
     range: TimeRange,
     row: u32,
 }
@@ -170,14 +169,14 @@ struct SpanSums<'a> {
     keys: RowKeys<'a>,
     tracks: &'a [TrackId],
     of_rows: &'a AreaRows,
-    /// Of each row.
-    sums: Vec<RowSums>,
+    /// The sums of each row.
+    sums: Vec<AreaRowSums>,
     unions: Vec<Union>,
     /// The time in which anything runs.
     busy: Union,
     /// Those of the current span, by lane and by time.
-    pieces: Vec<SlicePiece>,
-    sorted: Vec<SlicePiece>,
+    pieces: Vec<AreaPiece>,
+    sorted: Vec<AreaPiece>,
 }
 
 impl SpanSums<'_> {
@@ -203,7 +202,7 @@ impl SpanSums<'_> {
                         sums.lengths.push(inside.dur().ps() as f64);
                     }
                 }
-                self.pieces.push(SlicePiece { range: clipped(inside, span), row });
+                self.pieces.push(AreaPiece { range: clipped(inside, span), row });
             }
         }
         in_time::sort(&self.pieces, &mut self.sorted, |piece| piece.range.start);
@@ -224,8 +223,8 @@ fn clipped(range: TimeRange, inside: TimeRange) -> TimeRange {
 
 impl AreaRow {
     /// From the sums of all spans.
-    fn of(parts: &[(RowSums, Union)]) -> Self {
-        let sum = |of: fn(&(RowSums, Union)) -> i64| parts.iter().map(of).fold(0, i64::saturating_add);
+    fn of(parts: &[(AreaRowSums, Union)]) -> Self {
+        let sum = |of: fn(&(AreaRowSums, Union)) -> i64| parts.iter().map(of).fold(0, i64::saturating_add);
         let mut lengths = parts.iter().map(|(sums, _)| sums.lengths.as_slice()).collect::<Vec<_>>().concat();
         let mean = (!lengths.is_empty()).then(|| lengths.iter().sum::<f64>() / lengths.len() as f64);
         let [median, p95] = rising_in_place(&mut lengths, [0.5, 0.95]);

@@ -8,9 +8,7 @@ const PIECES: usize = 24;
 /// A flow arrow between two slices, from right end to left end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlowArrow {
-    /// Start point.
     pub from: (f32, f32),
-    /// End point.
     pub to: (f32, f32),
     /// The slices at both ends.
     pub slices: [SliceId; 2],

@@ -20,9 +20,7 @@ const LEAST_WITH_TEXT: f32 = 15.0;
 /// The visible part of a trace.
 #[derive(Clone, Copy)]
 pub struct LayoutWindow<'a> {
-    /// The visible times.
     pub time: Viewport,
-    /// All rows.
     pub rows: &'a VisibleRows,
     /// Points above the top.
     pub scroll: f32,
@@ -30,7 +28,6 @@ pub struct LayoutWindow<'a> {
     pub width: f32,
     /// Height of the canvas in points.
     pub height: f32,
-    /// The selected slice.
     pub selection: Option<SliceId>,
     /// Slices that are highlighted; all others are dim.
     pub highlighted: Option<&'a Highlighted>,
@@ -68,13 +65,10 @@ pub struct SliceBox {
     pub left: f32,
     /// Right edge, clipped likewise.
     pub right: f32,
-    /// Top edge.
     pub top: f32,
-    /// Height.
     pub height: f32,
     /// The slice, or the longest of several.
     pub slice: SliceId,
-    /// Its label.
     pub label: LabelId,
     /// How many slices.
     pub count: u32,
@@ -104,7 +98,6 @@ pub(super) struct SlicePiece {
     pub range: TimeRange,
     /// The slice, or the longest of several.
     pub slice: SliceId,
-    /// Its label.
     pub label: LabelId,
     /// How many slices.
     pub count: u32,

@@ -11,9 +11,7 @@ use crate::timeline::tree::{TRACK_PAD, TrackRow};
 /// A constant piece of a counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CounterStep {
-    /// Left edge.
     pub left: f32,
-    /// Right edge.
     pub right: f32,
     /// Height as a share of the track, 0 to 1.
     pub level: f32,
@@ -21,16 +19,12 @@ pub struct CounterStep {
     pub value: f64,
 }
 
-/// A visible counter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterBox {
     /// Index of its node.
     pub node: usize,
-    /// Top edge.
     pub top: f32,
-    /// Height.
     pub height: f32,
-    /// Its pieces.
     pub steps: Vec<CounterStep>,
     /// Value at full height.
     pub max: f64,

@@ -13,7 +13,6 @@ use crate::timeline::tiles::{LaneTiles, ShownTile};
 /// A tile on the canvas.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrawnColumns {
-    /// The tile.
     pub tile: Arc<ColumnTile>,
     /// Left edge of its first column.
     pub left: f32,
@@ -21,24 +20,17 @@ pub struct DrawnColumns {
     pub column: f32,
     /// What is shown of it: left and right edge.
     pub shown: (f32, f32),
-    /// Top edge.
     pub top: f32,
-    /// Height.
     pub height: f32,
 }
 
 /// A colour in some neighbouring columns that are alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ColumnBar {
-    /// Left edge.
     pub left: f32,
-    /// Right edge.
     pub right: f32,
-    /// Top edge.
     pub top: f32,
-    /// Bottom edge.
     pub bottom: f32,
-    /// The colour.
     pub color: ColorKey,
     /// Whether it only marks slices that are too short to be seen.
     pub is_mark: bool,

@@ -9,13 +9,9 @@ use crate::timeline::tree::TrackRow;
 /// A part of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadBox {
-    /// Left edge.
     pub left: f32,
-    /// Right edge.
     pub right: f32,
-    /// Top edge.
     pub top: f32,
-    /// Bottom edge.
     pub bottom: f32,
     /// Whether it is the background of another one.
     pub is_faint: bool,

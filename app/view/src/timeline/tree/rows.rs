@@ -23,7 +23,6 @@ pub struct TrackRow {
 /// All rows: the pinned ones, and below them those that scroll.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VisibleRows {
-    /// Rows that scroll.
     pub scrolled: Vec<TrackRow>,
     /// Pinned rows, from the top of the canvas.
     pub pinned: Vec<TrackRow>,
@@ -44,7 +43,6 @@ impl VisibleRows {
         self.ends.map_or_else(|| end(&self.scrolled), |(scrolled, _)| scrolled)
     }
 
-    /// Height of all pinned rows.
     pub fn pinned_height(&self) -> f32 {
         self.ends.map_or_else(|| end(&self.pinned), |(_, pinned)| pinned)
     }

@@ -17,15 +17,15 @@ use view::overview::{DeviceBar, DeviceTime, share};
 const MAX_BARS: usize = 16;
 /// Width of the names before the bars.
 const NAME: f32 = 56.0;
-/// The same where a name is longer than [`SHORT`] letters.
+/// Width of the names where one is longer than [`SHORT`] letters.
 const LONG_NAME: f32 = 116.0;
 /// Letters that fit.
 const SHORT: usize = 7;
 
 /// Bars by device, and the sums.
-pub fn breakdown_ui(ui: &mut Ui, sight: PanelContext<'_>) {
-    let Some(time) = &sight.reports.overview().device_time else {
-        match sight.reports.get::<Ops>() {
+pub fn breakdown_ui(ui: &mut Ui, context: PanelContext<'_>) {
+    let Some(time) = &context.reports.overview().device_time else {
+        match context.reports.get::<Ops>() {
             Ok(None) => {}
             Ok(Some(_)) => {
                 section_ui(ui, "Device time", "");

@@ -20,14 +20,14 @@ use view::state::ViewCommand;
 const HINTS: usize = 3;
 
 /// One line: whether the capture is complete enough to be trusted.
-pub fn health_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Ok(Some(_)) = sight.whole.get::<Doctor>() else { return };
+pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+    let Ok(Some(_)) = context.whole.get::<Doctor>() else { return };
     let theme = theme::current(ui);
-    let health = &sight.whole.overview().health;
+    let health = &context.whole.overview().health;
     ui.horizontal(|ui| {
         let (word, color, text) = match health.first() {
             None => ("capture is complete", theme.accent, "nothing that matters was lost".to_owned()),
-            Some(finding) if finding.severity == Severity::Loss && is_much_lost(&sight.trace.model) => {
+            Some(finding) if finding.severity == Severity::Loss && is_much_lost(&context.trace.model) => {
                 ("capture has losses", theme.error, finding.message.clone())
             }
             Some(finding) if finding.severity == Severity::Loss => {
@@ -55,8 +55,8 @@ fn is_much_lost(model: &TraceModel) -> bool {
 }
 
 /// The first hints, one line each.
-pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Some(report) = &sight.reports.overview().hints else { return };
+pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+    let Some(report) = &context.reports.overview().hints else { return };
     let (hints, more) = first(report, HINTS);
     if hints.is_empty() {
         return;
@@ -99,7 +99,7 @@ pub fn hints_ui(ui: &mut Ui, sight: PanelContext<'_>, out: &mut Vec<ViewCommand>
 }
 
 /// Files, devices and peaks.
-pub fn environment_ui(ui: &mut Ui, sight: PanelContext<'_>) {
+pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
     let theme = theme::current(ui);
     section_ui(ui, "Run", "");
     Grid::new("environment").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
@@ -111,13 +111,13 @@ pub fn environment_ui(ui: &mut Ui, sight: PanelContext<'_>) {
             }
             ui.end_row();
         };
-        if let Ok(Some(doctor)) = sight.whole.get::<Doctor>() {
+        if let Ok(Some(doctor)) = context.whole.get::<Doctor>() {
             for source in &doctor.sources {
                 let host = source.host.as_deref().map_or_else(String::new, |host| format!(" from {host}"));
                 row("File", format!("{} ({}){host}", source.name, source.format), &source.cannot_know.join("\n"));
             }
         }
-        if let Ok(Some(ops)) = sight.reports.get::<Ops>() {
+        if let Ok(Some(ops)) = context.reports.get::<Ops>() {
             let device = ops.peaks.device_type.clone().unwrap_or_else(|| "of unknown type".to_owned());
             row("Devices", format!("{} × {device}", ops.cores.len()), "");
             for (title, peak, unit) in
@@ -134,10 +134,10 @@ pub fn environment_ui(ui: &mut Ui, sight: PanelContext<'_>) {
                 }
             }
         }
-        let programs = sight.trace.model.programs().len();
+        let programs = context.trace.model.programs().len();
         row("Programs", programs.to_string(), "compiled programs that the trace names");
     });
-    let Ok(Some(doctor)) = sight.whole.get::<Doctor>() else { return };
+    let Ok(Some(doctor)) = context.whole.get::<Doctor>() else { return };
     if doctor.facts.is_empty() {
         return;
     }

@@ -18,9 +18,9 @@ use session::number::counted;
 use view::overview::KeyFigure;
 
 /// The verdict with the scope it covers.
-pub fn verdict_ui(ui: &mut Ui, sight: PanelContext<'_>) {
+pub fn verdict_ui(ui: &mut Ui, context: PanelContext<'_>) {
     let theme = theme::current(ui);
-    if let Some(report) = &sight.reports.overview().verdict {
+    if let Some(report) = &context.reports.overview().verdict {
         let frame = Frame::new().fill(theme.raised).corner_radius(5.0).inner_margin(Margin::symmetric(12, 9));
         let shown = frame.show(ui, |ui| {
             ui.set_width(ui.available_width());
@@ -30,7 +30,7 @@ pub fn verdict_ui(ui: &mut Ui, sight: PanelContext<'_>) {
         ui.painter().rect_filled(bar, 1.5, theme.accent);
         ui.add_space(4.0);
     }
-    let model = &sight.trace.model;
+    let model = &context.trace.model;
     let mut facts = vec![times::time(model.extent().dur())];
     facts.push(counted(model.slice_count() as u64, "slice"));
     facts.extend(devices_in_words(model));
@@ -38,10 +38,10 @@ pub fn verdict_ui(ui: &mut Ui, sight: PanelContext<'_>) {
 }
 
 /// The key figures as cards; the tooltip shows the denominator.
-pub fn figures_ui(ui: &mut Ui, sight: PanelContext<'_>) {
+pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
     section_ui(ui, "Key figures", "hover over a figure to see its denominator; the mark is the target");
-    cards_ui(ui, &sight.reports.overview().figures().collect::<Vec<_>>());
-    match sight.reports.get::<Utilization>() {
+    cards_ui(ui, &context.reports.overview().figures().collect::<Vec<_>>());
+    match context.reports.get::<Utilization>() {
         Ok(Some(_)) => {}
         Ok(None) => computing_ui(ui),
         Err(reason) => reason_ui(ui, reason),

@@ -29,29 +29,28 @@ impl OverviewState {
     }
 }
 
-/// The panel.
 pub fn overview_ui(
     ui: &mut Ui,
-    sight: PanelContext<'_>,
+    context: PanelContext<'_>,
     made: &mut OverviewState,
     commands: &mut Vec<AppCommand>,
     out: &mut Vec<ViewCommand>,
 ) {
     ui.add_space(6.0);
-    headline::verdict_ui(ui, sight);
-    environment::health_ui(ui, sight, out);
-    headline::figures_ui(ui, sight);
-    chip_ui(ui, sight, commands);
-    environment::hints_ui(ui, sight, out);
-    steps::steps_ui(ui, sight, &mut made.steps, out);
-    breakdown::breakdown_ui(ui, sight);
-    top_ops::top_ops_ui(ui, sight, &mut made.ops, out);
-    environment::environment_ui(ui, sight);
-    issues_ui(ui, sight);
+    headline::verdict_ui(ui, context);
+    environment::health_ui(ui, context, out);
+    headline::figures_ui(ui, context);
+    chip_ui(ui, context, commands);
+    environment::hints_ui(ui, context, out);
+    steps::steps_ui(ui, context, &mut made.steps, out);
+    breakdown::breakdown_ui(ui, context);
+    top_ops::top_ops_ui(ui, context, &mut made.ops, out);
+    environment::environment_ui(ui, context);
+    issues_ui(ui, context);
 }
 
-fn issues_ui(ui: &mut Ui, sight: PanelContext<'_>) {
-    let issues = sight.trace.model.import_log().counts();
+fn issues_ui(ui: &mut Ui, context: PanelContext<'_>) {
+    let issues = context.trace.model.import_log().counts();
     if issues.is_empty() {
         return;
     }

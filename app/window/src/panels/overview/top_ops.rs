@@ -171,9 +171,9 @@ fn percent(value: Option<f64>) -> String {
 }
 
 /// A table; a click on an op goes to the longest execution, one on a family unfolds it.
-pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut TopOps, out: &mut Vec<ViewCommand>) {
-    let Ok(Some(report)) = sight.reports.get::<Ops>() else { return };
-    let trace = sight.trace;
+pub fn top_ops_ui(ui: &mut Ui, context: PanelContext<'_>, made: &mut TopOps, out: &mut Vec<ViewCommand>) {
+    let Ok(Some(report)) = context.reports.get::<Ops>() else { return };
+    let trace = context.trace;
     if report.rows.is_empty() {
         return;
     }
@@ -183,7 +183,7 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut TopOps, out: 
     section_ui(ui, "Ops", &about);
     heading_ui(ui);
     let width = ui.available_width();
-    let selected = sight.state.place.selection;
+    let selected = context.state.place.selection;
     let own = selected.and_then(|slice| trace.model.slice(slice).op());
     let TopOps { follow, open, rows, is_made } = made;
     let is_own = |row: &TopOpsRow| own.is_some() && row.ops.iter().any(|&op| report.rows[op].op == own);
@@ -204,7 +204,7 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut TopOps, out: 
                 let response = row_ui(ui, row, width, is_own(row) && !(row.is_family() && is_open), is_open);
                 let response = match row.ops.first().and_then(|&op| report.rows.get(op)) {
                     Some(op) if !row.is_family() => {
-                        row_menu(&response, || table_row(sight, op));
+                        row_menu(&response, || table_row(context, op));
                         response.on_hover_ui(|ui| hover_ui(ui, op, report))
                     }
                     _ => response.on_hover_text("Click to see its ops"),
@@ -231,8 +231,8 @@ pub fn top_ops_ui(ui: &mut Ui, sight: PanelContext<'_>, made: &mut TopOps, out: 
 }
 
 /// The row of an op in the table of ops.
-fn table_row<'a>(sight: PanelContext<'a>, row: &OpRow) -> Option<(&'a Table, &'a [Cell])> {
-    let table = sight.reports.by_id(Ops::ID).ok()??.tables.iter().find(|table| table.id == "ops")?;
+fn table_row<'a>(context: PanelContext<'a>, row: &OpRow) -> Option<(&'a Table, &'a [Cell])> {
+    let table = context.reports.by_id(Ops::ID).ok()??.tables.iter().find(|table| table.id == "ops")?;
     let column = |id: &str| table.columns.iter().position(|column| column.id == id);
     let (name, program) = (column("name")?, column("program")?);
     let is = |cell: Option<&Cell>, text: &str| matches!(cell, Some(Cell::Text(own)) if own == text);

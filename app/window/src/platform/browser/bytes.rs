@@ -79,7 +79,6 @@ fn outcome(trace: &Path) -> Option<Result<(), String>> {
     })
 }
 
-/// The pieces of bytes.
 fn pieces(of: &Array) -> impl Iterator<Item = Uint8Array> {
     of.iter().filter_map(|piece| piece.dyn_into().ok())
 }
@@ -98,7 +97,6 @@ pub fn copied(from: &Array) -> Vec<u8> {
     bytes
 }
 
-/// The first bytes.
 pub fn head(from: &Array) -> Vec<u8> {
     let mut head = Vec::new();
     for piece in pieces(from) {

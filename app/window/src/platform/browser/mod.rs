@@ -25,7 +25,7 @@ use super::{Fetched, RunsAnswer};
 
 thread_local! {
     static THERE: RefCell<HashMap<PathBuf, page::ReadFiles>> = RefCell::new(HashMap::new());
-    /// Of the trace that was imported last.
+    /// The view that came with the trace that was imported last.
     static PACKED_VIEW: RefCell<Option<(PathBuf, page::PackedView)>> = const { RefCell::new(None) };
     static ADDRESS: RefCell<String> = const { RefCell::new(String::new()) };
 }

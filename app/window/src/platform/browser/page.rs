@@ -108,7 +108,7 @@ pub async fn read(path: &str, step: impl FnMut(bool, f64, f64) -> bool + 'static
 }
 
 /// What a file holds.
-struct OpenedFile {
+struct DecodedFile {
     /// Each with the name of its host, if it is known.
     sources: Vec<(Option<String>, InputSource)>,
     view: PackedView,
@@ -122,11 +122,11 @@ impl ReadFiles {
         progress: &Progress,
     ) -> Result<(TraceModel, PackedView), ImportError> {
         let Some(snapshot) = self.snapshot else {
-            let OpenedFile { sources, view } = opened(self.files, None)?;
+            let DecodedFile { sources, view } = opened(self.files, None)?;
             return Ok((importers::import_sources(sources, import, progress)?, view));
         };
         let snapshot = bytes::copied(&snapshot);
-        let OpenedFile { sources, view } = opened(self.files, Some(&self.trace))?;
+        let DecodedFile { sources, view } = opened(self.files, Some(&self.trace))?;
         let sources: Vec<InputSource> = sources.into_iter().map(|(_, source)| source).collect();
         let model = importers::from_snapshot(&snapshot, &sources);
         Ok((model.map_err(|error| ImportError::NothingFound { what: error.to_string() })?, view))
@@ -134,10 +134,10 @@ impl ReadFiles {
 }
 
 /// What all files hold.
-fn opened(files: Vec<ReadFile>, for_args_of: Option<&Path>) -> Result<OpenedFile, ImportError> {
-    let mut all = OpenedFile { sources: Vec::new(), view: Ok(None) };
+fn opened(files: Vec<ReadFile>, for_args_of: Option<&Path>) -> Result<DecodedFile, ImportError> {
+    let mut all = DecodedFile { sources: Vec::new(), view: Ok(None) };
     for file in files {
-        let OpenedFile { sources, view } = file.opened(for_args_of)?;
+        let DecodedFile { sources, view } = file.opened(for_args_of)?;
         all.sources.extend(sources);
         if matches!(all.view, Ok(None)) {
             all.view = view;
@@ -148,7 +148,7 @@ fn opened(files: Vec<ReadFile>, for_args_of: Option<&Path>) -> Result<OpenedFile
 
 impl ReadFile {
     /// With a trace that was imported already, most files are needed only when the arguments of a slice are asked for.
-    fn opened(self, for_args_of: Option<&Path>) -> Result<OpenedFile, ImportError> {
+    fn opened(self, for_args_of: Option<&Path>) -> Result<DecodedFile, ImportError> {
         if let Some(trace) = for_args_of {
             let (head, later) = match (self.bytes.dyn_ref::<Promise>(), &self.stop) {
                 (Some(coming), Some(stop)) => (Vec::new(), BytesLater::coming(trace, coming.clone(), stop.clone())),
@@ -158,12 +158,12 @@ impl ReadFile {
                 }
             };
             if let Some(source) = importers::source_for_args(self.name.clone(), &head, Arc::new(later)) {
-                return Ok(OpenedFile { sources: vec![(None, source)], view: Ok(None) });
+                return Ok(DecodedFile { sources: vec![(None, source)], view: Ok(None) });
             }
         }
         let bytes = self.bytes.dyn_into::<Array>().unwrap_or_default();
         let source = InputSource::from_bytes(self.name, bytes::copied(&bytes))?;
         let view = importers::packed_session_in(source.clone());
-        Ok(OpenedFile { sources: importers::sources_in(source, self.host)?, view })
+        Ok(DecodedFile { sources: importers::sources_in(source, self.host)?, view })
     }
 }

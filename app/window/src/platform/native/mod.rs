@@ -42,7 +42,6 @@ pub fn packed_view(path: &Path) -> Result<Option<Vec<u8>>, ImportError> {
     importers::packed_session(path)
 }
 
-/// The path of a dropped file.
 pub fn dropped(file: &DroppedFileHandle) -> PathBuf {
     file.path().to_owned()
 }
@@ -90,7 +89,6 @@ pub fn place_to_save(name: &str) -> Option<PathBuf> {
     rfd::FileDialog::new().set_title("Save as").set_file_name(name).save_file()
 }
 
-/// Writes a file.
 pub fn save(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     write_file(path, content)
 }

@@ -17,7 +17,7 @@ struct WholeOp {
     name: &'static str,
     category: &'static str,
     us: u64,
-    /// Of the peaks of the device, in percent: operations and bytes of HBM; `None` if it does not say.
+    /// Share of the peaks of the device, in percent: operations and bytes of HBM; `None` if not recorded.
     uses: Option<[u64; 2]>,
     /// A product of `rows × depth` by `depth × 61440`, whose columns are cut.
     product: Option<[u64; 2]>,

@@ -99,11 +99,9 @@ impl ColorKey {
 pub struct SliceColor<C> {
     /// The box.
     pub fill: C,
-    /// The text in it.
     pub text: C,
 }
 
-/// A colour theme.
 #[derive(Clone, Debug)]
 pub struct Palette<C> {
     /// Behind the tracks.
@@ -120,7 +118,6 @@ pub struct Palette<C> {
     pub edge: C,
     /// Lines of the time grid.
     pub grid: C,
-    /// Text.
     pub text: C,
     /// Secondary text.
     pub text_weak: C,
@@ -128,17 +125,12 @@ pub struct Palette<C> {
     pub text_strong: C,
     /// Buttons and activity.
     pub accent: C,
-    /// The selected slice.
     pub selection: C,
-    /// Warnings.
     pub warning: C,
-    /// Errors.
     pub error: C,
     /// Lines of counters and plots.
     pub counter: C,
-    /// Incoming flow arrows.
     pub flow_in: C,
-    /// Outgoing flow arrows.
     pub flow_out: C,
     slices: Vec<SliceColor<C>>,
 }

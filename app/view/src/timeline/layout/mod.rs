@@ -56,9 +56,7 @@ pub struct DrawnRows {
     pub columns: Vec<DrawnColumns>,
     /// Boxes of long slices, likewise.
     pub boxes: Vec<SliceBox>,
-    /// Boxes of slices that are highlighted.
     pub highlighted: Vec<SliceBox>,
-    /// Visible counters.
     pub counters: Vec<CounterBox>,
     /// What folded groups show instead of their tracks.
     pub loads: Vec<LoadBox>,
@@ -86,7 +84,6 @@ impl DrawnRows {
 pub struct DrawList {
     /// Scrolled rows, below [`Self::pinned_height`].
     pub scrolled: DrawnRows,
-    /// Pinned rows.
     pub pinned: DrawnRows,
     /// Bottom of the pinned rows.
     pub pinned_height: f32,
@@ -248,13 +245,9 @@ fn place_in(is_heading: bool, row: &TrackRow, lane: usize) -> (f32, f32) {
 /// Where the box of a slice is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlicePlace {
-    /// Left edge.
     pub left: f32,
-    /// Right edge.
     pub right: f32,
-    /// Top edge.
     pub top: f32,
-    /// Height.
     pub height: f32,
 }
 

@@ -15,7 +15,7 @@ pub use rows::{TrackRow, VisibleRows};
 
 use crate::state::{TreeItem, ViewState};
 use crate::timeline::counter_peaks::CounterPeaks;
-use crate::timeline::group_load::{BusyTime, GroupLoad};
+use crate::timeline::group_load::{BusyThreads, GroupLoad};
 use crate::timeline::layout::Highlighted;
 use rows::{NOWHERE, PINNED, push};
 use session::number::counted;
@@ -40,9 +40,8 @@ pub struct TrackNode {
     pub item: TreeItem,
     /// How deep it is indented.
     pub indent: u8,
-    /// Name for people.
     pub title: String,
-    /// The same in lower case, for filtering.
+    /// The title in lower case, for filtering.
     lowercase: String,
     /// Further information: number of slices, device.
     pub note: String,
@@ -67,7 +66,7 @@ pub struct TrackTree {
     /// Indices of counters with many samples.
     peaks: BTreeMap<TrackId, CounterPeaks>,
     /// By node: when its tracks are busy, for groups that show this while they are folded.
-    busy: OnceLock<BTreeMap<usize, BusyTime>>,
+    busy: OnceLock<BTreeMap<usize, BusyThreads>>,
 }
 
 impl TrackNode {
@@ -87,7 +86,6 @@ impl TrackTree {
         tree
     }
 
-    /// The group of a node.
     pub fn group_of(&self, node: usize) -> Option<usize> {
         self.nodes.get(node)?.group
     }
@@ -120,7 +118,6 @@ impl TrackTree {
         rows
     }
 
-    /// One node.
     pub fn node(&self, index: usize) -> &TrackNode {
         &self.nodes[index]
     }
@@ -149,7 +146,7 @@ impl TrackTree {
         self.rows_of(state, None)
     }
 
-    /// The same, but only of tracks with slices in `only` and of pinned tracks.
+    /// The rows of tracks with slices in `only` and of pinned tracks.
     pub fn rows_of(&self, state: &ViewState, only: Option<&Highlighted>) -> VisibleRows {
         let mut rows = VisibleRows { place: vec![NOWHERE; self.nodes.len()], ..VisibleRows::default() };
         for &track in &state.pinned {
@@ -252,13 +249,13 @@ impl TrackTree {
             return;
         }
         let groups = (0..self.nodes.len()).filter(|&node| self.nodes[node].load == GroupLoad::Busy);
-        let busy = groups.map(|node| (node, BusyTime::of(model, self.tracks_in(node)))).collect();
+        let busy = groups.map(|node| (node, BusyThreads::of(model, self.tracks_in(node)))).collect();
         // Not made inside the cell, which drawing looks into while this is interrupted.
         let _ = self.busy.set(busy);
     }
 
     /// When the tracks of a group are busy; `None` until it is known.
-    pub fn busy(&self, node: usize) -> Option<&BusyTime> {
+    pub fn busy(&self, node: usize) -> Option<&BusyThreads> {
         self.busy.get()?.get(&node)
     }
 

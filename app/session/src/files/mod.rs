@@ -22,7 +22,7 @@ pub fn write_file(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     write_with(path, |file| file.write_all(content.as_ref()))
 }
 
-/// The same for content that is written piece by piece: nothing remains if `write` fails.
+/// Writes a file piece by piece; nothing remains if `write` fails.
 pub fn write_with<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut fs::File) -> Result<(), E>,
@@ -125,7 +125,6 @@ pub fn make_directory(path: &Path) -> io::Result<()> {
     if importers::is_remote(path) { Ok(()) } else { fs::create_dir_all(path) }
 }
 
-/// The directory of a file.
 pub fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -20,10 +20,8 @@ pub use self::marked::{AreaGrouping, MarkedArea};
 use self::sums::{AreaSums, collect};
 use crate::timeline::bands::StepBand;
 
-/// The sums.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AreaSummary {
-    /// The area.
     pub area: MarkedArea,
     /// Slices that overlap the area.
     pub slices: usize,

@@ -47,15 +47,11 @@ pub struct Companion<'a> {
     pub tab: DrawTab<'a>,
     /// A sentence about the selected op.
     pub about: Option<String>,
-    /// The other trace.
     pub other: OtherRun<'a>,
 }
 
-/// One open trace.
 pub struct Workspace {
-    /// The trace.
     pub trace: OpenTrace,
-    /// The state of the view.
     pub state: ViewState,
     timeline: Timeline,
     /// Reports about the whole trace.
@@ -124,7 +120,6 @@ impl Workspace {
         (self.state, self.typed) = (state, typed);
     }
 
-    /// Changes the view.
     pub fn apply(&mut self, command: &ViewCommand) {
         if let ViewCommand::Search(text) = command
             && self.typed.trim() != text
@@ -335,7 +330,7 @@ impl Workspace {
                         details::DetailsContext { args, durations, steps: self.bands.as_deref().unwrap_or_default() };
                     // The details compare a slice with all slices of its name.
                     let (trace, state, reports) = (&self.trace, &self.state, &self.reports);
-                    let sight = PanelContext {
+                    let context = PanelContext {
                         trace,
                         state,
                         reports,
@@ -344,7 +339,7 @@ impl Workspace {
                         prefixes: &settings.source_prefixes,
                         other,
                     };
-                    details::details_ui(ui, sight, known, &mut self.memory, &mut wanted);
+                    details::details_ui(ui, context, known, &mut self.memory, &mut wanted);
                 }
             });
         }
@@ -369,8 +364,8 @@ impl Workspace {
         }
         if self.state.shows(Panel::Palette) {
             let (trace, state, steps) = (&self.trace, &self.state, self.bands.as_deref().unwrap_or_default());
-            let sight = palette::PaletteSight { keys, trace, state, steps, comparing };
-            palette::palette_ui(ui.ctx(), sight, &mut self.palette, out);
+            let context = palette::PaletteContext { keys, trace, state, steps, comparing };
+            palette::palette_ui(ui.ctx(), context, &mut self.palette, out);
         } else {
             // It is empty when it opens, however it was closed.
             self.palette = palette::PaletteInput::default();
@@ -378,7 +373,6 @@ impl Workspace {
         out.extend(wanted.into_iter().map(AppCommand::from));
     }
 
-    /// Draws the timeline.
     pub fn timeline_ui(
         &mut self,
         ui: &mut Ui,

@@ -1,4 +1,4 @@
-//! The folders of each crate import each other in one direction only, and few files import each other in a cycle.
+//! The folders of each crate import each other in one direction only, and no files import each other in a cycle.
 //!
 //! Source files are scanned without a parser: comments, literals and tests are removed, then every path that begins
 //! with `crate::` or `super::` is found, in `use` trees as elsewhere, and made absolute.
@@ -163,6 +163,22 @@ fn upward_imports_are_found_in_every_syntax() {
         0
     );
     assert_eq!(of("left", "#[cfg(test)]\nmod tests { fn f() {} }\nuse crate::top::A;"), 1);
+}
+
+/// A module with submodules is the `mod.rs` of its folder.
+#[test]
+fn no_file_stands_beside_its_folder() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut files = Vec::new();
+    for (name, _) in CYCLES {
+        sources(&root.join(name), &mut files);
+    }
+    let has_submodules = |file: &&PathBuf| {
+        let inside = fs::read_dir(file.with_extension("")).into_iter().flatten();
+        inside.flatten().any(|entry| entry.path().extension().is_some_and(|ending| ending == "rs"))
+    };
+    let wrong: Vec<_> = files.iter().filter(has_submodules).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 /// Files below `folder` that are part of the program.
