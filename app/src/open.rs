@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use cli::common::args::AssumeArgs;
-use cli::common::failure::{CommandOutcome, Failure};
 #[cfg(feature = "gui")]
-use cli::common::loading;
+use cli::common::loading::Loading;
+use cli::common::outcome::CommandOutcome;
 use cli::common::stderr::Stderr;
+use request::{Assumptions, RequestError};
 use view::panels::source::SourcePrefix;
 
 /// Whether a window can be opened: this build has one, and the system has a display.
@@ -36,7 +36,7 @@ pub struct OpenArgs {
     #[arg(long = "src-prefix", value_name = "OLD=NEW")]
     pub src_prefix: Vec<SourcePrefix>,
     #[command(flatten)]
-    pub assume: AssumeArgs,
+    pub assume: Assumptions,
     #[cfg(feature = "gui")]
     #[command(flatten)]
     pub screenshot: window::ScreenshotArgs,
@@ -48,17 +48,18 @@ pub struct OpenArgs {
 
 /// Runs the command.
 #[cfg(feature = "gui")]
-pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     if !has_display() {
-        return Err(Failure::Display("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
+        return Err(RequestError::Display("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
     }
-    let import = args.assume.import(args.run);
+    let import = args.assume.import(args.run)?;
     let (assume, stderr) = (args.assume, stderr.clone());
     // Read again with every trace that is opened, as the command line does.
     let options = move || {
-        loading::assumptions(&assume, &stderr).map_err(|failure| {
-            stderr.error(&failure.to_string());
-            failure.to_string()
+        Loading::new(&assume, &stderr).map(|loading| loading.options()).map_err(|error| {
+            let said = error.on_command_line();
+            stderr.error(&said);
+            said
         })
     };
     let launch = window::WindowOptions {
@@ -71,17 +72,17 @@ pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
         start_times: args.start_times,
     };
     window::launch(launch).map_err(|error| match error.downcast::<window::NoWindow>() {
-        Ok(window::NoWindow(why)) => Failure::Display(why),
-        Err(error) => Failure::Internal(format!("{error:#}")),
+        Ok(window::NoWindow(why)) => RequestError::Display(why),
+        Err(error) => RequestError::Internal(format!("{error:#}")),
     })?;
     Ok(CommandOutcome::Done)
 }
 
 /// Runs the command.
 #[cfg(not(feature = "gui"))]
-pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<CommandOutcome, RequestError> {
     drop(args);
-    Err(Failure::Usage("this build has no window; build with the feature \"gui\", or use analyze".to_owned()))
+    Err(RequestError::Usage("this build has no window; build with the feature \"gui\", or use analyze".to_owned()))
 }
 
 #[cfg(test)]
@@ -103,7 +104,7 @@ mod tests {
             }
         };
         let (report, window) = (of("analyze"), of("open"));
-        assert_eq!(format!("{:?}", window.options()), format!("{:?}", report.options()));
-        assert_eq!((window.warmup, window.config), (3, report.config));
+        assert_eq!((window.values.warmup, &window.values.device[..]), (3, &[1][..]));
+        assert_eq!(format!("{window:?}"), format!("{report:?}"));
     }
 }

@@ -3,6 +3,8 @@
 //! One program of tests, so that it links once: `cargo test -p systole --test cli gates`.
 
 mod anonymize;
+#[cfg(all(feature = "mcp", feature = "serve"))]
+mod assumptions;
 #[cfg(feature = "serve")]
 mod attacks;
 #[cfg(feature = "remote")]

@@ -9,5 +9,3 @@
 
 pub mod commands;
 pub mod common;
-pub mod embedded;
-pub mod traces;

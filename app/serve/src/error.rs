@@ -7,8 +7,7 @@ use maud::{DOCTYPE, html};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use cli::common::failure::Failure;
-use cli::embedded::CommandError;
+use request::{ErrorCodes, RequestError};
 
 /// Of a page with a message.
 const STYLE: &str =
@@ -136,28 +135,13 @@ impl ApiError {
         response.headers_mut().extend(self.header);
         response
     }
-
-    /// The run is there, and cannot be used.
-    pub(super) fn unusable(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unusable", message)
-    }
 }
 
-impl From<CommandError> for ApiError {
-    fn from(error: CommandError) -> Self {
-        match error.code {
-            2 => Self::wrong(error.message),
-            3 => Self::missing(error.message),
-            4 | 11 => Self::unusable(error.message),
-            130 => Self::new(StatusCode::SERVICE_UNAVAILABLE, "cancelled", error.message),
-            _ => Self::internal(error.message),
-        }
-    }
-}
-
-impl From<Failure> for ApiError {
-    fn from(failure: Failure) -> Self {
-        CommandError::from(failure).into()
+impl From<RequestError> for ApiError {
+    fn from(error: RequestError) -> Self {
+        let ErrorCodes { http, word, .. } = error.codes();
+        let status = StatusCode::from_u16(http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::new(status, word, error.to_string())
     }
 }
 

@@ -1,14 +1,15 @@
 //! `systole history`: the recorded runs, one row each.
 
-use crate::common::failure::{CommandOutcome, Failure};
-use crate::common::history_file::HistoryLine;
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
-use crate::common::{history_file, output, terminal};
+use crate::common::{output, terminal};
 use analysis::compare::LOOP_COMPILATIONS;
 use analysis::{Table, Unit};
 use clap::Args;
 use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
+use request::history_file::HistoryLine;
+use request::{RequestError, history_file};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -26,13 +27,13 @@ pub struct HistoryArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let mut lines = history_file::read(&args.path, stderr)?;
     if args.last > 0 && lines.len() > args.last {
         lines.drain(..lines.len() - args.last);
     }
     let trend = trend(&lines);
-    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+    let internal = |error: serde_json::Error| RequestError::Internal(error.to_string());
     let text = match args.format {
         OutputFormat::Text => {
             let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };

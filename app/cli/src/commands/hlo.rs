@@ -13,13 +13,15 @@ use analysis::{AnalysisError, Context, Report, number};
 use clap::{Args, ValueEnum};
 use trace_model::{Picos, ProgramId};
 
-use crate::common::args::{ForceArgs, InputArgs, OutputArgs, ScopeArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::{ForceArgs, OutputArgs};
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
+use crate::common::output;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
-use crate::common::{checks, loading, output};
 use render::pictures::{self, PictureFormat, PictureStyle};
 use render::{Document, ReportSection, dot};
+use request::{PartRequest, RequestError, TraceRequest, checks};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -52,13 +54,13 @@ pub struct HloArgs {
     #[arg(long, value_name = "NAME")]
     pub program: Option<String>,
     #[command(flatten)]
-    pub input: InputArgs,
+    pub input: TraceRequest,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub force: ForceArgs,
     #[command(flatten)]
-    pub scope: ScopeArgs,
+    pub scope: PartRequest,
 }
 
 /// The formats of graphs.
@@ -75,14 +77,15 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 }
 
 /// Runs the command.
-pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     output::check(&args.output, &guard(args))?;
     let input = &args.input;
-    let session = loading::open_programs(&input.path, input.run.clone(), &input.assume, args.output.format, stderr)?;
+    let loading = Loading::new(&input.assume, stderr)?;
+    let session = loading.open_programs(&input.path, input.run.clone(), args.output.format)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let cx = session.context(args.scope.scope());
     let wanted = args.program.as_deref();
-    let usage = |error: AnalysisError| Failure::Usage(error.to_string());
+    let usage = |error: AnalysisError| RequestError::Usage(error.to_string());
     if let Some(name) = &args.op {
         let name = name.trim_start_matches('%');
         let programs = programs_with(&cx, name, wanted).map_err(usage)?;
@@ -105,13 +108,13 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
     if let Some(words) = &args.find {
         let query = HloQuery::parse(words);
         if query.is_empty() {
-            return Err(Failure::Usage("--find: write a word".to_owned()));
+            return Err(RequestError::Usage("--find: write a word".to_owned()));
         }
         let found = find(&cx, &chosen(&cx, wanted).map_err(usage)?, &query);
         return written(args, &session, Ok(Arc::new(found)), stderr);
     }
     if let Some(path) = &args.diff {
-        return diff(args, &session, path, stderr);
+        return diff(args, &session, path, (&loading, stderr));
     }
     written(args, &session, Ok(Arc::new(programs_called(&cx, wanted).map_err(usage)?)), stderr)
 }
@@ -126,7 +129,7 @@ fn called(wanted: Option<&str>) -> &'static str {
 }
 
 /// The first of several programs; a message names the others.
-fn the_first(cx: &Context<'_>, programs: &[ProgramId], what: &str, stderr: &Stderr) -> Result<ProgramId, Failure> {
+fn the_first(cx: &Context<'_>, programs: &[ProgramId], what: &str, stderr: &Stderr) -> Result<ProgramId, RequestError> {
     let titles: Vec<String> = programs.iter().map(|&id| cx.model.program_title(id)).collect();
     if let [first, others @ ..] = &titles[..]
         && !others.is_empty()
@@ -137,7 +140,7 @@ fn the_first(cx: &Context<'_>, programs: &[ProgramId], what: &str, stderr: &Stde
         let others = others.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
         stderr.warn(&format!("{first} is shown; --program chooses another {what}: {others}{more}"));
     }
-    programs.first().copied().ok_or_else(|| Failure::Usage("the capture names no programs".to_owned()))
+    programs.first().copied().ok_or_else(|| RequestError::Usage("the capture names no programs".to_owned()))
 }
 
 fn written(
@@ -145,19 +148,19 @@ fn written(
     session: &Session,
     result: Result<Arc<dyn Report>, AnalysisError>,
     stderr: &Stderr,
-) -> Result<CommandOutcome, Failure> {
+) -> Result<CommandOutcome, RequestError> {
     let failed = result.as_ref().err().map(AnalysisError::to_string);
     let document = Document::of(session, args.scope.scope(), ReportSection { id: "hlo", title: "Programs", result });
     output::write(&document, &args.output, &guard(args), stderr)?;
     Ok(failed.filter(|_| args.output.strict).map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
 }
 
-fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Result<CommandOutcome, Failure> {
+fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Result<CommandOutcome, RequestError> {
     match format {
         GraphFormat::Dot => output::print(&dot::graph(found))?,
         GraphFormat::Svg => {
             let drawing = pictures::hlo(session.model(), found, PictureStyle::default());
-            let file = pictures::encoded(&drawing, PictureFormat::Svg, 1.0).map_err(Failure::Usage)?;
+            let file = pictures::encoded(&drawing, PictureFormat::Svg, 1.0).map_err(RequestError::Usage)?;
             output::print(&String::from_utf8_lossy(&file))?;
         }
     }
@@ -165,7 +168,7 @@ fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Resul
 }
 
 /// Every line with its self time before it: a table would cut them.
-fn print_text(text: &ProgramListing, top: Option<usize>, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+fn print_text(text: &ProgramListing, top: Option<usize>, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let mut out = String::new();
     for note in &text.notes {
         let _ = writeln!(out, "// {note}");
@@ -194,9 +197,14 @@ fn how_to_limit(lines: usize, top: Option<usize>, is_terminal: bool) -> Option<S
     ))
 }
 
-fn diff(args: &HloArgs, session: &Session, path: &Path, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    let usage = |error: AnalysisError| Failure::Usage(error.to_string());
-    let other = loading::open_programs(path, None, &args.input.assume, args.output.format, stderr)?;
+fn diff(
+    args: &HloArgs,
+    session: &Session,
+    path: &Path,
+    (loading, stderr): (&Loading<'_>, &Stderr),
+) -> Result<CommandOutcome, RequestError> {
+    let usage = |error: AnalysisError| RequestError::Usage(error.to_string());
+    let other = loading.open_programs(path, None, args.output.format)?;
     let (cx, beside) = (session.context(args.scope.scope()), other.context(args.scope.scope()));
     let wanted = args.program.as_deref();
     let first = the_first(&cx, &chosen(&cx, wanted).map_err(usage)?, called(wanted), stderr)?;

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use trace_model::{Picos, ProgramId};
 
-use super::call::{BoundInput, Call, McpTool, PartInput, ToolOutput, TraceInput};
+use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::AnswerContent;
-use cli::common::failure::Failure;
-use cli::embedded::CommandError;
+
+use request::{PartRequest, RequestError, checks};
 
 pub(super) struct HloTool;
 
@@ -36,31 +36,31 @@ pub(super) struct HloInput {
     #[serde(flatten)]
     trace: TraceInput,
     #[serde(flatten)]
-    part: PartInput,
+    part: PartRequest,
     #[serde(flatten)]
     bound: BoundInput,
 }
 
-fn usage(error: &AnalysisError) -> CommandError {
-    Failure::Usage(error.to_string()).into()
+fn usage(error: &AnalysisError) -> RequestError {
+    RequestError::Usage(error.to_string())
 }
 
 /// The first of several programs.
-fn first(programs: &[ProgramId]) -> Result<ProgramId, CommandError> {
+fn first(programs: &[ProgramId]) -> Result<ProgramId, RequestError> {
     let first = programs.first().copied();
-    first.ok_or_else(|| Failure::Usage("the capture names no programs".to_owned()).into())
+    first.ok_or_else(|| RequestError::Usage("the capture names no programs".to_owned()))
 }
 
 impl HloInput {
-    fn check(&self) -> Result<(), Failure> {
+    fn check(&self) -> Result<(), RequestError> {
         let asked = [self.op.is_some(), self.find.is_some(), self.text, self.diff.is_some()];
         if asked.into_iter().filter(|&asked| asked).count() > 1 {
-            return Err(Failure::Usage("hlo: ask for one of op, find, text and diff".to_owned()));
+            return Err(RequestError::Usage("hlo: ask for one of op, find, text and diff".to_owned()));
         }
         Ok(())
     }
 
-    fn report(&self, call: &Call, cx: &Context<'_>) -> Result<Arc<dyn Report>, CommandError> {
+    fn report(&self, call: &Call, cx: &Context<'_>) -> Result<Arc<dyn Report>, RequestError> {
         /// Most instructions around an op.
         const MOST: usize = 200;
         let wanted = self.program.as_deref();
@@ -75,7 +75,7 @@ impl HloInput {
         if let Some(words) = &self.find {
             let query = HloQuery::parse(words);
             if query.is_empty() {
-                return Err(Failure::Usage("find: write a word".to_owned()).into());
+                return Err(RequestError::Usage("find: write a word".to_owned()));
             }
             return Ok(Arc::new(find(cx, &chosen(cx, wanted).map_err(|error| usage(&error))?, &query)));
         }
@@ -98,11 +98,11 @@ impl McpTool for HloTool {
     const ABOUT: &'static str = "Programs of the compiler: which there are, what is around an op (operands, users, fused \
         body, with times), a search, the text of one, what differs in another run.";
 
-    fn run(call: &Call, input: HloInput) -> Result<ToolOutput, CommandError> {
+    fn run(call: &Call, input: HloInput) -> Result<ToolOutput, RequestError> {
         input.check()?;
         input.bound.check()?;
         let session = call.session(&input.trace)?;
-        let cx = session.context(input.part.scope(&session)?);
+        let cx = session.context(checks::check_part(&session, &input.part)?);
         let content = if input.text {
             let program = first(&chosen(&cx, input.program.as_deref()).map_err(|error| usage(&error))?)?;
             let found = listing(&cx, program).map_err(|error| usage(&error))?;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{compare, files, model, reports, runs, tables};
 use crate::error::{Problem, json as json_answer};
+use crate::state::AboutParams;
 
 /// Where schemas are in the document.
 const SCHEMAS: &str = "/components/schemas";
@@ -95,7 +96,7 @@ impl Writer {
         let about = "All reports: what systole analyze --format json writes.";
         self.get("/runs/{id}/reports", "reports", about, Some(params.clone()), Answer::Json(report.clone()));
         self.get("/runs/{id}/reports/{name}", "report", "One report.", Some(params), Answer::Json(report));
-        let params = self.params::<reports::PartParams>();
+        let params = self.params::<AboutParams>();
         let about = "All reports as a page without scripts and network access.";
         self.get("/runs/{id}/html", "page", about, Some(params.clone()), Answer::Other("text/html"));
         let answer = Answer::Json(self.of::<tables::TableList>());

@@ -1,4 +1,4 @@
-//! Outcomes and failures of commands, with their exit codes.
+//! Why a request has no answer, with what each front end calls it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,27 +7,26 @@ use importers::ImportError;
 
 use session::stdin;
 
-/// The outcome of a command that completed.
-pub enum CommandOutcome {
-    /// Success.
-    Done,
-    /// The trace is too incomplete for a conclusion, and `--strict` was given.
-    Inconclusive(String),
-    /// A result exceeds `--fail-on` or a gate.
-    Failed {
-        /// The reason.
-        why: String,
-        /// The exit code.
-        code: u8,
-    },
-}
-
-/// Why a command failed.
+/// Why a request has no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum RequestError {
     /// The arguments contradict the trace or each other.
     #[error("{0}")]
     Usage(String),
+    /// The value of an argument does.
+    #[error("{name}: {why}")]
+    Argument {
+        /// The argument; on the command line `--name`.
+        name: &'static str,
+        /// The reason, and what to write instead.
+        why: String,
+    },
+    /// There is no such thing, or it must not be read.
+    #[error("{0}")]
+    Missing(String),
+    /// The trace has nothing that could answer.
+    #[error("{0}")]
+    DoesNotApply(String),
     /// The input cannot be opened.
     #[error("{error}: {}", path.display())]
     Import {
@@ -36,8 +35,8 @@ pub enum Failure {
         /// The path as given by the user.
         path: PathBuf,
     },
-    /// What was named beside the input cannot be opened: the error names it.
-    #[error("{0}")]
+    /// What was named beside the input cannot be opened: the error names it as an option.
+    #[error("{}", .0.to_string().trim_start_matches("--"))]
     Beside(ImportError),
     /// A file that an option names cannot be read.
     #[error("cannot read {what}: {error}; check the path, or {cure}: {}", path.display())]
@@ -96,7 +95,7 @@ pub enum Failure {
     Internal(String),
 }
 
-impl Failure {
+impl RequestError {
     /// The input at `path` cannot be opened.
     pub fn import(error: ImportError, path: &Path) -> Self {
         if matches!(error, ImportError::ProgramsMissing { .. }) {
@@ -107,22 +106,65 @@ impl Failure {
         Self::Import { error, path }
     }
 
-    /// The exit code, as documented in the help.
-    pub fn exit_code(&self) -> u8 {
+    /// The value of an argument cannot be used.
+    pub fn argument(name: &'static str, why: impl Into<String>) -> Self {
+        Self::Argument { name, why: why.into() }
+    }
+
+    /// The message with arguments as the command line has them.
+    pub fn on_command_line(&self) -> String {
         match self {
-            Self::Usage(_) | Self::Config { .. } => 2,
-            Self::Unread { .. } | Self::Write { .. } | Self::Stdout(_) | Self::Display(_) | Self::Server(_) => 3,
-            Self::Import { error, .. } | Self::Beside(error) => code_of_import(error),
-            Self::Summary { .. } => 4,
-            Self::Internal(_) => 1,
+            Self::Argument { name, why } => format!("--{}: {why}", name.replace('_', "-")),
+            Self::Beside(error) => error.to_string(),
+            other => other.to_string(),
+        }
+    }
+
+    /// What each front end calls it.
+    pub fn codes(&self) -> ErrorCodes {
+        match self {
+            Self::Usage(_) | Self::Argument { .. } => WRONG,
+            // Who asks a server has not written its configuration.
+            Self::Config { .. } => ErrorCodes { exit: 2, ..DAMAGED },
+            Self::Missing(_) | Self::Unread { .. } => MISSING,
+            Self::Write { .. } | Self::Stdout(_) | Self::Display(_) | Self::Server(_) => {
+                ErrorCodes { exit: 3, ..INTERNAL }
+            }
+            Self::Import { error, .. } | Self::Beside(error) => codes_of_import(error),
+            Self::Summary { .. } => DAMAGED,
+            Self::DoesNotApply(_) => ErrorCodes { exit: 11, ..DAMAGED },
+            Self::Internal(_) => INTERNAL,
         }
     }
 }
 
-fn code_of_import(error: &ImportError) -> u8 {
+impl From<serde_json::Error> for RequestError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Internal(error.to_string())
+    }
+}
+
+/// What the front ends call an error. None of these changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorCodes {
+    /// The exit code, as documented in the help.
+    pub exit: u8,
+    /// The status of HTTP.
+    pub http: u16,
+    /// A word for programs, of HTTP and of agents.
+    pub word: &'static str,
+}
+
+const WRONG: ErrorCodes = ErrorCodes { exit: 2, http: 400, word: "bad_request" };
+const MISSING: ErrorCodes = ErrorCodes { exit: 3, http: 404, word: "not_found" };
+const DAMAGED: ErrorCodes = ErrorCodes { exit: 4, http: 422, word: "unusable" };
+const CANCELLED: ErrorCodes = ErrorCodes { exit: 130, http: 503, word: "cancelled" };
+const INTERNAL: ErrorCodes = ErrorCodes { exit: 1, http: 500, word: "internal" };
+
+fn codes_of_import(error: &ImportError) -> ErrorCodes {
     match error {
-        ImportError::Cancelled => 130,
-        ImportError::StillWritten { error, .. } => code_of_import(error),
+        ImportError::Cancelled => CANCELLED,
+        ImportError::StillWritten { error, .. } => codes_of_import(error),
         // Decompressors report damage as one of these; the path itself was fine.
         ImportError::Io(error)
             if matches!(
@@ -130,13 +172,13 @@ fn code_of_import(error: &ImportError) -> u8 {
                 io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof
             ) =>
         {
-            4
+            DAMAGED
         }
         ImportError::NothingFound { .. }
         | ImportError::ProgramsMissing { .. }
         | ImportError::Remote { .. }
-        | ImportError::Io(_) => 3,
-        _ => 4,
+        | ImportError::Io(_) => MISSING,
+        _ => DAMAGED,
     }
 }
 
@@ -146,13 +188,13 @@ mod tests {
 
     #[test]
     fn exit_codes_distinguish_missing_and_damaged_files() {
-        let code = |error: ImportError| Failure::import(error, Path::new("x")).exit_code();
+        let code = |error: ImportError| RequestError::import(error, Path::new("x")).codes().exit;
         assert_eq!(code(io::Error::from(io::ErrorKind::NotFound).into()), 3);
         assert_eq!(code(io::Error::from(io::ErrorKind::PermissionDenied).into()), 3);
         assert_eq!(code(io::Error::from(io::ErrorKind::UnexpectedEof).into()), 4);
         assert_eq!(code(ImportError::NothingFound { what: String::new() }), 3);
         assert_eq!(code(ImportError::TooLarge { what: String::new() }), 4);
         assert_eq!(code(ImportError::Cancelled), 130);
-        assert_eq!(Failure::Usage(String::new()).exit_code(), 2);
+        assert_eq!(RequestError::Usage(String::new()).codes().exit, 2);
     }
 }
