@@ -31,13 +31,6 @@ const MOST_SENT: usize = 2 << 10;
 /// How long one waits for others to be sent.
 const SENDING: Duration = Duration::from_secs(30);
 
-/// A run that is asked about: its id, what is assumed of it, and which part is meant.
-#[derive(Clone, Debug, Default)]
-pub(super) struct AskedRun {
-    pub(super) id: String,
-    pub(super) about: AboutParams,
-}
-
 /// What is assumed of a run, and which part is meant.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct AboutParams {
@@ -141,10 +134,11 @@ impl ServeState {
     /// An answer about a part of a run.
     pub(super) async fn about<T: Send + 'static>(
         self: &Arc<Self>,
-        asked: AskedRun,
+        id: String,
+        about: AboutParams,
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        self.about_in(&self.heavy, ANALYZE, asked, job).await
+        self.about_in(&self.heavy, ANALYZE, id, about, job).await
     }
 
     /// An answer about a part of a run that takes this long at most, and no place of reports.
@@ -152,20 +146,22 @@ impl ServeState {
     pub(super) async fn queried<T: Send + 'static>(
         self: &Arc<Self>,
         limit: Duration,
-        asked: AskedRun,
+        id: String,
+        about: AboutParams,
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        self.about_in(&self.queries, limit, asked, job).await
+        self.about_in(&self.queries, limit, id, about, job).await
     }
 
     async fn about_in<T: Send + 'static>(
         self: &Arc<Self>,
         place: &Work,
         limit: Duration,
-        asked: AskedRun,
+        id: String,
+        about: AboutParams,
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let AskedRun { id, about: AboutParams { part, values } } = asked;
+        let AboutParams { part, values } = about;
         let session = self.session(id, values).await?;
         let shared = Session::clone(&session);
         let work = move |cancel: &Cancel| {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::error::ApiError;
 use crate::input::{InPath, JsonBody, Params};
-use crate::state::{AboutParams, AskedRun, Shared};
+use crate::state::{AboutParams, Shared};
 use query::{Database, QueryLimits, SqlValue};
 use request::whole;
 
@@ -76,10 +76,9 @@ async fn answer(state: Shared, id: String, params: QueryParams) -> Result<Json<Q
     if !(1..=MOST_SECONDS).contains(&params.seconds) {
         return Err(ApiError::wrong(format!("seconds: write a number from 1 to {MOST_SECONDS}")));
     }
-    let asked = AskedRun { id, about: params.about };
     // A query ends by its own clock, and answers before a single step of SQLite that takes longer.
     let most = Duration::from_secs(u64::from(params.seconds) + 2);
-    let found = state.queried(most, asked, move |session, scope, cancel| {
+    let found = state.queried(most, id, params.about, move |session, scope, cancel| {
         let wrong = |error: query::QueryError| ApiError::wrong(error.to_string());
         let time = Some(Duration::from_secs(params.seconds.into()));
         let limits = QueryLimits {

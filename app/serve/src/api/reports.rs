@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::error::{ApiError, json};
 use crate::input::{InPath, Params};
-use crate::state::{AboutParams, AskedRun, Shared};
+use crate::state::{AboutParams, Shared};
 use request::{answers, whole};
 
 /// Entries of a list, as on the command line.
@@ -33,7 +33,7 @@ fn entries() -> u32 {
 }
 
 async fn written(state: Shared, id: String, ids: Vec<String>, params: ReportParams) -> Result<Response, ApiError> {
-    let text = state.about(AskedRun { id, about: params.about }, move |session, scope, _| {
+    let text = state.about(id, params.about, move |session, scope, _| {
         let document = answers::document(session, scope, &ids)?;
         render::json::document(&document, params.top as usize).map_err(|error| ApiError::internal(error.to_string()))
     });
@@ -63,7 +63,7 @@ pub(super) async fn page(
     InPath(id): InPath<String>,
     Params(about): Params<AboutParams>,
 ) -> Result<Response, ApiError> {
-    let page = state.about(AskedRun { id, about }, |session, scope, _| Ok(answers::page(session, scope)?)).await?;
+    let page = state.about(id, about, |session, scope, _| Ok(answers::page(session, scope)?)).await?;
     let headers: [(HeaderName, &str); 2] =
         [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY)];
     Ok((headers, page).into_response())

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::error::ApiError;
 use crate::input::{InPath, Params};
-use crate::state::{AboutParams, AskedRun, Shared};
+use crate::state::{AboutParams, Shared};
 use request::whole;
 use session::tables::{Catalog, DataColumn, DataTable, Value as Cell};
 
@@ -112,7 +112,7 @@ pub(super) async fn list(
     InPath(id): InPath<String>,
     Params(about): Params<AboutParams>,
 ) -> Result<Json<TableList>, ApiError> {
-    let tables = state.about(AskedRun { id, about }, |session, scope, _| {
+    let tables = state.about(id, about, |session, scope, _| {
         let entry = |table: &DataTable| TableEntry {
             name: table.name.clone(),
             about: table.about.clone(),
@@ -132,7 +132,7 @@ pub(super) async fn rows(
     if !(1..=MOST).contains(&params.limit) {
         return Err(ApiError::wrong(format!("limit: write a number from 1 to {MOST}")));
     }
-    let found = state.about(AskedRun { id, about: params.about }, move |session, scope, _| {
+    let found = state.about(id, params.about, move |session, scope, _| {
         let table = Catalog::new(session, scope).table(&name);
         let table = table.ok_or_else(|| ApiError::missing("the run has no table of this name; …/tables lists them"))?;
         let offset = params.offset as usize;
