@@ -76,7 +76,6 @@ pub struct EventsRequest {
 /// By what rows can be sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(inline)]
 pub enum SortArg {
     /// Events by start.
     Start,
@@ -142,10 +141,7 @@ impl EventsRequest {
             }
         }
         if self.least.zip(self.most).is_some_and(|(least, most)| least.0 > most.0) {
-            return Err(RequestError::argument(
-                "least",
-                "above the greatest length, so that no event has such a length",
-            ));
+            return Err(RequestError::argument("least", "above the greatest length: no event has such a one"));
         }
         orders(self).map(|_| ())
     }

@@ -34,7 +34,7 @@ pub use events::{EventAnswer, EventQuestion, EventsRequest};
 pub use hlo::{HloAnswer, HloRequest};
 pub use open_traces::{AskedTrace, OpenTraces};
 pub use picture::{PictureArg, PictureRequest, SizeArg, drawn};
-pub use read::{known, read};
+pub use read::{known, read, schema_of, without_formats};
 pub use settings::{SETTINGS_FILE, SettingsFile};
 pub use values::{Clock, RangeArg, ServingArg, Speed, StepsArg, Text, list, seconds, whole};
 pub use what_if::{OpFactor, WhatIfRequest};

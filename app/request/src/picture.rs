@@ -40,7 +40,6 @@ pub struct PictureRequest {
 /// The available pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(inline)]
 pub enum PictureArg {
     /// The tracks.
     #[default]

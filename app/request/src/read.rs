@@ -2,18 +2,49 @@
 
 use analysis::shortened;
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::error::RequestError;
 
 /// Letters of a wrong value in a message.
 const MOST_SHOWN: usize = 60;
 
+/// The schema of a request: what is not said is left out, and not null.
+pub fn schema_of<T: JsonSchema>() -> Map<String, Value> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    for property in schema["properties"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        if let Some(kinds) = property.get_mut("type").filter(|kinds| kinds.is_array()) {
+            *kinds = kinds[0].take();
+        }
+        if let Some(property) = property.as_object_mut() {
+            property.retain(|key, value| key != "default" || !(value.is_null() || *value == json!([])));
+        }
+    }
+    let part = |name: &str| Some((name.to_owned(), without_formats(schema.get(name)?.clone())));
+    ["type", "properties", "required"].into_iter().filter_map(part).collect()
+}
+
+/// A schema without the widths of numbers: JSON Schema does not know them, and clients warn of each.
+pub fn without_formats(schema: Value) -> Value {
+    match schema {
+        Value::Object(object) => {
+            let kept = object.into_iter().filter(|(key, value)| key != "format" || !value.is_string());
+            kept.map(|(key, value)| (key, without_formats(value))).collect()
+        }
+        Value::Array(values) => values.into_iter().map(without_formats).collect(),
+        other => other,
+    }
+}
+
 /// The arguments of a request, each with its schema.
 pub fn known<T: JsonSchema>() -> Map<String, Value> {
-    let schema = schemars::schema_for!(T).to_value();
-    schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default()
+    schema_of::<T>().remove("properties").and_then(|known| known.as_object().cloned()).unwrap_or_default()
 }
 
 /// A request from its arguments; `what` asks it. An error names the argument.
@@ -25,19 +56,18 @@ pub fn read<T: DeserializeOwned + JsonSchema>(what: &str, mut given: Map<String,
         return Err(RequestError::Usage(why));
     }
     given.retain(|_, value| !value.is_null());
-    let error_of = |given: &Map<String, Value>| match T::deserialize(Value::Object(given.clone())) {
-        Ok(request) => Ok(request),
-        Err(error) => Err(error.to_string()),
-    };
-    error_of(&given).map_err(|error| {
-        // The argument without which the error is another one.
-        let is_cause = |name: &&String| {
+    let read =
+        |given: &Map<String, Value>| T::deserialize(Value::Object(given.clone())).map_err(|error| error.to_string());
+    read(&given).map_err(|error| {
+        // The wrong argument is the one without which the error is another one; best not that it is missing.
+        let without = |name: &String| {
             let mut others = given.clone();
-            others.remove(*name);
-            error_of(&others).err().is_none_or(|other| other != error)
+            others.remove(name);
+            read(&others).err().unwrap_or_default()
         };
-        RequestError::Usage(match given.keys().find(is_cause) {
-            Some(name) => format!("{name} {}: {error}", shortened(&given[name].to_string(), MOST_SHOWN)),
+        let others = given.keys().map(|name| (name, without(name))).filter(|(_, other)| *other != error);
+        RequestError::Usage(match others.min_by_key(|(_, other)| other.starts_with("missing field")) {
+            Some((name, _)) => format!("{name} {}: {error}", shortened(&given[name].to_string(), MOST_SHOWN)),
             None => format!("{what}: {error}"),
         })
     })
@@ -45,8 +75,6 @@ pub fn read<T: DeserializeOwned + JsonSchema>(what: &str, mut given: Map<String,
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::{TraceRequest, WhatIfRequest};
 

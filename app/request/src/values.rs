@@ -215,7 +215,6 @@ const POSSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
 /// A factor: `2x`, `0.5`.
 #[derive(Clone, Copy, Debug, PartialEq, JsonSchema)]
-#[schemars(inline)]
 pub struct Speed(pub f64);
 
 impl FromStr for Speed {

@@ -12,7 +12,6 @@ use serde::Deserialize;
 use session::Session;
 
 use crate::error::RequestError;
-use crate::read;
 use crate::values::Speed;
 
 /// What changes.
@@ -90,8 +89,7 @@ pub fn changes(args: &WhatIfRequest, session: &Session, scope: Scope) -> Result<
         changes.push(Scenario::Idle(0.0));
     }
     if changes.is_empty() {
-        let all: Vec<String> = read::known::<WhatIfRequest>().keys().cloned().collect();
-        return Err(RequestError::Usage(format!("name at least one change: {}", all.join(", "))));
+        return Err(RequestError::argument("hide_collectives", "name at least one change, this or another"));
     }
     Ok(changes)
 }

@@ -43,7 +43,7 @@ pub struct ToolEntry {
     pub about: &'static str,
     pub is_picture: bool,
     pub is_read_only: bool,
-    pub input: fn() -> Arc<JsonObject>,
+    pub input: fn() -> JsonObject,
     pub run: fn(&Call, JsonObject) -> Result<ToolOutput, RequestError>,
 }
 
@@ -53,40 +53,16 @@ pub(super) const fn entry<T: McpTool>() -> ToolEntry {
         about: T::ABOUT,
         is_picture: T::IS_PICTURE,
         is_read_only: T::IS_READ_ONLY,
-        input: schema_of::<T>,
+        input: request::schema_of::<T::Input>,
         run: run_of::<T>,
     }
 }
 
-fn schema_of<T: McpTool>() -> Arc<JsonObject> {
-    without_formats(rmcp::handler::server::tool::schema_for_input::<T::Input>().unwrap_or_default())
-}
-
 /// The schema of answers.
 pub fn schema_of_answers() -> Arc<JsonObject> {
-    without_formats(rmcp::handler::server::tool::schema_for_output::<ToolAnswer>())
-}
-
-/// A schema without the widths of numbers: JSON Schema does not know them, and clients warn of each.
-fn without_formats(schema: Arc<JsonObject>) -> Arc<JsonObject> {
-    fn remove(value: &mut Value) {
-        match value {
-            Value::Object(object) => {
-                if object.get("format").is_some_and(Value::is_string) {
-                    object.remove("format");
-                }
-                object.values_mut().for_each(remove);
-            }
-            Value::Array(values) => values.iter_mut().for_each(remove),
-            _ => {}
-        }
-    }
-    let mut whole = Value::Object(Arc::unwrap_or_clone(schema));
-    remove(&mut whole);
-    match whole {
-        Value::Object(object) => Arc::new(object),
-        _ => Arc::default(),
-    }
+    let schema = rmcp::handler::server::tool::schema_for_output::<ToolAnswer>();
+    let schema = request::without_formats(Value::Object(Arc::unwrap_or_clone(schema)));
+    Arc::new(schema.as_object().cloned().unwrap_or_default())
 }
 
 fn run_of<T: McpTool>(call: &Call, arguments: JsonObject) -> Result<ToolOutput, RequestError> {
