@@ -10,7 +10,9 @@ use importers::{ListedFile, Progress};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use query::{Database, QueryAnswer, QueryLimits, SqlValue};
-use request::{CompareRequest, PartRequest, PictureRequest, TraceRequest, WhatIfRequest, answers, checks};
+use request::{
+    CompareRequest, PartRequest, PictureRequest, RequestError, TraceRequest, WhatIfRequest, answers, checks,
+};
 use session::tables::{Catalog, picked};
 
 use crate::answer::Answer;
@@ -66,11 +68,16 @@ fn quiet(_: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
+/// Waits for work that cannot be cancelled.
+fn worked<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, RequestError> + Send) -> PyResult<T> {
+    interruptible(py, || (), quiet, work)?.map_err(|error| of_request(&error))
+}
+
 /// What `systole compare` says of saved summaries, a list of files for each side.
 #[pyfunction]
 pub(crate) fn compare_summaries(py: Python<'_>, base: Vec<PathBuf>, cand: Vec<PathBuf>) -> PyResult<Answer> {
     let work = || answers::compared_summaries(&base, &cand, &CompareRequest::default());
-    interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(|error| of_request(&error))
+    worked(py, work).map(Answer::from)
 }
 
 impl Session {
@@ -115,32 +122,30 @@ impl Session {
     /// The same trace with another scope: some steps or a range, or all of it.
     fn scoped(&self, py: Python<'_>, part: &Bound<'_, PyDict>) -> PyResult<Self> {
         let part: PartRequest = request_of("scope", part)?;
-        let scope = py.detach(|| checks::check_part(&self.trace, &part)).map_err(|error| of_request(&error))?;
+        let scope = worked(py, || checks::check_part(&self.trace, &part))?;
         Ok(Self::new(self.trace.clone(), scope))
     }
 
     /// What `systole analyze` says: all reports, or those with these ids.
     fn analyze(&self, py: Python<'_>, ids: Vec<String>) -> PyResult<Answer> {
         let work = || answers::analyze(&self.trace, self.scope, &ids);
-        interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(|error| of_request(&error))
+        worked(py, work).map(Answer::from)
     }
 
     /// The page that `systole analyze -o html=FILE` writes.
     fn page(&self, py: Python<'_>) -> PyResult<String> {
-        interruptible(py, || (), quiet, || answers::page(&self.trace, self.scope))?.map_err(|error| of_request(&error))
+        worked(py, || answers::page(&self.trace, self.scope))
     }
 
     /// What `systole summarize` writes: JSON for comparisons.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
-        interruptible(py, || (), quiet, || answers::summary(&self.trace, self.scope))?
-            .map_err(|error| of_request(&error))
+        worked(py, || answers::summary(&self.trace, self.scope))
     }
 
     /// The picture that `systole render` draws, as SVG.
     fn picture(&self, py: Python<'_>, look: &Bound<'_, PyDict>) -> PyResult<String> {
         let look: PictureRequest = request_of("picture", look)?;
-        interruptible(py, || (), quiet, || answers::picture(&self.trace, self.scope, &look))?
-            .map_err(|error| of_request(&error))
+        worked(py, || answers::picture(&self.trace, self.scope, &look))
     }
 
     /// What `systole compare` says of this trace and a candidate.
@@ -148,14 +153,14 @@ impl Session {
         let test: CompareRequest = request_of("compare", test)?;
         let (other, scope) = (cand.get().trace.clone(), cand.get().scope);
         let work = || answers::compared((&self.trace, self.scope), (&other, scope), &test);
-        interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(|error| of_request(&error))
+        worked(py, work).map(Answer::from)
     }
 
     /// What `systole whatif` says of these changes.
     fn what_if(&self, py: Python<'_>, changes: &Bound<'_, PyDict>) -> PyResult<Answer> {
         let changes: WhatIfRequest = request_of("what_if", changes)?;
         let work = || answers::what_if(&self.trace, self.scope, &changes);
-        interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(|error| of_request(&error))
+        worked(py, work).map(Answer::from)
     }
 
     /// The names of all tables, those of reports last.

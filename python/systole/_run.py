@@ -51,21 +51,8 @@ def open(
 
     Raises ``PathError``, ``FormatError`` or ``UsageError``.
     """
-    options = {
-        "run": run,
-        "device": device,
-        "device_spec": device_spec,
-        "topology": topology,
-        "warmup": warmup,
-        "clock": clock,
-        "roles": roles,
-        "llo": llo,
-        "hlo": hlo,
-        "serving": [f"{phase}={pattern}" for phase, pattern in (serving or {}).items()],
-        "wait": wait,
-        "no_cache": no_cache,
-        "config": config,
-    }
+    options = {name: value for name, value in locals().items() if name not in ("path", "progress")}
+    options["serving"] = [f"{phase}={pattern}" for phase, pattern in (serving or {}).items()]
     if progress is None:
         progress = sys.stderr.isatty()
     tick = _progress_line if progress is True else progress or None

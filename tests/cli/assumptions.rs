@@ -24,13 +24,11 @@ fn every_assumption_reaches_the_command_line_and_python() {
     let help = printed(&["analyze", "--help"]);
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../python/systole/_run.py");
     let source = fs::read_to_string(Path::new(source)).unwrap();
-    let open = source.split_once("def open(").and_then(|(_, rest)| rest.split_once("\nclass ")).unwrap().0;
-    let (signature, body) = open.split_once(") -> Run:").unwrap();
+    let signature = source.split_once("def open(").and_then(|(_, rest)| rest.split_once(") -> Run:")).unwrap().0;
     for name in &all {
         let option = format!("--{}", name.replace('_', "-"));
         assert!(help.split([' ', '[', '\n']).any(|word| word == option), "{option} of the command line");
         assert!(signature.contains(&format!("\n    {name}: ")), "the argument {name} of Python");
-        assert!(body.contains(&format!("\"{name}\": ")), "{name} is handed on");
     }
 }
 

@@ -83,7 +83,7 @@ pub struct AssumedValues {
     /// Annotations of a server whose names match a pattern are of this phase: queue, prefill, decode, request or batch;
     /// may be repeated
     #[arg(long, hide_short_help = true, value_name = "PHASE=PATTERN")]
-    #[serde(default, deserialize_with = "list")]
+    #[serde(default)]
     #[schemars(description = "Annotations of a server by phase: prefill=my_prefill*.")]
     pub serving: Vec<Text<ServingArg>>,
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use trace_model::Picos;
 
 use crate::error::RequestError;
-use crate::values::{Text, list, whole};
+use crate::values::{Text, whole};
 use session::Session;
 use session::events::{
     EventFilter, EventList, EventOrder, EventPage, EventTables, EventTotals, FoundEvents, GroupKey, ListedColumn,
@@ -21,27 +21,21 @@ use session::events::{
 pub struct EventsRequest {
     /// Events with this name; may be repeated
     #[arg(long, value_name = "PATTERN")]
-    #[serde(deserialize_with = "list")]
     pub name: Vec<Text<NamePattern>>,
     /// Ops of this category, as in a report: Matmul, Collective, 'Copy wait' …
     #[arg(long, value_name = "PATTERN")]
-    #[serde(deserialize_with = "list")]
     pub category: Vec<Text<NamePattern>>,
     /// Ops of this program
     #[arg(long, value_name = "PATTERN")]
-    #[serde(deserialize_with = "list")]
     pub program: Vec<Text<NamePattern>>,
     /// Events on this track: a thread of a host, a line of a device
     #[arg(long, value_name = "PATTERN")]
-    #[serde(deserialize_with = "list")]
     pub track: Vec<Text<NamePattern>>,
     /// Tracks that record this: ops, modules, steps, `async_ops`, `host_thread` …
     #[arg(long, value_name = "PATTERN")]
-    #[serde(deserialize_with = "list")]
     pub kind: Vec<Text<NamePattern>>,
     /// Events that this host recorded
     #[arg(long, value_name = "PATTERN")]
-    #[serde(deserialize_with = "list")]
     pub host: Vec<Text<NamePattern>>,
     /// Events of at least this length: 10us
     #[arg(long, value_name = "TIME")]
@@ -51,12 +45,10 @@ pub struct EventsRequest {
     pub most: Option<Text<Picos>>,
     /// Times in groups instead of a list, by up to four of name, category, track, kind, device, host, step, program, depth
     #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
-    #[serde(deserialize_with = "list")]
     pub group_by: Vec<Text<GroupKey>>,
     /// Columns of the list: start, dur, self, name, category, step, device, track; also host, program, `track_kind`,
     /// depth, `slice_id`, `parent_id`, `device_start`, `timeline_dur`, flops, `bytes_accessed`, args
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "group_by")]
-    #[serde(deserialize_with = "list")]
     pub columns: Vec<Text<ListedColumn>>,
     /// By what to sort; by start, or groups by total
     #[arg(long, value_enum, value_name = "KEY")]
