@@ -327,6 +327,14 @@ fn hostile_arguments_are_refused_by_name() {
         assert!(message.contains(words), "{tool} {arguments}: {message}");
         assert!(message.len() < 2500 && !message.contains("root:x"), "{message}");
     }
+    for (arguments, word) in [
+        (json!({"path": path, "clock": "fast"}), "bad_request"),
+        (json!({"path": "no-such.xplane.pb"}), "not_found"),
+        (json!({"path": path, "report": "dcn"}), "unusable"),
+    ] {
+        let tool = if arguments["report"].is_string() { "report" } else { "verdict" };
+        assert_eq!(client.call(tool, &arguments)["result"]["_meta"]["systole/code"], word, "{arguments}");
+    }
     let unknown = client.call("no_such_tool", &json!({}));
     assert!(unknown["error"]["message"].as_str().unwrap().contains("there is no tool"), "{unknown}");
     assert_eq!(client.ask("no/such/method", &json!({}))["error"]["code"], -32601);

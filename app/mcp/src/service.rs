@@ -9,7 +9,8 @@ use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    MetaObject, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
+    ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer};
 
@@ -166,6 +167,11 @@ fn sent(result: Result<ToolOutput, RequestError>) -> CallToolResult {
         Ok(ToolOutput::Picture { png, about }) => {
             CallToolResult::success(vec![ContentBlock::image(base64(&png), "image/png"), ContentBlock::text(about)])
         }
-        Err(error) => CallToolResult::error(vec![ContentBlock::text(bounded(&error.to_string()))]),
+        Err(error) => {
+            let mut refused = CallToolResult::error(vec![ContentBlock::text(bounded(&error.to_string()))]);
+            let code = ("systole/code".to_owned(), error.codes().word.into());
+            refused.meta = Some(MetaObject([code].into_iter().collect()));
+            refused
+        }
     }
 }

@@ -47,7 +47,6 @@ pub struct HistoryLine {
 
 /// The line of a run. It contains no timestamps, so the same run gives the same bytes; the commit is taken from CI.
 pub fn line(run: &Summary, report: &GatesReport) -> Result<String, RequestError> {
-    let internal = |error: serde_json::Error| RequestError::Internal(error.to_string());
     let mut metrics = Map::new();
     for series in run.series.iter().chain(&run.loop_series) {
         metrics.insert(series.id.clone(), json!(median(&series.values)));
@@ -66,11 +65,9 @@ pub fn line(run: &Summary, report: &GatesReport) -> Result<String, RequestError>
         steps: run.steps.counted,
         metrics,
         gates: gates.collect(),
-        summary: Some(
-            serde_json::to_value(run.clone().shortened(OPS, OP_STEPS).with_series(SERIES)).map_err(internal)?,
-        ),
+        summary: Some(serde_json::to_value(run.clone().shortened(OPS, OP_STEPS).with_series(SERIES))?),
     };
-    Ok(serde_json::to_string(&line).map_err(internal)? + "\n")
+    Ok(serde_json::to_string(&line)? + "\n")
 }
 
 /// Whether a file that begins like this is a history.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use analysis::reports::summary::doctor::{Doctor, DoctorReport};
-use analysis::{ANALYSES, Scope, Unit};
+use analysis::{Scope, Unit};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
@@ -19,8 +19,8 @@ use crate::common::{output, terminal};
 use capture::{
     Address, Capture, CaptureOptions, CaptureStage, HostCapture, OptionValue, SavedProfile, capture, continuous,
 };
-use render::{AnsiStyle, Document, DocumentView, TextLayout, doctor_findings};
-use request::{Assumptions, RequestError};
+use render::{AnsiStyle, TextLayout, doctor_findings};
+use request::{Assumptions, RequestError, answers};
 use session::files::OutputGuard;
 use session::number::{counted, value};
 
@@ -253,7 +253,9 @@ fn json_text(capture: &Capture) -> Result<String, RequestError> {
     let run = capture.saved().next().map(|_| capture.run.display().to_string());
     let hosts: Vec<Value> = capture.hosts.iter().map(host).collect();
     let text = serde_json::to_string_pretty(&json!({ "schema": "systole.capture/1", "run": run, "hosts": hosts }));
-    text.map(|text| text + "\n").map_err(|error| RequestError::Internal(error.to_string()))
+    Ok(text?
+        + "
+")
 }
 
 /// Findings about the capture where it is empty or cut, then what limits the program.
@@ -270,8 +272,7 @@ fn report(capture: &Capture, assume: &Assumptions, stderr: &Stderr) -> Result<()
         return Ok(());
     }
     output::print("\n")?;
-    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
-    let document = Document::new(&session, Scope::WholeTrace, &ids, DocumentView::Summary);
+    let document = answers::document(&session, Scope::WholeTrace, &[] as &[&str])?;
     let output = OutputArgs {
         format: OutputFormat::Text,
         output: Vec::new(),

@@ -115,7 +115,6 @@ fn set_by(options: &mut CompareOptions, config: &GateConfig) {
 
 impl output::Writable for ComparedRuns<'_> {
     fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, RequestError> {
-        let internal = |error: serde_json::Error| RequestError::Internal(error.to_string());
         Ok(match format {
             FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => comparison::text(self, layout),
             FileFormat::Md => comparison::markdown(self, layout),
@@ -123,9 +122,9 @@ impl output::Writable for ComparedRuns<'_> {
                 let none = GatesReport::default();
                 junit::junit(self.gates.unwrap_or(&none), self.cand, Some(self.comparison))
             }
-            FileFormat::Sarif => sarif::of_comparison(self).map_err(internal)?,
+            FileFormat::Sarif => sarif::of_comparison(self)?,
             FileFormat::Html => html::comparison::page(self),
-            FileFormat::Json => comparison::json(self, layout.entries).map_err(internal)?,
+            FileFormat::Json => comparison::json(self, layout.entries)?,
         })
     }
 

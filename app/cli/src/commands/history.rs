@@ -33,7 +33,6 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
         lines.drain(..lines.len() - args.last);
     }
     let trend = trend(&lines);
-    let internal = |error: serde_json::Error| RequestError::Internal(error.to_string());
     let text = match args.format {
         OutputFormat::Text => {
             let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
@@ -48,7 +47,7 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
                 })
                 .collect();
             let whole = json!({"schema": "systole.trend/1", "runs": runs});
-            serde_json::to_string_pretty(&whole).map_err(internal)? + "\n"
+            serde_json::to_string_pretty(&whole)? + "\n"
         }
         OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report: "history", table: trend }], &[], 0),
         OutputFormat::Csv => csv::csv(&trend, 0, CsvCells::Exact),

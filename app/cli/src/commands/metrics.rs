@@ -65,7 +65,7 @@ fn metric(metric: &GateMetric) -> Value {
 
 fn json() -> Result<String, RequestError> {
     let all = json!({ "schema": "systole.metrics/1", "metrics": METRICS.iter().map(metric).collect::<Vec<_>>() });
-    let text = serde_json::to_string_pretty(&all).map_err(|error| RequestError::Internal(error.to_string()))?;
+    let text = serde_json::to_string_pretty(&all)?;
     Ok(text + "\n")
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use analysis::compare::to_json;
-use analysis::{ANALYSES, Scope, Unit};
+use analysis::{Scope, Unit};
 use clap::Args;
 use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
 use serde_json::json;
@@ -18,8 +18,8 @@ use crate::common::output::Writable as _;
 use crate::common::stderr::Stderr;
 use crate::common::values::{FileFormat, OutputFile, OutputFormat};
 use crate::common::{gating, output};
-use render::{AnsiStyle, Document, DocumentView, InputFile, TextLayout};
-use request::{RequestError, TraceRequest};
+use render::{AnsiStyle, InputFile, TextLayout};
+use request::{RequestError, TraceRequest, answers};
 use session::Session;
 use session::files::{OutputGuard, write_with};
 use session::number::{counted, value};
@@ -124,8 +124,7 @@ fn reports(
     loading: &Loading<'_>,
     stderr: &Stderr,
 ) -> Result<(String, String), RequestError> {
-    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
-    let mut document = Document::new(session, Scope::WholeTrace, &ids, DocumentView::Summary);
+    let mut document = answers::document(session, Scope::WholeTrace, &[] as &[&str])?;
     let judge = JudgeArgs { budget: None, history: None, exit_code_on_fail: 0, exit_zero: true };
     let gates = GateArgs { baseline: Vec::new(), judge };
     let page = OutputFile { format: FileFormat::Html, path: args.output.clone() };
@@ -139,13 +138,12 @@ fn reports(
     };
     let config = args.input.assume.reading.config.as_deref();
     document.gated = gating::judge(session, document.scope, &gates, (config, loading), &output, stderr)?;
-    let internal = |error: serde_json::Error| RequestError::Internal(error.to_string());
     let mut run = document.gated.as_ref().map(|gated| gated.run.clone());
     for input in run.iter_mut().flat_map(|run| &mut run.inputs) {
         // Where it lay on this machine concerns nobody else.
         input.path = None;
     }
-    let summary = to_json(run.as_slice()).map_err(internal)?;
+    let summary = to_json(run.as_slice())?;
     let layout = TextLayout { width: 100, top: 10, entries: 10_000, style: AnsiStyle::PLAIN };
     Ok((summary, document.rendered(FileFormat::Html, &layout)?))
 }
@@ -175,6 +173,6 @@ fn facts(
         "report": "report.html",
         "session": has_view.then_some(PACKED_SESSION),
     });
-    let text = serde_json::to_string_pretty(&facts).map_err(|error| RequestError::Internal(error.to_string()))?;
+    let text = serde_json::to_string_pretty(&facts)?;
     Ok(text + "\n")
 }

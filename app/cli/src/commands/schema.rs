@@ -58,7 +58,7 @@ fn history() -> serde_json::Result<String> {
 
 /// Runs the command.
 pub fn run(args: &SchemaArgs) -> Result<CommandOutcome, RequestError> {
-    let text = args.what.text().map_err(|error| RequestError::Internal(error.to_string()))?;
+    let text = args.what.text()?;
     output::print(&text)?;
     Ok(CommandOutcome::Done)
 }

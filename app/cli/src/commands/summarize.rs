@@ -61,7 +61,7 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Requ
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }
     let runs: Vec<Summary> = runs.into_iter().map(|run| run.shortened(args.ops, args.op_steps)).collect();
-    let text = to_json(&runs).map_err(|error| RequestError::Internal(error.to_string()))?;
+    let text = to_json(&runs)?;
     match path {
         Some(path) => output::write_to(&path, &text)?,
         None => output::print(&text)?,

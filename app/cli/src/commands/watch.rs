@@ -221,8 +221,7 @@ impl Watch<'_> {
             exit_zero: self.args.judge.exit_zero,
         };
         gating::keep_history(&judge, &summary, &report, stderr)?;
-        let line: HistoryLine = serde_json::from_str(&history_file::line(&summary, &report)?)
-            .map_err(|error| RequestError::Internal(error.to_string()))?;
+        let line: HistoryLine = serde_json::from_str(&history_file::line(&summary, &report)?)?;
         let failed: Vec<String> = report.failed().map(|gate| gate.message.clone()).collect();
         self.failed += usize::from(!failed.is_empty());
         self.print(&RunLine {

@@ -199,11 +199,10 @@ pub fn write_to(path: &Path, text: &str) -> Result<(), RequestError> {
 
 impl Writable for Document {
     fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, RequestError> {
-        let internal = |error: serde_json::Error| RequestError::Internal(error.to_string());
         let gated = |name| self.gated.as_ref().ok_or_else(|| only_judged(name));
         Ok(match format {
             FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => render::text::document(self, layout),
-            FileFormat::Json => render::json::document(self, layout.entries).map_err(internal)?,
+            FileFormat::Json => render::json::document(self, layout.entries)?,
             FileFormat::Md => render::md::document(self, layout),
             FileFormat::Junit => {
                 let gated = gated("junit")?;
@@ -212,7 +211,7 @@ impl Writable for Document {
             }
             FileFormat::Sarif => {
                 gated("sarif")?;
-                render::sarif::of(self).map_err(internal)?
+                render::sarif::of(self)?
             }
             FileFormat::Html => render::html::page(self, gated("html")?),
         })

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::error::{ApiError, json};
 use crate::input::{InPath, Params};
 use crate::state::{AboutParams, Shared};
-use request::{answers, whole};
+use request::{RequestError, answers, whole};
 
 /// Entries of a list, as on the command line.
 const ENTRIES: u32 = 10_000;
@@ -35,7 +35,7 @@ fn entries() -> u32 {
 async fn written(state: Shared, id: String, ids: Vec<String>, params: ReportParams) -> Result<Response, ApiError> {
     let text = state.about(id, params.about, move |session, scope, _| {
         let document = answers::document(session, scope, &ids)?;
-        render::json::document(&document, params.top as usize).map_err(|error| ApiError::internal(error.to_string()))
+        Ok(render::json::document(&document, params.top as usize).map_err(RequestError::from)?)
     });
     Ok(json(text.await?))
 }
