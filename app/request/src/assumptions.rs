@@ -218,7 +218,6 @@ impl Assumptions {
                 Cow::Borrowed(_) => None,
                 Cow::Owned(chip) => Some(Arc::new(chip)),
             }),
-            ..Options::default()
         })
     }
 }

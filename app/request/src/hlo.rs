@@ -73,10 +73,6 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&most| most > 0).ok_or_else(|| "write a number from 1".to_owned())
 }
 
-fn usage(error: AnalysisError) -> RequestError {
-    RequestError::Usage(error.to_string())
-}
-
 impl HloRequest {
     /// Rejects several questions at once.
     pub fn check(&self) -> Result<(), RequestError> {
@@ -94,16 +90,17 @@ impl HloRequest {
         open: impl FnOnce(&Path) -> Result<S, RequestError>,
         warnings: &dyn Warnings,
     ) -> Result<Result<HloAnswer, AnalysisError>, RequestError> {
+        let wrong = |error: AnalysisError| RequestError::Usage(error.to_string());
         let wanted = self.program.as_deref();
         if let Some(name) = &self.op {
             let name = name.trim_start_matches('%');
-            let programs = programs_with(cx, name, wanted).map_err(usage)?;
+            let programs = programs_with(cx, name, wanted).map_err(wrong)?;
             let program = the_first(cx, &programs, "that has this instruction", warnings)?;
             let reach = Reach { radius: self.radius, most: self.most };
-            return neighbourhood(cx, program, name, reach).map(|found| Ok(HloAnswer::Around(found))).map_err(usage);
+            return neighbourhood(cx, program, name, reach).map(|found| Ok(HloAnswer::Around(found))).map_err(wrong);
         }
         if self.text {
-            let program = the_first(cx, &chosen(cx, wanted).map_err(usage)?, called(wanted), warnings)?;
+            let program = the_first(cx, &chosen(cx, wanted).map_err(wrong)?, called(wanted), warnings)?;
             return Ok(listing(cx, program).map(HloAnswer::Text));
         }
         let report: Arc<dyn Report> = if let Some(words) = &self.find {
@@ -111,21 +108,21 @@ impl HloRequest {
             if query.is_empty() {
                 return Err(RequestError::argument("find", "write a word"));
             }
-            Arc::new(find(cx, &chosen(cx, wanted).map_err(usage)?, &query))
+            Arc::new(find(cx, &chosen(cx, wanted).map_err(wrong)?, &query))
         } else if let Some(path) = &self.diff {
             let other = open(path)?;
             let beside = other.context(cx.scope);
-            let first = the_first(cx, &chosen(cx, wanted).map_err(usage)?, called(wanted), warnings)?;
+            let first = the_first(cx, &chosen(cx, wanted).map_err(wrong)?, called(wanted), warnings)?;
             let name = cx.model.str(cx.model.program(first).name);
             let second = chosen(&beside, Some(wanted.unwrap_or(name)));
-            let second = second.or_else(|_| chosen(&beside, Some(name))).map_err(usage)?;
+            let second = second.or_else(|_| chosen(&beside, Some(name))).map_err(wrong)?;
             let second = the_first(&beside, &second, called(Some(name)), warnings)?;
             match hlo::diff((cx, first), (&beside, second)) {
                 Ok(found) => Arc::new(found),
                 Err(error) => return Ok(Err(error)),
             }
         } else {
-            Arc::new(programs_called(cx, wanted).map_err(usage)?)
+            Arc::new(programs_called(cx, wanted).map_err(wrong)?)
         };
         Ok(Ok(HloAnswer::Other(report)))
     }

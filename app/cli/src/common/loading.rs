@@ -53,7 +53,7 @@ impl<'a> Loading<'a> {
 
     /// Opens an input and reports details on stderr.
     pub fn open(&self, path: &Path, run: Option<String>, format: OutputFormat) -> Result<Session, RequestError> {
-        let session = self.read(path, self.import(run), hashes(format))?;
+        let session = self.read(path, &self.import(run), hashes(format))?;
         // The text report names the files itself.
         if format != OutputFormat::Text {
             warn_of_losses(&session, self.stderr);
@@ -63,7 +63,7 @@ impl<'a> Loading<'a> {
 
     /// The same for commands that print no digest of the input: it is not computed meanwhile.
     pub fn open_without_digest(&self, path: &Path, run: Option<String>) -> Result<Session, RequestError> {
-        let session = self.read(path, self.import(run), false)?;
+        let session = self.read(path, &self.import(run), false)?;
         warn_of_losses(&session, self.stderr);
         Ok(session)
     }
@@ -76,13 +76,13 @@ impl<'a> Loading<'a> {
         format: OutputFormat,
     ) -> Result<Session, RequestError> {
         let import = ImportOptions { programs_only: true, ..self.import(run) };
-        let session = self.read(path, import, hashes(format))?;
+        let session = self.read(path, &import, hashes(format))?;
         warn_of_losses(&session, self.stderr);
         Ok(session)
     }
 
     /// Imports an input, and computes its digest meanwhile if it `hashes`.
-    fn read(&self, path: &Path, import: ImportOptions, hashes: bool) -> Result<Session, RequestError> {
+    fn read(&self, path: &Path, import: &ImportOptions, hashes: bool) -> Result<Session, RequestError> {
         let (started, stderr) = (Instant::now(), self.stderr);
         let is_stdin = path.as_os_str() == STANDARD;
         if let Some(why) = stdin::refusal().filter(|_| is_stdin) {
@@ -94,7 +94,7 @@ impl<'a> Loading<'a> {
             .flatten();
         let notice = if stderr.warns() { WaitNotice::start(path, &progress) } else { None };
         let hash = if hashes { BackgroundHash::start(path) } else { None };
-        let opened = Session::open(path, &import, self.options(), &progress);
+        let opened = Session::open(path, import, self.options(), &progress);
         if let Some(notice) = notice {
             notice.stop();
         }

@@ -81,7 +81,7 @@ impl McpTool for CaptureTool {
         let mut content = AnswerContent::default();
         let findings = match (&doctor, &session) {
             (Some(report), _) => counted(report.findings.len() as u64, "finding"),
-            (None, Err(error)) => format!("it cannot be read: {}", error),
+            (None, Err(error)) => format!("it cannot be read: {error}"),
             (None, Ok(_)) => "no findings".to_owned(),
         };
         content.statement = Some(format!(
