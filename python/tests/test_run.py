@@ -109,7 +109,7 @@ def test_errors_are_exceptions_with_command_line_messages(run, tmp_path):
             systole.open(RECOMPILE, **options)
     with pytest.raises(systole.UsageError, match="alpha: write a probability"):
         run.compare(run, alpha=7)
-    with pytest.raises(systole.UsageError, match='open has no argument "colour"; it has clock, '):
+    with pytest.raises(systole._systole.CommandFailed, match='open has no argument "colour"; it has clock, '):
         systole._systole.open(str(RECOMPILE), {"colour": 1})
     with pytest.raises(systole.UsageError, match="steps: the trace has steps 0 to"):
         run.scope(steps="900..901")
