@@ -127,6 +127,11 @@ impl SettingsFile {
         gates.check().map(|()| gates).map_err(|error| self.wrong(error.to_string()))
     }
 
+    /// The gates of a file, which may be this one.
+    pub fn gates_in(&self, path: &Path) -> Result<GateConfig, RequestError> {
+        if path == self.path { self.gates() } else { Self::read(path)?.gates() }
+    }
+
     /// What is said of gates that are not evaluated.
     pub fn ignored_gates(&self) -> Option<String> {
         let (budgets, regressions) = (self.config.budget.len(), self.config.regression.len());

@@ -42,16 +42,15 @@ const WHAT: &str = "this address";
 
 /// A value of the kind that its schema says; a wrong one stays a text, which is refused where it is read.
 fn value_of(schema: Option<&Value>, text: String) -> Value {
-    let is = |kind: &str| {
-        let kinds = schema.and_then(|schema| schema.get("type"));
-        kinds.is_some_and(|kinds| kinds == kind || kinds.as_array().is_some_and(|kinds| kinds.contains(&kind.into())))
-    };
-    if is("array") {
+    let is = |schema: Option<&Value>, kind: &str| schema.is_some_and(|schema| schema["type"] == kind);
+    if is(schema, "array") {
         let items = schema.and_then(|schema| schema.get("items"));
-        return text.split(',').map(|text| value_of(items, text.to_owned())).collect();
+        // Texts may have commas.
+        let most = if is(items, "string") { 1 } else { usize::MAX };
+        return text.splitn(most, ',').map(|text| value_of(items, text.to_owned())).collect();
     }
     match serde_json::from_str(&text) {
-        Ok(value @ (Value::Number(_) | Value::Bool(_))) if !is("string") => value,
+        Ok(value @ (Value::Number(_) | Value::Bool(_))) if !is(schema, "string") => value,
         _ => Value::String(text),
     }
 }

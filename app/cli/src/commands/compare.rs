@@ -15,7 +15,7 @@ use crate::common::values::FileFormat;
 use crate::common::{gating, output, summaries};
 use render::comparison::{self, ComparedRuns};
 use render::{NamedTable, TextLayout, html, junit, sarif};
-use request::{Assumptions, CompareRequest, RequestError, SettingsFile, StepsArg, history_file};
+use request::{Assumptions, CompareRequest, RequestError, StepsArg, history_file};
 use session::files::OutputGuard;
 
 /// Arguments of the command.
@@ -59,14 +59,10 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let mut assume = args.assume.clone();
     assume.reading.config = assume.reading.config.or_else(|| args.judge.budget.clone());
     let loading = Loading::new(&assume, stderr)?;
-    let config = match &args.judge.budget {
-        Some(budget) if args.assume.reading.config.is_some() => Some(SettingsFile::read(budget)?.gates()?),
-        Some(_) => Some(loading.settings.gates()?),
-        None => {
-            loading.settings.ignored_gates().iter().for_each(|said| stderr.warn(said));
-            None
-        }
-    };
+    let config = args.judge.budget.as_deref().map(|budget| loading.settings.gates_in(budget)).transpose()?;
+    if let Some(said) = loading.settings.ignored_gates().filter(|_| config.is_none()) {
+        stderr.warn(&said);
+    }
     if let Some(config) = &config {
         set_by(&mut options, config);
     }

@@ -69,10 +69,11 @@ impl ListedRunRow {
 pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let failed = |error| RequestError::import(error, &args.path);
     let runs = loading::list_runs(&args.path, stderr).map_err(failed)?;
-    let loading = Loading::new(&args.assume, stderr)?;
+    let loading = (args.verdicts > 0).then(|| Loading::new(&args.assume, stderr)).transpose()?;
     let mut rows = Vec::new();
     for (at, run) in runs.into_iter().enumerate() {
-        let opened = if at < args.verdicts { Some(opened(args, &run.name, &loading)) } else { None };
+        let loading = loading.as_ref().filter(|_| at < args.verdicts);
+        let opened = loading.map(|loading| opened(args, &run.name, loading));
         rows.push(ListedRunRow { run, opened });
     }
     match args.format {

@@ -24,7 +24,7 @@ use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{gating, output};
 use request::history_file::{self, HistoryLine};
-use request::{Assumptions, RequestError, SettingsFile, seconds, summaries::summary_of};
+use request::{Assumptions, RequestError, seconds, summaries::summary_of};
 use session::losses_in_words;
 
 /// Name of the history in the log directory.
@@ -81,7 +81,7 @@ struct SeenRun {
 /// Runs the command.
 pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let loading = Loading::new(&args.assume, stderr)?;
-    let config = args.judge.budget.as_deref().map(|budget| SettingsFile::read(budget)?.gates()).transpose()?;
+    let config = args.judge.budget.as_deref().map(|budget| loading.settings.gates_in(budget)).transpose()?;
     let history = match &args.judge.history {
         Some(history) => history.clone(),
         None if is_remote(&args.path) => {

@@ -16,7 +16,7 @@ use crate::common::summaries;
 use crate::common::values::{FileFormat, OutputFormat};
 use render::markdown::MOST_BYTES;
 use render::{Document, GatedDocument, verdict_md};
-use request::{RequestError, SettingsFile, history_file};
+use request::{RequestError, history_file};
 use session::Session;
 
 /// Evaluates the gates; `None` if none were requested.
@@ -37,11 +37,8 @@ pub fn judge(
     if !args.are_set() && args.judge.history.is_none() && !is_wanted {
         return Ok(None);
     }
-    let gates = match (args.judge.budget.as_deref(), config) {
-        (Some(budget), _) if Some(budget) != config => SettingsFile::read(budget)?.gates()?,
-        (None, None) => GateConfig::default(),
-        _ => loading.settings.gates()?,
-    };
+    let file = args.judge.budget.as_deref().or(config);
+    let gates = file.map(|path| loading.settings.gates_in(path)).transpose()?.unwrap_or_default();
     let run = request::summaries::summary_of(session, scope)?;
     let paths: Vec<(&Path, bool)> = args.baseline.iter().map(|path| (path.as_path(), true)).collect();
     let baseline = summaries::summaries(&paths, loading, None, OutputFormat::Json, stderr)?;

@@ -63,6 +63,7 @@ impl McpTool for RenderTool {
             Scope::Range(range) => format!("{}..{}", range.start.since_origin(), range.end.since_origin()),
             Scope::WholeTrace => "whole trace".to_owned(),
         };
-        Ok(ToolOutput::Picture { png, about: format!("{:?} of {}, {place}{badge}", input.panel, input.trace.path) })
+        let panel = format!("{:?}", input.panel).to_lowercase();
+        Ok(ToolOutput::Picture { png, about: format!("{panel} of {}, {place}{badge}", input.trace.path) })
     }
 }
