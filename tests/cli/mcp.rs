@@ -387,6 +387,10 @@ fn a_file_that_changes_is_read_again_and_links_do_not_lead_outside() {
         assert!(client.refused("verdict", &json!({"path": "link.xplane.pb"})).contains("only files below"));
         fs::create_dir(root.join("logs")).unwrap();
         std::os::unix::fs::symlink(dir.path().join("outside.xplane.pb"), root.join("logs/a.xplane.pb")).unwrap();
+        fs::create_dir(root.join("dump")).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("outside.xplane.pb"), root.join("dump/a.hlo.pb")).unwrap();
+        let message = client.refused("verdict", &json!({"path": "run.xplane.pb", "hlo": ["dump"]}));
+        assert!(message.contains("only files below") && message.contains("a.hlo.pb"), "{message}");
         let message = client.refused("verdict", &json!({"path": "logs"}));
         assert!(message.contains("only files below") || message.contains("leads outside"), "{message}");
     }

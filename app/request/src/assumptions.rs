@@ -9,7 +9,7 @@ use analysis::hardware::chips::known;
 use analysis::hardware::ici::Topology;
 use analysis::{Options, Scope};
 use clap::Args;
-use importers::{ImportOptions, Progress, TrackRoles};
+use importers::{ImportOptions, TrackRoles};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use session::files::read_small;
@@ -174,9 +174,9 @@ impl Assumptions {
         let AssumedFiles { roles, llo, hlo } = &mut self.files;
         for path in roles.iter_mut().chain(llo).chain(hlo) {
             *path = roots.path(&path.to_string_lossy())?;
-            let inside = importers::list_files(path, &Progress::new()).unwrap_or_default();
-            if let Some(link) = inside.iter().find(|file| !roots.contain(&file.path)) {
-                return Err(roots.outside(&link.path));
+            let mut inside = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
+            if let Some(link) = inside.find(|file| !roots.contain(file)) {
+                return Err(roots.outside(&link));
             }
         }
         if let Some(Text(ChipArg::File(path))) = &mut self.values.device_spec {
