@@ -91,6 +91,20 @@ mod tests {
 
     use crate::command_line::{Cli, CliCommand};
 
+    /// Traces may begin before time 0, so a value may begin with a minus sign, like an option.
+    #[test]
+    fn ranges_may_begin_with_a_minus_sign() {
+        for command in ["analyze", "render"] {
+            let words = ["systole", command, "trace", "--range", "-2us..-1us"];
+            let scope = match Cli::try_parse_from(words).unwrap().command {
+                CliCommand::Analyze(args) => args.scope,
+                CliCommand::Render(args) => args.scope,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(scope.range.map(|range| range.0), "-2us..-1us".parse().ok());
+        }
+    }
+
     #[test]
     fn window_takes_the_same_assumptions_as_reports() {
         let words =

@@ -121,6 +121,8 @@ fn every_tool_says_what_it_takes_and_answers() {
     let mut client = at_samples();
     let answer = client.ask("tools/list", &json!({}));
     let tools = &answer["result"]["tools"];
+    // An agent pays for the list before its first question.
+    assert!(tools.to_string().len() < 60_000, "{}", tools.to_string().len());
     for name in [
         "open", "verdict", "hints", "explain", "report", "ops", "steps", "events", "hlo", "compare", "what_if",
         "doctor",

@@ -196,5 +196,20 @@ mod tests {
         assert_eq!(code(ImportError::TooLarge { what: String::new() }), 4);
         assert_eq!(code(ImportError::Cancelled), 130);
         assert_eq!(RequestError::Usage(String::new()).codes().exit, 2);
+        for (error, expected) in [
+            (RequestError::argument("steps", "write two numbers"), (2, 400, "bad_request")),
+            (RequestError::Missing(String::new()), (3, 404, "not_found")),
+            (RequestError::DoesNotApply(String::new()), (11, 422, "unusable")),
+            (RequestError::import(ImportError::Cancelled, Path::new("x")), (130, 503, "cancelled")),
+            (RequestError::Server(String::new()), (3, 500, "internal")),
+        ] {
+            let ErrorCodes { exit, http, word } = error.codes();
+            assert_eq!((exit, http, word), expected, "{error}");
+        }
+        let error = RequestError::argument("device_spec", "no file");
+        assert_eq!(
+            (&*error.to_string(), &*error.on_command_line()),
+            ("device_spec: no file", "--device-spec: no file")
+        );
     }
 }
