@@ -12,7 +12,7 @@ use cli::commands::{
     self, analyze, cache, chips, compare, completions, config, doctor, events, explain, formats, history, hlo, init,
     kernels, man, metrics, render, schema, skill, summarize, watch, whatif,
 };
-use cli::common::failure::CommandOutcome;
+use cli::common::outcome::CommandOutcome;
 use cli::common::stderr::Stderr;
 
 use command_line::{Cli, CliCommand};
@@ -94,8 +94,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             code
         }
         Err(failure) => {
-            stderr.error(&failure.to_string());
-            failure.exit_code()
+            stderr.error(&failure.on_command_line());
+            failure.codes().exit
         }
     }
 }

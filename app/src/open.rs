@@ -1,16 +1,14 @@
 //! `systole open`: the desktop app.
 
 use std::path::PathBuf;
-#[cfg(feature = "gui")]
-use std::sync::Arc;
 
 use clap::Args;
 
-use cli::common::args::AssumeArgs;
-use cli::common::failure::{CommandOutcome, Failure};
 #[cfg(feature = "gui")]
-use cli::common::loading;
+use cli::common::loading::Loading;
+use cli::common::outcome::CommandOutcome;
 use cli::common::stderr::Stderr;
+use request::{Assumptions, RequestError};
 use view::panels::source::SourcePrefix;
 
 /// Whether a window can be opened: this build has one, and the system has a display.
@@ -36,7 +34,7 @@ pub struct OpenArgs {
     #[arg(long = "src-prefix", value_name = "OLD=NEW")]
     pub src_prefix: Vec<SourcePrefix>,
     #[command(flatten)]
-    pub assume: AssumeArgs,
+    pub assume: Assumptions,
     #[cfg(feature = "gui")]
     #[command(flatten)]
     pub screenshot: window::ScreenshotArgs,
@@ -47,39 +45,40 @@ pub struct OpenArgs {
 }
 
 #[cfg(feature = "gui")]
-pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     if !has_display() {
-        return Err(Failure::Display("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
+        return Err(RequestError::Display("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
     }
-    let import = args.assume.import(args.run);
+    let import = args.assume.import(args.run)?;
     let (assume, stderr) = (args.assume, stderr.clone());
     // Read again with every trace that is opened, as the command line does.
     let options = move || {
-        loading::assumptions(&assume, &stderr).map_err(|failure| {
-            stderr.error(&failure.to_string());
-            failure.to_string()
+        Loading::new(&assume, &stderr).map(|loading| loading.options()).map_err(|error| {
+            let said = error.on_command_line();
+            stderr.error(&said);
+            said
         })
     };
     let launch = window::WindowOptions {
         path: args.path,
         second: args.second,
         import,
-        options: Arc::new(options),
+        options: std::sync::Arc::new(options),
         source_prefixes: args.src_prefix,
         screenshot: args.screenshot.into(),
         start_times: args.start_times,
     };
     window::launch(launch).map_err(|error| match error.downcast::<window::NoWindow>() {
-        Ok(window::NoWindow(why)) => Failure::Display(why),
-        Err(error) => Failure::Internal(format!("{error:#}")),
+        Ok(window::NoWindow(why)) => RequestError::Display(why),
+        Err(error) => RequestError::Internal(format!("{error:#}")),
     })?;
     Ok(CommandOutcome::Done)
 }
 
 #[cfg(not(feature = "gui"))]
-pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<CommandOutcome, RequestError> {
     drop(args);
-    Err(Failure::Usage("this build has no window; build with the feature \"gui\", or use analyze".to_owned()))
+    Err(RequestError::Usage("this build has no window; build with the feature \"gui\", or use analyze".to_owned()))
 }
 
 #[cfg(test)]
@@ -87,6 +86,20 @@ mod tests {
     use clap::Parser as _;
 
     use crate::command_line::{Cli, CliCommand};
+
+    /// Traces may begin before time 0, so a value may begin with a minus sign, like an option.
+    #[test]
+    fn ranges_may_begin_with_a_minus_sign() {
+        for command in ["analyze", "render"] {
+            let words = ["systole", command, "trace", "--range", "-2us..-1us"];
+            let scope = match Cli::try_parse_from(words).unwrap().command {
+                CliCommand::Analyze(args) => args.scope,
+                CliCommand::Render(args) => args.scope,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(scope.range.map(|range| range.0), "-2us..-1us".parse().ok());
+        }
+    }
 
     #[test]
     fn window_takes_the_same_assumptions_as_reports() {
@@ -101,7 +114,7 @@ mod tests {
             }
         };
         let (report, window) = (of("analyze"), of("open"));
-        assert_eq!(format!("{:?}", window.options()), format!("{:?}", report.options()));
-        assert_eq!((window.warmup, window.config), (3, report.config));
+        assert_eq!((window.values.warmup, &window.values.device[..]), (3, &[1][..]));
+        assert_eq!(format!("{window:?}"), format!("{report:?}"));
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cli::embedded::CommandAnswer;
 use pyo3::prelude::*;
+use request::answers::CommandAnswer;
 
 use crate::table::Table;
 

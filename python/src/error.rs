@@ -1,9 +1,9 @@
 //! Failures as exceptions.
 
-use cli::embedded::CommandError;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use query::QueryError;
+use request::RequestError;
 
 pyo3::create_exception!(
     systole._systole,
@@ -12,19 +12,19 @@ pyo3::create_exception!(
     "A command failed: its message, and the exit code that the command line would have."
 );
 
-/// The exception of a command.
-pub(crate) fn of_command(error: CommandError) -> PyErr {
-    CommandFailed::new_err((error.message, error.code))
+/// The exception of a request.
+pub(crate) fn of_request(error: &RequestError) -> PyErr {
+    CommandFailed::new_err((error.to_string(), error.codes().exit))
 }
 
 /// The exception of a query.
 pub(crate) fn of_query(error: &QueryError) -> PyErr {
-    CommandFailed::new_err((error.to_string(), 2))
+    of_usage(error.to_string())
 }
 
 /// The exception of wrong arguments.
 pub(crate) fn of_usage(message: String) -> PyErr {
-    CommandFailed::new_err((message, 2))
+    of_request(&RequestError::Usage(message))
 }
 
 /// Runs work on a thread of its own without the interpreter lock, and looks for Ctrl+C meanwhile: then `cancel` is
@@ -64,7 +64,8 @@ pub(crate) fn interruptible<T: Send>(
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(of_usage("internal error: the work ended without an answer".to_owned()));
+                    let why = "the work ended without an answer".to_owned();
+                    return Err(of_request(&RequestError::Internal(why)));
                 }
             }
         }

@@ -4,6 +4,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "Python hands over values")]
 
 mod answer;
+mod arguments;
 mod error;
 mod session;
 mod table;

@@ -6,15 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use cli::embedded;
 use importers::{ListedFile, Progress};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 use query::{Database, QueryAnswer, QueryLimits, SqlValue};
+use request::{
+    CompareRequest, PartRequest, PictureRequest, RequestError, TraceRequest, WhatIfRequest, answers, checks,
+};
 use session::tables::{Catalog, picked};
 
 use crate::answer::Answer;
-use crate::error::{interruptible, of_command, of_query, of_usage};
+use crate::arguments::request_of;
+use crate::error::{interruptible, of_query, of_request, of_usage};
 use crate::table::Table;
 
 /// An open trace with a scope, the part that reports are about.
@@ -27,17 +30,23 @@ pub(crate) struct Session {
     database: Mutex<Option<Database>>,
 }
 
-/// Opens a trace; the words are options of the command line. `tick` is called with the share that is read, from 0 to 1.
+/// Opens a trace. `tick` is called with the share that is read, from 0 to 1.
 #[pyfunction]
-#[pyo3(signature = (path, words, tick=None))]
-pub(crate) fn open(py: Python<'_>, path: PathBuf, words: Vec<OsString>, tick: Option<Py<PyAny>>) -> PyResult<Session> {
+#[pyo3(signature = (path, options, tick=None))]
+pub(crate) fn open(
+    py: Python<'_>,
+    path: PathBuf,
+    options: &Bound<'_, PyDict>,
+    tick: Option<Py<PyAny>>,
+) -> PyResult<Session> {
+    let trace = TraceRequest { path, ..request_of("open", options)? };
     let progress = Arc::new(Progress::new());
     let shown = |py: Python<'_>| match (&tick, progress.fraction()) {
         (Some(tick), Some(fraction)) => tick.call1(py, (fraction,)).map(drop),
         _ => Ok(()),
     };
-    let opened = interruptible(py, || progress.cancel(), shown, || embedded::open(&path, &words, &progress))?;
-    Ok(Session::new(opened.map_err(of_command)?, analysis::Scope::WholeTrace))
+    let opened = interruptible(py, || progress.cancel(), shown, || answers::open(&trace, &[], &progress))?;
+    Ok(Session::new(opened.map_err(|error| of_request(&error))?, analysis::Scope::WholeTrace))
 }
 
 /// Path, size and time of all files below a directory or a pattern, of this machine or a bucket. The time is that of the
@@ -46,11 +55,11 @@ pub(crate) fn open(py: Python<'_>, path: PathBuf, words: Vec<OsString>, tick: Op
 #[expect(clippy::type_complexity, reason = "a tuple of Python")]
 pub(crate) fn list_files(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(OsString, Option<u64>, Option<u64>)>> {
     let progress = Progress::new();
-    let listed = interruptible(py, || progress.cancel(), quiet, || embedded::files(&path, &progress))?;
+    let listed = interruptible(py, || progress.cancel(), quiet, || answers::files(&path, &progress))?;
     let since_1970 =
         |time: SystemTime| u64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos()).ok();
     let facts = |file: ListedFile| (file.path.into_os_string(), file.bytes, file.modified.and_then(since_1970));
-    Ok(listed.map_err(of_command)?.into_iter().map(facts).collect())
+    Ok(listed.map_err(|error| of_request(&error))?.into_iter().map(facts).collect())
 }
 
 /// Nothing to show while work goes on.
@@ -59,16 +68,16 @@ fn quiet(_: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
+/// Waits for work that cannot be cancelled.
+fn worked<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, RequestError> + Send) -> PyResult<T> {
+    interruptible(py, || (), quiet, work)?.map_err(|error| of_request(&error))
+}
+
 /// What `systole compare` says of saved summaries, a list of files for each side.
 #[pyfunction]
-pub(crate) fn compare_summaries(
-    py: Python<'_>,
-    base: Vec<PathBuf>,
-    cand: Vec<PathBuf>,
-    words: Vec<OsString>,
-) -> PyResult<Answer> {
-    let work = || embedded::compared_summaries(&base, &cand, &words);
-    interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(of_command)
+pub(crate) fn compare_summaries(py: Python<'_>, base: Vec<PathBuf>, cand: Vec<PathBuf>) -> PyResult<Answer> {
+    let work = || answers::compared_summaries(&base, &cand, &CompareRequest::default());
+    worked(py, work).map(Answer::from)
 }
 
 impl Session {
@@ -110,48 +119,48 @@ impl Session {
         self.trace.model().slice_count()
     }
 
-    /// The same trace with another scope: words of `--steps` or `--range`, or none for all of it.
-    fn scoped(&self, py: Python<'_>, words: Vec<OsString>) -> PyResult<Self> {
-        let scope = py.detach(|| embedded::scope(&self.trace, &words)).map_err(of_command)?;
+    /// The same trace with another scope: some steps or a range, or all of it.
+    fn scoped(&self, py: Python<'_>, part: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let part: PartRequest = request_of("scope", part)?;
+        let scope = worked(py, || checks::check_part(&self.trace, &part))?;
         Ok(Self::new(self.trace.clone(), scope))
     }
 
     /// What `systole analyze` says: all reports, or those with these ids.
-    #[pyo3(signature = (ids=None))]
-    fn analyze(&self, py: Python<'_>, ids: Option<Vec<String>>) -> PyResult<Answer> {
-        let work = || {
-            let ids: Option<Vec<&str>> = ids.as_ref().map(|ids| ids.iter().map(String::as_str).collect());
-            embedded::analyze(&self.trace, self.scope, ids.as_deref())
-        };
-        interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(of_command)
+    fn analyze(&self, py: Python<'_>, ids: Vec<String>) -> PyResult<Answer> {
+        let work = || answers::analyze(&self.trace, self.scope, &ids);
+        worked(py, work).map(Answer::from)
     }
 
     /// The page that `systole analyze -o html=FILE` writes.
     fn page(&self, py: Python<'_>) -> PyResult<String> {
-        interruptible(py, || (), quiet, || embedded::page(&self.trace, self.scope))?.map_err(of_command)
+        worked(py, || answers::page(&self.trace, self.scope))
     }
 
     /// What `systole summarize` writes: JSON for comparisons.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
-        interruptible(py, || (), quiet, || embedded::summary(&self.trace, self.scope))?.map_err(of_command)
+        worked(py, || answers::summary(&self.trace, self.scope))
     }
 
     /// The picture that `systole render` draws, as SVG.
-    fn picture(&self, py: Python<'_>, words: Vec<OsString>) -> PyResult<String> {
-        interruptible(py, || (), quiet, || embedded::picture(&self.trace, self.scope, &words))?.map_err(of_command)
+    fn picture(&self, py: Python<'_>, look: &Bound<'_, PyDict>) -> PyResult<String> {
+        let look: PictureRequest = request_of("picture", look)?;
+        worked(py, || answers::picture(&self.trace, self.scope, &look))
     }
 
     /// What `systole compare` says of this trace and a candidate.
-    fn compare(&self, py: Python<'_>, cand: &Bound<'_, Self>, words: Vec<OsString>) -> PyResult<Answer> {
+    fn compare(&self, py: Python<'_>, cand: &Bound<'_, Self>, test: &Bound<'_, PyDict>) -> PyResult<Answer> {
+        let test: CompareRequest = request_of("compare", test)?;
         let (other, scope) = (cand.get().trace.clone(), cand.get().scope);
-        let work = || embedded::compared((&self.trace, self.scope), (&other, scope), &words);
-        interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(of_command)
+        let work = || answers::compared((&self.trace, self.scope), (&other, scope), &test);
+        worked(py, work).map(Answer::from)
     }
 
     /// What `systole whatif` says of these changes.
-    fn what_if(&self, py: Python<'_>, words: Vec<OsString>) -> PyResult<Answer> {
-        let work = || embedded::what_if(&self.trace, self.scope, &words);
-        interruptible(py, || (), quiet, work)?.map(Answer::from).map_err(of_command)
+    fn what_if(&self, py: Python<'_>, changes: &Bound<'_, PyDict>) -> PyResult<Answer> {
+        let changes: WhatIfRequest = request_of("what_if", changes)?;
+        let work = || answers::what_if(&self.trace, self.scope, &changes);
+        worked(py, work).map(Answer::from)
     }
 
     /// The names of all tables, those of reports last.

@@ -19,25 +19,6 @@ from ._values import Finding, Hint, Metric, Step, Verdict, of
 Progress: TypeAlias = "bool | Callable[[float], object]"
 
 
-def words(options: Mapping[str, object]) -> list[str]:
-    """Options as words of the command line: ``hide_copies=True, ici=2`` → ``--hide-copies --ici=2``."""
-    found: list[str] = []
-    for name, value in options.items():
-        option = "--" + name.replace("_", "-")
-        if value is None or value is False:
-            continue
-        if value is True:
-            found.append(option)
-        elif isinstance(value, Mapping):
-            for key, each in value.items():
-                found += [option, str(key), str(each)]
-        elif isinstance(value, (list, tuple)):
-            found.append(f"{option}={','.join(str(each) for each in value)}")
-        else:
-            found.append(f"{option}={os.fspath(value) if isinstance(value, os.PathLike) else value}")
-    return found
-
-
 def _progress_line(share: float) -> None:
     end = "\r" if share < 1 else "\n"
     print(f"systole: {share:4.0%} read", end=end, file=sys.stderr, flush=True)
@@ -70,27 +51,13 @@ def open(
 
     Raises ``PathError``, ``FormatError`` or ``UsageError``.
     """
-    options = {
-        "run": run,
-        "device": [device] if isinstance(device, int) else device,
-        "device_spec": device_spec,
-        "topology": topology,
-        "warmup": warmup,
-        "clock": clock,
-        "roles": roles,
-        "llo": llo,
-        "wait": wait if isinstance(wait, bool) else str(wait),
-        "no_cache": no_cache,
-        "config": config,
-    }
-    dumps = [hlo] if isinstance(hlo, (str, os.PathLike)) else hlo or []
-    repeated = [f"--hlo={os.fspath(dump)}" for dump in dumps]
-    repeated += [f"--serving={phase}={pattern}" for phase, pattern in (serving or {}).items()]
+    options = {name: value for name, value in locals().items() if name not in ("path", "progress")}
+    options["serving"] = [f"{phase}={pattern}" for phase, pattern in (serving or {}).items()]
     if progress is None:
         progress = sys.stderr.isatty()
     tick = _progress_line if progress is True else progress or None
     with translated():
-        session = _systole.open(os.fspath(path), words(options) + repeated, tick)
+        session = _systole.open(os.fspath(path), options, tick)
     return Run(session, os.fspath(path))
 
 
@@ -105,12 +72,9 @@ class Run:
 
     def scope(self, *, steps: str | int | None = None, range: str | None = None) -> Run:
         """The same trace, with reports about a part and its slices: ``steps="3..7"`` or ``range="1.5ms..2ms"``."""
-        if isinstance(steps, int):
-            steps = f"{steps}..{steps}"
-        options = {"steps": steps, "range": range}
         with translated():
-            session = self._session.scoped(words(options))
-        part = f"steps {steps}" if steps else (range or "")
+            session = self._session.scoped({"steps": steps, "range": range})
+        part = f"steps {steps}" if steps is not None else (range or "")
         return Run(session, self.path, part)
 
     @property
@@ -215,9 +179,9 @@ class Run:
 
     def compare(self, other: Run, *, alpha: float = 0.05, min_effect: float = 0.1, force: bool = False) -> Comparison:
         """What changed from this run to ``other``, and whether it is more than noise."""
-        options = words({"alpha": alpha, "min_effect": min_effect, "force": force})
+        test = {"alpha": alpha, "min_effect": min_effect, "force": force}
         with translated():
-            return Comparison(self._session.compare(other._session, options))
+            return Comparison(self._session.compare(other._session, test))
 
     def what_if(
         self,
@@ -234,9 +198,10 @@ class Run:
     ) -> Prediction:
         """How long the steps would take with faster links (``ici=2``), hidden copies, cheaper ops
         (``op={"fusion.*": 0.5}``) …"""
-        options = {name: value for name, value in locals().items() if name != "self"}
+        changes = {name: value for name, value in locals().items() if name != "self"}
+        changes["op"] = [{"name": name, "time": time} for name, time in (op or {}).items()]
         with translated():
-            return Prediction(self._session.what_if(words(options)))
+            return Prediction(self._session.what_if(changes))
 
     def timeline(self, *, size: str = "1200x700", by_name: bool = False) -> Picture:
         """The tracks in this part of the trace, as a picture; ``by_name`` colours by names, not by categories."""
@@ -246,9 +211,9 @@ class Run:
         self, panel: Literal["timeline", "roofline", "steps"], *, size: str = "1200x700", by_name: bool = False
     ) -> Picture:
         """What ``systole render`` draws: tracks, ops in a roofline plot, or step times by part."""
-        options = words({"panel": panel, "size": size, "by_name": by_name})
+        look = {"panel": panel, "size": size, "by_name": by_name}
         with translated():
-            return Picture(self._session.picture(options), self._session.picture([*options, "--dark"]))
+            return Picture(self._session.picture(look), self._session.picture({**look, "dark": True}))
 
     def summary(self) -> str:
         """What ``systole summarize`` writes: JSON, which ``systole compare`` takes in place of the trace."""
@@ -262,7 +227,7 @@ class Run:
 
     def __str__(self) -> str:
         with translated():
-            return self._session.analyze(None).text
+            return self._session.analyze([]).text
 
     def __repr__(self) -> str:
         part = f", {self._part}" if self._part else ""

@@ -99,7 +99,19 @@ def test_errors_are_exceptions_with_command_line_messages(run, tmp_path):
         systole.open(damaged)
     assert str(error.value) in command("analyze", damaged, code=4)
     assert isinstance(error.value, systole.Error) and error.value.code == 4
-    with pytest.raises(systole.UsageError, match="steps 0 to"):
+    for options, message in [
+        ({"clock": "fast"}, 'clock "fast": write a clock'),
+        ({"device_spec": "v99"}, "device_spec: v99: no file, and known chips are"),
+        ({"device": 99}, "device: 99 is not there"),
+        ({"serving": {"lunch": "a*"}}, "one of the phases"),
+    ]:
+        with pytest.raises(systole.UsageError, match=message):
+            systole.open(RECOMPILE, **options)
+    with pytest.raises(systole.UsageError, match="alpha: write a probability"):
+        run.compare(run, alpha=7)
+    with pytest.raises(systole._systole.CommandFailed, match='open has no argument "colour"; it has clock, '):
+        systole._systole.open(str(RECOMPILE), {"colour": 1})
+    with pytest.raises(systole.UsageError, match="steps: the trace has steps 0 to"):
         run.scope(steps="900..901")
     with pytest.raises(ValueError, match="no such column: nme"):
         run.query("SELECT nme FROM slices")

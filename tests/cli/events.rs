@@ -101,7 +101,7 @@ fn wrong_questions_are_refused_with_a_cure() {
         (&["--columns", "colour"], "write one of start_ps"),
         (&["--sort", "total"], "a list has start, duration, self or name"),
         (&["--group-by", "name", "--sort", "start"], "groups have total"),
-        (&["--least", "2us", "--most", "1us"], "--least is above --most"),
+        (&["--least", "2us", "--most", "1us"], "--least: above the greatest length"),
         (&["--least", "2 parsecs"], "length of time"),
         (&["--steps", "900"], "the trace has steps"),
         (&["--device", "77"], "the trace has devices"),

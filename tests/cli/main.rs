@@ -3,6 +3,7 @@
 //! One program of tests, so that it links once: `cargo test -p systole --test cli gates`.
 
 mod anonymize;
+mod assumptions;
 mod attacks;
 mod bucket_server;
 mod buckets;

@@ -17,7 +17,7 @@ const RECOMPILE: &str = "synthetic_v5e_8chip_recompile.xplane.pb";
 const TRANSCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/cli/mcp.golden.txt");
 
 /// A client of a server of its own.
-struct Client {
+pub(crate) struct Client {
     server: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
@@ -74,7 +74,7 @@ impl Client {
         }
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.begin(method, params);
         self.answer(id)
     }
@@ -108,7 +108,7 @@ impl Drop for Client {
     }
 }
 
-fn at_samples() -> Client {
+pub(crate) fn at_samples() -> Client {
     Client::below(Path::new(SAMPLES))
 }
 
@@ -121,6 +121,8 @@ fn every_tool_says_what_it_takes_and_answers() {
     let mut client = at_samples();
     let answer = client.ask("tools/list", &json!({}));
     let tools = &answer["result"]["tools"];
+    // An agent pays for the list before its first question.
+    assert!(tools.to_string().len() < 60_000, "{}", tools.to_string().len());
     for name in [
         "open", "verdict", "hints", "explain", "report", "ops", "steps", "events", "hlo", "compare", "what_if",
         "doctor",
@@ -152,7 +154,7 @@ fn a_transcript_of_each_tool() {
         ("report", json!({"path": path, "report": "compile"})),
         ("ops", json!({"path": path, "steps": "2", "max_bytes": 3000})),
         ("steps", json!({"path": path, "max_bytes": 3000})),
-        ("events", json!({"path": path, "kind": ["ops"], "group_by": ["category"], "devices": [0]})),
+        ("events", json!({"path": path, "kind": ["ops"], "group_by": ["category"], "device": [0]})),
         (
             "events",
             json!({"path": path, "name": ["fusion*"], "sort": "duration", "limit": 2, "columns": ["start", "dur", "name"]}),
@@ -271,7 +273,7 @@ fn a_picture_is_a_png_of_the_place() {
 }
 
 #[test]
-fn hostile_arguments_are_refused_with_the_texts_of_the_command_line() {
+fn hostile_arguments_are_refused_by_name() {
     let mut client = at_samples();
     let path = RECOMPILE;
     for (tool, arguments, words) in [
@@ -289,35 +291,49 @@ fn hostile_arguments_are_refused_with_the_texts_of_the_command_line() {
         ("verdict", json!({"path": path, "steps": "7..3"}), "the first not after the last"),
         ("verdict", json!({"path": path, "steps": "4000"}), "the trace has steps"),
         ("verdict", json!({"path": path, "range": "1..2"}), "with their units"),
-        ("verdict", json!({"path": path, "devices": [99]}), "the trace has devices"),
-        ("verdict", json!({"path": path, "chip": "/etc/passwd"}), "known chips are"),
+        ("verdict", json!({"path": path, "device": [99]}), "the trace has devices"),
+        ("verdict", json!({"path": path, "device_spec": "/etc/passwd"}), "known chips are"),
         ("verdict", json!({"path": path, "max_bytes": 1}), "2000 to 1000000"),
         ("verdict", json!({"path": path, "max_bytes": 4_000_000_000_u32}), "2000 to 1000000"),
-        ("verdict", json!({"path": path, "max_bytes": -1}), "verdict:"),
+        ("verdict", json!({"path": path, "max_bytes": -1}), "max_bytes -1:"),
         ("verdict", json!({"path": path, "cursor": "99999999"}), "has only"),
         ("verdict", json!({"path": path, "cursor": "x"}), "the cursor of the last answer"),
         ("explain", json!({"hint": "K99"}), "there is no hint"),
         ("report", json!({"path": path, "report": "x"}), "there is no report"),
         ("report", json!({"path": path, "report": "ops", "table": "x"}), "there is no table"),
-        ("events", json!({"path": path, "name": ["re:("]}), "--name"),
-        ("events", json!({"path": path, "group_by": ["--help"]}), "--group-by"),
-        ("events", json!({"path": path, "least": "--limit=0"}), "--least"),
+        ("events", json!({"path": path, "name": ["re:("]}), "name ["),
+        ("events", json!({"path": path, "group_by": ["--help"]}), "group_by ["),
+        ("events", json!({"path": path, "least": "--limit=0"}), "least \""),
         ("hlo", json!({"path": path, "op": "no-such-op"}), "no-such-op"),
         ("hlo", json!({"path": path, "op": "a", "find": "b"}), "ask for one of"),
         ("hlo", json!({"path": path, "program": "no-such-program"}), "no-such-program"),
-        ("events", json!({"path": path, "least": "-5us"}), "--least"),
+        ("events", json!({"path": path, "least": "-5us"}), "least: "),
         ("events", json!({"path": path, "group_by": ["name", "kind", "name"]}), "named twice"),
         ("events", json!({"path": path, "offset": 1_000_000_000}), "has only"),
         ("verdict", json!({"path": path, "warmup": 1_000_000}), "leave none"),
         ("hlo", json!({"path": path, "diff": "/etc/passwd"}), "only files below"),
+        ("verdict", json!({"path": path, "hlo": ["/etc"]}), "only files below"),
+        ("verdict", json!({"path": path, "llo": "../.."}), "only files below"),
+        ("verdict", json!({"path": path, "roles": "/etc/passwd"}), "only files below"),
+        ("verdict", json!({"path": path, "clock": "fast"}), "clock \"fast\": write a clock"),
+        ("verdict", json!({"path": path, "topology": "0x2"}), "topology"),
+        ("verdict", json!({"path": path, "wait": 5}), "no argument \"wait\""),
         ("compare", json!({"base": path, "cand": "/etc/passwd"}), "only files below"),
-        ("compare", json!({"base": path, "cand": path, "alpha": 7}), "--alpha"),
+        ("compare", json!({"base": path, "cand": path, "alpha": 7}), "alpha: "),
         ("what_if", json!({"path": path}), "at least one change"),
         ("what_if", json!({"path": path, "ici": -1}), "above 0"),
     ] {
         let message = client.refused(tool, &arguments);
         assert!(message.contains(words), "{tool} {arguments}: {message}");
         assert!(message.len() < 2500 && !message.contains("root:x"), "{message}");
+    }
+    for (arguments, word) in [
+        (json!({"path": path, "clock": "fast"}), "bad_request"),
+        (json!({"path": "no-such.xplane.pb"}), "not_found"),
+        (json!({"path": path, "report": "dcn"}), "unusable"),
+    ] {
+        let tool = if arguments["report"].is_string() { "report" } else { "verdict" };
+        assert_eq!(client.call(tool, &arguments)["result"]["_meta"]["systole/code"], word, "{arguments}");
     }
     let unknown = client.call("no_such_tool", &json!({}));
     assert!(unknown["error"]["message"].as_str().unwrap().contains("there is no tool"), "{unknown}");
@@ -370,6 +386,10 @@ fn a_file_that_changes_is_read_again_and_links_do_not_lead_outside() {
         assert!(client.refused("verdict", &json!({"path": "link.xplane.pb"})).contains("only files below"));
         fs::create_dir(root.join("logs")).unwrap();
         std::os::unix::fs::symlink(dir.path().join("outside.xplane.pb"), root.join("logs/a.xplane.pb")).unwrap();
+        fs::create_dir(root.join("dump")).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("outside.xplane.pb"), root.join("dump/a.hlo.pb")).unwrap();
+        let message = client.refused("verdict", &json!({"path": "run.xplane.pb", "hlo": ["dump"]}));
+        assert!(message.contains("only files below") && message.contains("a.hlo.pb"), "{message}");
         let message = client.refused("verdict", &json!({"path": "logs"}));
         assert!(message.contains("only files below") || message.contains("leads outside"), "{message}");
     }

@@ -59,7 +59,6 @@ fn runs_reports_tables_and_queries_are_those_of_the_commands() {
     let empty = server.json(&format!("/api/v1/runs/{one}/reports/steps?steps=&range=&top=121.0"));
     assert_eq!(empty["scope"], report["scope"], "an empty part is the whole");
     assert_eq!(server.json("/api/v1/runs?limit=1.0&offset=2.0")["runs"].as_array().unwrap().len(), 1);
-
     let compared = server.json(&format!("/api/v1/compare?base={one}&new={other}"));
     assert!(compared["statement"].is_string(), "{compared}");
     let rows = server.json(&format!("/api/v1/runs/{one}/tables/slices?limit=2&offset=1"));
@@ -114,6 +113,21 @@ fn runs_reports_tables_and_queries_are_those_of_the_commands() {
     // The page of programs with and without the window.
     let front = server.get("/", &[]);
     assert!(front.status == 200 && text(&front.body).to_ascii_lowercase().starts_with("<!doctype html>"));
+}
+
+#[test]
+fn assumptions_are_parameters() {
+    let dir = logs();
+    let server = Server::of(dir.path(), &[]);
+    let (one, path) = (&server.ids()[1], dir.path().to_str().unwrap());
+    let assumed = server.json(&format!("/api/v1/runs/{one}/reports/steps?warmup=1&device=0,1&device_spec=v6e"));
+    let words = ["--warmup", "1", "--device", "0,1", "--device-spec", "v6e", "--only", "steps", "--format", "json"];
+    let expected = printed(&[&["analyze", path, "--run", "2026_01_02_10_00_00"], &words[..]].concat());
+    assert_eq!(assumed, serde_json::from_str::<Value>(&expected).unwrap());
+    assert_ne!(assumed, server.json(&format!("/api/v1/runs/{one}/reports/steps")), "each has a session of its own");
+    for wrong in ["hlo=dump", "device_spec=/etc/passwd", "device=99", "clock=fast", "warmup=1&warmup=2"] {
+        assert_eq!(server.get(&format!("/api/v1/runs/{one}/reports?{wrong}"), &[]).refused().0, 400, "{wrong}");
+    }
 }
 
 #[test]

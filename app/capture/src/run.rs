@@ -61,6 +61,23 @@ pub struct HostCapture {
 }
 
 impl CaptureOptions {
+    /// What is usually recorded.
+    pub fn usual(addresses: Vec<ServerAddress>, duration: Duration, logdir: PathBuf) -> Self {
+        Self {
+            addresses,
+            duration,
+            delay: Duration::ZERO,
+            host_level: 2,
+            python_level: 0,
+            device_level: 1,
+            options: BTreeMap::new(),
+            timeout: Self::timeout_for(duration),
+            logdir,
+            session: None,
+            attempts: 1,
+        }
+    }
+
     /// How long a server may take beyond a recording of this length: heavy profiles take several times as long.
     pub fn timeout_for(duration: Duration) -> Duration {
         Duration::from_mins(5) + duration * 10

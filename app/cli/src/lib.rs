@@ -8,5 +8,3 @@
 
 pub mod commands;
 pub mod common;
-pub mod embedded;
-pub mod traces;

@@ -1,11 +1,10 @@
 //! Answers of tools: tables and text, of which a bounded part is sent.
 
 use analysis::{Cell, Metric, Table};
+use request::RequestError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
-
-use cli::common::failure::Failure;
 
 /// Room for the cursor and the counts.
 const SPARE: usize = 80;
@@ -115,11 +114,11 @@ impl AnswerContent {
 
     /// The part after the first `from` lines and rows that has at most `most` bytes as JSON. If one row alone has
     /// more, its texts are shortened.
-    pub fn part(self, from: usize, most: usize) -> Result<ToolAnswer, Failure> {
+    pub fn part(self, from: usize, most: usize) -> Result<ToolAnswer, RequestError> {
         let here = self.lines.len() + self.tables.iter().map(|table| table.rows.len()).sum::<usize>();
         let total = self.before + here + self.after;
         if from > total {
-            return Err(Failure::Usage(format!("cursor {from}: the answer has only {total} rows")));
+            return Err(RequestError::Usage(format!("cursor {from}: the answer has only {total} rows")));
         }
         let skipped = from - self.before.min(from);
         let mut answer = ToolAnswer {
@@ -163,7 +162,7 @@ impl AnswerContent {
         if answer.shown == 0 && skipped < here {
             let why =
                 format!("max_bytes: no row of the answer fits into {most} bytes; ask for fewer columns or more bytes");
-            return Err(Failure::Usage(why));
+            return Err(RequestError::Usage(why));
         }
         answer.truncated = next < total;
         answer.cursor = answer.truncated.then(|| next.to_string());

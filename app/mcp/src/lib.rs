@@ -11,7 +11,6 @@
 
 mod answer;
 mod args;
-#[cfg(feature = "png")]
 mod base64;
 mod service;
 mod tools;
@@ -24,15 +23,16 @@ use std::sync::Arc;
 use rmcp::ServiceExt as _;
 use rmcp::transport::stdio_pipes;
 
-use cli::common::failure::{CommandOutcome, Failure};
-use cli::traces::{OpenTraces, Roots};
+use cli::common::outcome::CommandOutcome;
+use request::places::Roots;
+use request::{OpenTraces, RequestError};
 
 /// Serves on standard input and output until the client closes them.
-pub fn run(args: &McpArgs) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &McpArgs) -> Result<CommandOutcome, RequestError> {
     let roots = Roots::new(&args.root, "systole mcp --root DIR")?;
     let traces = OpenTraces::new(usize::from(args.keep), usize::MAX);
     let service = SystoleService::new(Arc::new(roots), Arc::new(traces)).with_capture(args.allow_capture);
-    let internal = |error: &dyn std::fmt::Display| Failure::Internal(error.to_string());
+    let internal = |error: &dyn std::fmt::Display| RequestError::Internal(error.to_string());
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| internal(&error))?;
     let served = runtime.block_on(async {

@@ -8,17 +8,16 @@ use importers::Progress;
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject, ListToolsResult,
+    MetaObject, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
+    ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use serde_json::Value;
 
-#[cfg(feature = "png")]
 use super::base64::base64;
 use super::tools::{CAPTURE, Call, TOOLS, ToolEntry, ToolOutput, schema_of_answers};
-use cli::embedded::CommandError;
-use cli::traces::{OpenTraces, Roots};
+use request::places::Roots;
+use request::{OpenTraces, RequestError};
 
 /// How often a running call is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -92,7 +91,7 @@ impl ServerHandler for SystoleService {
             progress: Arc::new(Progress::new()),
             is_cancelled: Arc::new(AtomicBool::new(false)),
         };
-        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let arguments = request.arguments.unwrap_or_default();
         Ok(watched(tool, call, arguments, &context).await?.into())
     }
 }
@@ -117,7 +116,7 @@ impl Drop for StopOnDrop {
 async fn watched(
     tool: &'static ToolEntry,
     call: Call,
-    arguments: Value,
+    arguments: JsonObject,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
     let progress = Arc::clone(&call.progress);
@@ -157,16 +156,20 @@ fn bounded(message: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn sent(result: Result<ToolOutput, CommandError>) -> CallToolResult {
+fn sent(result: Result<ToolOutput, RequestError>) -> CallToolResult {
     match result {
         Ok(ToolOutput::Answer(answer)) => match serde_json::to_value(&answer) {
             Ok(value) => CallToolResult::structured(value),
             Err(error) => CallToolResult::error(vec![ContentBlock::text(format!("internal error: {error}"))]),
         },
-        #[cfg(feature = "png")]
         Ok(ToolOutput::Picture { png, about }) => {
             CallToolResult::success(vec![ContentBlock::image(base64(&png), "image/png"), ContentBlock::text(about)])
         }
-        Err(error) => CallToolResult::error(vec![ContentBlock::text(bounded(&error.message))]),
+        Err(error) => {
+            let mut refused = CallToolResult::error(vec![ContentBlock::text(bounded(&error.to_string()))]);
+            let code = ("systole/code".to_owned(), error.codes().word.into());
+            refused.meta = Some(MetaObject([code].into_iter().collect()));
+            refused
+        }
     }
 }

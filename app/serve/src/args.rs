@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-
-use cli::common::failure::Failure;
+use request::RequestError;
 
 /// The port that `TensorBoard` and XProf users know is 6006; this one is beside it.
 const PORT: u16 = 6007;
@@ -43,10 +42,10 @@ pub struct ServeArgs {
 
 impl ServeArgs {
     /// The token that was given, if one was.
-    pub fn given_token(&self) -> Result<Option<String>, Failure> {
+    pub fn given_token(&self) -> Result<Option<String>, RequestError> {
         match (&self.token, std::env::var(TOKEN)) {
             (None, Ok(text)) if !text.is_empty() => {
-                token(&text).map(Some).map_err(|why| Failure::Usage(format!("{TOKEN}: {why}")))
+                token(&text).map(Some).map_err(|why| RequestError::Usage(format!("{TOKEN}: {why}")))
             }
             (given, _) => Ok(given.clone()),
         }

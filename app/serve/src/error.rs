@@ -7,8 +7,7 @@ use maud::{DOCTYPE, html};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use cli::common::failure::Failure;
-use cli::embedded::CommandError;
+use request::{ErrorCodes, RequestError};
 
 /// Style of a page with a message.
 const STYLE: &str =
@@ -86,7 +85,6 @@ impl ApiError {
     }
 
     /// The body is not JSON.
-    #[cfg_attr(not(feature = "query"), expect(dead_code, reason = "only queries are sent as a body"))]
     pub(super) fn media() -> Self {
         let why = "send a body as Content-Type: application/json";
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", why)
@@ -136,28 +134,13 @@ impl ApiError {
         response.headers_mut().extend(self.header);
         response
     }
-
-    /// The run is there, and cannot be used.
-    pub(super) fn unusable(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unusable", message)
-    }
 }
 
-impl From<CommandError> for ApiError {
-    fn from(error: CommandError) -> Self {
-        match error.code {
-            2 => Self::wrong(error.message),
-            3 => Self::missing(error.message),
-            4 | 11 => Self::unusable(error.message),
-            130 => Self::new(StatusCode::SERVICE_UNAVAILABLE, "cancelled", error.message),
-            _ => Self::internal(error.message),
-        }
-    }
-}
-
-impl From<Failure> for ApiError {
-    fn from(failure: Failure) -> Self {
-        CommandError::from(failure).into()
+impl From<RequestError> for ApiError {
+    fn from(error: RequestError) -> Self {
+        let ErrorCodes { http, word, .. } = error.codes();
+        let status = StatusCode::from_u16(http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::new(status, word, error.to_string())
     }
 }
 

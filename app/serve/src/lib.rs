@@ -16,7 +16,6 @@ mod connections;
 mod error;
 mod guard;
 mod input;
-#[cfg(feature = "mcp")]
 mod mcp;
 mod page;
 mod runs;
@@ -35,16 +34,17 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 
 pub use args::ServeArgs;
-use cli::common::failure::{CommandOutcome, Failure};
+use cli::common::outcome::CommandOutcome;
 use cli::common::output;
 use cli::common::stderr::Stderr;
 use guard::Guard;
+use request::RequestError;
 use runs::RunList;
 use session::fingerprint::hex;
 use state::ServeState;
 
 /// Serves until Ctrl+C or SIGTERM.
-pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let places: Vec<PathBuf> = args.paths.iter().chain(&args.logdir).cloned().collect();
     let state = Arc::new(ServeState::new(RunList::new(places)?, usize::from(args.keep)));
     let addresses = addresses(args)?;
@@ -59,7 +59,7 @@ pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
     let names = [args.host.clone()].into_iter().chain(args.allow_host.iter().cloned()).chain(machine_name());
     let guard = Arc::new(Guard::new(token.as_deref(), names.collect(), is_open, port));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Internal(error.to_string()))?;
+    let runtime = runtime.map_err(|error| RequestError::Internal(error.to_string()))?;
     let router = router(&state, guard)?;
     output::print_text(&format!("Systole at {} (Ctrl+C to stop)\n", address(args, port, is_open, token.as_deref())))?;
     if is_open {
@@ -68,21 +68,20 @@ pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
     let served = runtime.block_on(server::serve(listeners, router, stopped()));
     // An import that still runs must not keep the program.
     runtime.shutdown_background();
-    served.map(|()| CommandOutcome::Done).map_err(|error| Failure::Server(format!("cannot serve: {error}")))
+    served.map(|()| CommandOutcome::Done).map_err(|error| RequestError::Server(format!("cannot serve: {error}")))
 }
 
-fn router(state: &Arc<ServeState>, guard: Arc<Guard>) -> Result<Router, Failure> {
+fn router(state: &Arc<ServeState>, guard: Arc<Guard>) -> Result<Router, RequestError> {
     let router = Router::new()
         .nest("/api/v1", api::router())
         .fallback_service(get(page::any).fallback(api::method).with_state(Arc::clone(state)))
         .with_state(Arc::clone(state));
-    #[cfg(feature = "mcp")]
     let router = router.merge(mcp::router(state)?);
     Ok(router.layer(from_fn_with_state(guard, guard::guarded)))
 }
 
 /// The addresses of a name; of loopback both kinds, because browsers try both for `localhost`.
-fn addresses(args: &ServeArgs) -> Result<Vec<SocketAddr>, Failure> {
+fn addresses(args: &ServeArgs) -> Result<Vec<SocketAddr>, RequestError> {
     let host = args.host.trim_start_matches('[').trim_end_matches(']');
     let found = (host, args.port).to_socket_addrs();
     let mut found: Vec<SocketAddr> = found.map_err(|error| refused(&error, args))?.collect();
@@ -96,9 +95,9 @@ fn addresses(args: &ServeArgs) -> Result<Vec<SocketAddr>, Failure> {
     Ok(found)
 }
 
-fn refused(error: &io::Error, args: &ServeArgs) -> Failure {
+fn refused(error: &io::Error, args: &ServeArgs) -> RequestError {
     let (host, port) = (&args.host, args.port);
-    Failure::Server(match error.kind() {
+    RequestError::Server(match error.kind() {
         io::ErrorKind::AddrInUse => {
             format!("port {port} is in use, perhaps by another systole serve; --port 0 takes a free one")
         }
@@ -108,9 +107,9 @@ fn refused(error: &io::Error, args: &ServeArgs) -> Failure {
 }
 
 /// 128 random bits of the operating system.
-fn random_token() -> Result<String, Failure> {
+fn random_token() -> Result<String, RequestError> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| Failure::Internal(format!("no random numbers: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| RequestError::Internal(format!("no random numbers: {error}")))?;
     Ok(hex(&bytes))
 }
 

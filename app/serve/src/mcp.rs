@@ -12,9 +12,10 @@ use tokio::sync::Semaphore;
 
 use super::error::ApiError;
 use super::state::ServeState;
-use cli::common::failure::Failure;
-use cli::traces::Roots;
+
 use mcp::SystoleService;
+use request::RequestError;
+use request::places::Roots;
 
 /// Calls at the same time.
 const MOST_CALLS: usize = 16;
@@ -22,7 +23,7 @@ const MOST_CALLS: usize = 16;
 const MOST_BODY: usize = 256 << 10;
 
 /// The route, if a directory of this machine is served: tools name files below it.
-pub(super) fn router(state: &Arc<ServeState>) -> Result<Router, Failure> {
+pub(super) fn router(state: &Arc<ServeState>) -> Result<Router, RequestError> {
     let directories = state.runs.roots.directories();
     if directories.is_empty() {
         return Ok(Router::new());

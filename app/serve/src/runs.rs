@@ -11,8 +11,9 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::error::ApiError;
-use cli::common::failure::Failure;
-use cli::traces::{AskedTrace, Roots};
+
+use request::places::Roots;
+use request::{AskedTrace, AssumedValues, Assumptions, RequestError, TraceRequest};
 
 /// How long a list is good: of this machine, and of buckets, where listing takes time and money.
 const LOCAL_AGE: Duration = Duration::from_secs(2);
@@ -103,7 +104,7 @@ pub(super) struct RunList {
 
 impl RunList {
     /// The runs of these places.
-    pub(super) fn new(places: Vec<PathBuf>) -> Result<Self, Failure> {
+    pub(super) fn new(places: Vec<PathBuf>) -> Result<Self, RequestError> {
         let roots = Roots::of_any(&places, "systole serve DIR")?;
         Ok(Self { places, roots: Arc::new(roots), last: Mutex::default(), looking: Mutex::default() })
     }
@@ -155,7 +156,7 @@ impl RunList {
     pub(super) fn files(&self, run: &ServedRun, progress: &Progress) -> Result<Vec<(FileEntry, PathBuf)>, ApiError> {
         let options = ImportOptions { run: run.run.clone(), ..ImportOptions::default() };
         let located = importers::locate(&run.path, &options, progress);
-        let located = located.map_err(|error| Failure::import(error, &run.path))?;
+        let located = located.map_err(|error| RequestError::import(error, &run.path))?;
         let mut files = Vec::new();
         for host in located.hosts {
             for (rank, path) in host.files.into_iter().enumerate() {
@@ -180,9 +181,12 @@ impl RunList {
 
 impl ServedRun {
     /// How to open it.
-    pub(super) fn asked(&self) -> AskedTrace {
-        let words = self.run.iter().map(|run| format!("--run={run}").into()).collect();
-        AskedTrace { path: self.path.clone(), run: self.run.clone(), words, listed: self.listed }
+    pub(super) fn asked(&self, values: AssumedValues) -> AskedTrace {
+        let assume = Assumptions { values, ..Assumptions::default() };
+        AskedTrace {
+            trace: TraceRequest { path: self.path.clone(), run: self.run.clone(), assume },
+            listed: self.listed,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use analysis::Scope;
+use analysis::hardware::chips;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use trace_model::Source;
@@ -13,8 +14,9 @@ use trace_model::Source;
 use super::error::ApiError;
 use super::runs::{FileEntry, Listing, RunList, ServedRun};
 use super::work::{Cancel, Work};
-use cli::embedded;
-use cli::traces::OpenTraces;
+use request::{AssumedValues, ChipArg, OpenTraces, PartRequest, RequestError, Text, checks};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use session::{RequestSession, Session};
 
 /// How long it may take to list runs, to read one, and to analyze it.
@@ -29,13 +31,13 @@ const MOST_SENT: usize = 2 << 10;
 /// How long one waits for others to be sent.
 const SENDING: Duration = Duration::from_secs(30);
 
-/// Which part of a trace.
-#[derive(Clone, Debug, Default)]
-pub(super) struct AskedPart {
-    /// `A..B`
-    steps: Option<String>,
-    /// `FROM..TO`
-    range: Option<String>,
+/// What is assumed of a run, and which part is meant.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+pub(super) struct AboutParams {
+    #[serde(flatten)]
+    pub(super) part: PartRequest,
+    #[serde(flatten)]
+    pub(super) values: AssumedValues,
 }
 
 /// The runs, the traces that are open, and the work that is done.
@@ -46,7 +48,6 @@ pub(super) struct ServeState {
     /// Imports, analyses, queries.
     heavy: Work,
     /// Queries: one that does not end at once must not keep reports waiting.
-    #[cfg(feature = "query")]
     queries: Work,
     /// Megabytes of models that are being sent, of those who read slowly, too.
     sending: Arc<Semaphore>,
@@ -66,7 +67,6 @@ impl ServeState {
             runs,
             traces: Arc::new(OpenTraces::new(keep, MOST_BYTES)),
             heavy: Work::new(2),
-            #[cfg(feature = "query")]
             queries: Work::new(2),
             sending: Arc::new(Semaphore::new(MOST_SENT)),
             light: Work::new(8),
@@ -93,17 +93,25 @@ impl ServeState {
         self.light(move |state, cancel| state.runs.run(&id, &cancel.progress)).await
     }
 
-    /// The trace of a run, read if it is not open.
-    pub(super) async fn session(self: &Arc<Self>, id: String) -> Result<RequestSession, ApiError> {
-        let run = self.run(id).await?;
+    /// The trace of a run, read if it is not open with what is assumed.
+    pub(super) async fn session(
+        self: &Arc<Self>,
+        id: String,
+        values: AssumedValues,
+    ) -> Result<RequestSession, ApiError> {
+        if let Some(Text(ChipArg::File(_))) = values.device_spec {
+            let why = format!("write the name of a published chip; {}", chips::known());
+            return Err(RequestError::argument("device_spec", why).into());
+        }
+        let asked = self.run(id).await?.asked(values);
         let one = {
             let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
             reading.retain(|_, one| Arc::strong_count(one) > 1);
-            Arc::clone(reading.entry(run.entry.id.clone()).or_default())
+            Arc::clone(reading.entry(asked.key()).or_default())
         };
         let _only = one.lock().await;
         let state = Arc::clone(self);
-        let read = move |cancel: &Cancel| Ok(state.traces.get(&state.runs.roots, &run.asked(), &cancel.progress)?);
+        let read = move |cancel: &Cancel| Ok(state.traces.get(&state.runs.roots, &asked, &cancel.progress)?);
         self.heavy.run(READ, read).await
     }
 
@@ -112,7 +120,7 @@ impl ServeState {
         if !run.entry.is_remote {
             return self.light(move |state, cancel| state.runs.files(&run, &cancel.progress)).await;
         }
-        let session = self.session(run.entry.id).await?;
+        let session = self.session(run.entry.id, AssumedValues::default()).await?;
         let copies = session.model().sources().iter().filter_map(|source| Some((source, source.copy.clone()?)));
         let entry = |(n, (source, copy)): (usize, (&Source, PathBuf))| {
             let (name, host) = (source.name.clone(), source.host.clone());
@@ -125,22 +133,21 @@ impl ServeState {
     pub(super) async fn about<T: Send + 'static>(
         self: &Arc<Self>,
         id: String,
-        part: AskedPart,
+        about: AboutParams,
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        self.about_in(&self.heavy, ANALYZE, id, part, job).await
+        self.about_in(&self.heavy, ANALYZE, id, about, job).await
     }
 
     /// An answer about a part of a run that takes this long at most, and no place of reports.
-    #[cfg(feature = "query")]
     pub(super) async fn queried<T: Send + 'static>(
         self: &Arc<Self>,
         limit: Duration,
         id: String,
-        part: AskedPart,
+        about: AboutParams,
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        self.about_in(&self.queries, limit, id, part, job).await
+        self.about_in(&self.queries, limit, id, about, job).await
     }
 
     async fn about_in<T: Send + 'static>(
@@ -148,13 +155,14 @@ impl ServeState {
         place: &Work,
         limit: Duration,
         id: String,
-        part: AskedPart,
+        about: AboutParams,
         job: impl FnOnce(&Session, Scope, &Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
-        let session = self.session(id).await?;
+        let AboutParams { part, values } = about;
+        let session = self.session(id, values).await?;
         let shared = Session::clone(&session);
         let work = move |cancel: &Cancel| {
-            let scope = part.scope(&shared)?;
+            let scope = checks::check_part(&shared, &part)?;
             job(&shared, scope, cancel)
         };
         // If the client goes away, this ends here and drops `session`.
@@ -176,23 +184,5 @@ impl ServeState {
         job: impl FnOnce(&Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         self.heavy.run(ANALYZE, job).await
-    }
-}
-
-impl AskedPart {
-    /// What a request says; an empty value (`?steps=`) says nothing.
-    pub(super) fn new(steps: Option<String>, range: Option<String>) -> Self {
-        let said = |text: &String| !text.is_empty();
-        Self { steps: steps.filter(said), range: range.filter(said) }
-    }
-
-    /// The part of a trace; an error if the trace does not have it.
-    pub(super) fn scope(&self, session: &Session) -> Result<Scope, ApiError> {
-        if self.steps.is_some() && self.range.is_some() {
-            return Err(ApiError::wrong("steps and range: write one of them"));
-        }
-        let word = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("--{name}={value}").into());
-        let words: Vec<_> = [word("steps", &self.steps), word("range", &self.range)].into_iter().flatten().collect();
-        Ok(embedded::scope(session, &words)?)
     }
 }

@@ -21,7 +21,8 @@ from .._errors import UsageError
 from ._captures import Capture, Source, find
 from ._dataset import Dataset
 from ._engines import ENGINES
-from ._report import FleetReport, report
+from ._render import FleetReport
+from ._report import report
 
 __all__ = ["Capture", "Failed", "FleetReport", "FleetResult", "find", "report", "run"]
 

@@ -1,19 +1,57 @@
-"""Reports of a fleet as text and as a page."""
+"""Reports of a fleet, as text and as a page."""
 
 from __future__ import annotations
 
 import html
+import json
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
-from .._pages import STYLE
+from .._pages import STYLE, framed
 
-if TYPE_CHECKING:
-    from ._report import FleetReport
+Row: TypeAlias = "dict[str, Any]"
 
 _UNKNOWN = "–"
+
+
+@dataclass(frozen=True)
+class FleetReport:
+    """What a dataset says. Each list is sorted, what matters most first; missing numbers are ``None``."""
+
+    #: Numbers of captures, jobs and hosts, and all device time.
+    overview: Row
+    #: Jobs by device time in which no device works, with the reasons and the hint that saves most.
+    jobs: list[Row] = field(default_factory=list)
+    #: Families of ops by their self time.
+    families: list[Row] = field(default_factory=list)
+    #: The change of the step time from each version of a job to the next.
+    regressions: list[Row] = field(default_factory=list)
+    #: Hosts by how often they are the slowest of their run.
+    stragglers: list[Row] = field(default_factory=list)
+    #: Captures that could not be analyzed.
+    failed: list[Row] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        names = ("overview", "jobs", "families", "regressions", "stragglers", "failed")
+        return {"schema": "systole.fleet/1", **{name: getattr(self, name) for name in names}}
+
+    def json(self) -> str:
+        """All of it as JSON."""
+        return json.dumps(self.as_dict(), indent=1, ensure_ascii=False) + "\n"
+
+    def html(self) -> str:
+        """A page of its own, light and dark."""
+        return page(self)
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return framed(self.html())
 
 
 def time(ps: float | None) -> str:

@@ -8,14 +8,12 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from .. import _systole
 from .._errors import PathError, UsageError
 from ._dataset import TABLES, Dataset
-
-Row: TypeAlias = "dict[str, Any]"
+from ._render import FleetReport, Row
 
 #: Device time in which the devices do no work of the program, by the columns of ``runs``.
 WASTE = {
@@ -66,49 +64,6 @@ _CAPTURES = """
 SELECT capture, job, version, date, run, step_time_ps, coalesce(started_unix_ns, 0) AS started
 FROM runs WHERE times_from IS NULL ORDER BY job, date, started, run, step_time_ps DESC NULLS LAST, capture
 """
-
-
-@dataclass(frozen=True)
-class FleetReport:
-    """What a dataset says. Each list is sorted, what matters most first; missing numbers are ``None``."""
-
-    #: Numbers of captures, jobs and hosts, and all device time.
-    overview: Row
-    #: Jobs by device time in which no device works, with the reasons and the hint that saves most.
-    jobs: list[Row] = field(default_factory=list)
-    #: Families of ops by their self time.
-    families: list[Row] = field(default_factory=list)
-    #: The change of the step time from each version of a job to the next.
-    regressions: list[Row] = field(default_factory=list)
-    #: Hosts by how often they are the slowest of their run.
-    stragglers: list[Row] = field(default_factory=list)
-    #: Captures that could not be analyzed.
-    failed: list[Row] = field(default_factory=list)
-
-    def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
-        names = ("overview", "jobs", "families", "regressions", "stragglers", "failed")
-        return {"schema": "systole.fleet/1", **{name: getattr(self, name) for name in names}}
-
-    def json(self) -> str:
-        """All of it as JSON."""
-        return json.dumps(self.as_dict(), indent=1, ensure_ascii=False) + "\n"
-
-    def html(self) -> str:
-        """A page of its own, light and dark."""
-        from ._render import page
-
-        return page(self)
-
-    def __str__(self) -> str:
-        from ._render import text
-
-        return text(self)
-
-    def _repr_html_(self) -> str:
-        from .._pages import framed
-
-        return framed(self.html())
 
 
 def report(dataset: str | os.PathLike[str], *, families: int = 30) -> FleetReport:
@@ -216,7 +171,7 @@ def _compared(home: Dataset, base: list[Row], cand: list[Row]) -> Row:
     files = [[str(home.root / "_summaries" / f"{run['capture']}.json") for run in side] for side in (base, cand)]
     counts = {"base_runs": len(base), "cand_runs": len(cand)}
     try:
-        comparison = json.loads(_systole.compare_summaries(files[0], files[1], []).json)
+        comparison = json.loads(_systole.compare_summaries(files[0], files[1]).json)
     except _systole.CommandFailed as failed:
         unknown = dict.fromkeys(("finding", "change_percent", "change_ps", "p"))
         return {**counts, "statement": str(failed.args[0]), **unknown}

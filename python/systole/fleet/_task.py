@@ -10,6 +10,9 @@ import time
 from datetime import datetime, timezone
 from typing import Any
 
+from .._errors import Error, UsageError
+from .._run import open as open_run
+from .._systole import __version__
 from ._captures import is_remote
 from ._dataset import TABLES, Dataset, escaped
 
@@ -28,8 +31,6 @@ def analyze(task: dict[str, Any]) -> dict[str, Any]:
     try:
         note |= _written(dataset, task, before, note)
     except Exception as error:  # Whatever happens to one capture must not stop the others.
-        from .. import Error
-
         kind = "" if isinstance(error, (Error, OSError)) else f"{type(error).__name__}: "
         note |= {"status": "failed", "reason": f"{kind}{error}", "code": getattr(error, "code", 1)}
         dataset.end_staging(id)
@@ -50,8 +51,6 @@ def lost(task: dict[str, Any], reason: str) -> dict[str, Any]:
 
 
 def _written(dataset: Dataset, task: dict[str, Any], before: dict[str, Any], note: dict[str, Any]) -> dict[str, Any]:
-    import systole
-
     path = task["path"]
     digest = None if is_remote(path) else _sha256(path)
     names = [(key, before.get(key)) == (key, task[key]) for key in ("job", "run", "version")]
@@ -59,7 +58,7 @@ def _written(dataset: Dataset, task: dict[str, Any], before: dict[str, Any], not
         return {**before, **{key: note[key] for key in ("size", "modified_ns", "call")}, "unchanged": True}
     # A capture that is in the dataset is not read again: a copy in the cache would only take room.
     options = {"no_cache": is_remote(path), **task["options"]}
-    run = systole.open(path, progress=False, **options)
+    run = open_run(path, progress=False, **options)
     facts = run.table("runs").to_pylist()[0]
     host = task["host"] or next((host for host in run.table("sources")["host"] if host), None) or "unknown"
     date, date_from = _date(task, facts["started_unix_ns"])
@@ -70,14 +69,14 @@ def _written(dataset: Dataset, task: dict[str, Any], before: dict[str, Any], not
         "version": task["version"],
         "date_from": date_from,
         "times_from": run.badge,
-        "systole": systole.__version__,
+        "systole": __version__,
     }
     staging, files = dataset.staging(task["id"]), []
     place = f"date={escaped(date)}/job={escaped(task['job'])}/host={escaped(host)}/{task['id']}.parquet"
     for name in TABLES:
         try:
             table = run.table(name)
-        except systole.UsageError:
+        except UsageError:
             continue  # The trace has no such report.
         constants = shared if name == "runs" else {key: shared[key] for key in ("capture", "run", "version", "times_from")}
         table.write(staging / f"{name}.parquet", constants=constants)
@@ -85,7 +84,7 @@ def _written(dataset: Dataset, task: dict[str, Any], before: dict[str, Any], not
     try:
         (staging / "summary.json").write_text(run.summary(), encoding="utf-8")
         files.insert(0, (staging / "summary.json", f"_summaries/{task['id']}.json"))
-    except systole.Error:
+    except Error:
         pass  # Nothing to compare.
     # A worker that dies from here on leaves the names of all files that may be there.
     planned, old = [to for _, to in files], list(before.get("files", []))

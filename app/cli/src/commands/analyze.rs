@@ -1,15 +1,16 @@
 //! `systole analyze`: what limits this program.
 
+use analysis::Scope;
 use analysis::hints::{HintSeverity, Hints};
 use analysis::reports::steps::step_times::Steps;
-use analysis::{ANALYSES, Scope};
 use clap::{Args, ValueEnum};
 
-use crate::common::args::{ForceArgs, GateArgs, InputArgs, OutputArgs, ScopeArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::{ForceArgs, GateArgs, OutputArgs};
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
-use crate::common::{checks, gating, history_file, loading, output};
-use render::{Document, DocumentView};
+use crate::common::{gating, output};
+use request::{PartRequest, RequestError, TraceRequest, answers, checks, history_file};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -17,13 +18,13 @@ use session::files::OutputGuard;
 #[derive(Debug, Args)]
 pub struct AnalyzeArgs {
     #[command(flatten)]
-    pub input: InputArgs,
+    pub input: TraceRequest,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub force: ForceArgs,
     #[command(flatten)]
-    pub scope: ScopeArgs,
+    pub scope: PartRequest,
     /// Only these analyses, all of their tables (a wrong name lists them all)
     #[arg(long, value_name = "ID,…", value_delimiter = ',', help_heading = "Output")]
     pub only: Vec<String>,
@@ -58,23 +59,21 @@ impl From<SeverityArg> for HintSeverity {
     }
 }
 
-/// Runs the command.
-pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    check_names(&args.only)?;
+pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+    answers::reports(&args.only)?;
     let guard = OutputGuard::new(args.input.files().into_iter().chain(args.gates.files()), args.force.force);
     output::check(&args.output, &guard)?;
     history_file::check(args.gates.judge.history.as_deref())?;
-    let mut input = args.input.clone();
+    let mut assume = args.input.assume.clone();
     // One file holds budgets and suppressions.
-    input.assume.config = input.assume.config.or_else(|| args.gates.judge.budget.clone());
-    let session = loading::open(&input, args.output.format, stderr)?;
-    checks::check_scope(&session, &args.input, &args.scope)?;
+    assume.reading.config = assume.reading.config.or_else(|| args.gates.judge.budget.clone());
+    let loading = Loading::new(&assume, stderr)?;
+    let session = loading.open(&args.input.path, args.input.run.clone(), args.output.format)?;
+    let scope = checks::check_scope(&session, &args.input, &args.scope)?;
     say_all_warmup(&session, stderr);
-    let wanted = |id: &str| args.only.is_empty() || args.only.iter().any(|only| only == id);
-    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).filter(|id| wanted(id)).collect();
-    let view = if args.only.is_empty() { DocumentView::Summary } else { DocumentView::Tables };
-    let mut document = Document::new(&session, args.scope.scope(), &ids, view);
-    document.gated = gating::judge(&session, document.scope, &args.gates, &input.assume, &args.output, stderr)?;
+    let mut document = answers::document(&session, scope, &args.only)?;
+    let config = assume.reading.config.as_deref();
+    document.gated = gating::judge(&session, scope, &args.gates, (config, &loading), &args.output, stderr)?;
     output::write(&document, &args.output, &guard, stderr)?;
     if let Some(outcome) = gating::conclude(&document, &args.gates.judge, args.output.strict, stderr)? {
         return Ok(outcome);
@@ -107,11 +106,4 @@ fn too_severe(session: &Session, args: &AnalyzeArgs) -> Option<String> {
     let severe = report.hints.iter().filter(|hint| hint.severity >= least);
     let named: Vec<_> = severe.map(|hint| format!("{} {} ({})", hint.id, hint.title, hint.severity.title())).collect();
     (!named.is_empty()).then(|| named.join(", "))
-}
-
-fn check_names(only: &[String]) -> Result<(), Failure> {
-    let unknown = only.iter().find(|only| ANALYSES.iter().all(|entry| entry.id != only.as_str()));
-    let Some(unknown) = unknown else { return Ok(()) };
-    let known: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
-    Err(Failure::Usage(format!("there is no analysis {unknown:?}; the analyses are {}", known.join(", "))))
 }

@@ -14,10 +14,11 @@ use flate2::write::GzEncoder;
 use importers::{InputSource, Progress};
 use serde_json::Value;
 
-use crate::common::args::{ForceArgs, InputArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::ForceArgs;
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::{loading, output};
+use request::{RequestError, TraceRequest};
 use session::Session;
 use session::anonymize::{FileKind, Kept, NameKind, Names, learn, regions_of, replace};
 use session::files::{KEPT_TEXTS, OutputGuard, write_with};
@@ -31,7 +32,7 @@ const EXAMPLE_WIDTH: usize = 60;
 #[derive(Debug, Args)]
 pub struct AnonymizeArgs {
     #[command(flatten)]
-    pub input: InputArgs,
+    pub input: TraceRequest,
     /// A file for a file, a directory for a run
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
@@ -55,8 +56,7 @@ struct OneFile {
     modified: Option<SystemTime>,
 }
 
-/// Runs the command.
-pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     if let Some(list) = &args.list {
         let read = args.input.files().into_iter().chain([args.output.clone()]);
         output::check_file(list, &OutputGuard::new(read, args.force.force))?;
@@ -74,7 +74,10 @@ pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Fail
     }
     // The input must stay, and what fails the check below is removed.
     if let Some(there) = files.iter().find(|file| file.out.exists()) {
-        return Err(Failure::Usage(format!("-o: choose another place, this exists already: {}", there.out.display())));
+        return Err(RequestError::Usage(format!(
+            "-o: choose another place, this exists already: {}",
+            there.out.display()
+        )));
     }
     for file in &files {
         write(file)?;
@@ -90,7 +93,7 @@ pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Fail
 }
 
 /// The files of the run, and the names in them.
-fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Vec<OneFile>, Failure> {
+fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Vec<OneFile>, RequestError> {
     let sources = session.model().sources();
     for host in sources.iter().filter_map(|source| source.host.as_deref()) {
         names.learn(NameKind::Host, host.as_bytes());
@@ -102,16 +105,19 @@ fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Ve
             "xplane" => FileKind::XPlane,
             "trace-event-json" => FileKind::Json,
             other => {
-                return Err(Failure::Usage(format!(
+                return Err(RequestError::Usage(format!(
                     "anonymize reads XLA profiles (xplane) and trace-event JSON, and {} is {other}",
                     source.name
                 )));
             }
         };
         let Some(path) = &source.path else {
-            return Err(Failure::Usage(format!("{} is no file on this machine: unpack or save it first", source.name)));
+            return Err(RequestError::Usage(format!(
+                "{} is no file on this machine: unpack or save it first",
+                source.name
+            )));
         };
-        let failed = |error| Failure::import(error, path);
+        let failed = |error| RequestError::import(error, path);
         // What is in a bucket was copied to this machine.
         let file = source.copy.as_ref().unwrap_or(path);
         let modified = file.metadata().and_then(|metadata| metadata.modified()).ok();
@@ -119,7 +125,7 @@ fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Ve
         let is_gzip = Path::new(&source.name).extension().is_some_and(|ending| ending == "gz");
         let content = input.content(&Progress::new()).map_err(failed)?;
         if let Some(damage) = &content.damage {
-            return Err(Failure::Usage(format!(
+            return Err(RequestError::Usage(format!(
                 "copy the file again, its end is missing ({damage}): {}",
                 path.display()
             )));
@@ -152,8 +158,8 @@ fn file_name(path: &Path, host: Option<&str>, names: &mut Names) -> PathBuf {
     run.unwrap_or_default().join(name)
 }
 
-fn write(file: &OneFile) -> Result<(), Failure> {
-    let failed = |error| Failure::Write { error, path: file.out.clone() };
+fn write(file: &OneFile) -> Result<(), RequestError> {
+    let failed = |error| RequestError::Write { error, path: file.out.clone() };
     if let Some(folder) = file.out.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
@@ -175,8 +181,13 @@ fn write(file: &OneFile) -> Result<(), Failure> {
 }
 
 /// Opens what was written, and compares all numbers of all reports. What differs is not kept.
-fn check_figures(args: &AnonymizeArgs, before: &Session, files: &[OneFile], stderr: &Stderr) -> Result<(), Failure> {
-    let written = InputArgs { path: args.output.clone(), run: None, assume: args.input.assume.clone() };
+fn check_figures(
+    args: &AnonymizeArgs,
+    before: &Session,
+    files: &[OneFile],
+    stderr: &Stderr,
+) -> Result<(), RequestError> {
+    let written = TraceRequest { path: args.output.clone(), run: None, assume: args.input.assume.clone() };
     let after = loading::open_without_digest(&written, stderr)?;
     let differing: Vec<&str> =
         ANALYSES.iter().map(|entry| entry.id).filter(|id| figures(before, id) != figures(&after, id)).collect();
@@ -192,7 +203,7 @@ fn check_figures(args: &AnonymizeArgs, before: &Session, files: &[OneFile], stde
     } else {
         "leave out words of --replace that are names of ops or kinds of ops"
     };
-    Err(Failure::Usage(format!(
+    Err(RequestError::Usage(format!(
         "nothing is written: with other names these reports have other figures: {}; {cure}",
         differing.join(", ")
     )))

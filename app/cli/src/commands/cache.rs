@@ -2,8 +2,9 @@
 
 use clap::{Args, Subcommand};
 
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::outcome::CommandOutcome;
 use crate::common::values::OutputFormat;
+use request::RequestError;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -25,22 +26,22 @@ pub enum CacheAction {
     Clear,
 }
 
-/// Runs the command.
 #[cfg(not(feature = "remote"))]
-pub fn run(_args: &CacheArgs) -> Result<CommandOutcome, Failure> {
-    Err(Failure::Usage("this build cannot read buckets, so it has no cache; build with --features remote".to_owned()))
+pub fn run(_args: &CacheArgs) -> Result<CommandOutcome, RequestError> {
+    Err(RequestError::Usage(
+        "this build cannot read buckets, so it has no cache; build with --features remote".to_owned(),
+    ))
 }
 
-/// Runs the command.
 #[cfg(feature = "remote")]
-pub fn run(args: &CacheArgs) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &CacheArgs) -> Result<CommandOutcome, RequestError> {
     let cache = importers::cache::Cache::of_process();
     let cache =
-        cache.ok_or_else(|| Failure::Usage("there is no place for a cache: set SYSTOLE_CACHE_DIR".to_owned()))?;
+        cache.ok_or_else(|| RequestError::Usage("there is no place for a cache: set SYSTOLE_CACHE_DIR".to_owned()))?;
     match &args.action {
         CacheAction::List { format } => list::print(&cache, *format)?,
         CacheAction::Clear => {
-            let failed = |error| Failure::Write { error, path: cache.directory().to_owned() };
+            let failed = |error| RequestError::Write { error, path: cache.directory().to_owned() };
             let (count, bytes) = cache.clear().map_err(failed)?;
             list::say(&format!("removed {count} files, {}\n", list::size(bytes)))?;
         }
@@ -56,13 +57,13 @@ mod list {
     use importers::cache::{Cache, CachedObject};
     use serde_json::{Value, json};
 
-    use crate::common::failure::Failure;
     use crate::common::values::OutputFormat;
     use crate::common::{output, terminal};
     use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
+    use request::RequestError;
 
     /// Prints the copies.
-    pub(super) fn print(cache: &Cache, format: OutputFormat) -> Result<(), Failure> {
+    pub(super) fn print(cache: &Cache, format: OutputFormat) -> Result<(), RequestError> {
         let objects = cache.objects();
         let total: u64 = objects.iter().map(|object| object.bytes).sum();
         let table = table_of(&objects);
@@ -104,7 +105,7 @@ mod list {
     }
 
     /// Prints a line.
-    pub(super) fn say(text: &str) -> Result<(), Failure> {
+    pub(super) fn say(text: &str) -> Result<(), RequestError> {
         output::print_text(text)
     }
 

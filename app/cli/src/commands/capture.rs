@@ -6,19 +6,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use analysis::reports::summary::doctor::{Doctor, DoctorReport};
-use analysis::{ANALYSES, Scope, Unit};
+use analysis::{Scope, Unit};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::common::args::{AssumeArgs, CsvArgs, OutputArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::{CsvArgs, OutputArgs};
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
-use crate::common::{loading, output, terminal};
+use crate::common::{output, terminal};
 use capture::{
     Capture, CaptureOptions, CaptureStage, HostCapture, OptionValue, SavedProfile, ServerAddress, capture, continuous,
 };
-use render::{AnsiStyle, Document, DocumentView, TextLayout, doctor_findings};
+use render::{AnsiStyle, TextLayout, doctor_findings};
+use request::{Assumptions, RequestError, answers};
 use session::files::OutputGuard;
 use session::number::{counted, value};
 
@@ -73,7 +75,7 @@ pub struct CaptureArgs {
     #[arg(long, hide_short_help = true)]
     pub no_report: bool,
     #[command(flatten)]
-    pub assume: AssumeArgs,
+    pub assume: Assumptions,
 }
 
 /// What to do with a session without end.
@@ -104,8 +106,7 @@ fn session_name(text: &str) -> Result<String, String> {
     if is_name { Ok(text.to_owned()) } else { Err("a name without slashes, colons and a leading dot".to_owned()) }
 }
 
-/// Runs the command.
-pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let options = options_of(args)?;
     let result = match args.continuous {
         Some(ContinuousArg::Start) => return say_answers(&options, continuous::start(&options), "started", args.json),
@@ -118,12 +119,12 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
             result
         }
     };
-    let capture = result.map_err(|error| Failure::Internal(error.to_string()))?;
+    let capture = result.map_err(|error| RequestError::Internal(error.to_string()))?;
     if capture.saved().next().is_none() {
         if args.json {
             output::print(&json_text(&capture)?)?;
         }
-        return Err(Failure::Server(capture.reasons().join("\n")));
+        return Err(RequestError::Server(capture.reasons().join("\n")));
     }
     if args.json {
         output::print(&json_text(&capture)?)?;
@@ -137,17 +138,17 @@ pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
 }
 
 /// What to capture.
-pub fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
+fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, RequestError> {
     let logdir = match (&args.output, args.continuous) {
         (Some(logdir), _) if logdir.to_string_lossy().contains("://") => {
-            return Err(Failure::Usage(format!(
+            return Err(RequestError::Usage(format!(
                 "-o: capture writes to a directory of this machine; copy it to {} afterwards",
                 logdir.display()
             )));
         }
         (Some(logdir), _) => logdir.clone(),
         (None, Some(ContinuousArg::Snapshot) | None) => {
-            return Err(Failure::Usage("a snapshot is kept in a log directory: add -o LOGDIR".to_owned()));
+            return Err(RequestError::Usage("a snapshot is kept in a log directory: add -o LOGDIR".to_owned()));
         }
         (None, Some(ContinuousArg::Start | ContinuousArg::Stop)) => PathBuf::new(),
     };
@@ -166,11 +167,11 @@ pub fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, Failure> {
         attempts: args.retry.saturating_add(1),
     };
     if let Some(name) = options.same_name() {
-        return Err(Failure::Usage(format!("two addresses have the same file name {name}")));
+        return Err(RequestError::Usage(format!("two addresses have the same file name {name}")));
     }
     if let Some(file) = options.existing() {
         let path = file.display();
-        return Err(Failure::Usage(format!(
+        return Err(RequestError::Usage(format!(
             "--session: the run has this profile already, choose another name: {path}"
         )));
     }
@@ -232,7 +233,7 @@ fn profile_in_words(saved: &SavedProfile) -> String {
     parts.join(", ")
 }
 
-fn json_text(capture: &Capture) -> Result<String, Failure> {
+fn json_text(capture: &Capture) -> Result<String, RequestError> {
     let host = |HostCapture { address, result }: &HostCapture| -> Value {
         match result {
             Ok(saved) => json!({
@@ -251,12 +252,14 @@ fn json_text(capture: &Capture) -> Result<String, Failure> {
     let run = capture.saved().next().map(|_| capture.run.display().to_string());
     let hosts: Vec<Value> = capture.hosts.iter().map(host).collect();
     let text = serde_json::to_string_pretty(&json!({ "schema": "systole.capture/1", "run": run, "hosts": hosts }));
-    text.map(|text| text + "\n").map_err(|error| Failure::Internal(error.to_string()))
+    Ok(text?
+        + "
+")
 }
 
 /// Findings about the capture where it is empty or cut, then what limits the program.
-fn report(capture: &Capture, assume: &AssumeArgs, stderr: &Stderr) -> Result<(), Failure> {
-    let session = loading::open_path(&capture.run, None, assume, OutputFormat::Text, stderr)?;
+fn report(capture: &Capture, assume: &Assumptions, stderr: &Stderr) -> Result<(), RequestError> {
+    let session = Loading::new(assume, stderr)?.open(&capture.run, None, OutputFormat::Text)?;
     let is_cut = |report: &DoctorReport| report.findings.iter().any(|finding| CUT.contains(&finding.id));
     let doctor = session.report::<Doctor>(Scope::WholeTrace).ok();
     let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
@@ -268,8 +271,7 @@ fn report(capture: &Capture, assume: &AssumeArgs, stderr: &Stderr) -> Result<(),
         return Ok(());
     }
     output::print("\n")?;
-    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
-    let document = Document::new(&session, Scope::WholeTrace, &ids, DocumentView::Summary);
+    let document = answers::document(&session, Scope::WholeTrace, &[] as &[&str])?;
     let output = OutputArgs {
         format: OutputFormat::Text,
         output: Vec::new(),
@@ -286,8 +288,8 @@ fn say_answers(
     answers: std::io::Result<Vec<continuous::ServerAnswer>>,
     done: &str,
     json: bool,
-) -> Result<CommandOutcome, Failure> {
-    let answers = answers.map_err(|error| Failure::Internal(error.to_string()))?;
+) -> Result<CommandOutcome, RequestError> {
+    let answers = answers.map_err(|error| RequestError::Internal(error.to_string()))?;
     let of = options.addresses.len();
     let why = |(address, result): &continuous::ServerAnswer| Some(format!("{address}: {}", result.as_ref().err()?));
     let failed: Vec<String> = answers.iter().filter_map(why).collect();
@@ -302,7 +304,7 @@ fn say_answers(
     }
     match failed.len() {
         0 => Ok(CommandOutcome::Done),
-        count if count == of => Err(Failure::Server(failed.join("\n"))),
+        count if count == of => Err(RequestError::Server(failed.join("\n"))),
         count => {
             let why = format!("not {done} on {count} of {}\n{}", counted(of as u64, "host"), failed.join("\n"));
             Ok(CommandOutcome::Failed { why, code: INCOMPLETE })

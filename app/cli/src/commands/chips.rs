@@ -7,27 +7,27 @@ use analysis::hardware::chips::{Chip, ChipFact, chips, sources};
 use analysis::{Table, Unit};
 use serde_json::json;
 
-use crate::common::chip_arg::ChipArg;
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::outcome::CommandOutcome;
 use crate::common::values::OutputFormat;
 use crate::common::{output, terminal};
 use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
+use request::{ChipArg, RequestError, Text};
 use session::number;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct ChipsArgs {
     /// Everything about this one: a name, or a file as for `--device-spec`
-    pub chip: Option<ChipArg>,
+    pub chip: Option<Text<ChipArg>>,
     /// What to print on stdout
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
 }
 
-/// Runs the command.
-pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, Failure> {
-    let chips: Vec<&Chip> = match &args.chip {
-        Some(chip) => vec![chip.chip()],
+pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, RequestError> {
+    let named = args.chip.as_ref().map(|chip| chip.0.chip()).transpose().map_err(RequestError::Usage)?;
+    let chips: Vec<&Chip> = match named.as_deref() {
+        Some(chip) => vec![chip],
         None => chips().iter().collect(),
     };
     let text = match args.format {

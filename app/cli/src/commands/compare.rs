@@ -2,18 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::compare::{CompareOptions, Comparison, TestOptions, compare};
+use analysis::compare::{CompareOptions, Comparison, compare};
 use analysis::gates::{self, GateConfig, GatesReport, OnMismatch};
 use clap::Args;
 
-use crate::common::args::{AssumeArgs, JudgeArgs, OutputArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::{JudgeArgs, OutputArgs};
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::summaries::RequestedInput;
-use crate::common::values::{FileFormat, StepsArg};
-use crate::common::{gating, history_file, output, settings, summaries};
+use crate::common::values::FileFormat;
+use crate::common::{gating, output, summaries};
 use render::comparison::{self, ComparedRuns};
 use render::{NamedTable, TextLayout, html, junit, sarif};
+use request::{Assumptions, CompareRequest, RequestError, StepsArg, history_file};
 use session::files::OutputGuard;
 
 /// Arguments of the command.
@@ -35,46 +37,16 @@ pub struct CompareArgs {
     #[arg(long, value_name = "A..B")]
     pub steps: Option<StepsArg>,
     #[command(flatten)]
-    pub assume: AssumeArgs,
+    pub assume: Assumptions,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
-    pub test: TestArgs,
+    pub test: CompareRequest,
     #[command(flatten)]
     pub judge: JudgeArgs,
 }
 
-/// Options of the significance test.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Significance")]
-pub struct TestArgs {
-    /// Significance level: the chance of calling noise a change
-    #[arg(long, value_name = "P", default_value_t = 0.05)]
-    pub alpha: f64,
-    /// Ignore changes below this percentage of the step
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
-    pub min_effect: f64,
-    /// Compare even if the runs are not comparable, and replace output files that Systole did not write
-    #[arg(long)]
-    pub force: bool,
-}
-
-impl TestArgs {
-    /// The options of the comparison.
-    pub fn options(&self) -> Result<CompareOptions, Failure> {
-        if !(self.alpha > 0.0 && self.alpha < 1.0) {
-            return Err(Failure::Usage("--alpha: write a probability between 0 and 1: 0.05".to_owned()));
-        }
-        if !(self.min_effect.is_finite() && self.min_effect >= 0.0) {
-            return Err(Failure::Usage("--min-effect: write a part of the step in percent: 0.5".to_owned()));
-        }
-        let test = TestOptions { alpha: self.alpha, min_effect_percent: self.min_effect, ..TestOptions::default() };
-        Ok(CompareOptions { test, force: self.force, ..CompareOptions::default() })
-    }
-}
-
-/// Runs the command.
-pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let mut options = args.test.options()?;
     let (base, cand) = sides(args)?;
     let read = base.iter().chain(&cand).map(|wanted| wanted.0.to_owned());
@@ -84,20 +56,21 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
     history_file::check(args.judge.history.as_deref())?;
     // One file holds budgets and suppressions.
     let mut assume = args.assume.clone();
-    assume.config = assume.config.or_else(|| args.judge.budget.clone());
-    if args.judge.budget.is_none() {
-        settings::say_ignored(args.assume.config.as_deref(), stderr);
+    assume.reading.config = assume.reading.config.or_else(|| args.judge.budget.clone());
+    let loading = Loading::new(&assume, stderr)?;
+    let config = args.judge.budget.as_deref().map(|budget| loading.settings.gates_in(budget)).transpose()?;
+    if let Some(said) = loading.settings.ignored_gates().filter(|_| config.is_none()) {
+        stderr.warn(&said);
     }
-    let config = args.judge.budget.as_deref().map(settings::gates).transpose()?;
     if let Some(config) = &config {
         set_by(&mut options, config);
     }
     let trace = cand.first().map_or(Path::new("trace"), |wanted| wanted.0);
     let format = args.output.format;
-    let base = summaries::summaries(&base, &assume, args.steps, format, stderr)?;
-    let cand = summaries::summaries(&cand, &assume, args.steps, format, stderr)?;
+    let base = summaries::summaries(&base, &loading, args.steps, format, stderr)?;
+    let cand = summaries::summaries(&cand, &loading, args.steps, format, stderr)?;
     if let Some(config) = &config {
-        config.check_names(&base, &cand).map_err(|error| Failure::Usage(error.to_string()))?;
+        config.check_names(&base, &cand).map_err(|error| RequestError::Usage(error.to_string()))?;
     }
     let comparison = compare(&base, &cand, &options);
     let report = config.as_ref().map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
@@ -136,8 +109,7 @@ fn set_by(options: &mut CompareOptions, config: &GateConfig) {
 }
 
 impl output::Writable for ComparedRuns<'_> {
-    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, Failure> {
-        let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, RequestError> {
         Ok(match format {
             FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => comparison::text(self, layout),
             FileFormat::Md => comparison::markdown(self, layout),
@@ -145,9 +117,9 @@ impl output::Writable for ComparedRuns<'_> {
                 let none = GatesReport::default();
                 junit::junit(self.gates.unwrap_or(&none), self.cand, Some(self.comparison))
             }
-            FileFormat::Sarif => sarif::of_comparison(self).map_err(internal)?,
+            FileFormat::Sarif => sarif::of_comparison(self)?,
             FileFormat::Html => html::comparison::page(self),
-            FileFormat::Json => comparison::json(self, layout.entries).map_err(internal)?,
+            FileFormat::Json => comparison::json(self, layout.entries)?,
         })
     }
 
@@ -170,7 +142,7 @@ fn doubt(compared: &Comparison) -> Option<String> {
 }
 
 /// The runs of both sides, from `BASE CAND` and the options. A single positional path is the side that has no option.
-fn sides(args: &CompareArgs) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedInput<'_>>), Failure> {
+fn sides(args: &CompareArgs) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedInput<'_>>), RequestError> {
     let mut base: Vec<RequestedInput<'_>> = args.base.iter().map(|path| (path.as_path(), true)).collect();
     let mut cand: Vec<RequestedInput<'_>> = args.cand.iter().map(|path| (path.as_path(), true)).collect();
     match (&args.first, &args.second) {
@@ -183,7 +155,7 @@ fn sides(args: &CompareArgs) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedIn
         (None, _) => {}
     }
     if base.is_empty() || cand.is_empty() {
-        return Err(Failure::Usage("name one run per side: systole compare BASE CAND".to_owned()));
+        return Err(RequestError::Usage("name one run per side: systole compare BASE CAND".to_owned()));
     }
     Ok((base, cand))
 }

@@ -3,8 +3,9 @@
 use clap::Args;
 use clap_complete::Shell;
 
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::outcome::CommandOutcome;
 use crate::common::output;
+use request::RequestError;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
@@ -14,7 +15,7 @@ pub struct CompletionsArgs {
 }
 
 /// Runs the command for this program.
-pub fn run(args: &CompletionsArgs, mut program: clap::Command) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &CompletionsArgs, mut program: clap::Command) -> Result<CommandOutcome, RequestError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "systole", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;

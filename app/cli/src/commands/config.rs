@@ -1,9 +1,10 @@
 //! `systole config`: checks a configuration file.
 
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::outcome::CommandOutcome;
+use crate::common::output;
 use crate::common::stderr::Stderr;
-use crate::common::{output, settings};
 use clap::{Args, Subcommand};
+use request::{RequestError, SETTINGS_FILE, SettingsFile};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `systole config`.
@@ -25,16 +26,12 @@ pub enum ConfigCommand {
 }
 
 /// Runs `systole config`.
-pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let ConfigCommand::Check { path } = &args.command;
-    let path = path.as_deref().unwrap_or(Path::new(crate::common::values::SETTINGS_FILE));
-    let wrong = |why: String| Failure::Config { why, path: path.to_owned() };
-    let text = settings::read(path).map_err(|error| settings::unread(&error, path))?;
-    let gates = settings::gates_of(&text).map_err(wrong)?;
-    let (hints, expired) = settings::parse(&text, settings::today()).map_err(wrong)?;
-    for hint in expired {
-        stderr.warn(&format!("the suppression of {hint} has expired: {}", path.display()));
-    }
+    let path = path.as_deref().unwrap_or(Path::new(SETTINGS_FILE));
+    let settings = SettingsFile::read(path)?;
+    let (gates, hints) = (settings.gates()?, settings.hints()?);
+    settings.expired().iter().for_each(|said| stderr.warn(said));
     let some = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     let parts = [
         some(gates.budget.len(), "budget"),

@@ -3,11 +3,12 @@
 use analysis::Scope;
 use clap::Args;
 
-use crate::common::args::{ForceArgs, InputArgs, OutputArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::{ForceArgs, OutputArgs};
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
-use crate::common::{checks, loading, output};
+use crate::common::{loading, output};
 use render::{Document, DocumentView};
+use request::{RequestError, TraceRequest, checks};
 use session::files::OutputGuard;
 
 /// Id of the analysis.
@@ -17,19 +18,18 @@ const DOCTOR: &str = "doctor";
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     #[command(flatten)]
-    pub input: InputArgs,
+    pub input: TraceRequest,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub force: ForceArgs,
 }
 
-/// Runs the command.
-pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &DoctorArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;
     let session = loading::open(&args.input, args.output.format, stderr)?;
-    checks::check_devices(&session, &args.input.assume.device)?;
+    checks::check_devices(&session, &args.input.assume.values.device)?;
     let document = Document::new(&session, Scope::WholeTrace, &[DOCTOR], DocumentView::Doctor);
     output::write(&document, &args.output, &guard, stderr)?;
     Ok(match document.doubt() {

@@ -2,34 +2,30 @@
 
 use std::sync::Arc;
 
-use analysis::{Cell, Column, Report, Scope};
-use clap::{Args, ValueEnum};
+use analysis::{Cell, Column, Report};
+use clap::Args;
 use serde_json::{Map, json};
-use trace_model::Picos;
 
-use crate::common::args::{CsvArgs, InputArgs, OutputArgs, ScopeArgs};
-use crate::common::failure::{CommandOutcome, Failure};
-use crate::common::output::Printer;
+use crate::common::args::{CsvArgs, OutputArgs};
+use crate::common::loading;
+use crate::common::outcome::CommandOutcome;
+use crate::common::output::{self, Printer};
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
-use crate::common::{checks, loading, output};
 use render::{Document, ReportSection, csv};
-use session::Session;
-use session::events::{
-    EventFilter, EventList, EventOrder, EventPage, EventTables, EventTotals, FoundEvents, GroupKey, ListedColumn,
-    NamePattern, TotalOrder, find, totals,
-};
+use request::{EventAnswer, EventQuestion, EventsRequest, PartRequest, RequestError, TraceRequest, checks};
+use session::events::{EventPage, EventTotals};
 use session::files::OutputGuard;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct EventsArgs {
     #[command(flatten)]
-    pub input: InputArgs,
+    pub input: TraceRequest,
     #[command(flatten)]
-    pub question: EventQuestionArgs,
+    pub question: EventsRequest,
     #[command(flatten)]
-    pub scope: ScopeArgs,
+    pub scope: PartRequest,
     /// What to print on stdout
     #[arg(long, value_enum, default_value_t = OutputFormat::Text, help_heading = "Output")]
     pub format: OutputFormat,
@@ -37,123 +33,26 @@ pub struct EventsArgs {
     pub csv: CsvArgs,
 }
 
-/// Which events, and what of them.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Events")]
-pub struct EventQuestionArgs {
-    /// Events with this name; may be repeated
-    #[arg(long, value_name = "PATTERN")]
-    pub name: Vec<NamePattern>,
-    /// Ops of this category, as in a report: Matmul, Collective, 'Copy wait' …
-    #[arg(long, value_name = "PATTERN")]
-    pub category: Vec<NamePattern>,
-    /// Ops of this program
-    #[arg(long, value_name = "PATTERN")]
-    pub program: Vec<NamePattern>,
-    /// Events on this track: a thread of a host, a line of a device
-    #[arg(long, value_name = "PATTERN")]
-    pub track: Vec<NamePattern>,
-    /// Tracks that record this: ops, modules, steps, `async_ops`, `host_thread` …
-    #[arg(long, value_name = "PATTERN")]
-    pub kind: Vec<NamePattern>,
-    /// Events that this host recorded
-    #[arg(long, value_name = "PATTERN")]
-    pub host: Vec<NamePattern>,
-    /// Events of at least this length: 10us
-    #[arg(long, value_name = "TIME")]
-    pub least: Option<Picos>,
-    /// Events of at most this length
-    #[arg(long, value_name = "TIME")]
-    pub most: Option<Picos>,
-    /// Times in groups instead of a list, by up to four of name, category, track, kind, device, host, step, program, depth
-    #[arg(long, value_name = "KEY,…", value_delimiter = ',')]
-    pub group_by: Vec<GroupKey>,
-    /// Columns of the list: start, dur, self, name, category, step, device, track; also host, program, `track_kind`,
-    /// depth, `slice_id`, `parent_id`, `device_start`, `timeline_dur`, flops, `bytes_accessed`, args
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "group_by")]
-    pub columns: Vec<ListedColumn>,
-    /// By what to sort; by start, or groups by total
-    #[arg(long, value_enum, value_name = "KEY")]
-    pub sort: Option<SortArg>,
-    /// The list in the opposite order
-    #[arg(long, conflicts_with = "group_by")]
-    pub reverse: bool,
-    /// Most rows; 0 for all
-    #[arg(long, value_name = "N", default_value_t = 100)]
-    pub limit: usize,
-    /// Rows to leave out before the first
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub offset: usize,
-}
-
-/// By what rows can be sorted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SortArg {
-    /// Events by start.
-    Start,
-    /// Events by length, the longest first.
-    Duration,
-    /// By self time, the most first.
-    #[value(name = "self")]
-    SelfTime,
-    /// By name.
-    Name,
-    /// Groups by total time.
-    Total,
-    /// Groups by number of events.
-    Count,
-    /// Groups by mean length.
-    Mean,
-    /// Groups by the longest event.
-    Max,
-}
-
-/// The answer to a question about events.
-pub enum EventAnswer {
-    /// A list.
-    List(EventList),
-    /// Groups.
-    Totals(EventTotals),
-}
-
-impl EventAnswer {
-    /// The rows.
-    pub fn table(&self) -> &analysis::Table {
-        match self {
-            Self::List(list) => &list.events,
-            Self::Totals(totals) => &totals.groups,
-        }
-    }
-
-    /// How many rows there are in all, and where the next part begins.
-    pub fn extent(&self) -> (usize, Option<usize>) {
-        match self {
-            Self::List(list) => (list.total, list.next_offset),
-            Self::Totals(totals) => (totals.total, totals.next_offset),
-        }
-    }
-
-    /// The answer for a reader, with a note that says how many rows are shown.
-    fn report(mut self, EventPage { offset, limit }: EventPage) -> Arc<dyn Report> {
-        let (total, next) = self.extent();
-        let beyond = beyond(offset, total, matches!(self, Self::List(_)));
-        let count = |number: usize| analysis::number::count(number as f64);
-        let (what, table) = match &mut self {
-            Self::List(list) => ("events", &mut list.events),
-            Self::Totals(totals) => ("groups", &mut totals.groups),
-        };
-        let (shown, all) = (count(table.rows.len()), count(total));
-        let note = match (beyond, next) {
-            (Some(beyond), _) => beyond,
-            (None, Some(next)) => format!("{shown} of {all} {what} are shown; {}", continues(next, limit)),
-            (None, None) if table.rows.len() < total => format!("{shown} of {all} {what} are shown"),
-            (None, None) => format!("all {all} {what} are shown"),
-        };
-        table.notes.insert(0, note);
-        match self {
-            Self::List(list) => Arc::new(list),
-            Self::Totals(totals) => Arc::new(totals),
-        }
+/// The answer for a reader, with a note that says how many rows are shown.
+fn report(mut answer: EventAnswer, EventPage { offset, limit }: EventPage) -> Arc<dyn Report> {
+    let (total, next) = answer.extent();
+    let beyond = beyond(offset, total, matches!(answer, EventAnswer::List(_)));
+    let count = |number: usize| analysis::number::count(number as f64);
+    let (what, table) = match &mut answer {
+        EventAnswer::List(list) => ("events", &mut list.events),
+        EventAnswer::Totals(totals) => ("groups", &mut totals.groups),
+    };
+    let (shown, all) = (count(table.rows.len()), count(total));
+    let note = match (beyond, next) {
+        (Some(beyond), _) => beyond,
+        (None, Some(next)) => format!("{shown} of {all} {what} are shown; {}", continues(next, limit)),
+        (None, None) if table.rows.len() < total => format!("{shown} of {all} {what} are shown"),
+        (None, None) => format!("all {all} {what} are shown"),
+    };
+    table.notes.insert(0, note);
+    match answer {
+        EventAnswer::List(list) => Arc::new(list),
+        EventAnswer::Totals(totals) => Arc::new(totals),
     }
 }
 
@@ -176,13 +75,11 @@ fn continues(next: usize, limit: usize) -> String {
     format!("--offset {next} continues{all}")
 }
 
-/// Runs the command.
-pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    check(&args.question)?;
+pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+    args.question.check()?;
     let session = loading::open(&args.input, args.format, stderr)?;
-    checks::check_scope(&session, &args.input, &args.scope)?;
-    let scope = args.scope.scope();
-    let (devices, page) = (&args.input.assume.device, args.question.page());
+    let scope = checks::check_scope(&session, &args.input, &args.scope)?;
+    let (devices, page) = (&args.input.assume.values.device, args.question.page());
     let question = || EventQuestion::new(&session, &args.question, scope, devices);
     match args.format {
         OutputFormat::Ndjson | OutputFormat::Csv if args.question.group_by.is_empty() => {
@@ -197,7 +94,7 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
             print(args, &groups.columns, groups.rows.into_iter(), (total, &next), stderr)?;
         }
         format => {
-            let report = answer(&session, &args.question, scope, devices, &|| true)?.report(page);
+            let report = report(question()?.answer(&|| true), page);
             let section = ReportSection { id: "events", title: "Events", result: Ok(report) };
             let all =
                 OutputArgs { format, output: Vec::new(), table: None, top: Some(0), csv: args.csv, strict: false };
@@ -214,7 +111,7 @@ fn print(
     rows: impl Iterator<Item = Vec<Cell>>,
     (total, next): (usize, &dyn Fn(usize) -> Option<usize>),
     stderr: &Stderr,
-) -> Result<(), Failure> {
+) -> Result<(), RequestError> {
     let (is_csv, cells, page) = (args.format == OutputFormat::Csv, args.csv.cells(), args.question.page());
     if let Some(beyond) = beyond(page.offset, total, args.question.group_by.is_empty()) {
         stderr.warn(&beyond);
@@ -246,113 +143,4 @@ fn print(
 fn line(columns: &[Column], row: &[Cell]) -> String {
     let fields = columns.iter().zip(row).map(|(column, cell)| (column.id.to_owned(), json!(cell)));
     format!("{}\n", serde_json::Value::Object(fields.collect::<Map<_, _>>()))
-}
-
-/// Rejects contradictions before a trace is opened.
-fn check(args: &EventQuestionArgs) -> Result<(), Failure> {
-    if args.group_by.len() > GroupKey::MOST {
-        return Err(Failure::Usage(format!("--group-by: write at most {} keys", GroupKey::MOST)));
-    }
-    let keys = &args.group_by;
-    if let Some(twice) = (1..keys.len()).map(|at| keys[at]).zip(1..).find(|(key, at)| keys[..*at].contains(key)) {
-        return Err(Failure::Usage(format!("--group-by: {} is named twice", twice.0.word)));
-    }
-    for (name, length) in [("least", args.least), ("most", args.most)] {
-        if length.is_some_and(|length| length < Picos::ZERO) {
-            return Err(Failure::Usage(format!("--{name}: no event is shorter than nothing")));
-        }
-    }
-    if args.least.zip(args.most).is_some_and(|(least, most)| least > most) {
-        return Err(Failure::Usage("--least is above --most: no event has such a length".to_owned()));
-    }
-    orders(args).map(|_| ())
-}
-
-/// The order of a list and of groups.
-fn orders(args: &EventQuestionArgs) -> Result<(EventOrder, TotalOrder), Failure> {
-    let is_grouped = !args.group_by.is_empty();
-    let wrong = |list: &str| Err(Failure::Usage(format!("--sort: {list}")));
-    let grouped = |order| {
-        if is_grouped { Ok((EventOrder::Start, order)) } else { wrong("a list has start, duration, self or name") }
-    };
-    let listed = |order| {
-        if is_grouped {
-            wrong("groups have total, self, count, mean, max or name")
-        } else {
-            Ok((order, TotalOrder::Total))
-        }
-    };
-    match args.sort {
-        None => Ok((EventOrder::Start, TotalOrder::Total)),
-        Some(SortArg::SelfTime) => Ok((EventOrder::SelfTime, TotalOrder::SelfTime)),
-        Some(SortArg::Name) => Ok((EventOrder::Name, TotalOrder::Name)),
-        Some(SortArg::Start) => listed(EventOrder::Start),
-        Some(SortArg::Duration) => listed(EventOrder::Duration),
-        Some(SortArg::Total) => grouped(TotalOrder::Total),
-        Some(SortArg::Count) => grouped(TotalOrder::Count),
-        Some(SortArg::Mean) => grouped(TotalOrder::Mean),
-        Some(SortArg::Max) => grouped(TotalOrder::Max),
-    }
-}
-
-/// The answer; `goes_on` can end the search.
-pub fn answer(
-    session: &Session,
-    args: &EventQuestionArgs,
-    scope: Scope,
-    devices: &[u32],
-    goes_on: &dyn Fn() -> bool,
-) -> Result<EventAnswer, Failure> {
-    check(args)?;
-    Ok(EventQuestion::new(session, args, scope, devices)?.answer(goes_on))
-}
-
-impl EventQuestionArgs {
-    fn page(&self) -> EventPage {
-        EventPage { offset: self.offset, limit: self.limit }
-    }
-}
-
-/// A question about the events of a trace.
-struct EventQuestion<'a> {
-    tables: EventTables,
-    filter: EventFilter,
-    orders: (EventOrder, TotalOrder),
-    args: &'a EventQuestionArgs,
-}
-
-impl<'a> EventQuestion<'a> {
-    fn new(session: &Session, args: &'a EventQuestionArgs, scope: Scope, devices: &[u32]) -> Result<Self, Failure> {
-        let filter = EventFilter {
-            name: args.name.clone(),
-            category: args.category.clone(),
-            program: args.program.clone(),
-            track: args.track.clone(),
-            kind: args.kind.clone(),
-            host: args.host.clone(),
-            device: devices.to_vec(),
-            scope: Some(scope),
-            least: args.least,
-            most: args.most,
-        };
-        Ok(Self { tables: EventTables::new(session), filter, orders: orders(args)?, args })
-    }
-
-    fn find(&self, goes_on: &dyn Fn() -> bool) -> FoundEvents<'_> {
-        let args = self.args;
-        let columns = if args.columns.is_empty() { ListedColumn::usual() } else { args.columns.clone() };
-        find(&self.tables, &self.filter, &columns, (self.orders.0, args.reverse), args.page(), goes_on)
-    }
-
-    fn totals(&self, goes_on: &dyn Fn() -> bool) -> EventTotals {
-        totals(&self.tables, &self.filter, &self.args.group_by, self.orders.1, self.args.page(), goes_on)
-    }
-
-    fn answer(&self, goes_on: &dyn Fn() -> bool) -> EventAnswer {
-        if self.args.group_by.is_empty() {
-            EventAnswer::List(self.find(goes_on).into_list())
-        } else {
-            EventAnswer::Totals(self.totals(goes_on))
-        }
-    }
 }

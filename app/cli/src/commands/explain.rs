@@ -7,11 +7,12 @@ use analysis::hints::{Rule, rule, rules};
 use analysis::{Table, Unit};
 use serde_json::json;
 
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use crate::common::values::OutputFormat;
 use render::CsvCells;
 use render::csv;
+use request::RequestError;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -23,8 +24,7 @@ pub struct ExplainArgs {
     pub format: OutputFormat,
 }
 
-/// Runs the command.
-pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, RequestError> {
     let text = match &args.hint {
         None => list(args.format),
         Some(id) => match rule(id) {
@@ -63,9 +63,9 @@ pub fn page(rule: &Rule) -> String {
 }
 
 /// The error for a hint that does not exist.
-pub fn unknown(id: &str) -> Failure {
+pub fn unknown(id: &str) -> RequestError {
     let known: Vec<_> = rules().iter().map(|rule| rule.id).collect();
-    Failure::Usage(format!("there is no hint {id:?}; the hints are {}", known.join(", ")))
+    RequestError::Usage(format!("there is no hint {id:?}; the hints are {}", known.join(", ")))
 }
 
 /// All hints.

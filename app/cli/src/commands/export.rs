@@ -7,10 +7,11 @@ use std::sync::Arc;
 use analysis::{Scope, counted};
 use clap::{Args, ValueEnum};
 
-use crate::common::args::{CsvArgs, ForceArgs, InputArgs, ScopeArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::{CsvArgs, ForceArgs};
+use crate::common::loading;
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
-use crate::common::{checks, loading};
+use request::{PartRequest, RequestError, TraceRequest, checks};
 use session::Session;
 use session::convert::{chrome_json, perfetto};
 use session::files::{OutputGuard, write_with};
@@ -24,7 +25,7 @@ use session::tables::{ARGS, Catalog, DataTable};
 #[command(next_help_heading = "Export")]
 pub struct ExportArgs {
     #[command(flatten)]
-    pub input: InputArgs,
+    pub input: TraceRequest,
     /// Format of the files
     #[arg(long, value_enum, default_value_t = ExportFormat::Parquet)]
     pub to: ExportFormat,
@@ -50,7 +51,7 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub force: ForceArgs,
     #[command(flatten)]
-    pub scope: ScopeArgs,
+    pub scope: PartRequest,
 }
 
 /// Formats of files.
@@ -92,24 +93,25 @@ impl PartitionColumn {
 /// Tables of reports that are written unless others are named.
 const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 
-/// Runs the command.
-pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let session = loading::open_without_digest(&args.input, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let guard = OutputGuard::new(args.input.files(), args.force.force);
-    let failed = |error, path: &Path| Failure::Write { error, path: path.to_owned() };
+    let failed = |error, path: &Path| RequestError::Write { error, path: path.to_owned() };
     let make_directory = || session::files::make_directory(&args.output).map_err(|error| failed(error, &args.output));
     if let Some(name) = whole_file(args.to) {
         if !args.tables.is_empty() || !args.partition.is_empty() {
             let option = if args.tables.is_empty() { "--partition" } else { "--tables" };
-            return Err(Failure::Usage(format!("{option} is for parquet, arrow and csv: this format is the timeline")));
+            return Err(RequestError::Usage(format!(
+                "{option} is for parquet, arrow and csv: this format is the timeline"
+            )));
         }
-        if args.scope.scope() != Scope::WholeTrace || !args.input.assume.device.is_empty() {
+        if args.scope.scope() != Scope::WholeTrace || !args.input.assume.values.device.is_empty() {
             stderr.warn("this format is the whole timeline: --steps, --range and --device do not apply to it");
         }
         make_directory()?;
         let path = args.output.join(name);
-        guard.check(&path).map_err(Failure::Usage)?;
+        guard.check(&path).map_err(RequestError::Usage)?;
         let written = write_with(&path, |file| {
             let mut out = BufWriter::new(file);
             match args.to {
@@ -152,7 +154,7 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure
             let path = directory.join(format!("{}.{}", part.stem, format.extension()));
             let names = part.columns.iter().filter_map(|&at| Some(&*part.table.columns.get(at)?.name));
             let headings: Vec<&str> = constants.iter().map(|constant| &*constant.name).chain(names).collect();
-            guard.check_table(&path, &headings).map_err(Failure::Usage)?;
+            guard.check_table(&path, &headings).map_err(RequestError::Usage)?;
             let written = files::write(&part.table, Some(&part.columns), constants, format, args.csv.cells(), &path);
             written.map_err(|error| match error {
                 TableFileError::Io(error) => failed(error, &path),
@@ -173,7 +175,7 @@ fn whole_file(format: ExportFormat) -> Option<&'static str> {
     }
 }
 
-fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, Failure> {
+fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, RequestError> {
     if names.is_empty() {
         let reports = catalog.reports().into_iter().filter(|table| REPORTS.contains(&&*table.name));
         return Ok(catalog.timeline().iter().cloned().chain(reports).collect());
@@ -181,7 +183,7 @@ fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, Fa
     let find = |name: &String| {
         catalog.table(name).ok_or_else(|| {
             let there: Vec<String> = catalog.all().iter().map(|table| table.name.clone()).collect();
-            Failure::Usage(format!("--tables: there is no table {name:?}; there are {}", there.join(", ")))
+            RequestError::Usage(format!("--tables: there is no table {name:?}; there are {}", there.join(", ")))
         })
     };
     names.iter().map(find).collect()

@@ -7,11 +7,12 @@ use analysis::{Table, Unit};
 use importers::IMPORTERS;
 use serde_json::json;
 
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use crate::common::values::OutputFormat;
 use render::CsvCells;
 use render::csv;
+use request::RequestError;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -21,8 +22,7 @@ pub struct FormatsArgs {
     pub format: OutputFormat,
 }
 
-/// Runs the command.
-pub fn run(args: &FormatsArgs) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &FormatsArgs) -> Result<CommandOutcome, RequestError> {
     let text = formats_text(args.format);
     if args.format == OutputFormat::Text {
         output::print_text(&text)?;

@@ -1,14 +1,15 @@
 //! `systole history`: the recorded runs, one row each.
 
-use crate::common::failure::{CommandOutcome, Failure};
-use crate::common::history_file::HistoryLine;
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
-use crate::common::{history_file, output, terminal};
+use crate::common::{output, terminal};
 use analysis::compare::LOOP_COMPILATIONS;
 use analysis::{Table, Unit};
 use clap::Args;
 use render::{AnsiStyle, CsvCells, NamedTable, TextLayout, csv, markdown, ndjson, table};
+use request::history_file::HistoryLine;
+use request::{RequestError, history_file};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -25,14 +26,12 @@ pub struct HistoryArgs {
     pub format: OutputFormat,
 }
 
-/// Runs the command.
-pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let mut lines = history_file::read(&args.path, stderr)?;
     if args.last > 0 && lines.len() > args.last {
         lines.drain(..lines.len() - args.last);
     }
     let trend = trend(&lines);
-    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
     let text = match args.format {
         OutputFormat::Text => {
             let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
@@ -47,7 +46,7 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failur
                 })
                 .collect();
             let whole = json!({"schema": "systole.trend/1", "runs": runs});
-            serde_json::to_string_pretty(&whole).map_err(internal)? + "\n"
+            serde_json::to_string_pretty(&whole)? + "\n"
         }
         OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report: "history", table: trend }], &[], 0),
         OutputFormat::Csv => csv::csv(&trend, 0, CsvCells::Exact),

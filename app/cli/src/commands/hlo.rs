@@ -2,24 +2,23 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use analysis::reports::hlo::{
-    self, HloQuery, Neighbourhood, ProgramListing, Reach, chosen, find, listing, neighbourhood, programs_called,
-    programs_with,
-};
-use analysis::{AnalysisError, Context, Report, number};
+use analysis::reports::hlo::{Neighbourhood, ProgramListing};
+use analysis::{AnalysisError, Report, number};
 use clap::{Args, ValueEnum};
-use trace_model::{Picos, ProgramId};
+use trace_model::Picos;
 
-use crate::common::args::{ForceArgs, InputArgs, OutputArgs, ScopeArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::{ForceArgs, OutputArgs};
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
+use crate::common::output;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
-use crate::common::{checks, loading, output};
 use render::pictures::{self, PictureFormat, PictureStyle};
 use render::{Document, ReportSection, dot};
+use request::{HloAnswer, HloRequest, PartRequest, RequestError, TraceRequest, checks};
 use session::Session;
 use session::files::OutputGuard;
 
@@ -27,38 +26,19 @@ use session::files::OutputGuard;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Question")]
 pub struct HloArgs {
-    /// The operands and users of this instruction, with what is fused into it
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["text", "find", "diff"])]
-    pub op: Option<String>,
-    /// Steps from the instruction to its operands and users
-    #[arg(long, value_name = "N", default_value_t = 2, requires = "op")]
-    pub radius: u32,
-    /// At most this many instructions around it, and as many inside
-    #[arg(long, value_name = "N", default_value_t = 200, requires = "op", value_parser = at_least_one)]
-    pub most: usize,
+    #[command(flatten)]
+    pub question: HloRequest,
     /// The neighbourhood as a graph on stdout, instead of --format
     #[arg(long, value_enum, requires = "op")]
     pub graph: Option<GraphFormat>,
-    /// The text of a program, with the self time of each line
-    #[arg(long, conflicts_with_all = ["find", "diff"])]
-    pub text: bool,
-    /// Instructions that contain all words; `name:`, `opcode:`, `shape:`, `source:`, `op_name:` and `groups:` look into one field
-    #[arg(long, value_name = "WORDS", conflicts_with = "diff")]
-    pub find: Option<String>,
-    /// What differs from the program of the same name in another profile
-    #[arg(long, value_name = "PATH")]
-    pub diff: Option<PathBuf>,
-    /// The program: a name, or a name with its id; by default the one that ran longest, or all for --find
-    #[arg(long, value_name = "NAME")]
-    pub program: Option<String>,
     #[command(flatten)]
-    pub input: InputArgs,
+    pub input: TraceRequest,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub force: ForceArgs,
     #[command(flatten)]
-    pub scope: ScopeArgs,
+    pub scope: PartRequest,
 }
 
 /// The formats of graphs.
@@ -70,74 +50,24 @@ pub enum GraphFormat {
     Svg,
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&most| most > 0).ok_or_else(|| "write a number from 1".to_owned())
-}
-
-/// Runs the command.
-pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     output::check(&args.output, &guard(args))?;
-    let input = &args.input;
-    let session = loading::open_programs(&input.path, input.run.clone(), &input.assume, args.output.format, stderr)?;
-    checks::check_scope(&session, &args.input, &args.scope)?;
-    let cx = session.context(args.scope.scope());
-    let wanted = args.program.as_deref();
-    let usage = |error: AnalysisError| Failure::Usage(error.to_string());
-    if let Some(name) = &args.op {
-        let name = name.trim_start_matches('%');
-        let programs = programs_with(&cx, name, wanted).map_err(usage)?;
-        let program = the_first(&cx, &programs, "that has this instruction", stderr)?;
-        let reach = Reach { radius: args.radius, most: args.most };
-        let found = neighbourhood(&cx, program, name, reach).map_err(usage)?;
-        if let Some(format) = args.graph {
-            return graph(&session, &found, format);
+    let (input, format) = (&args.input, args.output.format);
+    let loading = Loading::new(&input.assume, stderr)?;
+    let session = loading.open_programs(&input.path, input.run.clone(), format)?;
+    let scope = checks::check_scope(&session, &args.input, &args.scope)?;
+    let open = |path: &Path| loading.open_programs(path, None, format).map(Box::new);
+    match (args.question.answer(&session.context(scope), open, stderr)?, args.graph) {
+        (Ok(HloAnswer::Around(found)), Some(format)) => graph(&session, &found, format),
+        (Ok(HloAnswer::Text(text)), _) if format == OutputFormat::Text && args.output.output.is_empty() => {
+            print_text(&text, args.output.top, stderr)
         }
-        return written(args, &session, Ok(Arc::new(found)), stderr);
+        (answer, _) => written(args, &session, answer.map(HloAnswer::report), stderr),
     }
-    if args.text {
-        let program = the_first(&cx, &chosen(&cx, wanted).map_err(usage)?, called(wanted), stderr)?;
-        let text = listing(&cx, program);
-        if let (Ok(text), OutputFormat::Text, true) = (&text, args.output.format, args.output.output.is_empty()) {
-            return print_text(text, args.output.top, stderr);
-        }
-        return written(args, &session, text.map(|text| Arc::new(text) as Arc<dyn Report>), stderr);
-    }
-    if let Some(words) = &args.find {
-        let query = HloQuery::parse(words);
-        if query.is_empty() {
-            return Err(Failure::Usage("--find: write a word".to_owned()));
-        }
-        let found = find(&cx, &chosen(&cx, wanted).map_err(usage)?, &query);
-        return written(args, &session, Ok(Arc::new(found)), stderr);
-    }
-    if let Some(path) = &args.diff {
-        return diff(args, &session, path, stderr);
-    }
-    written(args, &session, Ok(Arc::new(programs_called(&cx, wanted).map_err(usage)?)), stderr)
 }
 
 fn guard(args: &HloArgs) -> OutputGuard {
-    OutputGuard::new(args.input.files().into_iter().chain(args.diff.clone()), args.force.force)
-}
-
-/// What the programs that can be chosen have in common.
-fn called(wanted: Option<&str>) -> &'static str {
-    if wanted.is_some() { "that is called so" } else { "that ran less" }
-}
-
-/// The first of several programs; a message names the others.
-fn the_first(cx: &Context<'_>, programs: &[ProgramId], what: &str, stderr: &Stderr) -> Result<ProgramId, Failure> {
-    let titles: Vec<String> = programs.iter().map(|&id| cx.model.program_title(id)).collect();
-    if let [first, others @ ..] = &titles[..]
-        && !others.is_empty()
-    {
-        const NAMED: usize = 5;
-        let more = others.len().checked_sub(NAMED).filter(|&more| more > 0);
-        let more = more.map_or_else(String::new, |more| format!(" and {more} more"));
-        let others = others.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-        stderr.warn(&format!("{first} is shown; --program chooses another {what}: {others}{more}"));
-    }
-    programs.first().copied().ok_or_else(|| Failure::Usage("the capture names no programs".to_owned()))
+    OutputGuard::new(args.input.files().into_iter().chain(args.question.diff.clone()), args.force.force)
 }
 
 fn written(
@@ -145,19 +75,19 @@ fn written(
     session: &Session,
     result: Result<Arc<dyn Report>, AnalysisError>,
     stderr: &Stderr,
-) -> Result<CommandOutcome, Failure> {
+) -> Result<CommandOutcome, RequestError> {
     let failed = result.as_ref().err().map(AnalysisError::to_string);
     let document = Document::of(session, args.scope.scope(), ReportSection { id: "hlo", title: "Programs", result });
     output::write(&document, &args.output, &guard(args), stderr)?;
     Ok(failed.filter(|_| args.output.strict).map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
 }
 
-fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Result<CommandOutcome, Failure> {
+fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Result<CommandOutcome, RequestError> {
     match format {
         GraphFormat::Dot => output::print(&dot::graph(found))?,
         GraphFormat::Svg => {
             let drawing = pictures::hlo(session.model(), found, PictureStyle::default());
-            let file = pictures::encoded(&drawing, PictureFormat::Svg, 1.0).map_err(Failure::Usage)?;
+            let file = pictures::encoded(&drawing, PictureFormat::Svg, 1.0).map_err(RequestError::Usage)?;
             output::print(&String::from_utf8_lossy(&file))?;
         }
     }
@@ -165,7 +95,7 @@ fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Resul
 }
 
 /// Every line with its self time before it: a table would cut them.
-fn print_text(text: &ProgramListing, top: Option<usize>, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+fn print_text(text: &ProgramListing, top: Option<usize>, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let mut out = String::new();
     for note in &text.notes {
         let _ = writeln!(out, "// {note}");
@@ -192,20 +122,6 @@ fn how_to_limit(lines: usize, top: Option<usize>, is_terminal: bool) -> Option<S
     Some(format!(
         "all {lines} lines are shown; --top N shows the first N, --find WORDS and --op NAME parts of the program"
     ))
-}
-
-fn diff(args: &HloArgs, session: &Session, path: &Path, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    let usage = |error: AnalysisError| Failure::Usage(error.to_string());
-    let other = loading::open_programs(path, None, &args.input.assume, args.output.format, stderr)?;
-    let (cx, beside) = (session.context(args.scope.scope()), other.context(args.scope.scope()));
-    let wanted = args.program.as_deref();
-    let first = the_first(&cx, &chosen(&cx, wanted).map_err(usage)?, called(wanted), stderr)?;
-    let name = cx.model.str(cx.model.program(first).name).to_owned();
-    let second = chosen(&beside, Some(wanted.unwrap_or(&name)));
-    let second = second.or_else(|_| chosen(&beside, Some(&name))).map_err(usage)?;
-    let second = the_first(&beside, &second, called(Some(&name)), stderr)?;
-    let found = hlo::diff((&cx, first), (&beside, second));
-    written(args, session, found.map(|found| Arc::new(found) as Arc<dyn Report>), stderr)
 }
 
 #[cfg(test)]

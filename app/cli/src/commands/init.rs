@@ -8,11 +8,12 @@ use analysis::gates::{GateDefaults, METRICS, Regression, StepAggregate, preset};
 use analysis::reports::steps::step_parts::StepPart;
 use clap::Args;
 
-use crate::common::args::AssumeArgs;
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{output, summaries};
+use request::{Assumptions, RequestError, places::check_place};
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -26,19 +27,18 @@ pub struct InitArgs {
     #[arg(long)]
     pub strict: bool,
     #[command(flatten)]
-    pub assume: AssumeArgs,
+    pub assume: Assumptions,
 }
 
-/// Runs the command.
-pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     if let Some(path) = &args.output {
-        output::check_place(path)?;
+        check_place(path)?;
         if path.exists() {
-            return Err(Failure::Usage(format!("{} exists already: name another file", path.display())));
+            return Err(RequestError::Usage(format!("{} exists already: name another file", path.display())));
         }
     }
     let paths: Vec<(&Path, bool)> = args.paths.iter().map(|path| (path.as_path(), false)).collect();
-    let runs = summaries::summaries(&paths, &args.assume, None, OutputFormat::Json, stderr)?;
+    let runs = summaries::summaries(&paths, &Loading::new(&args.assume, stderr)?, None, OutputFormat::Json, stderr)?;
     let WrittenConfig { text, unguarded } = config_of(&runs);
     match &args.output {
         Some(path) => output::write_to(path, &text)?,
@@ -255,8 +255,14 @@ fn round_up(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use analysis::gates::GateConfig;
+    use request::SettingsFile;
+
     use super::*;
-    use crate::common::settings;
+
+    fn gates_of(text: &str) -> Result<GateConfig, String> {
+        SettingsFile::parse(text)?.gates().map_err(|error| error.to_string())
+    }
 
     /// A run of `steps` steps with one collective.
     fn run(collective: &str, steps: usize) -> Summary {
@@ -276,7 +282,7 @@ mod tests {
             for steps in [0, 1, 4, 6, 10] {
                 let WrittenConfig { text, unguarded } = config_of(&[run(name, steps)]);
                 assert_eq!(unguarded.is_empty(), steps >= 10, "{unguarded:?}");
-                let gates = settings::gates_of(&text).unwrap_or_else(|why| panic!("{name}: {why}\n{text}"));
+                let gates = gates_of(&text).unwrap_or_else(|why| panic!("{name}: {why}\n{text}"));
                 assert_eq!(text.contains("of several the limit is smaller"), steps >= 6, "{text}");
                 let ops: Vec<_> = gates.regression.iter().filter_map(|gate| gate.op.as_deref()).collect();
                 let expected: &[&str] = match (name, steps) {
@@ -297,7 +303,7 @@ mod tests {
         let mut slow = run("all-gather.7", 12);
         slow.series[0].values = vec![4e9; 12];
         let text = config_of(&[run("all-gather.7", 12), slow.clone()]).text;
-        let gates = settings::gates_of(&text).unwrap();
+        let gates = gates_of(&text).unwrap();
         assert_eq!(gates.budget[0].max, Some(round_up(4.4)), "{text}");
         assert_eq!(config_of(&[slow.clone(), run("all-gather.7", 12)]).text, text);
         // Too few steps in one of the runs are enough to omit the gate.

@@ -2,11 +2,12 @@
 
 use clap::Args;
 
-use crate::common::args::{ForceArgs, InputArgs, OutputArgs, ScopeArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::{ForceArgs, OutputArgs};
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
-use crate::common::{checks, loading, output};
+use crate::common::{loading, output};
 use render::{Document, DocumentView};
+use request::{PartRequest, RequestError, TraceRequest, checks};
 use session::files::OutputGuard;
 
 /// Ids of the analyses: those of the tab *Kernels*.
@@ -16,17 +17,16 @@ const KERNELS: [&str; 3] = ["kernels", "hardware_counters", "sparse_cores"];
 #[derive(Debug, Args)]
 pub struct KernelsArgs {
     #[command(flatten)]
-    pub input: InputArgs,
+    pub input: TraceRequest,
     #[command(flatten)]
     pub output: OutputArgs,
     #[command(flatten)]
     pub force: ForceArgs,
     #[command(flatten)]
-    pub scope: ScopeArgs,
+    pub scope: PartRequest,
 }
 
-/// Runs the command.
-pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &KernelsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     output::check(&args.output, &guard)?;
     let session = loading::open(&args.input, args.output.format, stderr)?;

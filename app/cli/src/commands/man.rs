@@ -3,8 +3,9 @@
 use clap::Args;
 use clap_mangen::Man;
 
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::outcome::CommandOutcome;
 use crate::common::output;
+use request::RequestError;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct ManArgs {
@@ -13,18 +14,18 @@ pub struct ManArgs {
 }
 
 /// Runs the command for this program.
-pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome, RequestError> {
     // Global options and full names of commands come with this.
     program.build();
     let page = match &args.command {
         None => program,
         Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
             let known: Vec<_> = program.get_subcommands().map(clap::Command::get_name).collect();
-            Failure::Usage(format!("there is no command {name:?}; the commands are {}", known.join(", ")))
+            RequestError::Usage(format!("there is no command {name:?}; the commands are {}", known.join(", ")))
         })?,
     };
     let mut text = Vec::new();
-    Man::new(page).render(&mut text).map_err(Failure::Stdout)?;
+    Man::new(page).render(&mut text).map_err(RequestError::Stdout)?;
     output::print(&String::from_utf8_lossy(&text))?;
     Ok(CommandOutcome::Done)
 }

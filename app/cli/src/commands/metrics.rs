@@ -6,9 +6,10 @@ use analysis::gates::{GateMetric, METRICS, suffixes};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use crate::common::values::OutputFormat;
+use request::RequestError;
 /// Arguments of the command.
 #[derive(Debug, Args)]
 pub struct MetricsArgs {
@@ -17,8 +18,7 @@ pub struct MetricsArgs {
     pub format: OutputFormat,
 }
 
-/// Runs the command.
-pub fn run(args: &MetricsArgs) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &MetricsArgs) -> Result<CommandOutcome, RequestError> {
     output::print(&match args.format {
         OutputFormat::Text => text(),
         OutputFormat::Json => json()?,
@@ -62,9 +62,9 @@ fn metric(metric: &GateMetric) -> Value {
     })
 }
 
-fn json() -> Result<String, Failure> {
+fn json() -> Result<String, RequestError> {
     let all = json!({ "schema": "systole.metrics/1", "metrics": METRICS.iter().map(metric).collect::<Vec<_>>() });
-    let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::Internal(error.to_string()))?;
+    let text = serde_json::to_string_pretty(&all)?;
     Ok(text + "\n")
 }
 

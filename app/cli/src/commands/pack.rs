@@ -6,18 +6,20 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use analysis::compare::to_json;
-use analysis::{ANALYSES, Scope, Unit};
+use analysis::{Scope, Unit};
 use clap::Args;
 use importers::{ArchiveWriter, PACK_FACTS, PACKED_PROFILES, PACKED_SESSION};
 use serde_json::json;
 
-use crate::common::args::{CsvArgs, ForceArgs, GateArgs, InputArgs, JudgeArgs, OutputArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::{CsvArgs, ForceArgs, GateArgs, JudgeArgs, OutputArgs};
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
 use crate::common::output::Writable as _;
 use crate::common::stderr::Stderr;
 use crate::common::values::{FileFormat, OutputFile, OutputFormat};
-use crate::common::{gating, loading, output};
-use render::{AnsiStyle, Document, DocumentView, InputFile, TextLayout};
+use crate::common::{gating, output};
+use render::{AnsiStyle, InputFile, TextLayout};
+use request::{RequestError, TraceRequest, answers};
 use session::Session;
 use session::files::{OutputGuard, write_with};
 use session::number::{counted, value};
@@ -27,7 +29,7 @@ use view::sessions::SessionStore;
 #[derive(Debug, Args)]
 pub struct PackArgs {
     #[command(flatten)]
-    pub input: InputArgs,
+    pub input: TraceRequest,
     /// The archive: a ZIP file, by convention with the ending .systole.zip
     #[arg(short, long, value_name = "FILE.systole.zip")]
     pub output: PathBuf,
@@ -42,11 +44,12 @@ pub struct PackArgs {
 }
 
 /// Runs the command; `version` is that of the program.
-pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     output::check_file(&args.output, &OutputGuard::new(args.input.files(), args.force.force))?;
-    let session = loading::open(&args.input, OutputFormat::Json, stderr)?;
+    let loading = Loading::new(&args.input.assume, stderr)?;
+    let session = loading.open(&args.input.path, args.input.run.clone(), OutputFormat::Json)?;
     let files = profiles(&session)?;
-    let (summary, page) = reports(args, &session, stderr)?;
+    let (summary, page) = reports(args, &session, &loading, stderr)?;
     let view = view_of(args, &session, stderr)?;
     let facts = facts(version, &session, &files, view.is_some())?;
     let mut texts = vec![("summary.json", summary), ("report.html", page), (PACK_FACTS, facts)];
@@ -63,7 +66,7 @@ pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOut
         }
         archive.finish().map(drop)
     });
-    written.map_err(|error| Failure::Write { error, path: args.output.clone() })?;
+    written.map_err(|error| RequestError::Write { error, path: args.output.clone() })?;
     let bytes = std::fs::metadata(&args.output).map_or(0, |about| about.len());
     let profiles = counted(files.len() as u64, "profile");
     stderr.detail(&format!("wrote {}: {profiles}, {}", args.output.display(), value(bytes as f64, Unit::Bytes)));
@@ -71,10 +74,10 @@ pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOut
 }
 
 /// The view of the run in the window, with notes, if it was saved.
-fn view_of(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<Option<String>, Failure> {
+fn view_of(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<Option<String>, RequestError> {
     let store = SessionStore::of_user();
     let saved = match &args.session {
-        Some(name) => Some(store.load(name).map_err(Failure::Usage)?),
+        Some(name) => Some(store.load(name).map_err(RequestError::Usage)?),
         None if args.no_session => None,
         None => {
             let sources = session.model().sources().iter().filter_map(|source| source.path.clone());
@@ -88,24 +91,26 @@ fn view_of(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<Option
     }
     let notes = counted(saved.view.notes.len() as u64, "note");
     stderr.warn(&format!("session “{}” with {notes} is packed, too; --no-session leaves it out", saved.name));
-    let text = saved.for_archive().map_err(Failure::Internal)?;
+    let text = saved.for_archive().map_err(RequestError::Internal)?;
     Ok(Some(String::from_utf8_lossy(&text).into_owned()))
 }
 
 /// The files that were read, by their names in the archive.
-fn profiles(session: &Session) -> Result<Vec<(String, PathBuf)>, Failure> {
+fn profiles(session: &Session) -> Result<Vec<(String, PathBuf)>, RequestError> {
     let (mut files, mut names) = (Vec::new(), BTreeSet::new());
     for source in session.model().sources() {
         // What is in a bucket was copied to this machine.
         let Some(path) = source.copy.as_ref().or(source.path.as_ref()) else {
-            return Err(Failure::Usage(format!(
+            return Err(RequestError::Usage(format!(
                 "only files can be packed, and {} is none on this machine",
                 source.name
             )));
         };
         let name = source.name.replace(['/', '\\', ':'], "_");
         if !names.insert(name.clone()) {
-            return Err(Failure::Usage(format!("two files of this run are called {name}; pack one folder of them")));
+            return Err(RequestError::Usage(format!(
+                "two files of this run are called {name}; pack one folder of them"
+            )));
         }
         files.push((name, path.clone()));
     }
@@ -113,9 +118,13 @@ fn profiles(session: &Session) -> Result<Vec<(String, PathBuf)>, Failure> {
 }
 
 /// The summary and the page of the run.
-fn reports(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<(String, String), Failure> {
-    let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
-    let mut document = Document::new(session, Scope::WholeTrace, &ids, DocumentView::Summary);
+fn reports(
+    args: &PackArgs,
+    session: &Session,
+    loading: &Loading<'_>,
+    stderr: &Stderr,
+) -> Result<(String, String), RequestError> {
+    let mut document = answers::document(session, Scope::WholeTrace, &[] as &[&str])?;
     let judge = JudgeArgs { budget: None, history: None, exit_code_on_fail: 0, exit_zero: true };
     let gates = GateArgs { baseline: Vec::new(), judge };
     let page = OutputFile { format: FileFormat::Html, path: args.output.clone() };
@@ -127,20 +136,25 @@ fn reports(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<(Strin
         csv: CsvArgs::default(),
         strict: false,
     };
-    document.gated = gating::judge(session, document.scope, &gates, &args.input.assume, &output, stderr)?;
-    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+    let config = args.input.assume.reading.config.as_deref();
+    document.gated = gating::judge(session, document.scope, &gates, (config, loading), &output, stderr)?;
     let mut run = document.gated.as_ref().map(|gated| gated.run.clone());
     for input in run.iter_mut().flat_map(|run| &mut run.inputs) {
         // Where it lay on this machine concerns nobody else.
         input.path = None;
     }
-    let summary = to_json(run.as_slice()).map_err(internal)?;
+    let summary = to_json(run.as_slice())?;
     let layout = TextLayout { width: 100, top: 10, entries: 10_000, style: AnsiStyle::PLAIN };
     Ok((summary, document.rendered(FileFormat::Html, &layout)?))
 }
 
 /// What the archive holds, for programs.
-fn facts(version: &str, session: &Session, files: &[(String, PathBuf)], has_view: bool) -> Result<String, Failure> {
+fn facts(
+    version: &str,
+    session: &Session,
+    files: &[(String, PathBuf)],
+    has_view: bool,
+) -> Result<String, RequestError> {
     let input = |(file, (name, _)): (InputFile, &(String, PathBuf))| {
         json!({
             "file": Path::new(PACKED_PROFILES).join(name).display().to_string().replace('\\', "/"),
@@ -159,6 +173,6 @@ fn facts(version: &str, session: &Session, files: &[(String, PathBuf)], has_view
         "report": "report.html",
         "session": has_view.then_some(PACKED_SESSION),
     });
-    let text = serde_json::to_string_pretty(&facts).map_err(|error| Failure::Internal(error.to_string()))?;
+    let text = serde_json::to_string_pretty(&facts)?;
     Ok(text + "\n")
 }

@@ -8,21 +8,22 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value as Json, json};
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::common::args::{CsvArgs, InputArgs, ScopeArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::CsvArgs;
+use crate::common::outcome::CommandOutcome;
 use crate::common::output::Printer;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
-use crate::common::{checks, loading, output, terminal};
+use crate::common::{loading, output, terminal};
 use query::{AnswerRows, Database, FUNCTIONS, PRESETS, QueryError, QueryLimits, QueryPreset, SqlFunction, SqlValue};
 use render::csv;
+use request::{PartRequest, RequestError, TraceRequest, checks};
 use session::tables::{ColumnKind, CsvCells, DataTable};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Query")]
 pub struct QueryArgs {
     #[command(flatten)]
-    pub input: InputArgs,
+    pub input: TraceRequest,
     /// SQL in quotes, or the name of a ready-made query (`--list` shows them)
     #[arg(required_unless_present = "list")]
     pub sql: Option<String>,
@@ -41,7 +42,7 @@ pub struct QueryArgs {
     #[command(flatten)]
     pub csv: CsvArgs,
     #[command(flatten)]
-    pub scope: ScopeArgs,
+    pub scope: PartRequest,
 }
 
 /// Formats of an answer.
@@ -63,8 +64,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     duration.ok_or_else(|| "write a number of seconds above 0".to_owned())
 }
 
-/// Runs the command.
-pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let session = loading::open(&args.input, OutputFormat::Text, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let mut database = Database::new(&session, args.scope.scope()).map_err(|error| refused(&error))?;
@@ -89,7 +89,7 @@ fn print(
     database: &mut Database,
     badge: Option<&str>,
     stderr: &Stderr,
-) -> Result<(), Failure> {
+) -> Result<(), RequestError> {
     let limits = QueryLimits { rows: args.limit, time: args.timeout, ..QueryLimits::default() };
     let mut rows = PrintedRows::new(args, badge);
     let asked = database.ask_each(sql, &limits, &mut rows);
@@ -191,8 +191,8 @@ impl AnswerRows for PrintedRows<'_> {
     }
 }
 
-fn refused(error: &QueryError) -> Failure {
-    Failure::Usage(error.to_string())
+fn refused(error: &QueryError) -> RequestError {
+    RequestError::Usage(error.to_string())
 }
 
 /// Columns that line up, numbers at the right; texts are shortened to the width of the terminal.

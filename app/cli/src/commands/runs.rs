@@ -11,12 +11,14 @@ use clap::Args;
 use importers::{ListedRun, Progress};
 use serde_json::{Value, json};
 
-use crate::common::args::{AssumeArgs, CsvArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::CsvArgs;
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{loading, output};
 use render::{NamedTable, csv, markdown, ndjson};
+use request::{Assumptions, RequestError};
 use session::{Session, devices_in_words, losses_in_words};
 
 /// Arguments of the command.
@@ -33,7 +35,7 @@ pub struct RunsArgs {
     #[command(flatten)]
     pub csv: CsvArgs,
     #[command(flatten)]
-    pub assume: AssumeArgs,
+    pub assume: Assumptions,
 }
 
 /// A run with what was found in it.
@@ -63,13 +65,14 @@ impl ListedRunRow {
     }
 }
 
-/// Runs the command.
-pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    let failed = |error| Failure::import(error, &args.path);
+pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+    let failed = |error| RequestError::import(error, &args.path);
     let runs = loading::list_runs(&args.path, stderr).map_err(failed)?;
+    let loading = (args.verdicts > 0).then(|| Loading::new(&args.assume, stderr)).transpose()?;
     let mut rows = Vec::new();
     for (at, run) in runs.into_iter().enumerate() {
-        let opened = if at < args.verdicts { Some(opened(args, &run.name, stderr)?) } else { None };
+        let loading = loading.as_ref().filter(|_| at < args.verdicts);
+        let opened = loading.map(|loading| opened(args, &run.name, loading));
         rows.push(ListedRunRow { run, opened });
     }
     match args.format {
@@ -84,22 +87,19 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> 
     Ok(CommandOutcome::Done)
 }
 
-fn opened(args: &RunsArgs, name: &str, stderr: &Stderr) -> Result<Result<OpenedRun, String>, Failure> {
-    let options = loading::assumptions(&args.assume, stderr)?;
-    let import = args.assume.import(Some(name.to_owned()));
-    let session = match Session::open(&args.path, &import, options, &Progress::new()) {
-        Ok(session) => session,
-        Err(error) => return Ok(Err(error.to_string())),
-    };
+fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<OpenedRun, String> {
+    let import = loading.import(Some(name.to_owned()));
+    let session = Session::open(&args.path, &import, loading.options(), &Progress::new());
+    let session = session.map_err(|error| error.to_string())?;
     let steps = session.report::<Steps>(Scope::WholeTrace).ok();
     let verdict = session.report::<Verdict>(Scope::WholeTrace).ok();
-    Ok(Ok(OpenedRun {
+    Ok(OpenedRun {
         devices: devices_in_words(session.model()),
         lost: losses_in_words(session.model()),
         steps: steps.as_ref().map(|report| report.steps.len()),
         step_ps: steps.as_ref().and_then(|report| Some(report.time.as_ref()?.median)),
         verdict: verdict.map(|report| report.statement.clone()),
-    }))
+    })
 }
 
 fn text(rows: &[ListedRunRow]) -> String {

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use render::{comparison, json};
+use request::RequestError;
 
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -55,9 +56,8 @@ fn history() -> serde_json::Result<String> {
     serde_json::to_string_pretty(&schema).map(|text| text + "\n")
 }
 
-/// Runs the command.
-pub fn run(args: &SchemaArgs) -> Result<CommandOutcome, Failure> {
-    let text = args.what.text().map_err(|error| Failure::Internal(error.to_string()))?;
+pub fn run(args: &SchemaArgs) -> Result<CommandOutcome, RequestError> {
+    let text = args.what.text()?;
     output::print(&text)?;
     Ok(CommandOutcome::Done)
 }

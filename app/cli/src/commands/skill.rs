@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use sha2::{Digest as _, Sha256};
 
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::outcome::CommandOutcome;
 use crate::common::output;
+use request::RequestError;
 use session::fingerprint::hex;
 
 /// The instructions.
@@ -76,15 +77,14 @@ impl AgentArg {
     }
 }
 
-/// Runs the command.
-pub fn run(args: &SkillArgs) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &SkillArgs) -> Result<CommandOutcome, RequestError> {
     let SkillAction::Install = args.action;
     if args.print {
         output::print(SKILL)?;
         return Ok(CommandOutcome::Done);
     }
     if !args.dir.is_dir() {
-        return Err(Failure::Usage(format!("--dir: no directory: {}", args.dir.display())));
+        return Err(RequestError::Usage(format!("--dir: no directory: {}", args.dir.display())));
     }
     let agents = if args.agent.is_empty() { &[AgentArg::Claude, AgentArg::Agents][..] } else { args.agent.as_slice() };
     let plans: Vec<InstallPlan> =
@@ -93,7 +93,7 @@ pub fn run(args: &SkillArgs) -> Result<CommandOutcome, Failure> {
     if let Some(edited) = plans.iter().find(|plan| plan.is_edited && !args.force) {
         let why = "these instructions were changed after they were installed; --force writes over them and keeps them \
                    beside as .bak";
-        return Err(Failure::Usage(format!("{why}: {}", edited.path.display())));
+        return Err(RequestError::Usage(format!("{why}: {}", edited.path.display())));
     }
     let mut said = String::new();
     for plan in &plans {
@@ -113,16 +113,16 @@ struct InstallPlan {
 }
 
 impl InstallPlan {
-    fn of(agent: AgentArg, dir: &Path) -> Result<Self, Failure> {
+    fn of(agent: AgentArg, dir: &Path) -> Result<Self, RequestError> {
         let path = dir.join(agent.file());
         let before = match fs::read_to_string(&path) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Failure::Write { error, path }),
+            Err(error) => return Err(RequestError::Write { error, path }),
         };
         let (after, is_edited) = if agent == AgentArg::AgentsMd {
             section_in(before.as_deref().unwrap_or_default())
-                .map_err(|why| Failure::Usage(format!("{why}: {}", path.display())))?
+                .map_err(|why| RequestError::Usage(format!("{why}: {}", path.display())))?
         } else {
             (marked(SKILL), before.as_deref().is_some_and(|text| !is_untouched(text)))
         };
@@ -137,10 +137,10 @@ impl InstallPlan {
         }
     }
 
-    fn carry_out(&self) -> Result<(), Failure> {
+    fn carry_out(&self) -> Result<(), RequestError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |error| Failure::Write { error, path }
+            move |error| RequestError::Write { error, path }
         };
         if self.before.as_ref() == Some(&self.after) {
             return Ok(());

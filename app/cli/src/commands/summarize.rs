@@ -6,11 +6,13 @@ use analysis::Scope;
 use analysis::compare::{Summary, to_json};
 use clap::Args;
 
-use crate::common::args::{AssumeArgs, ForceArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::ForceArgs;
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
+use crate::common::output;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
-use crate::common::{checks, loading, output, summaries};
+use request::{Assumptions, RequestError, checks, summaries};
 use session::files::OutputGuard;
 /// Arguments of the command.
 #[derive(Debug, Args)]
@@ -34,11 +36,10 @@ pub struct SummarizeArgs {
     #[command(flatten)]
     pub force: ForceArgs,
     #[command(flatten)]
-    pub assume: AssumeArgs,
+    pub assume: Assumptions,
 }
 
-/// Runs the command.
-pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let path = args.output.as_deref().map(|path| match path.to_str().and_then(|text| text.strip_prefix("json=")) {
         Some(rest) => PathBuf::from(rest),
         None => path.to_owned(),
@@ -47,18 +48,19 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Fail
         let read = args.paths.iter().cloned().chain(args.assume.files());
         output::check_file(path, &OutputGuard::new(read, args.force.force))?;
     }
+    let loading = Loading::new(&args.assume, stderr)?;
     let mut runs: Vec<Summary> = Vec::new();
     for path in &args.paths {
-        if let Some(saved) = summaries::saved(path, &args.assume.import(None), stderr)? {
+        if let Some(saved) = summaries::saved(path, &loading.import(None), stderr)? {
             runs.extend(saved);
             continue;
         }
-        let session = loading::open_path(path, args.run.clone(), &args.assume, OutputFormat::Json, stderr)?;
-        checks::check_devices(&session, &args.assume.device)?;
+        let session = loading.open(path, args.run.clone(), OutputFormat::Json)?;
+        checks::check_devices(&session, &args.assume.values.device)?;
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }
     let runs: Vec<Summary> = runs.into_iter().map(|run| run.shortened(args.ops, args.op_steps)).collect();
-    let text = to_json(&runs).map_err(|error| Failure::Internal(error.to_string()))?;
+    let text = to_json(&runs)?;
     match path {
         Some(path) => output::write_to(&path, &text)?,
         None => output::print(&text)?,

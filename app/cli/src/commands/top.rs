@@ -9,10 +9,11 @@ use clap::Args;
 use serde_json::json;
 use trace_model::Picos;
 
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::outcome::CommandOutcome;
 use crate::common::output;
 use crate::common::stderr::{Stderr, harmless};
 use capture::{DeviceState, MonitorOptions, ServerAddress, ServerError, Spread, monitor};
+use request::RequestError;
 use session::number::value;
 
 /// How long a server may take beyond the time that it watches.
@@ -41,8 +42,7 @@ pub struct TopArgs {
     pub json: bool,
 }
 
-/// Runs the command.
-pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
+pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let options = MonitorOptions {
         duration: Duration::from_millis(args.ms),
         level: args.level,
@@ -58,7 +58,7 @@ pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
             let why = |(address, answer): &(ServerAddress, Result<_, ServerError>)| {
                 Some(format!("{address}: {}", answer.as_ref().err()?))
             };
-            result = Err(Failure::Server(answers.iter().filter_map(why).collect::<Vec<_>>().join("\n")));
+            result = Err(RequestError::Server(answers.iter().filter_map(why).collect::<Vec<_>>().join("\n")));
             return false;
         }
         let text = if args.json { lines(answers) } else { screen(answers) };
@@ -69,7 +69,7 @@ pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
         }
         args.count.is_none_or(|count| rounds < count)
     };
-    monitor(&args.addresses, options, heard).map_err(|error| Failure::Internal(error.to_string()))?;
+    monitor(&args.addresses, options, heard).map_err(|error| RequestError::Internal(error.to_string()))?;
     stderr.detail(&format!("{rounds} answers"));
     result
 }

@@ -17,12 +17,14 @@ use importers::{ImportError, ImportOptions, ListedFile, ListedRun, Progress, is_
 use serde_json::json;
 use trace_model::{IssueKind, Picos};
 
-use crate::common::args::{AssumeArgs, JudgeArgs};
-use crate::common::failure::{CommandOutcome, Failure};
-use crate::common::history_file::{self, HistoryLine};
+use crate::common::args::JudgeArgs;
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
-use crate::common::values::{OutputFormat, seconds};
-use crate::common::{gating, loading, output, settings, summaries};
+use crate::common::values::OutputFormat;
+use crate::common::{gating, output};
+use request::history_file::{self, HistoryLine};
+use request::{Assumptions, RequestError, seconds, summaries::summary_of};
 use session::losses_in_words;
 
 /// Name of the history in the log directory.
@@ -52,7 +54,7 @@ pub struct WatchArgs {
     #[command(flatten)]
     pub judge: JudgeArgs,
     #[command(flatten)]
-    pub assume: AssumeArgs,
+    pub assume: Assumptions,
 }
 
 /// Formats of a line.
@@ -76,18 +78,19 @@ struct SeenRun {
     is_told: bool,
 }
 
-/// Runs the command.
-pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure> {
-    let config = args.judge.budget.as_deref().map(settings::gates).transpose()?.unwrap_or_default();
+pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+    let loading = Loading::new(&args.assume, stderr)?;
+    let config = args.judge.budget.as_deref().map(|budget| loading.settings.gates_in(budget)).transpose()?;
     let history = match &args.judge.history {
         Some(history) => history.clone(),
         None if is_remote(&args.path) => {
             let why = "a line cannot be appended to a file in a bucket: name one on this machine with --history FILE";
-            return Err(Failure::Usage(why.to_owned()));
+            return Err(RequestError::Usage(why.to_owned()));
         }
         None => args.path.join(HISTORY),
     };
-    let mut watch = Watch { args, config, history, seen: BTreeMap::new(), failed: 0 };
+    let mut watch =
+        Watch { args, loading, config: config.unwrap_or_default(), history, seen: BTreeMap::new(), failed: 0 };
     if !is_remote(&args.path) {
         // A missing directory is not the fault of the history.
         watch.runs()?;
@@ -113,6 +116,7 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, Failure>
 
 struct Watch<'a> {
     args: &'a WatchArgs,
+    loading: Loading<'a>,
     config: GateConfig,
     history: PathBuf,
     /// Runs that were looked at, by name.
@@ -122,7 +126,7 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     /// Analyzes what is complete; answers how many runs are not finished yet.
-    fn look(&mut self, stderr: &Stderr) -> Result<usize, Failure> {
+    fn look(&mut self, stderr: &Stderr) -> Result<usize, RequestError> {
         let known = self.known(stderr)?;
         let mut growing = 0;
         for run in self.runs()? {
@@ -157,7 +161,7 @@ impl Watch<'_> {
     }
 
     /// Files of the runs in the history.
-    fn known(&self, stderr: &Stderr) -> Result<BTreeSet<PathBuf>, Failure> {
+    fn known(&self, stderr: &Stderr) -> Result<BTreeSet<PathBuf>, RequestError> {
         if !self.history.exists() {
             return Ok(BTreeSet::new());
         }
@@ -167,8 +171,8 @@ impl Watch<'_> {
     }
 
     /// The runs that are there, the oldest first, from one look at the directory.
-    fn runs(&self) -> Result<Vec<ListedRun>, Failure> {
-        let refused = |error| Failure::import(error, &self.args.path);
+    fn runs(&self) -> Result<Vec<ListedRun>, RequestError> {
+        let refused = |error| RequestError::import(error, &self.args.path);
         match importers::list_runs(&self.args.path, &Progress::new()) {
             Ok(mut runs) => {
                 runs.reverse();
@@ -183,16 +187,16 @@ impl Watch<'_> {
             Err(error) => Err(refused(error)),
             Ok(_) => {
                 let why = "this is no log directory: watch the directory that holds plugins/profile, or runs";
-                Err(Failure::Usage(format!("{why}: {}", self.args.path.display())))
+                Err(RequestError::Usage(format!("{why}: {}", self.args.path.display())))
             }
         }
     }
 
     /// Analyzes a run, compares it, prints its line and appends it to the history. Answers false, and does nothing, if a
     /// file ends inside an event and may still be written.
-    fn judge(&mut self, name: &str, waits: bool, stderr: &Stderr) -> Result<bool, Failure> {
+    fn judge(&mut self, name: &str, waits: bool, stderr: &Stderr) -> Result<bool, RequestError> {
         let run = Some(name.to_owned());
-        let session = match loading::open_path(&self.args.path, run, &self.args.assume, OutputFormat::Text, stderr) {
+        let session = match self.loading.open(&self.args.path, run, OutputFormat::Text) {
             Ok(session) if waits && session.model().import_log().count(IssueKind::TruncatedFile) > 0 => {
                 return Ok(false);
             }
@@ -202,7 +206,7 @@ impl Watch<'_> {
                 return Ok(true);
             }
         };
-        let summary = summaries::summary_of(&session, Scope::WholeTrace)?;
+        let summary = summary_of(&session, Scope::WholeTrace)?;
         let base = self.baseline(stderr)?;
         let (report, comparison) = if base.is_empty() && self.args.judge.budget.is_none() {
             (GatesReport::default(), None)
@@ -216,8 +220,7 @@ impl Watch<'_> {
             exit_zero: self.args.judge.exit_zero,
         };
         gating::keep_history(&judge, &summary, &report, stderr)?;
-        let line: HistoryLine = serde_json::from_str(&history_file::line(&summary, &report)?)
-            .map_err(|error| Failure::Internal(error.to_string()))?;
+        let line: HistoryLine = serde_json::from_str(&history_file::line(&summary, &report)?)?;
         let failed: Vec<String> = report.failed().map(|gate| gate.message.clone()).collect();
         self.failed += usize::from(!failed.is_empty());
         self.print(&RunLine {
@@ -234,13 +237,13 @@ impl Watch<'_> {
     }
 
     /// The last good runs of the history.
-    fn baseline(&self, stderr: &Stderr) -> Result<Vec<Summary>, Failure> {
+    fn baseline(&self, stderr: &Stderr) -> Result<Vec<Summary>, RequestError> {
         let has_good = self.history.exists()
             && history_file::read(&self.history, stderr)?.iter().any(HistoryLine::can_be_compared);
         if has_good { history_file::baseline(&self.history, stderr) } else { Ok(Vec::new()) }
     }
 
-    fn print(&self, line: &RunLine<'_>) -> Result<(), Failure> {
+    fn print(&self, line: &RunLine<'_>) -> Result<(), RequestError> {
         match self.args.format {
             LineFormat::Text => output::print_names(&line.text()),
             LineFormat::Json => output::print(&line.json()),
@@ -336,14 +339,15 @@ mod tests {
         let history = dir.path().join(HISTORY);
         let line = ["watch".as_ref(), dir.path().as_os_str(), "--once".as_ref(), "--settle".as_ref(), "600".as_ref()];
         let args = Program::parse_from(line).args;
+        let stderr = Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None });
         let mut watch = Watch {
+            loading: Loading::new(&args.assume, &stderr).unwrap(),
             args: &args,
             config: GateConfig::default(),
             history: history.clone(),
             seen: BTreeMap::new(),
             failed: 0,
         };
-        let stderr = Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None });
         let mut look = || watch.look(&stderr).unwrap();
         // The writer of a file that is old has gone: it is not waited for.
         fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();

@@ -6,15 +6,17 @@ use std::path::{Path, PathBuf};
 
 use analysis::Scope;
 use analysis::compare::Summary;
-use analysis::gates::{self, GateConfig, GatesReport};
+use analysis::gates::{GateConfig, GatesReport};
 
-use crate::common::args::{AssumeArgs, GateArgs, JudgeArgs, OutputArgs};
-use crate::common::failure::{CommandOutcome, Failure};
+use crate::common::args::{GateArgs, JudgeArgs, OutputArgs};
+use crate::common::loading::Loading;
+use crate::common::outcome::CommandOutcome;
 use crate::common::stderr::Stderr;
+use crate::common::summaries;
 use crate::common::values::{FileFormat, OutputFormat};
-use crate::common::{history_file, settings, summaries};
 use render::markdown::MOST_BYTES;
 use render::{Document, GatedDocument, verdict_md};
+use request::{RequestError, history_file};
 use session::Session;
 
 /// Evaluates the gates; `None` if none were requested.
@@ -22,31 +24,29 @@ pub fn judge(
     session: &Session,
     scope: Scope,
     args: &GateArgs,
-    assume: &AssumeArgs,
+    (config, loading): (Option<&Path>, &Loading<'_>),
     output: &OutputArgs,
     stderr: &Stderr,
-) -> Result<Option<GatedDocument>, Failure> {
-    let is_used = args.judge.budget.is_some() || (args.are_set() && assume.config.is_some());
-    if !is_used {
-        settings::say_ignored(assume.config.as_deref(), stderr);
+) -> Result<Option<GatedDocument>, RequestError> {
+    let is_used = args.judge.budget.is_some() || (args.are_set() && config.is_some());
+    if let Some(said) = loading.settings.ignored_gates().filter(|_| !is_used) {
+        stderr.warn(&said);
     }
     let about_runs = |format: FileFormat| matches!(format, FileFormat::Junit | FileFormat::Sarif | FileFormat::Html);
     let is_wanted = output.output.iter().any(|file| about_runs(file.format));
     if !args.are_set() && args.judge.history.is_none() && !is_wanted {
         return Ok(None);
     }
-    let config = match args.judge.budget.as_deref().or(assume.config.as_deref()) {
-        Some(path) => settings::gates(path)?,
-        None => GateConfig::default(),
-    };
-    let run = summaries::summary_of(session, scope)?;
+    let file = args.judge.budget.as_deref().or(config);
+    let gates = file.map(|path| loading.settings.gates_in(path)).transpose()?.unwrap_or_default();
+    let run = request::summaries::summary_of(session, scope)?;
     let paths: Vec<(&Path, bool)> = args.baseline.iter().map(|path| (path.as_path(), true)).collect();
-    let baseline = summaries::summaries(&paths, assume, None, OutputFormat::Json, stderr)?;
-    config.check_names(&baseline, std::slice::from_ref(&run)).map_err(|error| Failure::Usage(error.to_string()))?;
+    let baseline = summaries::summaries(&paths, loading, None, OutputFormat::Json, stderr)?;
+    gates.check_names(&baseline, std::slice::from_ref(&run)).map_err(|error| RequestError::Usage(error.to_string()))?;
     let (report, comparison) = if args.are_set() {
-        gates::against(&run, &baseline, &config)
+        analysis::gates::against(&run, &baseline, &gates)
     } else {
-        gates::against(&run, &[], &GateConfig::default())
+        analysis::gates::against(&run, &[], &GateConfig::default())
     };
     Ok(Some(GatedDocument { are_set: args.are_set(), report, run, comparison }))
 }
@@ -57,7 +57,7 @@ pub fn conclude(
     args: &JudgeArgs,
     strict: bool,
     stderr: &Stderr,
-) -> Result<Option<CommandOutcome>, Failure> {
+) -> Result<Option<CommandOutcome>, RequestError> {
     let Some(gated) = &document.gated else { return Ok(None) };
     keep_history(args, &gated.run, &gated.report, stderr)?;
     if !gated.are_set {
@@ -68,7 +68,12 @@ pub fn conclude(
 }
 
 /// Appends a line to the history, if one is requested.
-pub fn keep_history(args: &JudgeArgs, run: &Summary, report: &GatesReport, stderr: &Stderr) -> Result<(), Failure> {
+pub fn keep_history(
+    args: &JudgeArgs,
+    run: &Summary,
+    report: &GatesReport,
+    stderr: &Stderr,
+) -> Result<(), RequestError> {
     let Some(path) = &args.history else { return Ok(()) };
     history_file::append(path, &history_file::line(run, report)?, stderr)
 }
@@ -119,11 +124,11 @@ fn property(text: &str) -> String {
 }
 
 /// Appends the verdict to the step summary of GitHub, if there is one.
-pub fn step_summary(verdict: impl FnOnce() -> String) -> Result<(), Failure> {
+pub fn step_summary(verdict: impl FnOnce() -> String) -> Result<(), RequestError> {
     let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()).map(PathBuf::from) else {
         return Ok(());
     };
-    append(&path, &verdict()).map_err(|error| Failure::Write { error, path })
+    append(&path, &verdict()).map_err(|error| RequestError::Write { error, path })
 }
 
 fn append(path: &Path, text: &str) -> std::io::Result<()> {

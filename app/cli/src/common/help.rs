@@ -86,14 +86,12 @@ Examples:
   systole pack runs/ -o run.systole.zip                        the newest run
   systole open run.systole.zip                                 like analyze, doctor and all others";
 
-#[cfg(feature = "columnar")]
 pub const EXPORT: &str = "\
 Examples:
   systole export t.xplane.pb -o tables/                       Parquet: slices, tracks, counters, flows, steps, ops …
   systole export runs/ --to csv --tables ops,steps -o tables/
   duckdb -c \"SELECT name, sum(self_ps) FROM 'tables/slices.parquet' GROUP BY name\"";
 
-#[cfg(feature = "query")]
 pub const QUERY: &str = "\
 Times are picoseconds. --steps and --range choose what the tables of reports are about; slices have columns for both.
 

@@ -11,11 +11,9 @@ use analysis::Options;
 use importers::{ImportError, ImportOptions, ListedRun, Progress, ProgressStage};
 use trace_model::{IssueKind, Severity};
 
-use crate::common::args::{AssumeArgs, InputArgs};
-use crate::common::failure::Failure;
-use crate::common::settings;
 use crate::common::stderr::{Stderr, harmless};
-use crate::common::values::{OutputFormat, RolesArg, STANDARD};
+use crate::common::values::{OutputFormat, STANDARD};
+use request::{Assumptions, RequestError, SettingsFile, TraceRequest};
 use session::Session;
 use session::fingerprint::BackgroundHash;
 use session::stdin;
@@ -25,98 +23,104 @@ const BAR_AFTER: Duration = Duration::from_millis(500);
 const REDRAW_EVERY: Duration = Duration::from_millis(100);
 const BAR_CELLS: usize = 30;
 
-/// Opens the input and reports details on stderr.
-pub fn open(input: &InputArgs, format: OutputFormat, stderr: &Stderr) -> Result<Session, Failure> {
-    open_path(&input.path, input.run.clone(), &input.assume, format, stderr)
+/// How inputs are opened: by the arguments and the configuration file, which are read once.
+pub struct Loading<'a> {
+    import: ImportOptions,
+    options: Options,
+    /// The configuration file.
+    pub settings: SettingsFile,
+    stderr: &'a Stderr,
 }
 
-/// The same for commands that print no digest of the input: it is not computed meanwhile.
-pub fn open_without_digest(input: &InputArgs, stderr: &Stderr) -> Result<Session, Failure> {
-    let session = read(&input.path, input.assume.import(input.run.clone()), &input.assume, false, stderr)?;
-    warn_of_losses(&session, stderr);
-    Ok(session)
-}
-
-/// The assumptions of the command line and the window: arguments and configuration file.
-pub fn assumptions(assume: &AssumeArgs, stderr: &Stderr) -> Result<Options, Failure> {
-    if let Some(RolesArg::Unread { error, path }) = &assume.roles {
-        let (what, cure) = ("the roles of tracks", "write one as docs/simulators.md shows");
-        return Err(Failure::Unread { what, error: error.clone(), cure, path: path.clone() });
+impl<'a> Loading<'a> {
+    /// Reads what the assumptions name.
+    pub fn new(assume: &Assumptions, stderr: &'a Stderr) -> Result<Self, RequestError> {
+        let settings = SettingsFile::of(assume.reading.config.as_deref())?;
+        let options = assume.options(&settings)?;
+        settings.expired().iter().for_each(|said| stderr.warn(said));
+        Ok(Self { import: ImportOptions { short_lived: true, ..assume.import(None)? }, options, settings, stderr })
     }
-    let mut options = Options { hints: settings::hints(assume.config.as_deref(), stderr)?, ..assume.options() };
-    if options.warmup_steps == 0 {
-        options.warmup_steps = settings::warmup_steps(assume.config.as_deref()).unwrap_or(0);
+
+    /// How a run is imported.
+    pub fn import(&self, run: Option<String>) -> ImportOptions {
+        ImportOptions { run, ..self.import.clone() }
     }
-    Ok(options)
+
+    /// The assumptions of reports.
+    pub fn options(&self) -> Options {
+        self.options.clone()
+    }
+
+    /// Opens an input and reports details on stderr.
+    pub fn open(&self, path: &Path, run: Option<String>, format: OutputFormat) -> Result<Session, RequestError> {
+        let session = self.read(path, &self.import(run), hashes(format))?;
+        // The text report names the files itself.
+        if format != OutputFormat::Text {
+            warn_of_losses(&session, self.stderr);
+        }
+        Ok(session)
+    }
+
+    /// The same for commands that print no digest of the input: it is not computed meanwhile.
+    pub fn open_without_digest(&self, path: &Path, run: Option<String>) -> Result<Session, RequestError> {
+        let session = self.read(path, &self.import(run), false)?;
+        warn_of_losses(&session, self.stderr);
+        Ok(session)
+    }
+
+    /// The same for questions about programs, which need no times. Answers do not name losses.
+    pub fn open_programs(
+        &self,
+        path: &Path,
+        run: Option<String>,
+        format: OutputFormat,
+    ) -> Result<Session, RequestError> {
+        let import = ImportOptions { programs_only: true, ..self.import(run) };
+        let session = self.read(path, &import, hashes(format))?;
+        warn_of_losses(&session, self.stderr);
+        Ok(session)
+    }
+
+    /// Imports an input, and computes its digest meanwhile if it `hashes`.
+    fn read(&self, path: &Path, import: &ImportOptions, hashes: bool) -> Result<Session, RequestError> {
+        let (started, stderr) = (Instant::now(), self.stderr);
+        let is_stdin = path.as_os_str() == STANDARD;
+        if let Some(why) = stdin::refusal().filter(|_| is_stdin) {
+            return Err(RequestError::Usage(why.to_owned()));
+        }
+        let progress = Arc::new(Progress::new());
+        let bar = (stderr.warns() && std::io::stderr().is_terminal())
+            .then(|| ProgressLine::start(Arc::clone(&progress)))
+            .flatten();
+        let notice = if stderr.warns() { WaitNotice::start(path, &progress) } else { None };
+        let hash = if hashes { BackgroundHash::start(path) } else { None };
+        let opened = Session::open(path, import, self.options(), &progress);
+        if let Some(notice) = notice {
+            notice.stop();
+        }
+        if let Some(bar) = bar {
+            bar.stop();
+        }
+        let session = opened.map_err(|error| RequestError::import(error, path))?.with_hash(hash);
+        say_what_was_read(&session, stderr, started.elapsed());
+        say_which_files(&session, stderr);
+        Ok(session)
+    }
 }
 
-/// Opens one of several inputs.
-pub fn open_path(
-    path: &Path,
-    run: Option<String>,
-    assume: &AssumeArgs,
-    format: OutputFormat,
-    stderr: &Stderr,
-) -> Result<Session, Failure> {
-    let session = read(path, assume.import(run), assume, hashes(format), stderr)?;
-    // The text report names the files itself.
-    if format != OutputFormat::Text {
-        warn_of_losses(&session, stderr);
-    }
-    Ok(session)
+/// Opens the input of a command that has one.
+pub fn open(input: &TraceRequest, format: OutputFormat, stderr: &Stderr) -> Result<Session, RequestError> {
+    Loading::new(&input.assume, stderr)?.open(&input.path, input.run.clone(), format)
 }
 
-/// Opens one of several inputs for questions about programs, which need no times. Answers do not name losses.
-pub fn open_programs(
-    path: &Path,
-    run: Option<String>,
-    assume: &AssumeArgs,
-    format: OutputFormat,
-    stderr: &Stderr,
-) -> Result<Session, Failure> {
-    let import = ImportOptions { programs_only: true, ..assume.import(run) };
-    let session = read(path, import, assume, hashes(format), stderr)?;
-    warn_of_losses(&session, stderr);
-    Ok(session)
+/// The same for commands that print no digest of the input.
+pub fn open_without_digest(input: &TraceRequest, stderr: &Stderr) -> Result<Session, RequestError> {
+    Loading::new(&input.assume, stderr)?.open_without_digest(&input.path, input.run.clone())
 }
 
 /// Of all formats, only JSON has the digest.
 fn hashes(format: OutputFormat) -> bool {
     format == OutputFormat::Json
-}
-
-/// Imports an input, and computes its digest meanwhile if it `hashes`.
-fn read(
-    path: &Path,
-    import: ImportOptions,
-    assume: &AssumeArgs,
-    hashes: bool,
-    stderr: &Stderr,
-) -> Result<Session, Failure> {
-    let started = Instant::now();
-    let options = assumptions(assume, stderr)?;
-    let import = ImportOptions { short_lived: true, ..import };
-    let is_stdin = path.as_os_str() == STANDARD;
-    if let Some(why) = stdin::refusal().filter(|_| is_stdin) {
-        return Err(Failure::Usage(why.to_owned()));
-    }
-    let progress = Arc::new(Progress::new());
-    let bar = (stderr.warns() && std::io::stderr().is_terminal())
-        .then(|| ProgressLine::start(Arc::clone(&progress)))
-        .flatten();
-    let notice = if stderr.warns() { WaitNotice::start(path, &progress) } else { None };
-    let hash = if hashes { BackgroundHash::start(path) } else { None };
-    let opened = Session::open(path, &import, options, &progress);
-    if let Some(notice) = notice {
-        notice.stop();
-    }
-    if let Some(bar) = bar {
-        bar.stop();
-    }
-    let session = opened.map_err(|error| Failure::import(error, path))?.with_hash(hash);
-    say_what_was_read(&session, stderr, started.elapsed());
-    say_which_files(&session, stderr);
-    Ok(session)
 }
 
 /// Lists the runs of a directory, and says so after a while.
@@ -278,7 +282,7 @@ mod tests {
     #[derive(Parser)]
     struct AnyCommand {
         #[command(flatten)]
-        input: InputArgs,
+        input: TraceRequest,
     }
 
     /// The file is gone when the digest is asked for: only who computes it meanwhile still has its bytes.
@@ -290,7 +294,7 @@ mod tests {
         let sha256 = sha256_of(Path::new(sample)).unwrap();
         let input = AnyCommand::try_parse_from(["systole".as_ref(), path.as_os_str()]).unwrap().input;
         let stderr = Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None });
-        let digest = |open: &dyn Fn() -> Result<Session, Failure>| {
+        let digest = |open: &dyn Fn() -> Result<Session, RequestError>| {
             std::fs::copy(sample, &path).unwrap();
             let session = open().unwrap();
             std::fs::remove_file(&path).unwrap();

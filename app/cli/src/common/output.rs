@@ -7,28 +7,30 @@ use std::path::Path;
 use importers::is_remote;
 
 use crate::common::args::OutputArgs;
-use crate::common::failure::Failure;
+
 use crate::common::stderr::{Stderr, harmless, without_orders};
 use crate::common::terminal;
 use crate::common::values::{FileFormat, STANDARD};
 use render::{AnsiStyle, Document, NamedTable, TextLayout, csv, ndjson};
-use session::files::{MARKDOWN_MARK, OutputGuard, TEXT_MARK, directory_of, is_same, make_directory, write_file};
+use request::RequestError;
+use request::places::check_place;
+use session::files::{MARKDOWN_MARK, OutputGuard, TEXT_MARK, is_same, make_directory, write_file};
 
 /// Rejects impossible outputs before the work starts, and those that would destroy something.
-pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), Failure> {
+pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), RequestError> {
     if output.output.iter().filter(|file| file.is_stdout()).count() > 1 {
-        return Err(Failure::Usage("-o: only one format can go to standard output".to_owned()));
+        return Err(RequestError::Usage("-o: only one format can go to standard output".to_owned()));
     }
     let names_table = |format| matches!(format, FileFormat::Csv | FileFormat::Ndjson);
     let formats = output.output.iter().map(|file| file.format).chain([output.format.into()]);
     if output.table.is_some() && !formats.clone().any(names_table) {
-        return Err(Failure::Usage("--table is for --format csv or ndjson, and for -o csv=PATH".to_owned()));
+        return Err(RequestError::Usage("--table is for --format csv or ndjson, and for -o csv=PATH".to_owned()));
     }
     let files: Vec<_> = output.output.iter().filter(|file| !file.is_stdout()).collect();
     for (at, file) in files.iter().enumerate() {
         if let Some(twice) = files[..at].iter().find(|other| is_same(&other.path, &file.path)) {
             let (one, other) = (twice.path.display(), file.path.display());
-            return Err(Failure::Usage(format!("-o: {one} and {other} are one file: name another one")));
+            return Err(RequestError::Usage(format!("-o: {one} and {other} are one file: name another one")));
         }
         match file.format {
             FileFormat::Csv if file.path.is_dir() => {}
@@ -36,7 +38,7 @@ pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), Failure> {
             // Whose a table is, its headings tell when it is written.
             FileFormat::Csv => {
                 check_place(&file.path)?;
-                guard.check_input(&file.path).map_err(Failure::Usage)?;
+                guard.check_input(&file.path).map_err(RequestError::Usage)?;
             }
             _ => check_file(&file.path, guard)?,
         }
@@ -45,25 +47,9 @@ pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), Failure> {
 }
 
 /// Rejects a file that cannot or must not be written; `-` is accepted.
-pub fn check_file(path: &Path, guard: &OutputGuard) -> Result<(), Failure> {
+pub fn check_file(path: &Path, guard: &OutputGuard) -> Result<(), RequestError> {
     check_place(path)?;
-    if path.as_os_str() == STANDARD { Ok(()) } else { guard.check(path).map_err(Failure::Usage) }
-}
-
-/// Rejects a file that cannot be written; `-` is accepted.
-pub fn check_place(path: &Path) -> Result<(), Failure> {
-    let refused = |kind, why| Err(Failure::Write { error: io::Error::new(kind, why), path: path.to_owned() });
-    // A bucket answers when it is written to.
-    if path.as_os_str() == STANDARD || is_remote(path) {
-        return Ok(());
-    }
-    if !directory_of(path).is_dir() {
-        return refused(io::ErrorKind::NotFound, "the directory does not exist");
-    }
-    if path.is_dir() {
-        return refused(io::ErrorKind::IsADirectory, "this is a directory");
-    }
-    Ok(())
+    if path.as_os_str() == STANDARD { Ok(()) } else { guard.check(path).map_err(RequestError::Usage) }
 }
 
 /// Whether a path means a directory: it is one, or ends with a separator.
@@ -81,7 +67,7 @@ fn without_slash(path: &Path) -> std::path::PathBuf {
 /// Content that can be written in every format.
 pub trait Writable {
     /// Renders it in a format other than CSV and NDJSON.
-    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, Failure>;
+    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, RequestError>;
     /// All tables, each with the id of its report.
     fn tables(&self) -> Vec<NamedTable>;
     /// Reports without an answer, with the reasons.
@@ -94,7 +80,7 @@ pub fn write(
     output: &OutputArgs,
     guard: &OutputGuard,
     stderr: &Stderr,
-) -> Result<(), Failure> {
+) -> Result<(), RequestError> {
     for file in output.output.iter().filter(|file| !file.is_stdout()) {
         let layout = layout_of(output, terminal::DEFAULT_WIDTH, AnsiStyle::PLAIN);
         let path = &file.path;
@@ -102,7 +88,7 @@ pub fn write(
             write_tables(document, output, path, guard)?;
         } else if file.format == FileFormat::Csv {
             write_table(
-                csv::one(&document.tables(), output.table.as_deref()).map_err(Failure::Usage)?,
+                csv::one(&document.tables(), output.table.as_deref()).map_err(RequestError::Usage)?,
                 output,
                 path,
                 guard,
@@ -140,12 +126,12 @@ pub fn for_terminals(text: &str) -> String {
 }
 
 /// Prints text composed by a command, which may contain colours.
-pub fn print_text(text: &str) -> Result<(), Failure> {
+pub fn print_text(text: &str) -> Result<(), RequestError> {
     send(&for_terminals(text))
 }
 
 /// Prints lines without colours that contain names from files as they are.
-pub fn print_names(text: &str) -> Result<(), Failure> {
+pub fn print_names(text: &str) -> Result<(), RequestError> {
     send(&for_terminals(&harmless(text)))
 }
 
@@ -161,17 +147,17 @@ fn text_of(
     format: FileFormat,
     output: &OutputArgs,
     layout: &TextLayout,
-) -> Result<String, Failure> {
+) -> Result<String, RequestError> {
     let rows = output.top.unwrap_or(0);
     let wanted = output.table.as_deref();
     match format {
         FileFormat::Csv => {
             let tables = document.tables();
-            Ok(csv::csv(&csv::one(&tables, wanted).map_err(Failure::Usage)?.table, rows, output.csv.cells()))
+            Ok(csv::csv(&csv::one(&tables, wanted).map_err(RequestError::Usage)?.table, rows, output.csv.cells()))
         }
         FileFormat::Ndjson => {
             let tables = document.tables();
-            let chosen = csv::chosen(&tables, wanted).map_err(Failure::Usage)?;
+            let chosen = csv::chosen(&tables, wanted).map_err(RequestError::Usage)?;
             Ok(ndjson::lines(&chosen, &document.not_applicable(), rows))
         }
         format => document.rendered(format, layout),
@@ -184,40 +170,39 @@ fn write_tables(
     output: &OutputArgs,
     directory: &Path,
     guard: &OutputGuard,
-) -> Result<(), Failure> {
-    let failed = |error| Failure::Write { error, path: directory.to_owned() };
+) -> Result<(), RequestError> {
+    let failed = |error| RequestError::Write { error, path: directory.to_owned() };
     if !directory.is_dir() {
         make_directory(&without_slash(directory)).map_err(failed)?;
     }
     let tables = document.tables();
-    for one in csv::chosen(&tables, output.table.as_deref()).map_err(Failure::Usage)? {
+    for one in csv::chosen(&tables, output.table.as_deref()).map_err(RequestError::Usage)? {
         write_table(one, output, &directory.join(format!("{}.csv", one.name())), guard)?;
     }
     Ok(())
 }
 
 /// Writes a table, not over one with other columns.
-fn write_table(one: &NamedTable, output: &OutputArgs, path: &Path, guard: &OutputGuard) -> Result<(), Failure> {
+fn write_table(one: &NamedTable, output: &OutputArgs, path: &Path, guard: &OutputGuard) -> Result<(), RequestError> {
     let headings: Vec<&str> = one.table.columns.iter().map(|column| column.id).collect();
-    guard.check_table(path, &headings).map_err(Failure::Usage)?;
+    guard.check_table(path, &headings).map_err(RequestError::Usage)?;
     write_to(path, &csv::csv(&one.table, output.top.unwrap_or(0), output.csv.cells()))
 }
 
 /// Writes a file; prints it where the path is `-`.
-pub fn write_to(path: &Path, text: &str) -> Result<(), Failure> {
+pub fn write_to(path: &Path, text: &str) -> Result<(), RequestError> {
     if path.as_os_str() == STANDARD {
         return print(text);
     }
-    write_file(path, text).map_err(|error| Failure::Write { error, path: path.to_owned() })
+    write_file(path, text).map_err(|error| RequestError::Write { error, path: path.to_owned() })
 }
 
 impl Writable for Document {
-    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, Failure> {
-        let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+    fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, RequestError> {
         let gated = |name| self.gated.as_ref().ok_or_else(|| only_judged(name));
         Ok(match format {
             FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => render::text::document(self, layout),
-            FileFormat::Json => render::json::document(self, layout.entries).map_err(internal)?,
+            FileFormat::Json => render::json::document(self, layout.entries)?,
             FileFormat::Md => render::md::document(self, layout),
             FileFormat::Junit => {
                 let gated = gated("junit")?;
@@ -226,7 +211,7 @@ impl Writable for Document {
             }
             FileFormat::Sarif => {
                 gated("sarif")?;
-                render::sarif::of(self).map_err(internal)?
+                render::sarif::of(self)?
             }
             FileFormat::Html => render::html::page(self, gated("html")?),
         })
@@ -243,8 +228,8 @@ impl Writable for Document {
 }
 
 /// The error for a format that only some commands support.
-fn only_judged(format: &str) -> Failure {
-    Failure::Usage(format!("{format} is written by systole analyze and systole compare"))
+fn only_judged(format: &str) -> RequestError {
+    RequestError::Usage(format!("{format} is written by systole analyze and systole compare"))
 }
 
 /// Most bytes of data that is printed piece by piece.
@@ -287,23 +272,23 @@ impl Printer {
     }
 
     /// Ends; a reader that closes the pipe (`| head`) is not an error.
-    pub fn finish(mut self) -> Result<(), Failure> {
+    pub fn finish(mut self) -> Result<(), RequestError> {
         let ended = self.failed.take().map_or_else(|| self.out.flush(), Err);
         match ended {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Stdout(error)),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(RequestError::Stdout(error)),
             _ => Ok(()),
         }
     }
 }
 
 /// Prints data as [`Printer`] does.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), RequestError> {
     let mut printer = Printer::to_stdout();
     printer.print(text);
     printer.finish()
 }
 
-fn send(text: &str) -> Result<(), Failure> {
+fn send(text: &str) -> Result<(), RequestError> {
     let mut printer = Printer { is_terminal: false, ..Printer::to_stdout() };
     printer.print(text);
     printer.finish()

@@ -13,6 +13,12 @@ enum Verbosity {
     Verbose,
 }
 
+impl request::Warnings for Stderr {
+    fn warn(&self, text: &str) {
+        Self::warn(self, text);
+    }
+}
+
 /// Writes messages to stderr.
 #[derive(Clone)]
 pub struct Stderr {

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::call::{BoundInput, Call, McpTool, PartInput, ToolOutput, TraceInput};
+use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::{AnswerColumn, AnswerContent, AnswerTable, rounded};
-use cli::common::failure::Failure;
-use cli::embedded::CommandError;
+
 use query::{Database, PRESETS, QueryError, QueryLimits, SqlValue};
+use request::{PartRequest, RequestError, checks};
 use session::tables::DataTable;
 
 /// Most rows of an answer, which is sent in parts.
@@ -40,13 +40,13 @@ pub(super) struct QueryInput {
     #[serde(flatten)]
     trace: TraceInput,
     #[serde(flatten)]
-    part: PartInput,
+    part: PartRequest,
     #[serde(flatten)]
     bound: BoundInput,
 }
 
-fn refused(error: &QueryError) -> CommandError {
-    Failure::Usage(error.to_string()).into()
+fn refused(error: &QueryError) -> RequestError {
+    RequestError::Usage(error.to_string())
 }
 
 impl McpTool for QueryTool {
@@ -55,15 +55,15 @@ impl McpTool for QueryTool {
     const ABOUT: &'static str = "SQL over slices, tracks, counters, flows, instructions and the tables of all reports. \
         Nothing can be written.";
 
-    fn run(call: &Call, input: QueryInput) -> Result<ToolOutput, CommandError> {
+    fn run(call: &Call, input: QueryInput) -> Result<ToolOutput, RequestError> {
         let from = input.bound.check()?.0.unwrap_or(0);
         let session = call.session(&input.trace)?;
-        let scope = input.part.scope(&session)?;
+        let scope = checks::check_part(&session, &input.part)?;
         let mut database = Database::new(&session, scope).map_err(|error| refused(&error))?;
         let content = match &input.sql {
             Some(_) if from >= MOST_ROWS => {
                 let why = format!("cursor: a query answers {MOST_ROWS} rows at most; narrow it, or write OFFSET in it");
-                return Err(Failure::Usage(why).into());
+                return Err(RequestError::Usage(why));
             }
             None => listed(database.tables().map_err(|error| refused(&error))?),
             Some(sql) => {

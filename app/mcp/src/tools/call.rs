@@ -1,6 +1,5 @@
 //! What a tool is, and what all tools share: which trace, which part, how much of the answer.
 
-use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,9 +13,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::answer::{AnswerContent, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BYTES};
-use cli::common::failure::Failure;
-use cli::embedded::{self, CommandError};
-use cli::traces::{AskedTrace, OpenTraces, Roots};
+
+use request::places::Roots;
+use request::{
+    AskedTrace, AssumedFiles, AssumedValues, Assumptions, OpenTraces, ReadingOptions, RequestError, TraceRequest,
+};
 use session::{RequestSession, Session};
 
 /// A tool.
@@ -32,7 +33,7 @@ pub(super) trait McpTool {
     /// Whether it changes nothing.
     const IS_READ_ONLY: bool = true;
     /// Answers.
-    fn run(call: &Call, input: Self::Input) -> Result<ToolOutput, CommandError>;
+    fn run(call: &Call, input: Self::Input) -> Result<ToolOutput, RequestError>;
 }
 
 /// A tool without its types.
@@ -42,8 +43,8 @@ pub struct ToolEntry {
     pub about: &'static str,
     pub is_picture: bool,
     pub is_read_only: bool,
-    pub input: fn() -> Arc<JsonObject>,
-    pub run: fn(&Call, Value) -> Result<ToolOutput, CommandError>,
+    pub input: fn() -> JsonObject,
+    pub run: fn(&Call, JsonObject) -> Result<ToolOutput, RequestError>,
 }
 
 pub(super) const fn entry<T: McpTool>() -> ToolEntry {
@@ -52,57 +53,20 @@ pub(super) const fn entry<T: McpTool>() -> ToolEntry {
         about: T::ABOUT,
         is_picture: T::IS_PICTURE,
         is_read_only: T::IS_READ_ONLY,
-        input: schema_of::<T>,
+        input: request::schema_of::<T::Input>,
         run: run_of::<T>,
     }
 }
 
-fn schema_of<T: McpTool>() -> Arc<JsonObject> {
-    without_formats(rmcp::handler::server::tool::schema_for_input::<T::Input>().unwrap_or_default())
-}
-
 /// The schema of answers.
 pub fn schema_of_answers() -> Arc<JsonObject> {
-    without_formats(rmcp::handler::server::tool::schema_for_output::<ToolAnswer>())
+    let schema = rmcp::handler::server::tool::schema_for_output::<ToolAnswer>();
+    let schema = request::without_formats(Value::Object(Arc::unwrap_or_clone(schema)));
+    Arc::new(schema.as_object().cloned().unwrap_or_default())
 }
 
-/// A schema without the widths of numbers: JSON Schema does not know them, and clients warn of each.
-fn without_formats(schema: Arc<JsonObject>) -> Arc<JsonObject> {
-    fn remove(value: &mut Value) {
-        match value {
-            Value::Object(object) => {
-                if object.get("format").is_some_and(Value::is_string) {
-                    object.remove("format");
-                }
-                object.values_mut().for_each(remove);
-            }
-            Value::Array(values) => values.iter_mut().for_each(remove),
-            _ => {}
-        }
-    }
-    let mut whole = Value::Object(Arc::unwrap_or_clone(schema));
-    remove(&mut whole);
-    match whole {
-        Value::Object(object) => Arc::new(object),
-        _ => Arc::default(),
-    }
-}
-
-fn run_of<T: McpTool>(call: &Call, arguments: Value) -> Result<ToolOutput, CommandError> {
-    let schema = schema_of::<T>();
-    let known: Vec<&str> = schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .map(|properties| properties.keys().map(String::as_str).collect())
-        .unwrap_or_default();
-    let given = arguments.as_object().into_iter().flat_map(|object| object.keys());
-    if let Some(unknown) = given.into_iter().find(|name| !known.contains(&name.as_str())) {
-        let why = format!("{} has no argument {unknown:?}; it has {}", T::NAME, known.join(", "));
-        return Err(Failure::Usage(why).into());
-    }
-    let input = serde_json::from_value(arguments)
-        .map_err(|error| CommandError::from(Failure::Usage(format!("{}: {error}", T::NAME))))?;
-    T::run(call, input)
+fn run_of<T: McpTool>(call: &Call, arguments: JsonObject) -> Result<ToolOutput, RequestError> {
+    T::run(call, request::read(T::NAME, arguments)?)
 }
 
 /// What a tool answers.
@@ -110,7 +74,6 @@ pub enum ToolOutput {
     /// Tables and text.
     Answer(ToolAnswer),
     /// A picture, with what it shows.
-    #[cfg(feature = "png")]
     Picture {
         /// The file.
         png: Vec<u8>,
@@ -129,35 +92,16 @@ pub struct Call {
 }
 
 /// Which trace, and how to read it.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct TraceInput {
     /// A profile, a run, a log directory or a pattern.
     pub(super) path: String,
     /// Run of a log directory; the newest by default.
     pub(super) run: Option<String>,
-    /// Chip whose peaks are assumed where the capture records none: v5e, v6e …
-    pub(super) chip: Option<String>,
-    /// Leave out the first steps as warm-up.
-    pub(super) warmup: Option<u32>,
-    /// Only these devices, by ordinal.
-    #[serde(default)]
-    pub(super) devices: Vec<u32>,
-}
-
-impl TraceInput {
-    /// A trace with nothing else said of it.
-    pub(super) fn named(path: String) -> Self {
-        Self { path, run: None, chip: None, warmup: None, devices: Vec::new() }
-    }
-}
-
-/// Which part of the trace.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-pub(super) struct PartInput {
-    /// Only these steps: "3..7".
-    pub(super) steps: Option<String>,
-    /// Only this part of the timeline; slices are cut at its ends: "1.5ms..2ms".
-    pub(super) range: Option<String>,
+    #[serde(flatten)]
+    pub(super) values: AssumedValues,
+    #[serde(flatten)]
+    pub(super) files: AssumedFiles,
 }
 
 /// How much of the answer.
@@ -170,32 +114,20 @@ pub(super) struct BoundInput {
 }
 
 impl Call {
-    pub(super) fn session(&self, input: &TraceInput) -> Result<RequestSession, CommandError> {
-        let mut words: Vec<OsString> = Vec::new();
-        if let Some(run) = &input.run {
-            words.push(format!("--run={run}").into());
-        }
-        if let Some(chip) = &input.chip {
-            // On the command line this can also be a file.
-            if analysis::hardware::chips::Chip::named(chip).is_none() {
-                let known = analysis::hardware::chips::known();
-                return Err(Failure::Usage(format!("chip {chip:?}: {known}")).into());
-            }
-            words.push(format!("--device-spec={chip}").into());
-        }
-        if let Some(warmup) = input.warmup {
-            words.push(format!("--warmup={warmup}").into());
-        }
-        words.extend(input.devices.iter().map(|device| format!("--device={device}").into()));
-        let path = self.roots.path(&input.path)?;
-        let asked = AskedTrace { path, run: input.run.clone(), words, listed: None };
+    pub(super) fn session(&self, input: &TraceInput) -> Result<RequestSession, RequestError> {
+        let TraceInput { path, run, values, files } = input;
+        let path = self.roots.path(path)?;
+        let assume = Assumptions { values: values.clone(), files: files.clone(), reading: ReadingOptions::default() };
+        let trace = TraceRequest { path, run: run.clone(), assume: assume.below(&self.roots)? };
+        let asked = AskedTrace { trace, listed: None };
         let session = self.traces.get(&self.roots, &asked, &self.progress)?;
-        if let Some(warmup) = input.warmup
+        let warmup = input.values.warmup;
+        if warmup > 0
             && let Ok(steps) = session.report::<Steps>(Scope::WholeTrace)
             && steps.is_all_warmup()
         {
-            let why = format!("warmup: the run has {} steps, so that {warmup} leave none", steps.steps.len());
-            return Err(Failure::Usage(why).into());
+            let why = format!("the run has {} steps, so that {warmup} leave none", steps.steps.len());
+            return Err(RequestError::argument("warmup", why));
         }
         Ok(session)
     }
@@ -205,25 +137,16 @@ impl Call {
     }
 }
 
-impl PartInput {
-    pub(super) fn scope(&self, session: &Session) -> Result<Scope, CommandError> {
-        let word = |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("--{name}={value}").into());
-        let words: Vec<OsString> =
-            [word("steps", &self.steps), word("range", &self.range)].into_iter().flatten().collect();
-        embedded::scope(session, &words)
-    }
-}
-
 impl BoundInput {
     /// Where to continue, and the most bytes.
-    pub(super) fn check(&self) -> Result<(Option<usize>, usize), Failure> {
+    pub(super) fn check(&self) -> Result<(Option<usize>, usize), RequestError> {
         let most = self.max_bytes.unwrap_or(USUAL_BYTES);
         if !(LEAST_BYTES..=MOST_BYTES).contains(&most) {
-            return Err(Failure::Usage(format!("max_bytes: write a number from {LEAST_BYTES} to {MOST_BYTES}")));
+            return Err(RequestError::Usage(format!("max_bytes: write a number from {LEAST_BYTES} to {MOST_BYTES}")));
         }
         let from = self.cursor.as_deref().map(str::parse).transpose();
         let from =
-            from.map_err(|_not_ours| Failure::Usage("cursor: write the cursor of the last answer".to_owned()))?;
+            from.map_err(|_not_ours| RequestError::Usage("cursor: write the cursor of the last answer".to_owned()))?;
         Ok((from, most as usize))
     }
 
@@ -232,7 +155,7 @@ impl BoundInput {
         &self,
         trace: Option<(&TraceInput, &Session)>,
         content: AnswerContent,
-    ) -> Result<ToolOutput, CommandError> {
+    ) -> Result<ToolOutput, RequestError> {
         self.answer_from(self.check()?.0.unwrap_or(0), trace, content)
     }
 
@@ -242,7 +165,7 @@ impl BoundInput {
         from: usize,
         trace: Option<(&TraceInput, &Session)>,
         content: AnswerContent,
-    ) -> Result<ToolOutput, CommandError> {
+    ) -> Result<ToolOutput, RequestError> {
         let (_, most) = self.check()?;
         let content = AnswerContent {
             trace: trace.map(|(input, _)| input.path.clone()),

@@ -1,7 +1,7 @@
 //! `capture`: records a running program. Offered only where the server was started for it, because it asks other
 //! machines and writes files.
 
-use std::ffi::OsString;
+use std::time::Duration;
 
 use analysis::Scope;
 use analysis::Tabular as _;
@@ -11,10 +11,9 @@ use serde::Deserialize;
 
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::{AnswerContent, AnswerTable};
-use capture::{HostCapture, capture};
-use cli::commands::capture::{CaptureArgs, options_of};
-use cli::common::failure::Failure;
-use cli::embedded::{self, CommandError};
+use capture::{CaptureOptions, HostCapture, ServerAddress, capture};
+
+use request::{RequestError, Text};
 use session::number::counted;
 
 pub(super) struct CaptureTool;
@@ -26,7 +25,7 @@ const MOST_MS: u64 = 60_000;
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct CaptureInput {
     /// Profiler servers as host:port; several are captured at the same time, as one run.
-    addresses: Vec<String>,
+    addresses: Vec<Text<ServerAddress>>,
     /// Log directory to write to: below a directory that may be read.
     output: String,
     /// Length of the recording in milliseconds; 2000 by default, at most 60000.
@@ -43,27 +42,27 @@ impl McpTool for CaptureTool {
         program down while it records.";
     const IS_READ_ONLY: bool = false;
 
-    fn run(call: &Call, input: CaptureInput) -> Result<ToolOutput, CommandError> {
+    fn run(call: &Call, input: CaptureInput) -> Result<ToolOutput, RequestError> {
         input.bound.check()?;
         let ms = input.ms.unwrap_or(USUAL_MS);
         if input.addresses.is_empty() || !(1..=MOST_MS).contains(&ms) {
             let why = format!("capture: name at least one address, and a length from 1 to {MOST_MS} ms");
-            return Err(Failure::Usage(why).into());
+            return Err(RequestError::Usage(why));
         }
         let logdir = call.roots.path(&input.output)?;
         // A link below it must not lead outside either.
         call.roots.path(&format!("{}/plugins/profile", input.output))?;
-        let mut output = OsString::from("--output=");
-        output.push(&logdir);
-        let mut words = vec![output, format!("--ms={ms}").into(), "--".into()];
-        words.extend(input.addresses.iter().map(OsString::from));
-        let options = options_of(&embedded::parsed::<CaptureArgs>(&words)?)?;
-        let found = capture(&options, |_| call.goes_on()).map_err(|error| Failure::Internal(error.to_string()))?;
+        let addresses = input.addresses.into_iter().map(|address| address.0).collect();
+        let options = CaptureOptions::usual(addresses, Duration::from_millis(ms), logdir);
+        if let Some(name) = options.same_name() {
+            return Err(RequestError::Usage(format!("two addresses have the same file name {name}")));
+        }
+        let found = capture(&options, |_| call.goes_on()).map_err(|error| RequestError::Internal(error.to_string()))?;
         if found.saved().next().is_none() {
-            return Err(Failure::Server(found.reasons().join("\n")).into());
+            return Err(RequestError::Server(found.reasons().join("\n")));
         }
         let run = call.roots.shown(&found.run.to_string_lossy());
-        let trace = TraceInput::named(found.run.to_string_lossy().into_owned());
+        let trace = TraceInput { path: found.run.to_string_lossy().into_owned(), ..TraceInput::default() };
         // A profile that cannot be read is kept, too: what is wrong with it is an answer.
         let session = call.session(&trace);
         let doctor = session.as_ref().ok().and_then(|session| session.report::<Doctor>(Scope::WholeTrace).ok());
@@ -82,7 +81,7 @@ impl McpTool for CaptureTool {
         let mut content = AnswerContent::default();
         let findings = match (&doctor, &session) {
             (Some(report), _) => counted(report.findings.len() as u64, "finding"),
-            (None, Err(error)) => format!("it cannot be read: {}", error.message),
+            (None, Err(error)) => format!("it cannot be read: {error}"),
             (None, Ok(_)) => "no findings".to_owned(),
         };
         content.statement = Some(format!(

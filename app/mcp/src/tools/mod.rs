@@ -1,13 +1,11 @@
 //! The tools: one type each, with its input and what it does.
 
-#[cfg(feature = "query")]
 mod ask;
 mod call;
 mod capture;
 mod events;
 mod hlo;
 mod open;
-#[cfg(feature = "png")]
 mod picture;
 mod reports;
 mod runs;
@@ -31,9 +29,7 @@ pub static TOOLS: &[ToolEntry] = &[
     entry::<hlo::HloTool>(),
     entry::<runs::CompareTool>(),
     entry::<runs::WhatIfTool>(),
-    #[cfg(feature = "query")]
     entry::<ask::QueryTool>(),
     entry::<reports::DoctorTool>(),
-    #[cfg(feature = "png")]
     entry::<picture::RenderTool>(),
 ];

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::{AnswerContent, AnswerTable};
-use cli::embedded::CommandError;
+use request::RequestError;
 use session::devices_in_words;
 use session::number::counted;
 
@@ -28,7 +28,7 @@ impl McpTool for Open {
     const ABOUT: &'static str = "Opens a profile and says what it holds: files, devices, steps, what was lost, which \
         reports there are. Not needed before other tools: they open the path themselves and share open traces.";
 
-    fn run(call: &Call, input: OpenInput) -> Result<ToolOutput, CommandError> {
+    fn run(call: &Call, input: OpenInput) -> Result<ToolOutput, RequestError> {
         let session = call.session(&input.trace)?;
         let model = session.model();
         let steps = session.report::<Steps>(Scope::WholeTrace).map_or(0, |steps| steps.steps.len());

@@ -1,17 +1,16 @@
 //! Tools that show reports: `verdict`, `hints`, `explain`, `report`, `ops`, `steps`, `doctor`.
 
 use analysis::hints::rule;
-use analysis::{ANALYSES, Metric, Scope, Table};
+use analysis::{Metric, Scope, Table};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::call::{BoundInput, Call, McpTool, PartInput, ToolOutput, TraceInput};
+use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::{AnswerContent, AnswerTable};
 use cli::commands::explain;
-use cli::common::failure::Failure;
+
 use cli::common::values::OutputFormat;
-use cli::embedded::CommandError;
-use render::{Document, DocumentView};
+use request::{PartRequest, RequestError, answers, checks};
 use session::RequestSession;
 use view::overview::{KeyFigure, Overview};
 
@@ -21,24 +20,24 @@ pub(super) struct PartOfTrace {
     #[serde(flatten)]
     trace: TraceInput,
     #[serde(flatten)]
-    part: PartInput,
+    part: PartRequest,
     #[serde(flatten)]
     bound: BoundInput,
 }
 
 impl PartOfTrace {
-    fn open(&self, call: &Call) -> Result<(RequestSession, Scope), CommandError> {
+    fn open(&self, call: &Call) -> Result<(RequestSession, Scope), RequestError> {
         self.bound.check()?;
         let session = call.session(&self.trace)?;
-        let scope = self.part.scope(&session)?;
+        let scope = checks::check_part(&session, &self.part)?;
         Ok((session, scope))
     }
 
     /// The tables of a report that `is_wanted`.
-    fn report(&self, call: &Call, id: &str, is_wanted: impl Fn(&Table) -> bool) -> Result<ToolOutput, CommandError> {
+    fn report(&self, call: &Call, id: &str, is_wanted: impl Fn(&Table) -> bool) -> Result<ToolOutput, RequestError> {
         let (session, scope) = self.open(call)?;
         let report = session.report_by_id(id, scope);
-        let report = report.map_err(|error| CommandError { message: format!("{id}: {error}"), code: 11 })?;
+        let report = report.map_err(|error| RequestError::DoesNotApply(format!("{id}: {error}")))?;
         let tables = report.tables().into_iter().filter(is_wanted);
         self.bound.answer(Some((&self.trace, &session)), AnswerContent::default().with_tables(tables))
     }
@@ -52,10 +51,9 @@ impl McpTool for VerdictTool {
     const ABOUT: &'static str = "What limits this program: one sentence, the figures behind it with denominator and \
         provenance, the hints worth most, and what makes the capture doubtful. Ask this first.";
 
-    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, CommandError> {
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
         let (session, scope) = input.open(call)?;
-        let ids: Vec<&str> = ANALYSES.iter().map(|entry| entry.id).collect();
-        let document = Document::new(&session, scope, &ids, DocumentView::Summary);
+        let document = answers::document(&session, scope, &[] as &[&str])?;
         let overview = Overview::of(&document, scope == Scope::WholeTrace);
         let figures = overview.times.into_iter().chain(overview.utilization).chain(overview.other_targets);
         let metric = |figure: KeyFigure| Metric {
@@ -93,7 +91,7 @@ impl McpTool for HintsTool {
     const ABOUT: &'static str = "What to do about this program, most worthwhile first: each hint with its saving, its \
         evidence and its ops, and the rules that could not tell.";
 
-    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, CommandError> {
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
         input.report(call, "hints", |_| true)
     }
 }
@@ -105,7 +103,7 @@ impl McpTool for StepsTool {
     const NAME: &'static str = "steps";
     const ABOUT: &'static str = "Step times: their statistics and each step, with what is partial or warm-up.";
 
-    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, CommandError> {
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
         input.report(call, "steps", |_| true)
     }
 }
@@ -117,7 +115,7 @@ impl McpTool for DoctorTool {
     const NAME: &'static str = "doctor";
     const ABOUT: &'static str = "How far the capture can be trusted: what is missing, lost, repaired or assumed.";
 
-    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, CommandError> {
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
         input.report(call, "doctor", |_| true)
     }
 }
@@ -130,7 +128,7 @@ impl McpTool for OpsTool {
     const ABOUT: &'static str = "Ops by self time: category, executions, share of the time, rates and what they are \
         measured against; also by kind of work and by source line.";
 
-    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, CommandError> {
+    fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
         input.report(call, "ops", |_| true)
     }
 }
@@ -152,19 +150,15 @@ impl McpTool for ReportTool {
     const NAME: &'static str = "report";
     const ABOUT: &'static str = "Any report, all its tables or one of them. `open` lists the reports.";
 
-    fn run(call: &Call, input: ReportInput) -> Result<ToolOutput, CommandError> {
-        let known: Vec<&str> = ANALYSES.iter().map(|entry| entry.id).collect();
-        if !known.contains(&&*input.report) {
-            let why = format!("there is no report {:?}; there are {}", input.report, known.join(", "));
-            return Err(Failure::Usage(why).into());
-        }
+    fn run(call: &Call, input: ReportInput) -> Result<ToolOutput, RequestError> {
+        answers::reports(&[&input.report])?;
         if let Some(table) = &input.table {
             let (session, scope) = input.of.open(call)?;
             let tables = session.report_by_id(&input.report, scope).map(|report| report.tables()).unwrap_or_default();
             if !tables.is_empty() && tables.iter().all(|one| one.id != *table) {
                 let there: Vec<&str> = tables.iter().map(|table| table.id).collect();
                 let why = format!("there is no table {table:?}; there are {}", there.join(", "));
-                return Err(Failure::Usage(why).into());
+                return Err(RequestError::Usage(why));
             }
         }
         input.of.report(call, &input.report, |table| input.table.as_ref().is_none_or(|wanted| table.id == *wanted))
@@ -186,7 +180,7 @@ impl McpTool for ExplainTool {
     const NAME: &'static str = "explain";
     const ABOUT: &'static str = "What a hint means, how to check it, what to do, and its thresholds.";
 
-    fn run(_: &Call, input: ExplainInput) -> Result<ToolOutput, CommandError> {
+    fn run(_: &Call, input: ExplainInput) -> Result<ToolOutput, RequestError> {
         let text = match &input.hint {
             Some(id) => explain::page(rule(id).ok_or_else(|| explain::unknown(id))?),
             None => explain::list(OutputFormat::Text),

@@ -7,34 +7,35 @@ use serde::Deserialize;
 
 use crate::error::{ApiError, json};
 use crate::input::Params;
-use crate::state::{AskedPart, Shared};
-use cli::embedded;
+use crate::state::{AboutParams, Shared};
+use request::{CompareRequest, answers, checks};
 use session::Session;
 
 /// Which runs, and which part of them.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct CompareParams {
     /// Id of the run to compare with.
     base: String,
     /// Id of the new run.
     new: String,
-    /// Only these steps of both, both ends included: `3..7`.
-    steps: Option<String>,
+    #[serde(flatten)]
+    test: CompareRequest,
+    #[serde(flatten)]
+    about: AboutParams,
 }
 
 pub(super) async fn two(
     State(state): State<Shared>,
     Params(params): Params<CompareParams>,
 ) -> Result<Response, ApiError> {
-    let base = state.session(params.base).await?;
-    let new = state.session(params.new).await?;
-    let part = AskedPart::new(params.steps, None);
+    let CompareParams { base, new, test, about: AboutParams { part, values } } = params;
+    let base = state.session(base, values.clone()).await?;
+    let new = state.session(new, values).await?;
     let shared = (Session::clone(&base), Session::clone(&new));
     let text = state.heavy(move |_| {
         let (base, new) = shared;
-        let scopes = (part.scope(&base)?, part.scope(&new)?);
-        Ok(embedded::compared((&base, scopes.0), (&new, scopes.1), &[])?.json)
+        let scopes = (checks::check_part(&base, &part)?, checks::check_part(&new, &part)?);
+        Ok(answers::compared((&base, scopes.0), (&new, scopes.1), &test)?.json)
     });
     // If the client goes away, this ends here and drops the sessions.
     let text = text.await;

@@ -4,7 +4,6 @@ mod compare;
 mod files;
 mod model;
 mod openapi;
-#[cfg(feature = "query")]
 mod query;
 mod reports;
 mod runs;
@@ -31,7 +30,6 @@ pub(super) fn router() -> Router<Shared> {
         .route("/runs/{id}/tables/{name}", get(tables::rows))
         .route("/runs/{id}/files", get(files::list))
         .route("/compare", get(compare::two));
-    #[cfg(feature = "query")]
     let router = router.route("/runs/{id}/query", get(query::by_address).post(query::by_body));
     let packed = DefaultPredicate::new().and(NotForContentType::const_new(files::BYTES));
     router

@@ -18,6 +18,7 @@ use crate::assets::accepts;
 use crate::error::ApiError;
 use crate::input::{InPath, Params};
 use crate::state::Shared;
+use request::AssumedValues;
 
 /// How it is sent.
 #[derive(Deserialize, JsonSchema)]
@@ -48,7 +49,7 @@ pub(super) async fn snapshot(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let is_packed = params.packed && accepts(&headers, "gzip");
-    let session = state.session(id).await?;
+    let session = state.session(id, AssumedValues::default()).await?;
     let memory = session.model().memory_use();
     let room = state.room(memory.slice_bytes + memory.arg_bytes + memory.string_bytes + memory.counter_bytes).await?;
     let bytes = state.heavy(move |_| {

@@ -10,9 +10,15 @@ use serde_json::{Map, Value, json};
 
 use super::{compare, files, model, reports, runs, tables};
 use crate::error::{Problem, json as json_answer};
+use crate::state::AboutParams;
 
 /// Where schemas are in the document.
 const SCHEMAS: &str = "/components/schemas";
+
+/// The schema of parameters.
+fn parameters<T: JsonSchema>() -> Value {
+    request::schema_of::<T>().into()
+}
 
 /// What an address answers.
 enum Answer {
@@ -44,11 +50,6 @@ struct Writer {
 impl Writer {
     fn of<T: JsonSchema>(&mut self) -> Value {
         self.generator.subschema_for::<T>().to_value()
-    }
-
-    /// The schema of a parameter struct, without a reference.
-    fn params<T: JsonSchema>(&mut self) -> Value {
-        T::json_schema(&mut self.generator).to_value()
     }
 
     /// A schema with definitions of its own, which move to those of the document.
@@ -85,44 +86,42 @@ impl Writer {
         let answer = Answer::Json(self.of::<runs::Health>());
         self.get("/health", "health", "That the server is there.", None, answer);
         self.get("/openapi.json", "openapi", "This document.", None, Answer::Json(json!({"type": "object"})));
-        let (params, answer) = (self.params::<runs::PageParams>(), Answer::Json(self.of::<runs::RunPage>()));
+        let (params, answer) = (parameters::<runs::PageParams>(), Answer::Json(self.of::<runs::RunPage>()));
         self.get("/runs", "runs", "The runs, of each place the newest first.", Some(params), answer);
         let answer = Answer::Json(self.of::<runs::RunFacts>());
         self.get("/runs/{id}", "run", "A run and its files.", None, answer);
         let report = render::json::schema().unwrap_or_default();
         let report = self.whole("Report", &report);
-        let params = self.params::<reports::ReportParams>();
+        let params = parameters::<reports::ReportParams>();
         let about = "All reports: what systole analyze --format json writes.";
         self.get("/runs/{id}/reports", "reports", about, Some(params.clone()), Answer::Json(report.clone()));
         self.get("/runs/{id}/reports/{name}", "report", "One report.", Some(params), Answer::Json(report));
-        let params = self.params::<reports::PartParams>();
+        let params = parameters::<AboutParams>();
         let about = "All reports as a page without scripts and network access.";
         self.get("/runs/{id}/html", "page", about, Some(params.clone()), Answer::Other("text/html"));
         let answer = Answer::Json(self.of::<tables::TableList>());
         self.get("/runs/{id}/tables", "tables", "The tables, with their columns.", Some(params), answer);
-        let (params, answer) = (self.params::<tables::RowParams>(), Answer::Json(self.of::<tables::TableRows>()));
+        let (params, answer) = (parameters::<tables::RowParams>(), Answer::Json(self.of::<tables::TableRows>()));
         self.get("/runs/{id}/tables/{name}", "rows", "Rows of a table.", Some(params), answer);
         let answer = Answer::Json(self.of::<files::FileList>());
         self.get("/runs/{id}/files", "files", "The files of a run.", None, answer);
         let about = "The bytes of a file, whole or in part (Range).";
-        let params = self.params::<files::FileParams>();
+        let params = parameters::<files::FileParams>();
         self.get("/runs/{id}/files/{n}", "file", about, Some(params), Answer::Other(files::BYTES));
         let about = "The trace as this version of the program has read it.";
-        let params = self.params::<model::ModelParams>();
+        let params = parameters::<model::ModelParams>();
         self.get("/runs/{id}/model", "model", about, Some(params), Answer::Other(files::BYTES));
         let comparison = render::comparison::schema().unwrap_or_default();
-        let (params, comparison) = (self.params::<compare::CompareParams>(), self.whole("Comparison", &comparison));
+        let (params, comparison) = (parameters::<compare::CompareParams>(), self.whole("Comparison", &comparison));
         let about = "What changed between two runs: what systole compare --format json writes.";
         self.get("/compare", "compare", about, Some(params), Answer::Json(comparison));
-        #[cfg(feature = "query")]
         self.add_query();
     }
 
-    #[cfg(feature = "query")]
     fn add_query(&mut self) {
         use super::query::{QueryParams, QueryRows};
         const PATH: &str = "/runs/{id}/query";
-        let (params, body) = (self.params::<QueryParams>(), self.of::<QueryParams>());
+        let (params, body) = (parameters::<QueryParams>(), self.of::<QueryParams>());
         let (rows, same) = (self.of::<QueryRows>(), self.of::<QueryRows>());
         self.get(PATH, "query", "SQL over the tables; nothing can be written.", Some(params), Answer::Json(rows));
         self.operations.push(Operation {
@@ -187,19 +186,6 @@ fn described(operation: Operation, problem: &Value) -> Value {
     let properties = params["properties"].as_object().cloned().unwrap_or_default();
     for (name, mut schema) in properties {
         let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
-        // What is missing in an address is left out, not null.
-        if let Some(kinds) = schema["type"].as_array_mut() {
-            kinds.retain(|kind| kind != "null");
-            if let [one] = &kinds[..] {
-                schema["type"] = one.clone();
-            }
-        }
-        if let Some(schema) = schema.as_object_mut() {
-            schema
-                .remove("default")
-                .filter(|value| !value.is_null())
-                .map(|value| schema.insert("default".to_owned(), value));
-        }
         let is_required = required.contains(&json!(name));
         parameters.push(json!({
             "name": name, "in": "query", "required": is_required, "description": about, "schema": schema,
@@ -251,25 +237,7 @@ fn text() -> String {
         settings.meta_schema = None;
     });
     let writer = Writer { generator: settings.into_generator(), schemas: Map::new(), operations: Vec::new() };
-    format!("{:#}\n", without_formats(writer.document()))
-}
-
-/// Without the widths of numbers, which JSON Schema does not know.
-fn without_formats(mut value: Value) -> Value {
-    fn remove(value: &mut Value) {
-        match value {
-            Value::Object(object) => {
-                if object.get("format").is_some_and(Value::is_string) {
-                    object.remove("format");
-                }
-                object.values_mut().for_each(remove);
-            }
-            Value::Array(values) => values.iter_mut().for_each(remove),
-            _ => {}
-        }
-    }
-    remove(&mut value);
-    value
+    format!("{:#}\n", request::without_formats(writer.document()))
 }
 
 /// `/api/v1/openapi.json`

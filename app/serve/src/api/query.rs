@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
-use crate::input::{InPath, JsonBody, Params, whole};
-use crate::state::{AskedPart, Shared};
+use crate::input::{InPath, JsonBody, Params};
+use crate::state::{AboutParams, Shared};
 use query::{Database, QueryLimits, SqlValue};
+use request::whole;
 
 const MOST_ROWS: usize = 100_000;
 const MOST_SECONDS: u32 = 300;
@@ -22,7 +23,6 @@ const MOST_MEMORY: usize = 512 << 20;
 
 /// A query.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct QueryParams {
     /// SQL of SQLite, or the name of a ready-made query. Times are picoseconds: us(x), ms(x), seconds(x).
     #[schemars(length(min = 1))]
@@ -35,10 +35,8 @@ pub(super) struct QueryParams {
     #[schemars(range(min = 1, max = 300))]
     #[serde(default = "seconds", deserialize_with = "whole")]
     seconds: u32,
-    /// Tables of reports: only these steps, both included: `3..7`.
-    steps: Option<String>,
-    /// Tables of reports: only this part of the timeline; slices are cut at its ends: `1.5ms..2ms`.
-    range: Option<String>,
+    #[serde(flatten)]
+    about: AboutParams,
 }
 
 fn rows() -> usize {
@@ -77,10 +75,9 @@ async fn answer(state: Shared, id: String, params: QueryParams) -> Result<Json<Q
     if !(1..=MOST_SECONDS).contains(&params.seconds) {
         return Err(ApiError::wrong(format!("seconds: write a number from 1 to {MOST_SECONDS}")));
     }
-    let part = AskedPart::new(params.steps, params.range);
     // A query ends by its own clock, and answers before a single step of SQLite that takes longer.
     let most = Duration::from_secs(u64::from(params.seconds) + 2);
-    let found = state.queried(most, id, part, move |session, scope, cancel| {
+    let found = state.queried(most, id, params.about, move |session, scope, cancel| {
         let wrong = |error: query::QueryError| ApiError::wrong(error.to_string());
         let time = Some(Duration::from_secs(params.seconds.into()));
         let limits = QueryLimits {

@@ -9,10 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ApiError;
-use crate::input::{InPath, Params, whole};
+use crate::input::{InPath, Params};
 use crate::runs::{FileEntry, PlaceError, RunEntry};
 use crate::state::Shared;
-use cli::traces::Roots;
+use request::places::Roots;
+use request::whole;
 
 /// Runs of an answer.
 const USUAL: usize = 100;

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::reports::PartParams;
 use crate::error::ApiError;
-use crate::input::{InPath, Params, whole};
-use crate::state::{AskedPart, Shared};
+use crate::input::{InPath, Params};
+use crate::state::{AboutParams, Shared};
+use request::whole;
 use session::tables::{Catalog, DataColumn, DataTable, Value as Cell};
 
 /// Rows of an answer.
@@ -18,7 +18,6 @@ const MOST: usize = 100_000;
 
 /// Which rows, and which part of the trace reports are about.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub(super) struct RowParams {
     /// Most rows.
     #[schemars(range(min = 1, max = 100_000))]
@@ -28,10 +27,8 @@ pub(super) struct RowParams {
     #[schemars(range(max = 4_294_967_295u32))]
     #[serde(default, deserialize_with = "whole")]
     offset: u32,
-    /// Tables of reports: only these steps, both included: `3..7`.
-    steps: Option<String>,
-    /// Tables of reports: only this part of the timeline; slices are cut at its ends: `1.5ms..2ms`.
-    range: Option<String>,
+    #[serde(flatten)]
+    about: AboutParams,
 }
 
 fn usual() -> usize {
@@ -113,10 +110,9 @@ fn value(cell: Cell<'_>) -> Value {
 pub(super) async fn list(
     State(state): State<Shared>,
     InPath(id): InPath<String>,
-    Params(params): Params<PartParams>,
+    Params(about): Params<AboutParams>,
 ) -> Result<Json<TableList>, ApiError> {
-    let part = AskedPart::new(params.steps, params.range);
-    let tables = state.about(id, part, |session, scope, _| {
+    let tables = state.about(id, about, |session, scope, _| {
         let entry = |table: &DataTable| TableEntry {
             name: table.name.clone(),
             about: table.about.clone(),
@@ -136,8 +132,7 @@ pub(super) async fn rows(
     if !(1..=MOST).contains(&params.limit) {
         return Err(ApiError::wrong(format!("limit: write a number from 1 to {MOST}")));
     }
-    let part = AskedPart::new(params.steps, params.range);
-    let found = state.about(id, part, move |session, scope, _| {
+    let found = state.about(id, params.about, move |session, scope, _| {
         let table = Catalog::new(session, scope).table(&name);
         let table = table.ok_or_else(|| ApiError::missing("the run has no table of this name; …/tables lists them"))?;
         let offset = params.offset as usize;

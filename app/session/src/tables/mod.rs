@@ -4,21 +4,13 @@
 //! [`catalog`] lists the tables of a session; [`data`] defines a table: its columns are read one value at a time,
 //! directly from the trace, so that a table of millions of rows costs nothing until it is read.
 
-#[cfg(feature = "columnar")]
-pub mod arrow;
 pub mod catalog;
+#[cfg(feature = "columnar")]
+mod columnar;
 mod csv_cells;
 pub mod data;
-#[cfg(feature = "columnar")]
-pub mod error;
-#[cfg(feature = "columnar")]
-pub mod files;
 mod from_report;
 mod instructions;
-#[cfg(feature = "columnar")]
-mod parquet_file;
-#[cfg(feature = "columnar")]
-pub mod partitions;
 mod reports;
 mod runs;
 #[cfg(test)]
@@ -28,6 +20,8 @@ mod timeline;
 mod tracks;
 
 pub use catalog::Catalog;
+#[cfg(feature = "columnar")]
+pub use columnar::{arrow, error, files, partitions};
 pub use csv_cells::CsvCells;
 pub use data::{Choices, ColumnKind, DataColumn, DataTable, MOST_OF_CELL, RowFilter, Value, cut, picked};
 pub use from_report::of_report as report_table;

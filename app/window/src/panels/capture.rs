@@ -187,17 +187,11 @@ impl CaptureDialog {
         }
         let duration = Duration::from_secs_f64(self.seconds.clamp(0.001, MOST_SECONDS));
         let options = CaptureOptions {
-            addresses,
-            duration,
-            delay: Duration::ZERO,
             host_level: self.host_level as u32,
             python_level: u32::from(self.python),
             device_level: u32::from(self.devices),
-            options: std::collections::BTreeMap::new(),
-            timeout: CaptureOptions::timeout_for(duration),
-            logdir: PathBuf::from(logdir),
-            session: None,
             attempts: self.attempts,
+            ..CaptureOptions::usual(addresses, duration, PathBuf::from(logdir))
         };
         match options.same_name() {
             Some(name) => Err(format!("two addresses have the same file name {name}")),

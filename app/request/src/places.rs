@@ -1,11 +1,13 @@
-//! The places that a server may read.
+//! Places of files: those that a server may read, those that can be written.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use importers::ImportError;
 
-use crate::common::failure::Failure;
+use crate::error::RequestError;
+use session::files::directory_of;
+use session::stdin::STANDARD;
 
 /// Directories and files, each as an absolute path without links, and addresses of buckets.
 #[derive(Clone, Debug)]
@@ -18,14 +20,14 @@ pub struct Roots {
 
 impl Roots {
     /// The given directories, or the current one if there are none.
-    pub fn new(given: &[PathBuf], cure: &'static str) -> Result<Self, Failure> {
+    pub fn new(given: &[PathBuf], cure: &'static str) -> Result<Self, RequestError> {
         let given = if given.is_empty() { &[PathBuf::from(".")][..] } else { given };
         let real = |path: &PathBuf| {
-            let found = path.canonicalize().map_err(|error| Failure::import(error.into(), path))?;
+            let found = path.canonicalize().map_err(|error| RequestError::import(error.into(), path))?;
             if found.is_dir() {
                 Ok(found)
             } else {
-                Err(Failure::Usage(format!("--root: no directory: {}", path.display())))
+                Err(RequestError::Usage(format!("--root: no directory: {}", path.display())))
             }
         };
         let local = given.iter().map(real).collect::<Result<_, _>>()?;
@@ -33,10 +35,10 @@ impl Roots {
     }
 
     /// The given directories, files and buckets.
-    pub fn of_any(given: &[PathBuf], cure: &'static str) -> Result<Self, Failure> {
+    pub fn of_any(given: &[PathBuf], cure: &'static str) -> Result<Self, RequestError> {
         let (remote, local): (Vec<PathBuf>, Vec<PathBuf>) =
             given.iter().cloned().partition(|path| importers::is_remote(path));
-        let real = |path: &PathBuf| path.canonicalize().map_err(|error| Failure::import(error.into(), path));
+        let real = |path: &PathBuf| path.canonicalize().map_err(|error| RequestError::import(error.into(), path));
         Ok(Self { local: local.iter().map(real).collect::<Result<_, _>>()?, remote, cure })
     }
 
@@ -59,10 +61,10 @@ impl Roots {
     }
 
     /// The path that a client names, which can be a pattern; a relative path is below the first root.
-    pub fn path(&self, text: &str) -> Result<PathBuf, Failure> {
+    pub fn path(&self, text: &str) -> Result<PathBuf, RequestError> {
         let asked = Path::new(text);
         if text.is_empty() || text == "-" || text.contains("://") || text.contains('\0') {
-            return Err(Failure::Usage(format!("name a file or directory below {}, not {text:?}", self.listed())));
+            return Err(RequestError::Usage(format!("name a file or directory below {}, not {text:?}", self.listed())));
         }
         let path = self.local.first().map_or_else(|| asked.to_owned(), |root| root.join(asked));
         // What follows a part that does not exist, or a pattern, must not lead upwards again.
@@ -71,9 +73,18 @@ impl Roots {
         let is_below = self.contain(existing) && !rest.components().any(|part| part == Component::ParentDir);
         if !is_below {
             let why = format!("only files below {} may be read; {} adds a directory", self.listed(), self.cure);
-            return Err(Failure::import(ImportError::Io(io::Error::new(io::ErrorKind::PermissionDenied, why)), asked));
+            return Err(RequestError::import(
+                ImportError::Io(io::Error::new(io::ErrorKind::PermissionDenied, why)),
+                asked,
+            ));
         }
         Ok(path)
+    }
+
+    /// Why a file that is not below them cannot be read.
+    pub fn outside(&self, path: &Path) -> RequestError {
+        let link = || RequestError::Missing(format!("this file is a link that leads outside: {}", path.display()));
+        self.path(&path.to_string_lossy()).err().unwrap_or_else(link)
     }
 
     /// A path as a client names it: relative to the first root if it is below that.
@@ -86,6 +97,22 @@ impl Roots {
         let names: Vec<_> = self.local.iter().map(|root| root.display().to_string()).collect();
         names.join(", ")
     }
+}
+
+/// Rejects a file that cannot be written; `-` is accepted.
+pub fn check_place(path: &Path) -> Result<(), RequestError> {
+    let refused = |kind, why| Err(RequestError::Write { error: io::Error::new(kind, why), path: path.to_owned() });
+    // A bucket answers when it is written to.
+    if path.as_os_str() == STANDARD || importers::is_remote(path) {
+        return Ok(());
+    }
+    if !directory_of(path).is_dir() {
+        return refused(io::ErrorKind::NotFound, "the directory does not exist");
+    }
+    if path.is_dir() {
+        return refused(io::ErrorKind::IsADirectory, "this is a directory");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatc
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
-use super::data::{ColumnKind, DataColumn, DataTable, Value};
+use crate::tables::data::{ColumnKind, DataColumn, DataTable, Value};
 
 /// Version of the schemas of all tables: rises when a column is removed, renamed or changes its meaning.
 pub const SCHEMA_VERSION: u32 = 2;

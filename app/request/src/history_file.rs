@@ -1,9 +1,8 @@
 //! The file of `--history`: one line of JSON per run, with its numbers, its verdict, and what later comparisons need.
 
-use crate::common::failure::Failure;
-use crate::common::output;
-use crate::common::stderr::Stderr;
-use crate::common::values::STANDARD;
+use crate::Warnings;
+use crate::error::RequestError;
+use crate::places::check_place;
 use analysis::compare::{Summary, SummaryInput};
 use analysis::gates::{GateLevel, GatesReport, Status};
 use analysis::math::stats::median;
@@ -11,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use session::files::{open_regular, read_small};
 use session::number::counted;
+use session::stdin::STANDARD;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -46,8 +46,7 @@ pub struct HistoryLine {
 }
 
 /// The line of a run. It contains no timestamps, so the same run gives the same bytes; the commit is taken from CI.
-pub fn line(run: &Summary, report: &GatesReport) -> Result<String, Failure> {
-    let internal = |error: serde_json::Error| Failure::Internal(error.to_string());
+pub fn line(run: &Summary, report: &GatesReport) -> Result<String, RequestError> {
     let mut metrics = Map::new();
     for series in run.series.iter().chain(&run.loop_series) {
         metrics.insert(series.id.clone(), json!(median(&series.values)));
@@ -66,11 +65,9 @@ pub fn line(run: &Summary, report: &GatesReport) -> Result<String, Failure> {
         steps: run.steps.counted,
         metrics,
         gates: gates.collect(),
-        summary: Some(
-            serde_json::to_value(run.clone().shortened(OPS, OP_STEPS).with_series(SERIES)).map_err(internal)?,
-        ),
+        summary: Some(serde_json::to_value(run.clone().shortened(OPS, OP_STEPS).with_series(SERIES))?),
     };
-    Ok(serde_json::to_string(&line).map_err(internal)? + "\n")
+    Ok(serde_json::to_string(&line)? + "\n")
 }
 
 /// Whether a file that begins like this is a history.
@@ -80,13 +77,13 @@ pub fn is_meant(head: &[u8]) -> bool {
 }
 
 /// Rejects a file to which no line can be appended before the work starts: anything but a history.
-pub fn check(path: Option<&Path>) -> Result<(), Failure> {
+pub fn check(path: Option<&Path>) -> Result<(), RequestError> {
     let Some(path) = path else { return Ok(()) };
-    output::check_place(path)?;
+    check_place(path)?;
     if !path.exists() {
         return Ok(());
     }
-    let failed = |error| Failure::Write { error, path: path.to_owned() };
+    let failed = |error| RequestError::Write { error, path: path.to_owned() };
     if !path.is_file() {
         return Err(failed(io::Error::new(ErrorKind::InvalidInput, "this is no regular file")));
     }
@@ -112,9 +109,9 @@ fn line_start() -> String {
 
 /// Appends a line as a whole or not at all, whoever else appends at the same time. What a crash left of the last line is
 /// moved to another file.
-pub fn append(path: &Path, line: &str, stderr: &Stderr) -> Result<(), Failure> {
+pub fn append(path: &Path, line: &str, warnings: &dyn Warnings) -> Result<(), RequestError> {
     check(Some(path))?;
-    let failed = |error| Failure::Write { error, path: path.to_owned() };
+    let failed = |error| RequestError::Write { error, path: path.to_owned() };
     let mut file = File::options().read(true).append(true).create(true).open(path).map_err(failed)?;
     locked(file.lock()).map_err(failed)?;
     // Somebody may have written since the first look.
@@ -128,7 +125,7 @@ pub fn append(path: &Path, line: &str, stderr: &Stderr) -> Result<(), Failure> {
         let aside = set_aside(path, &rest).map_err(failed)?;
         file.set_len(before).map_err(failed)?;
         let bytes = counted(rest.len() as u64, "byte");
-        stderr.warn(&format!(
+        warnings.warn(&format!(
             "{} ended inside a line, as a full disk or a crash leaves it: its {bytes} are in {} now",
             path.display(),
             aside.display()
@@ -177,12 +174,12 @@ fn set_aside(path: &Path, rest: &[u8]) -> io::Result<PathBuf> {
 }
 
 /// The runs of a history, the oldest first. Lines that are damaged are counted in a warning.
-pub fn read(path: &Path, stderr: &Stderr) -> Result<Vec<HistoryLine>, Failure> {
-    let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
+pub fn read(path: &Path, warnings: &dyn Warnings) -> Result<Vec<HistoryLine>, RequestError> {
+    let wrong = |why: String| RequestError::Summary { why, path: path.to_owned() };
     let unread = |error: io::Error| match error.kind() {
         ErrorKind::FileTooLarge => wrong(format!("{error}: keep only the last lines of this history")),
         ErrorKind::InvalidData => wrong(error.to_string()),
-        _ => Failure::import(error.into(), path),
+        _ => RequestError::import(error.into(), path),
     };
     // Nobody shall write meanwhile.
     let lock = || open_regular(path).and_then(|file| locked(file.lock_shared()).map(|()| file)).map_err(unread);
@@ -203,7 +200,7 @@ pub fn read(path: &Path, stderr: &Stderr) -> Result<Vec<HistoryLine>, Failure> {
         Some(first) if runs.is_empty() => return Err(wrong(first.clone())),
         Some(first) => {
             let (count, path) = (counted(damaged.len() as u64, "damaged line"), path.display());
-            stderr.warn(&format!("{path}: {count} left out: {first}"));
+            warnings.warn(&format!("{path}: {count} left out: {first}"));
         }
         None => {}
     }
@@ -255,10 +252,10 @@ impl HistoryLine {
 }
 
 /// The last runs that did not fail, as a baseline; the newest last.
-pub fn baseline(path: &Path, stderr: &Stderr) -> Result<Vec<Summary>, Failure> {
-    let wrong = |why: String| Failure::Summary { why, path: path.to_owned() };
+pub fn baseline(path: &Path, warnings: &dyn Warnings) -> Result<Vec<Summary>, RequestError> {
+    let wrong = |why: String| RequestError::Summary { why, path: path.to_owned() };
     let mut runs = Vec::new();
-    for line in read(path, stderr)?.into_iter().rev().filter(|line| !line.failed()) {
+    for line in read(path, warnings)?.into_iter().rev().filter(|line| !line.failed()) {
         let Some(summary) = line.summary else { continue };
         let mut run = Summary::from_json(&summary.to_string()).map_err(|error| wrong(error.to_string()))?;
         run.saved_in = Some(path.display().to_string());
@@ -277,7 +274,6 @@ pub fn baseline(path: &Path, stderr: &Stderr) -> Result<Vec<Summary>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::embedded::silent;
 
     fn entry(run: usize) -> String {
         format!("{}, \"tool\": \"{}\", \"commit\": null, \"steps\": {run}}}\n", line_start(), "x".repeat(5000))
@@ -291,10 +287,10 @@ mod tests {
         std::thread::scope(|scope| {
             for run in 1..=50 {
                 let path = &path;
-                scope.spawn(move || append(path, &entry(run), &silent()).unwrap());
+                scope.spawn(move || append(path, &entry(run), &()).unwrap());
             }
         });
-        let mut runs: Vec<usize> = read(&path, &silent()).unwrap().iter().map(|line| line.steps).collect();
+        let mut runs: Vec<usize> = read(&path, &()).unwrap().iter().map(|line| line.steps).collect();
         runs.sort_unstable();
         assert_eq!(runs, (0..=50).collect::<Vec<_>>(), "a line without its end is complete");
     }
@@ -306,9 +302,9 @@ mod tests {
         for (before, expected) in [(String::new(), 1), (entry(1), 2), (entry(1) + &entry(2), 3)] {
             for cut in [1, 3, 20, 40, 5000] {
                 std::fs::write(&path, format!("{before}{}", &entry(7)[..cut])).unwrap();
-                append(&path, &entry(3), &silent()).unwrap();
+                append(&path, &entry(3), &()).unwrap();
                 assert_eq!(std::fs::read_to_string(&path).unwrap(), before.clone() + &entry(3), "{cut}");
-                assert_eq!(read(&path, &silent()).unwrap().len(), expected);
+                assert_eq!(read(&path, &()).unwrap().len(), expected);
             }
         }
         let aside = std::fs::read_to_string(dir.path().join("h.jsonl.damaged")).unwrap();

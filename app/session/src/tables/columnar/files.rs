@@ -12,10 +12,10 @@ use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 
 use super::arrow::{BatchReader, Constant};
-use super::csv_cells::CsvCells;
-use super::data::{DataTable, Value};
 use super::error::TableFileError;
 use super::parquet_file;
+use crate::tables::csv_cells::CsvCells;
+use crate::tables::data::{DataTable, Value};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableFormat {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::data::{DataTable, Value, picked};
+use crate::tables::data::{DataTable, Value, picked};
 
 /// What goes into one file.
 pub struct FilePart {
@@ -82,8 +82,8 @@ pub fn escaped(value: Option<&str>) -> String {
 mod tests {
     use analysis::Scope;
 
-    use super::super::{Catalog, samples};
     use super::*;
+    use crate::tables::{Catalog, samples};
 
     #[test]
     fn every_row_is_in_one_part_and_columns_of_directories_are_not_in_files() {

@@ -14,8 +14,8 @@ use parquet::schema::types::ColumnPath;
 use rayon::prelude::*;
 
 use super::arrow::{BATCH, BatchReader};
-use super::data::Value;
 use super::error::TableFileError;
+use crate::tables::data::Value;
 
 /// Rows of a row group: a multiple of the rows of a batch.
 const GROUP: usize = 8 * BATCH;

@@ -24,16 +24,24 @@ use analysis::{HintOptions, Suppression};
 use serde::Deserialize;
 use toml::value::{Date, Datetime};
 
-use crate::common::failure::Failure;
-use crate::common::stderr::Stderr;
-use crate::common::values::SETTINGS_FILE;
+use crate::error::RequestError;
 use session::date;
 use session::files;
 
 /// Maximum size of a configuration file.
 const MAX_FILE: u64 = 1 << 20;
 
-#[derive(Debug, Default, Deserialize)]
+/// Looked for in the working directory.
+pub const SETTINGS_FILE: &str = "systole.toml";
+
+/// A configuration file that was read once, or none: then all is as usual.
+#[derive(Debug, Default)]
+pub struct SettingsFile {
+    config: ConfigFile,
+    path: PathBuf,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
     #[serde(default)]
@@ -52,7 +60,7 @@ struct ConfigFile {
     comparable: Comparable,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SuppressEntry {
     hint: String,
@@ -62,56 +70,81 @@ struct SuppressEntry {
     reason: String,
 }
 
-/// The hint options from the named file, or from the one in the working directory, or the defaults.
-pub fn hints(named: Option<&Path>, stderr: &Stderr) -> Result<HintOptions, Failure> {
-    let path = match named {
-        Some(path) => path.to_owned(),
-        None if Path::new(SETTINGS_FILE).is_file() => PathBuf::from(SETTINGS_FILE),
-        None => return Ok(HintOptions::default()),
-    };
-    let text = read(&path).map_err(|error| unread(&error, &path))?;
-    let (options, expired) = parse(&text, today()).map_err(|why| Failure::Config { why, path: path.clone() })?;
-    for hint in expired {
-        stderr.warn(&format!("the suppression of {hint} has expired: {}", path.display()));
+impl SettingsFile {
+    /// The named file, or the one in the working directory if there is one.
+    pub fn of(named: Option<&Path>) -> Result<Self, RequestError> {
+        match named {
+            Some(path) => Self::read(path),
+            None if Path::new(SETTINGS_FILE).is_file() => Self::read(Path::new(SETTINGS_FILE)),
+            None => Ok(Self::default()),
+        }
     }
-    Ok(options)
-}
 
-/// The gates in a file.
-pub fn gates(path: &Path) -> Result<GateConfig, Failure> {
-    let wrong = |why: String| Failure::Config { why, path: path.to_owned() };
-    gates_of(&read(path).map_err(|error| unread(&error, path))?).map_err(wrong)
-}
-
-/// The failure to [`read`] a configuration file.
-pub fn unread(error: &io::Error, path: &Path) -> Failure {
-    let (error, path, is_other) = (error.to_string(), path.to_owned(), error.kind() == io::ErrorKind::InvalidData);
-    if is_other {
-        return Failure::Config { why: error, path };
+    /// The file at this path.
+    pub fn read(path: &Path) -> Result<Self, RequestError> {
+        let path = path.to_owned();
+        let text = files::read_small(&path, MAX_FILE).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge => {
+                let why = format!("{error}: this is not a configuration file");
+                RequestError::Config { why, path: path.clone() }
+            }
+            _ => {
+                let (what, cure) = ("the configuration", "write one with `systole init`");
+                RequestError::Unread { what, error: error.to_string(), cure, path: path.clone() }
+            }
+        })?;
+        match config_of(&text) {
+            Ok(config) => Ok(Self { config, path }),
+            Err(why) => Err(RequestError::Config { why, path }),
+        }
     }
-    Failure::Unread { what: "the configuration", error, cure: "write one with `systole init`", path }
-}
 
-/// Warns that the gates in the configuration file are not evaluated.
-pub fn say_ignored(named: Option<&Path>, stderr: &Stderr) {
-    let path = named.unwrap_or(Path::new(SETTINGS_FILE));
-    // A file that cannot be used is reported where hints are read.
-    let Some(config) = read(path).ok().and_then(|text| config_of(&text).ok()) else { return };
-    let (budgets, regressions) = (config.budget.len(), config.regression.len());
-    if budgets + regressions > 0 {
-        let (budgets, regressions) =
-            (analysis::counted(budgets, "budget"), analysis::counted(regressions, "regression"));
-        let path = path.display();
-        stderr.warn(&format!("{budgets} and {regressions} of {path} are not judged: give --budget {path}"));
+    /// The settings in a text.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        Ok(Self { config: config_of(text)?, path: PathBuf::new() })
     }
-}
 
-/// The gates in the text of a file.
-pub fn gates_of(text: &str) -> Result<GateConfig, String> {
-    let ConfigFile { defaults, budget, regression, comparable, .. } = config_of(text)?;
-    let gates = GateConfig { defaults, budget, regression, comparable };
-    gates.check().map_err(|error| error.to_string())?;
-    Ok(gates)
+    fn wrong(&self, why: String) -> RequestError {
+        RequestError::Config { why, path: self.path.clone() }
+    }
+
+    /// The hint options in effect today.
+    pub fn hints(&self) -> Result<HintOptions, RequestError> {
+        hints(&self.config, today()).map(|(options, _)| options).map_err(|why| self.wrong(why))
+    }
+
+    /// What is said of suppressions that have expired.
+    pub fn expired(&self) -> Vec<String> {
+        let expired = hints(&self.config, today()).map(|(_, expired)| expired).unwrap_or_default();
+        let said = |hint| format!("the suppression of {hint} has expired: {}", self.path.display());
+        expired.into_iter().map(said).collect()
+    }
+
+    /// The gates.
+    pub fn gates(&self) -> Result<GateConfig, RequestError> {
+        let ConfigFile { defaults, budget, regression, comparable, .. } = self.config.clone();
+        let gates = GateConfig { defaults, budget, regression, comparable };
+        gates.check().map(|()| gates).map_err(|error| self.wrong(error.to_string()))
+    }
+
+    /// The gates of a file, which may be this one.
+    pub fn gates_in(&self, path: &Path) -> Result<GateConfig, RequestError> {
+        if path == self.path { self.gates() } else { Self::read(path)?.gates() }
+    }
+
+    /// What is said of gates that are not evaluated.
+    pub fn ignored_gates(&self) -> Option<String> {
+        let (budgets, regressions) = (self.config.budget.len(), self.config.regression.len());
+        let counts = (analysis::counted(budgets, "budget"), analysis::counted(regressions, "regression"));
+        let path = self.path.display();
+        (budgets + regressions > 0)
+            .then(|| format!("{} and {} of {path} are not judged: give --budget {path}", counts.0, counts.1))
+    }
+
+    /// The number of warm-up steps.
+    pub fn warmup_steps(&self) -> u32 {
+        self.config.defaults.warmup_steps.unwrap_or(0)
+    }
 }
 
 fn config_of(text: &str) -> Result<ConfigFile, String> {
@@ -132,26 +165,8 @@ fn with_nearest(message: &str) -> String {
     nearest.map_or_else(|| message.to_owned(), |nearest| format!("{message}; did you mean `{nearest}`?"))
 }
 
-/// The number of warm-up steps set in the configuration file.
-pub fn warmup_steps(named: Option<&Path>) -> Option<u32> {
-    let path = named.unwrap_or(Path::new(SETTINGS_FILE));
-    // A file that cannot be used is reported where hints are read.
-    config_of(&read(path).ok()?).ok()?.defaults.warmup_steps
-}
-
-/// The text of a configuration file.
-pub fn read(path: &Path) -> io::Result<String> {
-    files::read_small(path, MAX_FILE).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge => {
-            io::Error::new(error.kind(), format!("{error}: this is not a configuration file"))
-        }
-        _ => error,
-    })
-}
-
 /// The hint options in effect on the day `today`, and the hints whose suppression has expired.
-pub fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), String> {
-    let config = config_of(text)?;
+fn hints(config: &ConfigFile, today: Date) -> Result<(HintOptions, Vec<String>), String> {
     let of_rules = || rules().iter().flat_map(|rule| rule.thresholds).copied();
     let known = |id: &str| of_rules().chain(targets::thresholds()).any(|threshold| threshold.id == id);
     if let Some(id) = config.thresholds.keys().find(|id| !known(id)) {
@@ -162,9 +177,9 @@ pub fn parse(text: &str, today: Date) -> Result<(HintOptions, Vec<String>), Stri
     if let Some((id, _)) = config.thresholds.iter().find(|(_, value)| !value.is_finite()) {
         return Err(format!("the threshold {id:?} must be a number"));
     }
-    let mut options = HintOptions { thresholds: config.thresholds, suppressions: Vec::new() };
+    let mut options = HintOptions { thresholds: config.thresholds.clone(), suppressions: Vec::new() };
     let mut expired = Vec::new();
-    for SuppressEntry { hint, op, source, until, reason } in config.suppress {
+    for SuppressEntry { hint, op, source, until, reason } in config.suppress.iter().cloned() {
         let Some(rule) = rule(&hint) else {
             return Err(format!("there is no hint {hint:?}; `systole explain` lists them"));
         };
@@ -188,7 +203,7 @@ fn key(date: Date) -> (u16, u8, u8) {
     (date.year, date.month, date.day)
 }
 
-pub fn today() -> Date {
+fn today() -> Date {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (year, month, day) = date::of_days((seconds / 86_400) as i64);
     Date { year: year as u16, month, day }
@@ -201,7 +216,7 @@ mod tests {
     const TODAY: Date = Date { year: 2026, month: 11, day: 21 };
 
     fn hints_of(text: &str) -> Result<(HintOptions, Vec<String>), String> {
-        parse(text, TODAY)
+        hints(&config_of(text)?, TODAY)
     }
 
     #[test]
@@ -227,7 +242,7 @@ mod tests {
         let text = "[defaults]\naggregate = \"p90\"\nwarmup_steps = 5\n[[budget]]\nmetric = \"step.time_ms\"\nmax = 412.0\n\
                     [[regression]]\nop = \"re:^all-gather\"\nmetric = \"op.exposed_ms_per_step\"\nmax_increase_pct = 10\n\
                     [comparable]\nrequire = [\"device_type\", \"module_fingerprint\"]\n";
-        let gates = gates_of(text).unwrap();
+        let gates = SettingsFile::parse(text).unwrap().gates().unwrap();
         assert_eq!((gates.budget[0].max, gates.regression[0].max_increase_pct), (Some(412.0), Some(10.0)));
         assert_eq!(gates.defaults.warmup_steps, Some(5));
         // The same file is read for hints.
@@ -245,7 +260,8 @@ mod tests {
             ("[[budget]]\nmetric = \"step.time_ms\"\nmax = 1\nmin = 2", "max is below min"),
             ("[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = inf", "max_increase_pct"),
         ] {
-            let error = gates_of(text).unwrap_err();
+            let error = SettingsFile::parse(text).map_err(RequestError::Usage).and_then(|file| file.gates());
+            let error = error.unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");
         }
     }

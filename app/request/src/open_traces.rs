@@ -1,16 +1,16 @@
 //! Open traces, shared between calls.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use importers::{ImportOptions, ListedFile, Progress};
 
-use super::roots::Roots;
-use crate::common::failure::Failure;
-use crate::embedded::{self, CommandError};
+use crate::answers;
+use crate::assumptions::TraceRequest;
+use crate::error::RequestError;
+use crate::places::Roots;
 use session::{RequestSession, Session};
 
 /// The last traces that were asked about.
@@ -22,31 +22,31 @@ pub struct OpenTraces {
     /// The one asked about last comes last.
     open: Mutex<Vec<OpenTrace>>,
     /// Held while a trace is read, so that two calls do not read the same.
-    reading: Mutex<BTreeMap<TraceKey, Arc<Mutex<()>>>>,
+    reading: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
 }
-
-/// Path and words of a trace.
-type TraceKey = (PathBuf, Vec<OsString>);
 
 /// A trace that is asked for.
 #[derive(Clone, Debug)]
 pub struct AskedTrace {
-    /// A file, run, log directory or pattern.
-    pub path: PathBuf,
-    /// The run of a log directory; the newest if `None`.
-    pub run: Option<String>,
-    /// Words of `systole analyze`, `--run` among them.
-    pub words: Vec<OsString>,
+    /// How to read it.
+    pub trace: TraceRequest,
     /// Size and time of the last change of a run in a bucket, as its listing says; its files are not looked at.
     pub listed: Option<(Option<u64>, Option<SystemTime>)>,
 }
 
 #[derive(Debug)]
 struct OpenTrace {
-    key: TraceKey,
+    key: String,
     files: Vec<ListedFile>,
     session: Session,
     bytes: usize,
+}
+
+impl AskedTrace {
+    /// What tells it from others: all that is said of it, so that nothing can be forgotten.
+    pub fn key(&self) -> String {
+        format!("{:?}", self.trace)
+    }
 }
 
 impl OpenTraces {
@@ -56,9 +56,9 @@ impl OpenTraces {
     }
 
     /// An open trace, or the files of its path read anew: the first time, and after they have changed.
-    pub fn get(&self, roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<RequestSession, CommandError> {
+    pub fn get(&self, roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<RequestSession, RequestError> {
         let files = files(roots, asked, progress)?;
-        let key = (asked.path.clone(), asked.words.clone());
+        let key = asked.key();
         if let Some(found) = self.found(&key, &files) {
             return Ok(found);
         }
@@ -70,11 +70,11 @@ impl OpenTraces {
         if let Some(found) = self.found(&key, &files) {
             return Ok(found);
         }
-        let mut session = embedded::open_within(&asked.path, &key.1, roots.local(), progress)?;
+        let mut session = answers::open(&asked.trace, roots.local(), progress)?;
         // An importer can find more files beside those that were named.
         let sources = session.model().sources().iter().filter_map(|source| source.path.as_deref());
         if let Some(outside) = sources.into_iter().find(|file| !roots.contain(file)) {
-            return Err(outside_of(roots, outside));
+            return Err(roots.outside(outside));
         }
         let request = session.for_request();
         self.keep(OpenTrace { key, files, bytes: bytes_of(&session), session });
@@ -82,9 +82,9 @@ impl OpenTraces {
         Ok(request)
     }
 
-    fn found(&self, key: &TraceKey, files: &[ListedFile]) -> Option<RequestSession> {
+    fn found(&self, key: &str, files: &[ListedFile]) -> Option<RequestSession> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = open.iter().position(|trace| trace.key == *key && trace.files == files)?;
+        let at = open.iter().position(|trace| trace.key == key && trace.files == files)?;
         let mut trace = open.remove(at);
         let request = trace.session.for_request();
         open.push(trace);
@@ -110,28 +110,20 @@ fn bytes_of(session: &Session) -> usize {
 }
 
 /// The state of the files that a path names; an error if one of them must not be read.
-fn files(roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<Vec<ListedFile>, CommandError> {
-    let path = &asked.path;
+fn files(roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<Vec<ListedFile>, RequestError> {
+    let path = &asked.trace.path;
     if let Some((bytes, modified)) = asked.listed {
         return Ok(vec![ListedFile { path: path.clone(), bytes, modified }]);
     }
-    let options = ImportOptions { run: asked.run.clone(), ..ImportOptions::default() };
-    let located = importers::locate(path, &options, progress).map_err(|error| Failure::import(error, path))?;
+    let options = ImportOptions { run: asked.trace.run.clone(), ..ImportOptions::default() };
+    let located = importers::locate(path, &options, progress).map_err(|error| RequestError::import(error, path))?;
     let files = located.hosts.into_iter().flat_map(|host| host.files);
     let state = |path: PathBuf| {
         if !roots.contain(&path) {
-            return Err(outside_of(roots, &path));
+            return Err(roots.outside(&path));
         }
         Ok(ListedFile::now(&path))
     };
-    files.map(state).collect()
-}
-
-fn outside_of(roots: &Roots, path: &Path) -> CommandError {
-    let error = roots.path(&path.to_string_lossy()).err();
-    let message = error.map_or_else(
-        || format!("this file is a link that leads outside: {}", path.display()),
-        |failure| failure.to_string(),
-    );
-    CommandError { message, code: 3 }
+    let beside = asked.trace.assume.files();
+    files.map(state).chain(beside.iter().map(|path| Ok(ListedFile::now(path)))).collect()
 }

@@ -1,0 +1,176 @@
+//! The answers, as values: what the commands of the same names print.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use analysis::compare::{CompareOptions, Summary, compare, to_json};
+use analysis::gates::{self, GateConfig};
+use analysis::what_if::Replay;
+use analysis::{ANALYSES, AnalysisError, Report, Scope};
+use importers::{ImportOptions, ListedFile, Progress};
+
+use crate::assumptions::TraceRequest;
+use crate::compare::CompareRequest;
+use crate::error::RequestError;
+use crate::picture::{PictureRequest, drawn};
+use crate::settings::SettingsFile;
+use crate::what_if::{WhatIfRequest, changes};
+use crate::{checks, summaries};
+use render::comparison::{self, ComparedRuns};
+use render::pictures::{self, PictureFormat};
+use render::{AnsiStyle, Document, DocumentView, GatedDocument, ReportSection, TextLayout, html};
+use session::Session;
+use session::tables::{DataTable, report_table};
+
+/// The result of a command, in every format.
+pub struct CommandAnswer {
+    /// As the command prints it with `--format json`, with all entries of lists.
+    pub json: String,
+    /// As the command prints it with `--format text`, without colours.
+    pub text: String,
+    /// As an HTML page; empty if the command writes none.
+    pub html: String,
+    /// Its tables.
+    pub tables: Vec<Arc<DataTable>>,
+}
+
+/// Opens a trace, where files beside those that are named are read only below `roots`; anywhere if there are none.
+pub fn open(trace: &TraceRequest, roots: &[PathBuf], progress: &Progress) -> Result<Session, RequestError> {
+    let options = trace.assume.options(&SettingsFile::of(trace.assume.reading.config.as_deref())?)?;
+    let import = ImportOptions { roots: roots.to_vec(), ..trace.assume.import(trace.run.clone())? };
+    let opened = Session::open(&trace.path, &import, options, progress);
+    let session = opened.map_err(|error| RequestError::import(error, &trace.path))?;
+    checks::check_devices(&session, &trace.assume.values.device)?;
+    Ok(session)
+}
+
+/// All files below a directory or a pattern, of this machine or a bucket.
+pub fn files(path: &Path, progress: &Progress) -> Result<Vec<ListedFile>, RequestError> {
+    importers::list_files(path, progress).map_err(|error| RequestError::import(error, path))
+}
+
+/// The reports with these ids, in their order; all if none is named.
+pub fn reports(ids: &[impl AsRef<str>]) -> Result<Vec<&'static str>, RequestError> {
+    let all = || ANALYSES.iter().map(|entry| entry.id);
+    if let Some(unknown) = ids.iter().map(AsRef::as_ref).find(|id| all().all(|one| one != *id)) {
+        let known: Vec<_> = all().collect();
+        let why = format!("there is no report {unknown:?}; the analyses are {}", known.join(", "));
+        return Err(RequestError::Usage(why));
+    }
+    Ok(all().filter(|one| ids.is_empty() || ids.iter().any(|id| id.as_ref() == *one)).collect())
+}
+
+/// The document of all reports, or of those with these ids.
+pub fn document(session: &Session, scope: Scope, ids: &[impl AsRef<str>]) -> Result<Document, RequestError> {
+    let view = if ids.is_empty() { DocumentView::Summary } else { DocumentView::Tables };
+    Ok(Document::new(session, scope, &reports(ids)?, view))
+}
+
+/// The result of `systole analyze`.
+pub fn analyze(session: &Session, scope: Scope, ids: &[String]) -> Result<CommandAnswer, RequestError> {
+    answer(&document(session, scope, ids)?)
+}
+
+fn answer(document: &Document) -> Result<CommandAnswer, RequestError> {
+    let named = render::csv::tables(document).into_iter();
+    Ok(CommandAnswer {
+        json: render::json::document(document, 0)?,
+        text: render::text::document(document, &plain()),
+        html: String::new(),
+        tables: named.map(|one| Arc::new(report_table(one.table.id, one.report, one.table.clone()))).collect(),
+    })
+}
+
+/// The page that `systole analyze -o html=FILE` writes.
+pub fn page(session: &Session, scope: Scope) -> Result<String, RequestError> {
+    let document = document(session, scope, &[] as &[&str])?;
+    let run = summaries::summary_of(session, scope)?;
+    let (report, comparison) = gates::against(&run, &[], &GateConfig::default());
+    Ok(html::page(&document, &GatedDocument { are_set: false, report, run, comparison }))
+}
+
+/// The result of `systole compare` for two runs.
+pub fn compared(
+    base: (&Session, Scope),
+    cand: (&Session, Scope),
+    request: &CompareRequest,
+) -> Result<CommandAnswer, RequestError> {
+    let summary = |(session, scope): (&Session, Scope)| summaries::summary_of(session, scope);
+    let (options, trace) = (request.options()?, cand.0.path());
+    comparison_of(&[summary(base)?], &[summary(cand)?], trace.unwrap_or(Path::new("trace")), &options)
+}
+
+/// The result of `systole compare` for saved summaries: each side is a list of files.
+pub fn compared_summaries(
+    base: &[PathBuf],
+    cand: &[PathBuf],
+    request: &CompareRequest,
+) -> Result<CommandAnswer, RequestError> {
+    let read = |paths: &[PathBuf]| {
+        let mut runs = Vec::new();
+        for path in paths {
+            let why = "this is not a summary of a run".to_owned();
+            runs.extend(
+                summaries::saved(path, &ImportOptions::default(), &())?
+                    .ok_or_else(|| RequestError::Summary { why, path: path.clone() })?,
+            );
+        }
+        Ok::<_, RequestError>(runs)
+    };
+    comparison_of(&read(base)?, &read(cand)?, Path::new("trace"), &request.options()?)
+}
+
+fn comparison_of(
+    base: &[Summary],
+    cand: &[Summary],
+    trace: &Path,
+    options: &CompareOptions,
+) -> Result<CommandAnswer, RequestError> {
+    let comparison = compare(base, cand, options);
+    let compared = ComparedRuns { base, cand, comparison: &comparison, gates: None, trace };
+    let tables = comparison::tables(&compared).into_iter();
+    Ok(CommandAnswer {
+        json: comparison::json(&compared, 0)?,
+        text: comparison::text(&compared, &plain()),
+        html: html::comparison::page(&compared),
+        tables: tables.map(|one| Arc::new(report_table(one.table.id, one.report, one.table.clone()))).collect(),
+    })
+}
+
+/// The result of `systole summarize`: JSON for comparisons.
+pub fn summary(session: &Session, scope: Scope) -> Result<String, RequestError> {
+    const OPS: usize = 200;
+    const STEPS_OF_OPS: usize = 40;
+    let summary = summaries::summary_of(session, scope)?.shortened(OPS, STEPS_OF_OPS);
+    Ok(to_json(&[summary])?)
+}
+
+/// The picture that `systole render` draws, as SVG.
+pub fn picture(session: &Session, scope: Scope, request: &PictureRequest) -> Result<String, RequestError> {
+    let drawing = drawn(session, session.path().unwrap_or(Path::new("trace")), scope, request)?;
+    let file = pictures::encoded(&drawing, PictureFormat::Svg, 1.0).map_err(RequestError::Usage)?;
+    Ok(String::from_utf8_lossy(&file).into_owned())
+}
+
+/// The recorded run with changes.
+pub fn prediction(
+    session: &Session,
+    scope: Scope,
+    request: &WhatIfRequest,
+) -> Result<Result<Arc<dyn Report>, AnalysisError>, RequestError> {
+    let changes = changes(request, session, scope)?;
+    let context = session.context(scope);
+    let result = Replay::new(&context).and_then(|replay| replay.with(&context, &changes));
+    Ok(result.map(|prediction| Arc::new(prediction) as Arc<dyn Report>))
+}
+
+/// The result of `systole whatif`.
+pub fn what_if(session: &Session, scope: Scope, request: &WhatIfRequest) -> Result<CommandAnswer, RequestError> {
+    let result = prediction(session, scope, request)?;
+    let result = Ok(result.map_err(|error| RequestError::DoesNotApply(error.to_string()))?);
+    answer(&Document::of(session, scope, ReportSection { id: "whatif", title: "What if", result }))
+}
+
+fn plain() -> TextLayout {
+    TextLayout { width: 100, top: 10, entries: 0, style: AnsiStyle::PLAIN }
+}

@@ -1,0 +1,51 @@
+//! What can be asked of a trace, and the answers: one plain type for each question. The command line reads it from words,
+//! agents and HTTP from JSON, Python from its arguments: a field is declared once, here.
+
+#![allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    rustdoc::private_intra_doc_links,
+    reason = "part of the program, not a library for others"
+)]
+
+pub mod answers;
+mod assumptions;
+pub mod checks;
+mod chip_arg;
+mod compare;
+mod error;
+mod events;
+pub mod history_file;
+mod hlo;
+mod open_traces;
+mod picture;
+pub mod places;
+mod read;
+mod settings;
+pub mod summaries;
+mod values;
+mod what_if;
+
+pub use assumptions::{AssumedFiles, AssumedValues, Assumptions, PartRequest, ReadingOptions, TraceRequest};
+pub use chip_arg::ChipArg;
+pub use compare::CompareRequest;
+pub use error::{ErrorCodes, RequestError};
+pub use events::{EventAnswer, EventQuestion, EventsRequest};
+pub use hlo::{HloAnswer, HloRequest};
+pub use open_traces::{AskedTrace, OpenTraces};
+pub use picture::{PictureArg, PictureRequest, SizeArg, drawn};
+pub use read::{known, read, schema_of, without_formats};
+pub use settings::{SETTINGS_FILE, SettingsFile};
+pub use values::{Clock, RangeArg, ServingArg, Speed, StepsArg, Text, list, seconds, whole};
+pub use what_if::{OpFactor, WhatIfRequest};
+
+/// Who is told what is no reason to stop.
+pub trait Warnings {
+    /// Tells it.
+    fn warn(&self, text: &str);
+}
+
+/// Nobody: programs that ask have no place for warnings.
+impl Warnings for () {
+    fn warn(&self, _: &str) {}
+}

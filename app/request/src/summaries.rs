@@ -1,0 +1,92 @@
+//! Summaries of runs: saved ones, and those of traces.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use analysis::Scope;
+use analysis::compare::{Summary, SummaryInput, from_json, is_meant};
+use importers::{ImportOptions, Progress};
+use render::InputFile;
+use session::Session;
+
+use crate::Warnings;
+use crate::error::RequestError;
+use crate::history_file;
+
+/// Maximum size of a summary: ten thousand ops in as many steps as are stored.
+const MAX_SUMMARY: u64 = 256 << 20;
+
+/// Saved runs, if the file contains some: a summary, several, or the last runs of a history that did not fail.
+pub fn saved(
+    path: &Path,
+    import: &ImportOptions,
+    warnings: &dyn Warnings,
+) -> Result<Option<Vec<Summary>>, RequestError> {
+    const HEAD: u64 = 4096;
+    if importers::is_remote(path) {
+        return saved_in_bucket(path, import);
+    }
+    let mut head = Vec::new();
+    let opened = if path.is_file() { File::open(path).ok() } else { None };
+    let Some(mut file) = opened else { return Ok(None) };
+    // What cannot be read here is reported by the import.
+    if file.by_ref().take(HEAD).read_to_end(&mut head).is_err() {
+        return Ok(None);
+    }
+    if history_file::is_meant(&head) {
+        return history_file::baseline(path, warnings).map(Some);
+    }
+    if !is_meant(&head) {
+        return Ok(None);
+    }
+    let wrong = |why: String| RequestError::Summary { why, path: path.to_owned() };
+    file.take(MAX_SUMMARY).read_to_end(&mut head).map_err(|error| wrong(error.to_string()))?;
+    parsed(head, path).map(Some)
+}
+
+/// The same for a file in a bucket or on a web server.
+fn saved_in_bucket(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Summary>>, RequestError> {
+    let progress = Progress::new();
+    let failed = |error| RequestError::import(error, path);
+    match importers::remote_head(path, &progress) {
+        Ok(Some(head)) if is_meant(&head) => {}
+        Ok(Some(head)) if history_file::is_meant(&head) => {
+            return Err(RequestError::Usage("a file of --history must be on this machine".to_owned()));
+        }
+        // What cannot be read here is reported by the import.
+        _ => return Ok(None),
+    }
+    let source = importers::open_file(path, import, &progress).map_err(failed)?;
+    let content = source.content(&progress).map_err(failed)?;
+    parsed((*content.bytes).as_ref().to_vec(), path).map(Some)
+}
+
+fn parsed(text: Vec<u8>, path: &Path) -> Result<Vec<Summary>, RequestError> {
+    let path = importers::shown_path(path);
+    let wrong = |why: String| RequestError::Summary { why, path: path.clone() };
+    let text = String::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
+    let mut runs = from_json(&text).map_err(|error| wrong(error.to_string()))?;
+    for run in &mut runs {
+        run.saved_in = Some(path.display().to_string());
+    }
+    Ok(runs)
+}
+
+/// The summary of a trace.
+pub fn plain_summary(session: &Session, scope: Scope) -> Result<Summary, RequestError> {
+    Summary::of(&session.context(scope)).map_err(|error| RequestError::Internal(error.to_string()))
+}
+
+/// The same with fingerprints of the input files, which requires reading them again.
+pub fn summary_of(session: &Session, scope: Scope) -> Result<Summary, RequestError> {
+    let mut summary = plain_summary(session, scope)?;
+    let input = |file: InputFile| SummaryInput {
+        name: file.name,
+        path: file.path,
+        format: file.format.to_owned(),
+        sha256: file.sha256,
+    };
+    summary.inputs = InputFile::all(session).into_iter().map(input).collect();
+    Ok(summary)
+}
