@@ -47,7 +47,9 @@ pub(crate) fn cut(model: &TraceModel, core: GroupId, range: TimeRange) -> TimeRa
             let passed = i128::from((timed_to - timed_from).ps()) * passed / whole;
             timed_from + Picos::from_ps(i64::try_from(passed).unwrap_or(i64::MAX))
         }
-        (Some((shown, timed)), _) | (None, Some((shown, timed))) => timed + (at - shown),
+        // Of several at this instant the earliest: all that begins here belongs to what follows, also if it has no length
+        // on the timeline.
+        (_, Some((shown, timed))) | (Some((shown, timed)), None) => timed + (at - shown),
         (None, None) => at,
     };
     TimeRange::new(place(range.start), place(range.end))
