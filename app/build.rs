@@ -11,15 +11,30 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=SYSTOLE_COMMIT");
     // Whoever packs the source can say it; else git knows it, where there is git.
-    let told = std::env::var("SYSTOLE_COMMIT").ok().filter(|told| !told.is_empty());
+    let told = std::env::var("SYSTOLE_COMMIT")
+        .ok()
+        .filter(|told| !told.is_empty());
     if let Some(told) = told.as_ref().filter(|told| !is_commit(told)) {
-        println!("cargo::warning=SYSTOLE_COMMIT is no commit, and is left out of the version: {told}");
+        println!(
+            "cargo::warning=SYSTOLE_COMMIT is no commit, and is left out of the version: {told}"
+        );
     }
-    let commit = told.or_else(commit_of_git).filter(|commit| is_commit(commit));
-    if let Some(commit) = commit.as_deref().map(|commit| commit.get(..DIGITS).unwrap_or(commit)) {
-        println!("cargo::rustc-env=SYSTOLE_VERSION={} ({commit})", env!("CARGO_PKG_VERSION"));
+    let commit = told
+        .or_else(commit_of_git)
+        .filter(|commit| is_commit(commit));
+    if let Some(commit) = commit
+        .as_deref()
+        .map(|commit| commit.get(..DIGITS).unwrap_or(commit))
+    {
+        println!(
+            "cargo::rustc-env=SYSTOLE_VERSION={} ({commit})",
+            env!("CARGO_PKG_VERSION")
+        );
     } else {
-        println!("cargo::rustc-env=SYSTOLE_VERSION={}", env!("CARGO_PKG_VERSION"));
+        println!(
+            "cargo::rustc-env=SYSTOLE_VERSION={}",
+            env!("CARGO_PKG_VERSION")
+        );
     }
 }
 
@@ -46,7 +61,9 @@ fn commit_of_git() -> Option<String> {
     // names, in its own file or among the packed ones. A file that is not there would run this again each time.
     let branch = git(&["symbolic-ref", "--quiet", "HEAD"]).unwrap_or_default();
     let watched = |names: &[&str]| {
-        let paths = names.iter().filter_map(|name| git(&["rev-parse", "--git-path", name]));
+        let paths = names
+            .iter()
+            .filter_map(|name| git(&["rev-parse", "--git-path", name]));
         let paths: Vec<String> = paths.filter(|path| Path::new(path).is_file()).collect();
         for path in &paths {
             println!("cargo::rerun-if-changed={path}");
@@ -60,6 +77,10 @@ fn commit_of_git() -> Option<String> {
 }
 
 fn git(args: &[&str]) -> Option<String> {
-    let output = Command::new("git").args(args).output().ok().filter(|output| output.status.success())?;
+    let output = Command::new("git")
+        .args(args)
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }

@@ -6,7 +6,11 @@
 //! counted, too. Work without allocations is not visible here: `cargo bench -p systole --bench
 //! many` prints the times of the same documents.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests may fail loudly too")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests may fail loudly too"
+)]
 
 #[path = "heap.rs"]
 mod heap;
@@ -33,7 +37,11 @@ const TIMES: u32 = 8;
 
 /// Number of slices, and bytes that all analyses allocate: in total, and at the peak.
 fn cost(spec: TrainingSpec) -> [usize; 3] {
-    let source = InputSource::from_bytes("run.xplane.pb", xspace_bytes(&SyntheticRun::new(spec).session())).unwrap();
+    let source = InputSource::from_bytes(
+        "run.xplane.pb",
+        xspace_bytes(&SyntheticRun::new(spec).session()),
+    )
+    .unwrap();
     let model = importers::import(&source, &Progress::default()).unwrap();
     let slices = model.slice_count();
     let session = Session::from_model(model, Options::default());
@@ -72,16 +80,24 @@ const MOST_BESIDE_MODEL: f64 = 2.0;
 fn check_captures() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
     if !corpus.is_dir() {
-        assert!(std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none(), "no corpus at {}", corpus.display());
+        assert!(
+            std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none(),
+            "no corpus at {}",
+            corpus.display()
+        );
         return;
     }
     for file in CAPTURES {
         let heap = heap::begin();
         let (import, options) = (ImportOptions::default(), Options::default());
-        let session = Session::open(&corpus.join(file), &import, options, &Progress::default()).unwrap();
+        let session =
+            Session::open(&corpus.join(file), &import, options, &Progress::default()).unwrap();
         let model = heap.live() as f64;
         let growth = analyze(&session).peak() as f64;
-        assert!(growth <= MOST_BESIDE_MODEL * model, "{file}: {growth} bytes beside a model of {model}");
+        assert!(
+            growth <= MOST_BESIDE_MODEL * model,
+            "{file}: {growth} bytes beside a model of {model}"
+        );
     }
 }
 
@@ -89,11 +105,21 @@ fn check_captures() {
 fn cost_of_document(document: String) -> usize {
     let heap = heap::begin();
     let source = InputSource::from_bytes("host.trace.json", document.into_bytes()).unwrap();
-    let session = Session::from_model(importers::import(&source, &Progress::default()).unwrap(), Options::default());
+    let session = Session::from_model(
+        importers::import(&source, &Progress::default()).unwrap(),
+        Options::default(),
+    );
     analyze(&session);
     let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
     let state = ViewState::new(&trace.model);
-    pictures::draw(PicturePanel::Timeline, &trace, &state, None, PictureStyle::default()).unwrap();
+    pictures::draw(
+        PicturePanel::Timeline,
+        &trace,
+        &state,
+        None,
+        PictureStyle::default(),
+    )
+    .unwrap();
     heap.total()
 }
 
@@ -102,28 +128,65 @@ fn check_documents() {
     const FEW: usize = 2_000;
     const TIMES: usize = 4;
     for (what, shape) in shapes::SHAPES {
-        let (few, many) = (cost_of_document(shape(FEW)), cost_of_document(shape(FEW * TIMES)));
+        let (few, many) = (
+            cost_of_document(shape(FEW)),
+            cost_of_document(shape(FEW * TIMES)),
+        );
         let times = many as f64 / few as f64;
         println!("{what}: {few} bytes, then {times:.2} times as many");
-        assert!(times < SLACK * TIMES as f64, "{what}: {few} bytes, then {many} for {TIMES} times as many");
+        assert!(
+            times < SLACK * TIMES as f64,
+            "{what}: {few} bytes, then {many} for {TIMES} times as many"
+        );
     }
 }
 
 #[test]
 fn work_and_memory_grow_linearly_with_the_trace() {
-    let small = || TrainingSpec { data: 2, model: 1, layers: 8, steps: 16, overlap: true, ..TrainingSpec::default() };
+    let small = || TrainingSpec {
+        data: 2,
+        model: 1,
+        layers: 8,
+        steps: 16,
+        overlap: true,
+        ..TrainingSpec::default()
+    };
     let before = cost(small());
-    let TrainingSpec { data, layers, steps, .. } = small();
+    let TrainingSpec {
+        data,
+        layers,
+        steps,
+        ..
+    } = small();
     let larger = [
-        ("steps", TrainingSpec { steps: steps * TIMES, ..small() }),
-        ("layers", TrainingSpec { layers: layers * TIMES, ..small() }),
-        ("devices", TrainingSpec { data: data * TIMES, ..small() }),
+        (
+            "steps",
+            TrainingSpec {
+                steps: steps * TIMES,
+                ..small()
+            },
+        ),
+        (
+            "layers",
+            TrainingSpec {
+                layers: layers * TIMES,
+                ..small()
+            },
+        ),
+        (
+            "devices",
+            TrainingSpec {
+                data: data * TIMES,
+                ..small()
+            },
+        ),
     ];
     for (what, spec) in larger {
         let after = cost(spec);
         let [slices, total, peak] = [0, 1, 2].map(|at| after[at] as f64 / before[at] as f64);
-        let said =
-            format!("{what}: {before:?} to {after:?}: {slices:.2} × slices, {total:.2} × bytes, {peak:.2} × peak");
+        let said = format!(
+            "{what}: {before:?} to {after:?}: {slices:.2} × slices, {total:.2} × bytes, {peak:.2} × peak"
+        );
         assert!(slices > 0.7 * f64::from(TIMES), "{said}");
         assert!(total < SLACK * slices && peak < SLACK * slices, "{said}");
     }

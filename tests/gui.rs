@@ -53,13 +53,19 @@ fn loader() -> TraceLoader {
         if path.ends_with("other trace") {
             // Not in the frame of the request.
             std::thread::sleep(Duration::from_millis(100));
-            let session = Session::from_model(text_trace("@column 1us\nhost python: PPPP\n"), Options::default());
+            let session = Session::from_model(
+                text_trace("@column 1us\nhost python: PPPP\n"),
+                Options::default(),
+            );
             Ok(OpenTrace::new(path.to_owned(), session))
         } else if path.ends_with("trace") {
             let session = Session::from_model(text_trace(PICTURE), Options::default());
             Ok(OpenTrace::new(path.to_owned(), session))
         } else {
-            Err(format!("not a profile that this program reads: {}", path.display()))
+            Err(format!(
+                "not a profile that this program reads: {}",
+                path.display()
+            ))
         }
     })
 }
@@ -68,19 +74,30 @@ fn loader() -> TraceLoader {
 fn many_ops() -> TraceLoader {
     Arc::new(|path, _progress| {
         let mut builder = trace_model::TraceBuilder::new();
-        let core = builder.group(None, trace_model::GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let core = builder.group(
+            None,
+            trace_model::GroupKind::TensorCore { ordinal: 0 },
+            "/device:TPU:0",
+        );
         let track = builder.track(core, trace_model::TrackKind::Ops, 0, "XLA Ops");
         let category = builder.intern("loop fusion");
         for i in 0..450 {
             let name = builder.intern(&format!("op.{i}"));
-            let op = trace_model::Op { name, category: Some(category), ..trace_model::Op::default() };
+            let op = trace_model::Op {
+                name,
+                category: Some(category),
+                ..trace_model::Op::default()
+            };
             let op = builder.op(op);
             let label = builder.label(&format!("op.{i}"), Some(op));
             let start = trace_model::Timestamp::from_ps(i * 10_000);
             let range = trace_model::TimeRange::at(start, trace_model::Picos::from_ps(10_000 - i));
             builder.add_slice(track, trace_model::SliceSpec::new(range, label));
         }
-        Ok(OpenTrace::new(path.to_owned(), Session::from_model(builder.finish(), Options::default())))
+        Ok(OpenTrace::new(
+            path.to_owned(),
+            Session::from_model(builder.finish(), Options::default()),
+        ))
     })
 }
 
@@ -89,16 +106,21 @@ fn empty_window() -> Harness<'static, App> {
 }
 
 fn window_of(height: f32) -> Harness<'static, App> {
-    Harness::builder().with_size(vec2(1400.0, height)).build_eframe(|cc| {
-        let app = App::new(&cc.egui_ctx, Settings::default(), loader());
-        // Without animation: tests check the destination of jumps.
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        app
-    })
+    Harness::builder()
+        .with_size(vec2(1400.0, height))
+        .build_eframe(|cc| {
+            let app = App::new(&cc.egui_ctx, Settings::default(), loader());
+            // Without animation: tests check the destination of jumps.
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            app
+        })
 }
 
 fn open(window: &mut Harness<'static, App>, path: &str) {
-    window.state_mut().push(AppCommand::Open(PathBuf::from(path)));
+    window
+        .state_mut()
+        .push(AppCommand::Open(PathBuf::from(path)));
     window.step();
     settle(window);
 }
@@ -108,7 +130,10 @@ fn settle(window: &mut Harness<'_, App>) {
     window.run_steps(2);
     let start = Instant::now();
     while !window.state().is_settled() {
-        assert!(start.elapsed() < Duration::from_mins(5), "background work does not end");
+        assert!(
+            start.elapsed() < Duration::from_mins(5),
+            "background work does not end"
+        );
         window.step();
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -127,7 +152,11 @@ fn until(window: &mut Harness<'_, App>, what: &str, holds: impl Fn(&Harness<'_, 
 /// Runs frames until no further frame is requested.
 fn comes_to_rest(window: &mut Harness<'_, App>) {
     let is_quiet = |window: &Harness<'_, App>| {
-        window.output().viewport_output.values().all(|output| output.repaint_delay > Duration::from_secs(5))
+        window
+            .output()
+            .viewport_output
+            .values()
+            .all(|output| output.repaint_delay > Duration::from_secs(5))
     };
     window.step();
     until(window, "an idle window asks for no frames", is_quiet);
@@ -164,7 +193,15 @@ fn click_with(window: &mut Harness<'_, App>, at: Pos2, modifiers: Modifiers) {
     window.step();
     for pressed in [true, false] {
         let button = egui::PointerButton::Primary;
-        window.event_modifiers(Event::PointerButton { pos: at, button, pressed, modifiers }, modifiers);
+        window.event_modifiers(
+            Event::PointerButton {
+                pos: at,
+                button,
+                pressed,
+                modifiers,
+            },
+            modifiers,
+        );
         window.step();
     }
     settle(window);
@@ -207,24 +244,40 @@ fn failed_open_keeps_the_current_trace() {
 #[test]
 fn commands_apply_to_the_visible_trace() {
     let mut window = opened();
-    let last = window.state().trace().expect("it is open").model.all_slices().last().expect("it has slices").id();
-    window.state_mut().push(AppCommand::Open(PathBuf::from("other trace")));
+    let last = window
+        .state()
+        .trace()
+        .expect("it is open")
+        .model
+        .all_slices()
+        .last()
+        .expect("it has slices")
+        .id();
+    window
+        .state_mut()
+        .push(AppCommand::Open(PathBuf::from("other trace")));
     window.step();
     // Long enough that the other trace is loaded but no frame has taken it over yet.
     std::thread::sleep(Duration::from_millis(300));
     window.state_mut().push(ViewCommand::Select(last));
     window.step();
     settle(&mut window);
-    assert_eq!(window.state().trace().map(|trace| trace.path.clone()), Some(PathBuf::from("other trace")));
+    assert_eq!(
+        window.state().trace().map(|trace| trace.path.clone()),
+        Some(PathBuf::from("other trace"))
+    );
     assert_eq!(state(&window).place.selection, None);
 }
 
 #[test]
 fn long_tree_branch_shows_how_many_are_hidden() {
-    let mut window = Harness::builder().with_size(vec2(1400.0, 12_000.0)).build_eframe(|cc| {
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        App::new(&cc.egui_ctx, Settings::default(), many_ops())
-    });
+    let mut window = Harness::builder()
+        .with_size(vec2(1400.0, 12_000.0))
+        .build_eframe(|cc| {
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            App::new(&cc.egui_ctx, Settings::default(), many_ops())
+        });
     open(&mut window, "many");
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     window.get_by_label("by category").click();
@@ -232,7 +285,9 @@ fn long_tree_branch_shows_how_many_are_hidden() {
     window.get_by_label("Ops of loop fusion").click();
     settle(&mut window);
     assert!(window.query_by_label("Ops of op.200").is_none());
-    window.get_by_label("and 250 more, 54.99 % of op time").click();
+    window
+        .get_by_label("and 250 more, 54.99 % of op time")
+        .click();
     settle(&mut window);
     window.get_by_label("Ops of op.200");
     window.get_by_label_contains("and 50 more");
@@ -245,13 +300,19 @@ fn fit_shows_the_whole_trace_again() {
     let at = on_canvas(&window, 0.5, 200.0);
     window.hover_at(at);
     press(&mut window, Modifiers::NONE, Key::W);
-    assert!(state(&window).place.time.span_ps() < home.span_ps(), "W zooms in");
+    assert!(
+        state(&window).place.time.span_ps() < home.span_ps(),
+        "W zooms in"
+    );
     window.get_by_label("Fit").click();
     settle(&mut window);
     assert_eq!(state(&window).place.time, home);
     window.get_by_label("Back").click();
     settle(&mut window);
-    assert!(state(&window).place.time.span_ps() < home.span_ps(), "back is where W had led");
+    assert!(
+        state(&window).place.time.span_ps() < home.span_ps(),
+        "back is where W had led"
+    );
 }
 
 #[test]
@@ -297,7 +358,10 @@ fn ctrl_click_highlights_all_slices_of_a_name() {
         click_with(&mut window, at, Modifiers::COMMAND);
         settle(&mut window);
         assert_eq!(
-            state(&window).highlighted.as_ref().map(|highlighted| highlighted.title.as_str()),
+            state(&window)
+                .highlighted
+                .as_ref()
+                .map(|highlighted| highlighted.title.as_str()),
             Some(highlighted)
         );
     }
@@ -309,7 +373,9 @@ fn ctrl_click_highlights_all_slices_of_a_name() {
 #[test]
 fn op_costs_are_marked_as_static() {
     let mut window = opened();
-    window.state_mut().push(AppCommand::View(ViewCommand::Search("fusion.1".to_owned())));
+    window
+        .state_mut()
+        .push(AppCommand::View(ViewCommand::Search("fusion.1".to_owned())));
     window.step();
     settle(&mut window);
     press(&mut window, Modifiers::NONE, Key::Slash);
@@ -377,18 +443,33 @@ fn search_takes_focus_once() {
     press(&mut window, Modifiers::NONE, Key::Slash);
     window.event(Event::Text("cc".to_owned()));
     settle(&mut window);
-    assert_eq!(state(&window).search, "cc", "the key that opens the box is none of the text");
+    assert_eq!(
+        state(&window).search,
+        "cc",
+        "the key that opens the box is none of the text"
+    );
     let home = state(&window).place.time;
     let at = on_canvas(&window, 0.5, 300.0);
     click_at(&mut window, at);
     press(&mut window, Modifiers::NONE, Key::W);
-    assert!(state(&window).place.time.span_ps() < home.span_ps(), "keys move the view again");
-    assert_eq!(state(&window).search, "cc", "and what was found stays highlighted");
+    assert!(
+        state(&window).place.time.span_ps() < home.span_ps(),
+        "keys move the view again"
+    );
+    assert_eq!(
+        state(&window).search,
+        "cc",
+        "and what was found stays highlighted"
+    );
     assert!(state(&window).shows(Panel::Search));
     press(&mut window, Modifiers::NONE, Key::Slash);
     window.event(Event::Text("c".to_owned()));
     settle(&mut window);
-    assert_eq!(state(&window).search.len(), 3, "the keyboard goes back to it when asked to");
+    assert_eq!(
+        state(&window).search.len(),
+        3,
+        "the keyboard goes back to it when asked to"
+    );
     press(&mut window, Modifiers::NONE, Key::Escape);
     assert!(state(&window).search.is_empty() && !state(&window).shows(Panel::Search));
     press(&mut window, Modifiers::NONE, Key::Slash);
@@ -419,9 +500,15 @@ fn every_tab_opens_with_content() {
     for tab in view::state::tabs::TABS {
         want(&mut window, ViewCommand::ShowTab(tab.id.to_owned()));
         assert_eq!(state(&window).tab, tab.id);
-        assert!(window.query_by_label("Computing …").is_none(), "{} is still computing", tab.id);
+        assert!(
+            window.query_by_label("Computing …").is_none(),
+            "{} is still computing",
+            tab.id
+        );
     }
-    window.get_by_role_and_label(egui::accesskit::Role::Tab, "Health").click();
+    window
+        .get_by_role_and_label(egui::accesskit::Role::Tab, "Health")
+        .click();
     settle(&mut window);
     assert_eq!(state(&window).tab, "health");
 }
@@ -433,7 +520,13 @@ fn table_row_moves_the_timeline_and_highlights() {
     window.get_by_label("Row fusion.1").click();
     settle(&mut window);
     assert_eq!(selected(&window).as_deref(), Some("fusion.1"));
-    assert_eq!(state(&window).highlighted.as_ref().map(|highlighted| highlighted.title.as_str()), Some("fusion.1"));
+    assert_eq!(
+        state(&window)
+            .highlighted
+            .as_ref()
+            .map(|highlighted| highlighted.title.as_str()),
+        Some("fusion.1")
+    );
     window.get_by_label("Highlighted");
     press(&mut window, Modifiers::NONE, Key::Escape);
     assert!(state(&window).highlighted.is_none());
@@ -455,7 +548,10 @@ fn marked_area_is_summed_exactly() {
     assert_eq!(state(&window).notes.len(), 1);
     assert!(state(&window).shows(Panel::Notes));
     press(&mut window, Modifiers::NONE, Key::Escape);
-    assert!(!state(&window).shows(Panel::Notes) && state(&window).place.mark.is_some(), "one thing at a time");
+    assert!(
+        !state(&window).shows(Panel::Notes) && state(&window).place.mark.is_some(),
+        "one thing at a time"
+    );
 }
 
 #[test]
@@ -478,7 +574,10 @@ fn commands_are_found_by_name() {
 #[test]
 fn filter_without_matches_says_so_and_hides_the_minimap() {
     let mut window = opened();
-    want(&mut window, ViewCommand::ShowLayer(view::state::TimelineLayer::Minimap, false));
+    want(
+        &mut window,
+        ViewCommand::ShowLayer(view::state::TimelineLayer::Minimap, false),
+    );
     assert!(window.query_by_label("Filter tracks").is_none());
     press(&mut window, Modifiers::COMMAND, Key::P);
     window.get_by_label("Filter tracks");

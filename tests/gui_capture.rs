@@ -11,11 +11,17 @@ use super::*;
 
 /// A window that opens files.
 fn window() -> Harness<'static, App> {
-    Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(|cc| {
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        let loader = file_loader(ImportOptions::default(), Arc::new(|| Ok(Options::default())));
-        App::new(&cc.egui_ctx, Settings::default(), loader)
-    })
+    Harness::builder()
+        .with_size(vec2(1400.0, 800.0))
+        .build_eframe(|cc| {
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            let loader = file_loader(
+                ImportOptions::default(),
+                Arc::new(|| Ok(Options::default())),
+            );
+            App::new(&cc.egui_ctx, Settings::default(), loader)
+        })
 }
 
 /// Opens the dialog and fills in the servers, which have the focus, and the log directory.
@@ -24,7 +30,9 @@ fn fill(window: &mut Harness<'static, App>, servers: &str, logdir: &Path) {
     settle(window);
     window.event(Event::Text(servers.to_owned()));
     settle(window);
-    window.get_by_role_and_label(Role::TextInput, "Log directory").focus();
+    window
+        .get_by_role_and_label(Role::TextInput, "Log directory")
+        .focus();
     settle(window);
     press(window, Modifiers::COMMAND, Key::A);
     window.event(Event::Text(logdir.display().to_string()));
@@ -46,18 +54,42 @@ fn captured_profile_is_opened() {
     ];
     let mut window = window();
     settle(&mut window);
-    fill(&mut window, &format!("{}, {}", servers[0].address(), servers[1].address()), logs.path());
-    window.get_by_label("Python calls, which slows the program down").click();
+    fill(
+        &mut window,
+        &format!("{}, {}", servers[0].address(), servers[1].address()),
+        logs.path(),
+    );
+    window
+        .get_by_label("Python calls, which slows the program down")
+        .click();
     settle(&mut window);
     start(&mut window);
-    until(&mut window, "the profile is opened", |window| window.state().trace().is_some());
+    until(&mut window, "the profile is opened", |window| {
+        window.state().trace().is_some()
+    });
     settle(&mut window);
-    assert!(window.state().trace().unwrap().path.starts_with(logs.path()));
-    assert_eq!(window.state().trace().unwrap().model.tensor_cores().len(), 3);
-    assert!(window.query_by_label("Start the capture").is_none(), "it is done");
+    assert!(
+        window
+            .state()
+            .trace()
+            .unwrap()
+            .path
+            .starts_with(logs.path())
+    );
+    assert_eq!(
+        window.state().trace().unwrap().model.tensor_cores().len(),
+        3
+    );
+    assert!(
+        window.query_by_label("Start the capture").is_none(),
+        "it is done"
+    );
     let call = servers[0].calls().remove(0);
     // Levels of host, device and Python, and the length.
-    assert_eq!([2, 3, 4].map(|field| call.numbers(&[4, field])), [vec![2], vec![1], vec![1]]);
+    assert_eq!(
+        [2, 3, 4].map(|field| call.numbers(&[4, field])),
+        [vec![2], vec![1], vec![1]]
+    );
     assert_eq!(call.numbers(&[1]), [2000]);
 }
 
@@ -81,7 +113,9 @@ fn what_goes_wrong_is_said_in_the_dialog() {
     window.event(Event::Text(format!("{} 127.0.0.1:1", good.address())));
     settle(&mut window);
     start(&mut window);
-    until(&mut window, "what came is opened", |window| window.state().trace().is_some());
+    until(&mut window, "what came is opened", |window| {
+        window.state().trace().is_some()
+    });
     settle(&mut window);
     window.get_by_label_contains("127.0.0.1:1: cannot connect");
 }
@@ -94,9 +128,13 @@ fn capture_can_be_stopped() {
     settle(&mut window);
     fill(&mut window, &never.address(), logs.path());
     start(&mut window);
-    until(&mut window, "the server is asked", |_| !never.calls().is_empty());
+    until(&mut window, "the server is asked", |_| {
+        !never.calls().is_empty()
+    });
     window.get_by_label("Stop the capture").click();
-    until(&mut window, "it stops", |window| window.query_by_label("Start the capture").is_some());
+    until(&mut window, "it stops", |window| {
+        window.query_by_label("Start the capture").is_some()
+    });
     window.get_by_label_contains("stopped before it was complete");
     assert!(window.state().trace().is_none());
     assert_eq!(std::fs::read_dir(logs.path()).unwrap().count(), 0);

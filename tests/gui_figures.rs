@@ -17,7 +17,10 @@ use super::*;
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples");
 
 fn samples() -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(SAMPLES).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(SAMPLES)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.retain(|path| path.extension().is_none_or(|extension| extension != "md"));
     paths.sort();
     assert!(paths.len() > 10);
@@ -32,15 +35,24 @@ fn analyze(path: &Path, more: &[&str]) -> String {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
 fn shown(path: &Path) -> Harness<'static, App> {
-    let mut window = Harness::builder().with_size(vec2(1800.0, 20_000.0)).build_eframe(|cc| {
-        let loader = file_loader(importers::ImportOptions::default(), Arc::new(|| Ok(Options::default())));
-        App::new(&cc.egui_ctx, Settings::default(), loader)
-    });
+    let mut window = Harness::builder()
+        .with_size(vec2(1800.0, 20_000.0))
+        .build_eframe(|cc| {
+            let loader = file_loader(
+                importers::ImportOptions::default(),
+                Arc::new(|| Ok(Options::default())),
+            );
+            App::new(&cc.egui_ctx, Settings::default(), loader)
+        });
     window.state_mut().push(AppCommand::Open(path.to_owned()));
     window.step();
     settle(&mut window);
@@ -55,7 +67,11 @@ fn labels(window: &Harness<'_, App>, beginnings: &[&str]) -> Vec<String> {
         for node in window.query_all_by_label_contains(beginning) {
             let node = (node.rect().top(), node.accesskit_node());
             // Plain texts have a value instead of a label.
-            let label = node.1.label().or_else(|| node.1.value()).unwrap_or_default();
+            let label = node
+                .1
+                .label()
+                .or_else(|| node.1.value())
+                .unwrap_or_default();
             if label.starts_with(beginning) {
                 found.push((node.0, label));
             }
@@ -75,8 +91,14 @@ fn of_json(hint: &Value, of: &str) -> Said {
         return (id, "about the capture".to_owned());
     }
     let time = |name: &str| hint[name].as_i64().map(Picos::from_ps);
-    let saving = match (time("saving_ps"), hint["saving_percent"].as_f64(), time("once_ps")) {
-        (Some(ps), Some(percent), _) => format!("saves at most {ps} of {of} ({:.1})", Percent(percent)),
+    let saving = match (
+        time("saving_ps"),
+        hint["saving_percent"].as_f64(),
+        time("once_ps"),
+    ) {
+        (Some(ps), Some(percent), _) => {
+            format!("saves at most {ps} of {of} ({:.1})", Percent(percent))
+        }
         (Some(ps), None, _) => format!("saves at most {ps}"),
         (None, _, Some(once)) => format!("saves {once} once, nothing in a warm step"),
         (None, ..) => "saving unknown".to_owned(),
@@ -92,26 +114,51 @@ fn of_text(text: &str) -> Vec<Said> {
         matches!(bytes.next(), Some(b'K' | b'Q')) && bytes.take(2).all(|byte| byte.is_ascii_digit())
     };
     let heads = lines.windows(2).filter(|pair| is_head(pair[0]));
-    heads.map(|pair| (pair[0][..3].to_owned(), pair[1].trim().split(" · ").next().unwrap().to_owned())).collect()
+    heads
+        .map(|pair| {
+            (
+                pair[0][..3].to_owned(),
+                pair[1].trim().split(" · ").next().unwrap().to_owned(),
+            )
+        })
+        .collect()
 }
 
 fn of_window(window: &Harness<'_, App>) -> Vec<Said> {
     let ids = labels(window, &["Show evidence for "]);
     let savings = labels(window, &["saves ", "saving unknown", "about the capture"]);
     assert_eq!(ids.len(), savings.len(), "{ids:?} {savings:?}");
-    ids.iter().map(|id| id.replace("Show evidence for ", "")).zip(savings).collect()
+    ids.iter()
+        .map(|id| id.replace("Show evidence for ", ""))
+        .zip(savings)
+        .collect()
 }
 
 #[test]
 fn hints_and_savings_are_the_same_in_text_json_and_window() {
     let mut hints_seen = 0;
     for path in samples() {
-        let json: Value = serde_json::from_str(&analyze(&path, &["--only", "hints", "--format", "json"])).unwrap();
+        let json: Value =
+            serde_json::from_str(&analyze(&path, &["--only", "hints", "--format", "json"]))
+                .unwrap();
         let report = &json["reports"]["hints"]["report"];
-        let of = if report["of"] == "whole window" { "the window" } else { "a step" };
-        let expected: Vec<Said> =
-            report["hints"].as_array().into_iter().flatten().map(|hint| of_json(hint, of)).collect();
-        assert_eq!(of_text(&analyze(&path, &["--only", "hints"])), expected, "text of {}", path.display());
+        let of = if report["of"] == "whole window" {
+            "the window"
+        } else {
+            "a step"
+        };
+        let expected: Vec<Said> = report["hints"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|hint| of_json(hint, of))
+            .collect();
+        assert_eq!(
+            of_text(&analyze(&path, &["--only", "hints"])),
+            expected,
+            "text of {}",
+            path.display()
+        );
         let mut window = shown(&path);
         want(&mut window, ViewCommand::ShowTab("hints".to_owned()));
         assert_eq!(of_window(&window), expected, "window of {}", path.display());
@@ -120,11 +167,16 @@ fn hints_and_savings_are_the_same_in_text_json_and_window() {
         // The first screens show the first hints about the program.
         want(&mut window, ViewCommand::ShowTab("overview".to_owned()));
         let screen = of_text(&analyze(&path, &[]));
-        let on_overview: Vec<String> =
-            labels(&window, &["Hint K"]).iter().map(|label| label[5..8].to_owned()).collect();
+        let on_overview: Vec<String> = labels(&window, &["Hint K"])
+            .iter()
+            .map(|label| label[5..8].to_owned())
+            .collect();
         let ids: Vec<String> = screen.iter().map(|(id, _)| id.clone()).collect();
         assert_eq!(on_overview, ids, "first screen of {}", path.display());
-        assert!(screen.iter().all(|said| expected.contains(said)), "{screen:?}");
+        assert!(
+            screen.iter().all(|said| expected.contains(said)),
+            "{screen:?}"
+        );
     }
     assert!(hints_seen > 20, "{hints_seen}");
 }
@@ -150,8 +202,13 @@ fn headline_figures_are_the_same_in_text_json_and_window() {
         let window = shown(&path);
         let label = |title: &str| labels(&window, &[&format!("{title}: ")]);
 
-        let step = report("steps")["time"]["median_ps"].as_f64().map(|ps| number::value(ps, Unit::Picoseconds));
-        let expected: Vec<String> = step.iter().map(|step| format!("Step, median: {step}")).collect();
+        let step = report("steps")["time"]["median_ps"]
+            .as_f64()
+            .map(|ps| number::value(ps, Unit::Picoseconds));
+        let expected: Vec<String> = step
+            .iter()
+            .map(|step| format!("Step, median: {step}"))
+            .collect();
         assert_eq!(label("Step, median"), expected, "{}", path.display());
         if let Some(step) = step {
             assert!(text.contains(&format!("median {step} (")), "{step}: {text}");
@@ -160,25 +217,44 @@ fn headline_figures_are_the_same_in_text_json_and_window() {
 
         // Of a step, as the step beside it.
         let steps = report("overlap")["sums_over"]["steps"].as_f64();
-        let exposed = report("overlap")["summary"]["exposed_mean_ps"].as_f64().map(|ps| ps / steps.unwrap_or(1.0));
+        let exposed = report("overlap")["summary"]["exposed_mean_ps"]
+            .as_f64()
+            .map(|ps| ps / steps.unwrap_or(1.0));
         let exposed = exposed.map(|ps| number::value(ps, Unit::Picoseconds));
-        let title = if steps.is_some() { "in a step" } else { "of a device" };
+        let title = if steps.is_some() {
+            "in a step"
+        } else {
+            "of a device"
+        };
         let title = format!("Exposed communication {title}");
-        let expected: Vec<String> = exposed.iter().map(|time| format!("{title}: {time}")).collect();
+        let expected: Vec<String> = exposed
+            .iter()
+            .map(|time| format!("{title}: {time}"))
+            .collect();
         assert_eq!(label(&title), expected, "{}", path.display());
         if let Some(exposed) = exposed {
-            assert!(text.contains(&format!(", {exposed} exposed")), "{exposed}: {text}");
+            assert!(
+                text.contains(&format!(", {exposed} exposed")),
+                "{exposed}: {text}"
+            );
             figures_seen += 1;
         }
 
         let combined = report("utilization")["combined"].clone();
         for (id, title) in METRICS {
-            let metric = combined.as_array().into_iter().flatten().find(|metric| metric["id"] == id);
+            let metric = combined
+                .as_array()
+                .into_iter()
+                .flatten()
+                .find(|metric| metric["id"] == id);
             let value = metric.and_then(|metric| metric["value"].as_f64());
             let line = text.lines().find(|line| line.starts_with(title));
             let Some(value) = value.map(|value| number::value(value, Unit::Percent)) else {
                 assert_eq!(line, None, "{title} of {}", path.display());
-                assert!(label(title).iter().all(|label| label.ends_with(": –")), "{title}");
+                assert!(
+                    label(title).iter().all(|label| label.ends_with(": –")),
+                    "{title}"
+                );
                 continue;
             };
             assert!(
@@ -191,7 +267,11 @@ fn headline_figures_are_the_same_in_text_json_and_window() {
             let exact = [format!("{title}: {value}")];
             let bound = [format!("{title}: at least {value}")];
             let seen = label(title);
-            assert!(seen == exact || seen == bound, "{seen:?} of {}: {value}", path.display());
+            assert!(
+                seen == exact || seen == bound,
+                "{seen:?} of {}: {value}",
+                path.display()
+            );
             figures_seen += 1;
         }
     }
@@ -203,14 +283,24 @@ fn headline_figures_are_the_same_in_text_json_and_window() {
 fn window_and_reports_share_the_time_origin() {
     let loader: TraceLoader = Arc::new(|path, _progress| {
         let mut builder = trace_model::TraceBuilder::new();
-        let core = builder.group(None, trace_model::GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let core = builder.group(
+            None,
+            trace_model::GroupKind::TensorCore { ordinal: 0 },
+            "/device:TPU:0",
+        );
         let track = builder.track(core, trace_model::TrackKind::Ops, 0, "XLA Ops");
         for (at, name) in [(482_900_000, "first"), (600_000_000, "second")] {
             let label = builder.label(name, None);
-            let range = trace_model::TimeRange::at(trace_model::Timestamp::from_ps(at), Picos::from_ps(7_000_000));
+            let range = trace_model::TimeRange::at(
+                trace_model::Timestamp::from_ps(at),
+                Picos::from_ps(7_000_000),
+            );
             builder.add_slice(track, trace_model::SliceSpec::new(range, label));
         }
-        Ok(OpenTrace::new(path.to_owned(), Session::from_model(builder.finish(), Options::default())))
+        Ok(OpenTrace::new(
+            path.to_owned(),
+            Session::from_model(builder.finish(), Options::default()),
+        ))
     });
     let mut window = Harness::builder()
         .with_size(vec2(1800.0, 1_200.0))
@@ -218,8 +308,15 @@ fn window_and_reports_share_the_time_origin() {
     open(&mut window, "late");
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
     let model = window.state().trace().unwrap().model.clone();
-    let second = model.all_slices().find(|slice| slice.name() == "second").unwrap().id();
+    let second = model
+        .all_slices()
+        .find(|slice| slice.name() == "second")
+        .unwrap()
+        .id();
     want(&mut window, ViewCommand::Select(second));
-    assert!(window.query_all_by_label("600.0 µs").count() >= 1, "when it begins");
+    assert!(
+        window.query_all_by_label("600.0 µs").count() >= 1,
+        "when it begins"
+    );
     assert_eq!(window.query_all_by_label("117.1 µs").count(), 0);
 }

@@ -19,7 +19,16 @@ fn tall() -> Harness<'static, App> {
 
 fn key(window: &mut Harness<'static, App>, modifiers: Modifiers, key: Key) {
     for pressed in [true, false] {
-        window.event_modifiers(Event::Key { key, physical_key: None, pressed, repeat: false, modifiers }, modifiers);
+        window.event_modifiers(
+            Event::Key {
+                key,
+                physical_key: None,
+                pressed,
+                repeat: false,
+                modifiers,
+            },
+            modifiers,
+        );
         window.step();
     }
     settle(window);
@@ -31,10 +40,18 @@ fn a_key_is_assigned_by_pressing_it() {
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
     window.get_by_label("Remove 0: Show what the devices do, or the whole trace");
     let home = time(&window);
-    want(&mut window, ViewCommand::Zoom { factor: 4.0, anchor: 0.5 });
+    want(
+        &mut window,
+        ViewCommand::Zoom {
+            factor: 4.0,
+            anchor: 0.5,
+        },
+    );
     let near = time(&window);
 
-    window.get_by_label("Add a key: Show what the devices do, or the whole trace").click();
+    window
+        .get_by_label("Add a key: Show what the devices do, or the whole trace")
+        .click();
     settle(&mut window);
     window.get_by_label("Press a key to assign");
     key(&mut window, Modifiers::COMMAND, Key::E);
@@ -44,14 +61,20 @@ fn a_key_is_assigned_by_pressing_it() {
     assert_eq!(time(&window), home);
 
     // A held key must not move the view while it is being assigned.
-    window.get_by_label("Add a key: Show what the devices do, or the whole trace").click();
+    window
+        .get_by_label("Add a key: Show what the devices do, or the whole trace")
+        .click();
     settle(&mut window);
     key(&mut window, Modifiers::NONE, Key::W);
     assert_eq!(time(&window), home);
     window.get_by_label("W is already used for: Zoom in at the pointer");
     window.get_by_label("Leave it there").click();
     settle(&mut window);
-    assert!(window.query_by_label_contains("is already used for").is_none());
+    assert!(
+        window
+            .query_by_label_contains("is already used for")
+            .is_none()
+    );
 }
 
 #[test]
@@ -63,7 +86,10 @@ fn button_with_the_focus_leaves_other_keys_to_the_timeline() {
     key(&mut window, Modifiers::NONE, Key::W);
     assert!(time(&window).span_ps() < before, "it zooms");
     key(&mut window, Modifiers::NONE, Key::Enter);
-    assert!((time(&window).span_ps() - before).abs() < 1.0, "Enter presses the button");
+    assert!(
+        (time(&window).span_ps() - before).abs() < 1.0,
+        "Enter presses the button"
+    );
     key(&mut window, Modifiers::NONE, Key::F1);
     window.get_by_label("Search commands");
 }
@@ -83,14 +109,23 @@ fn ctrl_leads_from_field_to_field_and_letters_are_typed() {
     assert_eq!(time(&window), before, "a letter belongs to the field");
     key(&mut window, Modifiers::COMMAND, Key::P);
     typed(&mut window, "XLA");
-    assert_eq!((state(&window).search.as_str(), state(&window).track_filter.as_str()), ("mul", "XLA"));
+    assert_eq!(
+        (
+            state(&window).search.as_str(),
+            state(&window).track_filter.as_str()
+        ),
+        ("mul", "XLA")
+    );
     key(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
     typed(&mut window, "color by");
     window.get_by_label("Colour by category");
     key(&mut window, Modifiers::COMMAND, Key::F);
     window.get_by_label("Search commands");
     click_at(&mut window, Pos2::new(10.0, 600.0));
-    assert!(window.query_by_label("Search commands").is_none(), "a click elsewhere closes it");
+    assert!(
+        window.query_by_label("Search commands").is_none(),
+        "a click elsewhere closes it"
+    );
 }
 
 #[test]
@@ -111,8 +146,13 @@ fn wheel(window: &mut Harness<'static, App>, y: f32, modifiers: Modifiers) {
     window.hover_at(at);
     window.step();
     let (unit, phase) = (egui::MouseWheelUnit::Point, egui::TouchPhase::Move);
-    let event =
-        Event::MouseWheel { unit, delta: vec2(0.0, y), phase, modifiers, source: egui::MouseWheelSource::Wheel };
+    let event = Event::MouseWheel {
+        unit,
+        delta: vec2(0.0, y),
+        phase,
+        modifiers,
+        source: egui::MouseWheelSource::Wheel,
+    };
     window.event_modifiers(event, modifiers);
     comes_to_rest(window);
 }
@@ -130,8 +170,16 @@ fn wheel_follows_its_setting_and_ctrl_inverts_it() {
             want(&mut window, ViewCommand::ScrollTo(0.0));
             wheel(&mut window, -30.0, modifiers);
             let does_zoom = zooms != (modifiers == Modifiers::COMMAND);
-            assert_eq!(time(&window) != home, does_zoom, "zooms {zooms}, {modifiers:?}");
-            assert_eq!(state(&window).place.scroll > 0.0, !does_zoom, "zooms {zooms}, {modifiers:?}");
+            assert_eq!(
+                time(&window) != home,
+                does_zoom,
+                "zooms {zooms}, {modifiers:?}"
+            );
+            assert_eq!(
+                state(&window).place.scroll > 0.0,
+                !does_zoom,
+                "zooms {zooms}, {modifiers:?}"
+            );
         }
     }
 }
@@ -146,9 +194,15 @@ fn first_trace_asks_for_wheel_behaviour_and_remembers_it() {
             .with_size(vec2(1400.0, 800.0))
             .build_eframe(move |cc| App::new(&cc.egui_ctx, settings, loader()));
         settle(&mut window);
-        assert!(window.query_by_label_contains("wheel should").is_none(), "there is nothing to scroll yet");
+        assert!(
+            window.query_by_label_contains("wheel should").is_none(),
+            "there is nothing to scroll yet"
+        );
         open(&mut window, "trace");
-        assert_eq!(window.query_by_label_contains("wheel should").is_some(), asks);
+        assert_eq!(
+            window.query_by_label_contains("wheel should").is_some(),
+            asks
+        );
         if asks {
             window.get_by_label("zoom").click();
             settle(&mut window);
@@ -162,13 +216,19 @@ fn first_trace_asks_for_wheel_behaviour_and_remembers_it() {
 fn held_actions_cannot_use_ctrl_keys() {
     let mut window = tall();
     want(&mut window, ViewCommand::ShowPanel(Panel::Keys, true));
-    window.get_by_label("Add a key: Zoom in at the pointer").click();
+    window
+        .get_by_label("Add a key: Zoom in at the pointer")
+        .click();
     settle(&mut window);
     key(&mut window, Modifiers::COMMAND, Key::E);
     window.get_by_label("Press a key to assign");
     key(&mut window, Modifiers::NONE, Key::E);
     window.get_by_label("Remove E: Zoom in at the pointer");
-    assert!(window.query_by_label("Remove Ctrl+E: Zoom in at the pointer").is_none());
+    assert!(
+        window
+            .query_by_label("Remove Ctrl+E: Zoom in at the pointer")
+            .is_none()
+    );
 }
 
 #[test]
@@ -200,14 +260,19 @@ fn assigned_key_can_be_taken_over_and_restored() {
     window.get_by_label("Reset all").click();
     settle(&mut window);
     window.get_by_label("Remove N: Notes");
-    assert!(window.query_by_label_contains("Reset keys").is_none(), "nothing is changed any more");
+    assert!(
+        window.query_by_label_contains("Reset keys").is_none(),
+        "nothing is changed any more"
+    );
 }
 
 #[test]
 fn lost_key_can_be_restored() {
     let mut settings = Settings::default();
     // The action of the grid is not changed itself, but it has lost its key.
-    settings.keys.insert("notes".to_owned(), vec!["G".to_owned()]);
+    settings
+        .keys
+        .insert("notes".to_owned(), vec!["G".to_owned()]);
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 3_000.0))
         .build_eframe(move |cc| App::new(&cc.egui_ctx, settings, loader()));
@@ -241,10 +306,16 @@ fn legend_follows_the_chosen_colours() {
     settle(&mut window);
     assert_eq!(colors(&window), Preset::Perfetto);
     let fill = view::palette::Palette::of(true, Preset::Perfetto).group(analysis::OpGroup::MatMul);
-    let drawn = window.output().shapes.iter().any(|shape| match &shape.shape {
-        egui::Shape::Rect(rect) => rect.fill == egui::Color32::from_rgb(fill.0[0], fill.0[1], fill.0[2]),
-        _ => false,
-    });
+    let drawn = window
+        .output()
+        .shapes
+        .iter()
+        .any(|shape| match &shape.shape {
+            egui::Shape::Rect(rect) => {
+                rect.fill == egui::Color32::from_rgb(fill.0[0], fill.0[1], fill.0[2])
+            }
+            _ => false,
+        });
     assert!(drawn, "the swatch of the legend");
     // The next trace has the same bindings.
     open(&mut window, "other trace");
@@ -273,13 +344,21 @@ fn escape_cancels_assignment_and_filter_finds_actions_and_keys() {
 #[test]
 fn help_and_tooltips_show_current_keys() {
     let mut window = opened();
-    want(&mut window, AppCommand::Remap(Remap::Assign("fit", Chord::read("Ctrl+J").expect("it is a key"))));
+    want(
+        &mut window,
+        AppCommand::Remap(Remap::Assign(
+            "fit",
+            Chord::read("Ctrl+J").expect("it is a key"),
+        )),
+    );
     press(&mut window, Modifiers::NONE, Key::Questionmark);
     window.get_by_label("0  Z  Ctrl+J");
     press(&mut window, Modifiers::NONE, Key::Escape);
     window.get_by_label("Fit").hover();
     let hint = "Show what the devices do; again: the whole trace (0, Z, Ctrl+J)";
-    until(&mut window, hint, |window| window.query_by_label(hint).is_some());
+    until(&mut window, hint, |window| {
+        window.query_by_label(hint).is_some()
+    });
 }
 
 #[test]
@@ -293,7 +372,10 @@ fn p_pins_the_track_below_the_pointer() {
     window.hover_at(window.get_by_label("Fold XLA Ops").rect().center());
     window.step();
     press(&mut window, Modifiers::NONE, Key::P);
-    assert!(state(&window).pinned.is_empty(), "the same again lets go of it");
+    assert!(
+        state(&window).pinned.is_empty(),
+        "the same again lets go of it"
+    );
 }
 
 #[test]
@@ -303,7 +385,10 @@ fn track_behind_a_dialog_is_not_pinned() {
     let canvas = window.get_by_label("Timeline").rect();
     press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
     let palette = window.get_by_label("Search commands").rect();
-    assert!(window.query_by_label_contains("Pin the track").is_none(), "the pointer is at the palette");
+    assert!(
+        window.query_by_label_contains("Pin the track").is_none(),
+        "the pointer is at the palette"
+    );
     let at = Pos2::new(palette.left() + 10.0, row.center().y);
     assert!(canvas.contains(at) && at.y > palette.bottom());
     window.hover_at(at);
@@ -320,10 +405,16 @@ fn track_behind_a_dialog_is_not_pinned() {
 #[test]
 fn overview_uses_the_common_time_format() {
     let mut window = opened();
-    let holds = |window: &Harness<'_, App>, text: &str| window.query_all_by_label_contains(text).count();
-    assert!(holds(&window, "median 10.00 µs over 2 steps") == 1 && holds(&window, "20.00 µs  ·  ") == 1);
+    let holds =
+        |window: &Harness<'_, App>, text: &str| window.query_all_by_label_contains(text).count();
+    assert!(
+        holds(&window, "median 10.00 µs over 2 steps") == 1 && holds(&window, "20.00 µs  ·  ") == 1
+    );
     want(&mut window, AppCommand::Times(TimeFormat::Nanoseconds));
-    assert!(holds(&window, "median 10000.000 ns over 2 steps") == 1 && holds(&window, "20000.000 ns  ·  ") == 1);
+    assert!(
+        holds(&window, "median 10000.000 ns over 2 steps") == 1
+            && holds(&window, "20000.000 ns  ·  ") == 1
+    );
     assert_eq!(holds(&window, " µs"), 0, "all of them");
 }
 
@@ -332,7 +423,11 @@ fn times_use_the_chosen_format() {
     let mut window = opened();
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     let model = window.state().trace().expect("it is open").model.clone();
-    let slice = model.all_slices().find(|slice| slice.name() == "B").expect("it is in the picture").id();
+    let slice = model
+        .all_slices()
+        .find(|slice| slice.name() == "B")
+        .expect("it is in the picture")
+        .id();
     want(&mut window, ViewCommand::Select(slice));
     assert!(window.get_all_by_label("7.000 µs").count() >= 1);
     key(&mut window, Modifiers::NONE, Key::T);
@@ -341,7 +436,13 @@ fn times_use_the_chosen_format() {
     assert!(window.get_all_by_label("7000.000 ns").count() >= 1);
     // Except for the details, nothing shows another unit.
     want(&mut window, ViewCommand::ShowPanel(Panel::Reports, false));
-    assert!(window.get_all_by_label_contains("7000.000 ns together").count() == 1, "as the histogram says");
+    assert!(
+        window
+            .get_all_by_label_contains("7000.000 ns together")
+            .count()
+            == 1,
+        "as the histogram says"
+    );
     assert_eq!(window.query_all_by_label_contains(" µs").count(), 0);
     window.get_by_label("View").click();
     settle(&mut window);

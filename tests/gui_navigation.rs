@@ -20,12 +20,18 @@ const STEPS: &str = "
 
 fn steps_open() -> Harness<'static, App> {
     let loader: TraceLoader = Arc::new(|path, _progress| {
-        Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(STEPS), Options::default())))
+        Ok(OpenTrace::new(
+            path.to_owned(),
+            Session::from_model(text_trace(STEPS), Options::default()),
+        ))
     });
-    let mut window = Harness::builder().with_size(vec2(1400.0, 900.0)).build_eframe(|cc| {
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        App::new(&cc.egui_ctx, Settings::default(), loader)
-    });
+    let mut window = Harness::builder()
+        .with_size(vec2(1400.0, 900.0))
+        .build_eframe(|cc| {
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            App::new(&cc.egui_ctx, Settings::default(), loader)
+        });
     open(&mut window, "trace");
     window
 }
@@ -68,7 +74,10 @@ fn dragged(window: &mut Harness<'static, App>, from: Pos2, to: Pos2) {
 fn palette_finds_steps_times_tracks_ops_and_reports() {
     let mut window = steps_open();
     choose(&mut window, "step 1", "Step 1");
-    assert_eq!(state(&window).place.time.range(), trace_model::TimeRange::new(us(8), us(16)));
+    assert_eq!(
+        state(&window).place.time.range(),
+        trace_model::TimeRange::new(us(8), us(16))
+    );
     assert!(state(&window).scope != view::state::ReportScope::Capture);
     choose(&mut window, "12us", "Go to 12.00 µs");
     let middle = state(&window).place.time.time_at(0.5);
@@ -87,10 +96,17 @@ fn palette_finds_steps_times_tracks_ops_and_reports() {
 fn keys_step_through_the_slices_of_one_name() {
     let mut window = steps_open();
     let model = window.state().trace().expect("it is open").model.clone();
-    let first = model.all_slices().find(|slice| slice.name() == "fusion.1").expect("there is one").id();
+    let first = model
+        .all_slices()
+        .find(|slice| slice.name() == "fusion.1")
+        .expect("there is one")
+        .id();
     want(&mut window, ViewCommand::Select(first));
-    let start =
-        |window: &Harness<'_, App>| model.slice(state(window).place.selection.expect("one is selected")).start();
+    let start = |window: &Harness<'_, App>| {
+        model
+            .slice(state(window).place.selection.expect("one is selected"))
+            .start()
+    };
     for expected in [4, 8, 12, 12] {
         press(&mut window, Modifiers::SHIFT, Key::ArrowRight);
         assert_eq!(start(&window), us(expected));
@@ -107,10 +123,16 @@ fn dragging_a_box_zooms_into_it() {
     settle(&mut window);
     assert_eq!(state(&window).mouse, MouseMode::Zoom);
     let before = state(&window).place.time;
-    let (from, to) = (on_canvas(&window, 0.25, 60.0), on_canvas(&window, 0.5, 120.0));
+    let (from, to) = (
+        on_canvas(&window, 0.25, 60.0),
+        on_canvas(&window, 0.5, 120.0),
+    );
     dragged(&mut window, from, to);
     let after = state(&window).place.time;
-    assert!((after.span_ps() / before.span_ps() - 0.25).abs() < 0.02, "{after:?}");
+    assert!(
+        (after.span_ps() / before.span_ps() - 0.25).abs() < 0.02,
+        "{after:?}"
+    );
     assert!((after.start() - before.time_at(0.25)).ps().abs() < 200_000);
     assert!(state(&window).place.mark.is_none());
 }
@@ -128,7 +150,10 @@ fn minimap_drag_selects_or_moves_the_visible_range() {
     assert!((shown.start() - us(4)).ps().abs() < 200_000, "{shown:?}");
     dragged(&mut window, at(0.4), at(0.65));
     let moved = state(&window).place.time;
-    assert!((moved.span_ps() - shown.span_ps()).abs() < 1e3, "it keeps its length");
+    assert!(
+        (moved.span_ps() - shown.span_ps()).abs() < 1e3,
+        "it keeps its length"
+    );
     assert!((moved.start() - us(8)).ps().abs() < 300_000, "{moved:?}");
 }
 
@@ -142,12 +167,21 @@ fn dragging_over_histogram_bars_finds_durations() {
     let extent = window_extent(&window);
     want(&mut window, ViewCommand::Show(extent));
     let model = window.state().trace().expect("it is open").model.clone();
-    let first = model.all_slices().find(|slice| slice.name() == "fusion.1").expect("there is one").id();
+    let first = model
+        .all_slices()
+        .find(|slice| slice.name() == "fusion.1")
+        .expect("there is one")
+        .id();
     want(&mut window, ViewCommand::Select(first));
-    let bars = window.get_by_label("Durations of all slices of this name").rect();
+    let bars = window
+        .get_by_label("Durations of all slices of this name")
+        .rect();
     let at = |share: f32| Pos2::new(bars.left() + bars.width() * share, bars.top() + 20.0);
     dragged(&mut window, at(0.6), at(0.98));
-    assert_eq!(state(&window).search, "/^fusion\\.1$/ dur>=2500000ps dur<=3000000ps");
+    assert_eq!(
+        state(&window).search,
+        "/^fusion\\.1$/ dur>=2500000ps dur<=3000000ps"
+    );
     window.get_by_label("2 slices");
 }
 
@@ -156,8 +190,9 @@ fn interface_scale_grows_and_persists() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("gui.json");
     let settings = Settings::load_from(&file);
-    let mut window =
-        Harness::builder().with_size(vec2(1400.0, 900.0)).build_eframe(|cc| App::new(&cc.egui_ctx, settings, loader()));
+    let mut window = Harness::builder()
+        .with_size(vec2(1400.0, 900.0))
+        .build_eframe(|cc| App::new(&cc.egui_ctx, settings, loader()));
     open(&mut window, "trace");
     window.get_by_label("View").click();
     settle(&mut window);
@@ -182,24 +217,44 @@ const COPIES: &str = "
 #[test]
 fn wait_links_to_its_transfer_and_back() {
     let loader: TraceLoader = Arc::new(|path, _progress| {
-        Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(COPIES), Options::default())))
+        Ok(OpenTrace::new(
+            path.to_owned(),
+            Session::from_model(text_trace(COPIES), Options::default()),
+        ))
     });
-    let mut window = Harness::builder().with_size(vec2(1400.0, 900.0)).build_eframe(|cc| {
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        App::new(&cc.egui_ctx, Settings::default(), loader)
-    });
+    let mut window = Harness::builder()
+        .with_size(vec2(1400.0, 900.0))
+        .build_eframe(|cc| {
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            App::new(&cc.egui_ctx, Settings::default(), loader)
+        });
     open(&mut window, "trace");
     let model = window.state().trace().expect("it is open").model.clone();
-    let done = model.all_slices().find(|slice| slice.name() == "copy-done.1").expect("there is one").id();
+    let done = model
+        .all_slices()
+        .find(|slice| slice.name() == "copy-done.1")
+        .expect("there is one")
+        .id();
     want(&mut window, ViewCommand::Select(done));
     window.get_by_label("Waits for");
     // 4,000 bytes in 5 µs.
-    window.get_by_label("(4.000 kB, from HBM to host memory, 5.000 µs from start to end, 800.0 MB/s)");
-    window.get_all_by_role_and_label(Role::Link, "copy-start.1").next().expect("a link").click();
+    window.get_by_label(
+        "(4.000 kB, from HBM to host memory, 5.000 µs from start to end, 800.0 MB/s)",
+    );
+    window
+        .get_all_by_role_and_label(Role::Link, "copy-start.1")
+        .next()
+        .expect("a link")
+        .click();
     settle(&mut window);
     assert_eq!(selected(&window).as_deref(), Some("copy-start.1"));
     window.get_by_label("Awaited by");
-    window.get_all_by_role_and_label(Role::Link, "copy-done.1").next().expect("a link").click();
+    window
+        .get_all_by_role_and_label(Role::Link, "copy-done.1")
+        .next()
+        .expect("a link")
+        .click();
     settle(&mut window);
     assert_eq!(selected(&window).as_deref(), Some("copy-done.1"));
 }

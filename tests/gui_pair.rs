@@ -46,18 +46,29 @@ fn loader() -> TraceLoader {
             Some("late") => run(LATE),
             Some("two devices") => format!("{}\nTPU:1 ops: PPPP", run(SECOND)),
             Some("bare") => "@column 1us\nhost python: PPPP.PPP\n".to_owned(),
-            _ => return Err(format!("not a profile that this program reads: {}", path.display())),
+            _ => {
+                return Err(format!(
+                    "not a profile that this program reads: {}",
+                    path.display()
+                ));
+            }
         };
-        Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(&picture), Options::default())))
+        Ok(OpenTrace::new(
+            path.to_owned(),
+            Session::from_model(text_trace(&picture), Options::default()),
+        ))
     })
 }
 
 fn compared(first: &str, second: &str) -> Harness<'static, App> {
-    let mut window = Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(|cc| {
-        let app = App::new(&cc.egui_ctx, Settings::default(), loader());
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        app
-    });
+    let mut window = Harness::builder()
+        .with_size(vec2(1500.0, 1000.0))
+        .build_eframe(|cc| {
+            let app = App::new(&cc.egui_ctx, Settings::default(), loader());
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            app
+        });
     open(&mut window, first);
     want(&mut window, AppCommand::Compare(PathBuf::from(second)));
     settle(&mut window);
@@ -72,56 +83,122 @@ fn lock(window: &Harness<'_, App>) -> ViewLock {
 fn both_selected(window: &Harness<'_, App>) -> [Option<String>; 2] {
     TraceSide::BOTH.map(|side| {
         let slice = window.state().state_of(side)?.place.selection?;
-        Some(window.state().trace_of(side)?.model.slice(slice).name().to_owned())
+        Some(
+            window
+                .state()
+                .trace_of(side)?
+                .model
+                .slice(slice)
+                .name()
+                .to_owned(),
+        )
     })
 }
 
 fn views(window: &Harness<'_, App>) -> [view::viewport::Viewport; 2] {
-    TraceSide::BOTH.map(|side| window.state().state_of(side).expect("two are open").place.time)
+    TraceSide::BOTH.map(|side| {
+        window
+            .state()
+            .state_of(side)
+            .expect("two are open")
+            .place
+            .time
+    })
 }
 
 /// The n-th execution of an op.
-fn execution(window: &Harness<'_, App>, side: TraceSide, name: &str, n: usize) -> trace_model::SliceId {
+fn execution(
+    window: &Harness<'_, App>,
+    side: TraceSide,
+    name: &str,
+    n: usize,
+) -> trace_model::SliceId {
     let model = &window.state().trace_of(side).expect("it is open").model;
-    let id = model.all_slices().filter(|slice| slice.name() == name).nth(n).map(trace_model::SliceRef::id);
+    let id = model
+        .all_slices()
+        .filter(|slice| slice.name() == name)
+        .nth(n)
+        .map(trace_model::SliceRef::id);
     id.unwrap_or_else(|| panic!("no {name} number {n}"))
 }
 
 #[test]
 fn two_runs_are_stacked_and_locked_by_steps() {
     let mut window = compared("a", "b");
-    for label in ["Timeline A", "Timeline B", "A: a", "B: b", "Changes of steps"] {
+    for label in [
+        "Timeline A",
+        "Timeline B",
+        "A: a",
+        "B: b",
+        "Changes of steps",
+    ] {
         window.get_by_label(label);
     }
     window.get_by_role_and_label(egui::accesskit::Role::Tab, "Compare");
-    assert!(window.get_all_by_label_contains("the median step is slower by 2.000 µs").count() >= 1);
+    assert!(
+        window
+            .get_all_by_label_contains("the median step is slower by 2.000 µs")
+            .count()
+            >= 1
+    );
     assert_eq!(lock(&window), ViewLock::Step);
     let [a, b] = views(&window);
-    assert!((a.span_ps() - b.span_ps()).abs() < 1e-6, "both have one scale");
+    assert!(
+        (a.span_ps() - b.span_ps()).abs() < 1e-6,
+        "both have one scale"
+    );
 
     // Near the sixth step: 5 × 8 µs after the beginning of A, 5 × 10 µs after the beginning of B.
     let range = |start: i64| {
         let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
         trace_model::TimeRange::new(at(start), at(start + 6))
     };
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Show(range(39))));
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::A, ViewCommand::Show(range(39))),
+    );
     let [a, b] = views(&window);
     assert_eq!((b.time_at(0.0) - a.time_at(0.0)).ps(), 10_000_000);
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Pan(0.1)));
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::B, ViewCommand::Pan(0.1)),
+    );
     let [a_after, b_after] = views(&window);
-    assert!(a_after.start_after(a.start()) > 0.0 && b_after.start_after(b.start()) > 0.0, "A follows B");
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Mark(range(41), std::collections::BTreeSet::new())));
-    let mark = window.state().state_of(TraceSide::B).unwrap().place.mark.expect("the mark is linked");
+    assert!(
+        a_after.start_after(a.start()) > 0.0 && b_after.start_after(b.start()) > 0.0,
+        "A follows B"
+    );
+    want(
+        &mut window,
+        AppCommand::On(
+            TraceSide::A,
+            ViewCommand::Mark(range(41), std::collections::BTreeSet::new()),
+        ),
+    );
+    let mark = window
+        .state()
+        .state_of(TraceSide::B)
+        .unwrap()
+        .place
+        .mark
+        .expect("the mark is linked");
     assert_eq!(mark.start.ps(), 51_000_000);
     press(&mut window, Modifiers::NONE, Key::Backspace);
-    assert_eq!(views(&window)[0], TraceSide::BOTH.map(|_| a)[0], "undo takes A back");
+    assert_eq!(
+        views(&window)[0],
+        TraceSide::BOTH.map(|_| a)[0],
+        "undo takes A back"
+    );
 }
 
 #[test]
 fn tables_of_two_runs_name_the_sides_as_the_window_does() {
     use view::compare::TraceCorrespondence;
-    let trace = |path: &str| loader()(std::path::Path::new(path), &importers::Progress::new()).expect("it opens");
-    let both = TraceCorrespondence::new(&trace("a"), &trace("b"), &importers::Progress::new()).expect("they compare");
+    let trace = |path: &str| {
+        loader()(std::path::Path::new(path), &importers::Progress::new()).expect("it opens")
+    };
+    let both = TraceCorrespondence::new(&trace("a"), &trace("b"), &importers::Progress::new())
+        .expect("they compare");
     let mut said = Vec::new();
     for table in &both.tables {
         said.extend(table.columns.iter().map(|column| column.title.to_owned()));
@@ -133,11 +210,23 @@ fn tables_of_two_runs_name_the_sides_as_the_window_does() {
     }
     let is_of_commands = |text: &&String| {
         let words = text.split(|c: char| !c.is_alphanumeric());
-        words.map(str::to_lowercase).any(|word| word == "base" || word == "cand")
+        words
+            .map(str::to_lowercase)
+            .any(|word| word == "base" || word == "cand")
     };
-    assert_eq!(said.iter().filter(is_of_commands).collect::<Vec<_>>(), Vec::<&String>::new());
-    assert!(said.iter().any(|own| own.contains("under their name in B")), "{said:?}");
-    assert!(said.iter().any(|own| own.starts_with("A:  (10 steady steps); B: ")), "{said:?}");
+    assert_eq!(
+        said.iter().filter(is_of_commands).collect::<Vec<_>>(),
+        Vec::<&String>::new()
+    );
+    assert!(
+        said.iter().any(|own| own.contains("under their name in B")),
+        "{said:?}"
+    );
+    assert!(
+        said.iter()
+            .any(|own| own.starts_with("A:  (10 steady steps); B: ")),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -146,7 +235,16 @@ fn shift_c_frees_the_timelines_and_locks_them_again() {
     press(&mut window, Modifiers::SHIFT, Key::C);
     assert_eq!(lock(&window), ViewLock::Free);
     let before = views(&window);
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Zoom { factor: 2.0, anchor: 0.5 }));
+    want(
+        &mut window,
+        AppCommand::On(
+            TraceSide::A,
+            ViewCommand::Zoom {
+                factor: 2.0,
+                anchor: 0.5,
+            },
+        ),
+    );
     assert_ne!(views(&window)[0], before[0]);
     assert_eq!(views(&window)[1], before[1], "B stays");
     press(&mut window, Modifiers::SHIFT, Key::C);
@@ -166,11 +264,17 @@ fn idle_comparison_does_not_repaint() {
     window.hover_at(canvas.center());
     // A gesture in B ends, although the views were locked in the meantime and A leads.
     press(&mut window, Modifiers::SHIFT, Key::C);
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Pan(0.1)));
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::B, ViewCommand::Pan(0.1)),
+    );
     press(&mut window, Modifiers::SHIFT, Key::C);
     comes_to_rest(&mut window);
     for side in TraceSide::BOTH {
-        assert!(!window.state().state_of(side).unwrap().in_gesture(), "{side:?}");
+        assert!(
+            !window.state().state_of(side).unwrap().in_gesture(),
+            "{side:?}"
+        );
     }
 }
 
@@ -178,27 +282,63 @@ fn idle_comparison_does_not_repaint() {
 fn op_leads_to_its_matched_op() {
     let mut window = compared("a", "b");
     let slice = execution(&window, TraceSide::A, "fusion.2", 4);
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Select(slice)));
-    assert_eq!(both_selected(&window), [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]);
-    let partner = window.state().state_of(TraceSide::B).unwrap().place.selection;
-    assert_eq!(partner, Some(execution(&window, TraceSide::B, "fusion.2", 4)), "the one of the same step");
-    assert!(window.get_all_by_label_contains("2.000 µs in A, 4.000 µs in B: +2.000 µs (+100.0 %)").count() >= 1);
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::A, ViewCommand::Select(slice)),
+    );
+    assert_eq!(
+        both_selected(&window),
+        [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]
+    );
+    let partner = window
+        .state()
+        .state_of(TraceSide::B)
+        .unwrap()
+        .place
+        .selection;
+    assert_eq!(
+        partner,
+        Some(execution(&window, TraceSide::B, "fusion.2", 4)),
+        "the one of the same step"
+    );
+    assert!(
+        window
+            .get_all_by_label_contains("2.000 µs in A, 4.000 µs in B: +2.000 µs (+100.0 %)")
+            .count()
+            >= 1
+    );
 
     window.get_by_label("Lock: Ops").click();
     settle(&mut window);
     let slice = execution(&window, TraceSide::B, "fusion.2", 7);
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Select(slice)));
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::B, ViewCommand::Select(slice)),
+    );
     let x = TraceSide::BOTH.map(|side| {
         let state = window.state().state_of(side).unwrap();
-        let start = window.state().trace_of(side).unwrap().model.slice(state.place.selection.unwrap()).start();
+        let start = window
+            .state()
+            .trace_of(side)
+            .unwrap()
+            .model
+            .slice(state.place.selection.unwrap())
+            .start();
         state.place.time.fraction(start)
     });
     assert!((x[0] - x[1]).abs() < 1e-6, "it stands above it: {x:?}");
     assert_eq!(window.state().link().unwrap().focus, TraceSide::B);
 
     let lone = execution(&window, TraceSide::B, "reduce.9", 3);
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Select(lone)));
-    assert_eq!(both_selected(&window), [None, Some("reduce.9".to_owned())], "A has no such op");
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::B, ViewCommand::Select(lone)),
+    );
+    assert_eq!(
+        both_selected(&window),
+        [None, Some("reduce.9".to_owned())],
+        "A has no such op"
+    );
     window.get_by_label("Only in B: A has no matching op.");
 }
 
@@ -211,16 +351,27 @@ fn comparison_row_shows_the_op_on_both_sides() {
     settle(&mut window);
     window.get_by_label("Row fusion.2").click();
     settle(&mut window);
-    assert_eq!(both_selected(&window), [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]);
+    assert_eq!(
+        both_selected(&window),
+        [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]
+    );
     for side in TraceSide::BOTH {
         let highlighted = window.state().state_of(side).unwrap().highlighted.as_ref();
-        assert_eq!(highlighted.map(|highlighted| highlighted.title.as_str()), Some("fusion.2"), "{side:?}");
+        assert_eq!(
+            highlighted.map(|highlighted| highlighted.title.as_str()),
+            Some("fusion.2"),
+            "{side:?}"
+        );
     }
     press(&mut window, Modifiers::NONE, Key::Escape);
     assert_eq!(both_selected(&window), [None, None]);
     window.get_by_label("Row reduce.9").click();
     settle(&mut window);
-    assert_eq!(both_selected(&window), [None, Some("reduce.9".to_owned())], "the side that has it leads");
+    assert_eq!(
+        both_selected(&window),
+        [None, Some("reduce.9".to_owned())],
+        "the side that has it leads"
+    );
 }
 
 #[test]
@@ -229,9 +380,16 @@ fn clicking_a_step_shows_it_in_both_timelines() {
     let lane = window.get_by_label("Changes of steps").rect();
     let canvas = window.get_by_label("Timeline A").rect();
     // Both views show all steps: the middle of A's is that of the fifth or sixth.
-    click_at(&mut window, Pos2::new(canvas.left() + canvas.width() * 0.3, lane.center().y));
+    click_at(
+        &mut window,
+        Pos2::new(canvas.left() + canvas.width() * 0.3, lane.center().y),
+    );
     let [a, b] = views(&window);
-    assert!(a.span_ps() < 12e6 && b.span_ps() < 12e6, "one step is in view: {}", a.span_ps());
+    assert!(
+        a.span_ps() < 12e6 && b.span_ps() < 12e6,
+        "one step is in view: {}",
+        a.span_ps()
+    );
 }
 
 #[test]
@@ -239,29 +397,53 @@ fn x_swaps_the_runs_and_c_the_focus() {
     let mut window = compared("a", "b");
     assert_eq!(window.state().trace().unwrap().name(), "a");
     press(&mut window, Modifiers::NONE, Key::C);
-    assert_eq!(window.state().trace().unwrap().name(), "b", "keys and panels are about B now");
+    assert_eq!(
+        window.state().trace().unwrap().name(),
+        "b",
+        "keys and panels are about B now"
+    );
     press(&mut window, Modifiers::NONE, Key::X);
     settle(&mut window);
     let names = TraceSide::BOTH.map(|side| window.state().trace_of(side).unwrap().name());
     assert_eq!(names, ["b", "a"]);
-    assert_eq!(window.state().trace().unwrap().name(), "b", "the focus stays on the run");
-    assert!(window.get_all_by_label_contains("the median step is faster").count() >= 1);
+    assert_eq!(
+        window.state().trace().unwrap().name(),
+        "b",
+        "the focus stays on the run"
+    );
+    assert!(
+        window
+            .get_all_by_label_contains("the median step is faster")
+            .count()
+            >= 1
+    );
 }
 
 #[test]
 fn tracks_of_both_are_interleaved_in_one_list() {
     let mut window = compared("a", "b");
     let tops = |window: &Harness<'_, App>, label: &str| -> Vec<f32> {
-        let mut tops: Vec<f32> = window.get_all_by_label(label).map(|node| node.rect().top()).collect();
+        let mut tops: Vec<f32> = window
+            .get_all_by_label(label)
+            .map(|node| node.rect().top())
+            .collect();
         tops.sort_by(f32::total_cmp);
         tops
     };
     let apart = tops(&window, "XLA Ops");
-    assert!(apart[1] - apart[0] > 200.0, "one timeline above the other: {apart:?}");
+    assert!(
+        apart[1] - apart[0] > 200.0,
+        "one timeline above the other: {apart:?}"
+    );
     press(&mut window, Modifiers::SHIFT, Key::X);
     for track in ["XLA Modules", "XLA Ops"] {
-        let [a, b] = tops(&window, track)[..] else { panic!("{track} is there twice") };
-        assert!((a - b).abs() < 40.0, "{track} of B is right below that of A: {a} {b}");
+        let [a, b] = tops(&window, track)[..] else {
+            panic!("{track} is there twice")
+        };
+        assert!(
+            (a - b).abs() < 40.0,
+            "{track} of B is right below that of A: {a} {b}"
+        );
     }
     let devices = window.query_all_by_label_contains("Fold TPU:0").count();
     assert_eq!(devices, 1, "what both have needs one heading");
@@ -269,7 +451,11 @@ fn tracks_of_both_are_interleaved_in_one_list() {
 
     // Mouse input goes to the track below the pointer.
     let ops = tops(&window, "XLA Ops");
-    let canvas = window.get_all_by_label("Time ruler").next().expect("there are two").rect();
+    let canvas = window
+        .get_all_by_label("Time ruler")
+        .next()
+        .expect("there are two")
+        .rect();
     for (side, top) in TraceSide::BOTH.into_iter().zip(ops) {
         // The fourth step begins there; the matmul takes the first half of a step and more.
         let range = trace_model::TimeRange::at(
@@ -281,12 +467,22 @@ fn tracks_of_both_are_interleaved_in_one_list() {
         window.hover_at(at);
         settle(&mut window);
         click_at(&mut window, at);
-        assert_eq!(window.state().link().unwrap().focus, side, "it was clicked there");
-        assert_eq!(both_selected(&window), [Some("fusion.1".to_owned()), Some("fusion.1".to_owned())]);
+        assert_eq!(
+            window.state().link().unwrap().focus,
+            side,
+            "it was clicked there"
+        );
+        assert_eq!(
+            both_selected(&window),
+            [Some("fusion.1".to_owned()), Some("fusion.1".to_owned())]
+        );
     }
     // The interleaved list has one scroll position, even if the time axes are independent.
     press(&mut window, Modifiers::SHIFT, Key::C);
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::ScrollTo(33.0)));
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::B, ViewCommand::ScrollTo(33.0)),
+    );
     let scrolls = TraceSide::BOTH.map(|side| window.state().state_of(side).unwrap().place.scroll);
     assert_eq!(scrolls[0].to_bits(), scrolls[1].to_bits());
     window.get_by_label("Interleave tracks").click();
@@ -299,16 +495,31 @@ fn tracks_of_both_are_interleaved_in_one_list() {
 fn held_key_continues_across_runs() {
     let mut window = compared("a", "b");
     want(&mut window, ComparisonCommand::Interleave);
-    let range = trace_model::TimeRange::at(trace_model::Timestamp::ZERO, trace_model::Picos::from_ps(20_000_000));
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Show(range)));
-    let mut ops: Vec<_> = window.get_all_by_label("XLA Ops").map(|node| node.rect()).collect();
+    let range = trace_model::TimeRange::at(
+        trace_model::Timestamp::ZERO,
+        trace_model::Picos::from_ps(20_000_000),
+    );
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::A, ViewCommand::Show(range)),
+    );
+    let mut ops: Vec<_> = window
+        .get_all_by_label("XLA Ops")
+        .map(|node| node.rect())
+        .collect();
     ops.sort_by(|a, b| a.top().total_cmp(&b.top()));
     let over = |window: &mut Harness<'_, App>, row: usize| {
         window.hover_at(Pos2::new(ops[row].right() + 200.0, ops[row].top() + 10.0));
         window.run_steps(2);
     };
     let key = |window: &mut Harness<'_, App>, pressed| {
-        let event = Event::Key { key: Key::D, physical_key: None, pressed, repeat: false, modifiers: Modifiers::NONE };
+        let event = Event::Key {
+            key: Key::D,
+            physical_key: None,
+            pressed,
+            repeat: false,
+            modifiers: Modifiers::NONE,
+        };
         window.event(event);
         window.run_steps(2);
     };
@@ -349,19 +560,31 @@ fn colours_by_change_are_offered_while_two_are_open() {
     settle(&mut window);
     assert!(window.state().link().is_none());
     assert_eq!(window.state().trace().unwrap().name(), "b");
-    assert_eq!((state(&window).color_by, state(&window).tab.as_str()), (ColorBy::Category, "overview"));
-    assert!(window.query_by_label("change").is_none() && window.query_by_label("Compare").is_none());
+    assert_eq!(
+        (state(&window).color_by, state(&window).tab.as_str()),
+        (ColorBy::Category, "overview")
+    );
+    assert!(
+        window.query_by_label("change").is_none() && window.query_by_label("Compare").is_none()
+    );
     window.get_by_label("Timeline");
 }
 
 #[test]
 fn timelines_without_steps_are_unlocked_with_a_reason() {
-    for (first, second, who) in [("a", "bare", "B has no steps"), ("bare", "a", "A has no steps")] {
+    for (first, second, who) in [
+        ("a", "bare", "B has no steps"),
+        ("bare", "a", "A has no steps"),
+    ] {
         let mut window = compared(first, second);
         assert_eq!(lock(&window), ViewLock::Free);
         assert!(window.get_all_by_label_contains(who).count() >= 1);
         // There is no counterpart to align with.
-        for command in [ViewCommand::Fit, ViewCommand::MarkAll, ViewCommand::Step(view::state::Neighbour::Next)] {
+        for command in [
+            ViewCommand::Fit,
+            ViewCommand::MarkAll,
+            ViewCommand::Step(view::state::Neighbour::Next),
+        ] {
             want(&mut window, AppCommand::View(command));
         }
         for key in [Key::C, Key::X] {
@@ -369,17 +592,30 @@ fn timelines_without_steps_are_unlocked_with_a_reason() {
             settle(&mut window);
         }
         press(&mut window, Modifiers::SHIFT, Key::C);
-        assert_eq!(lock(&window), ViewLock::Offset, "what stands side by side can be locked");
+        assert_eq!(
+            lock(&window),
+            ViewLock::Offset,
+            "what stands side by side can be locked"
+        );
     }
 }
 
 #[test]
 fn incomparable_runs_show_their_differences() {
     let mut window = compared("a", "two devices");
-    assert!(window.get_all_by_label_contains("Not the same work: the runs differ in devices").count() >= 1);
+    assert!(
+        window
+            .get_all_by_label_contains("Not the same work: the runs differ in devices")
+            .count()
+            >= 1
+    );
     window.get_by_label("Row Devices");
     window.get_by_label("Timeline B");
-    assert_eq!(lock(&window), ViewLock::Step, "steps are aligned all the same");
+    assert_eq!(
+        lock(&window),
+        ViewLock::Step,
+        "steps are aligned all the same"
+    );
     press(&mut window, Modifiers::NONE, Key::X);
     settle(&mut window);
     window.get_by_label("Row Devices");
@@ -389,8 +625,15 @@ fn incomparable_runs_show_their_differences() {
 fn go_to_op_shows_it_in_both_runs() {
     let mut window = compared("a", "late");
     let slice = execution(&window, TraceSide::A, "fusion.2", 5);
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::GoTo(slice)));
-    assert_eq!(lock(&window), ViewLock::Op, "steps would put it out of sight");
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::A, ViewCommand::GoTo(slice)),
+    );
+    assert_eq!(
+        lock(&window),
+        ViewLock::Op,
+        "steps would put it out of sight"
+    );
     for side in TraceSide::BOTH {
         let state = window.state().state_of(side).unwrap();
         let model = &window.state().trace_of(side).unwrap().model;
@@ -398,28 +641,66 @@ fn go_to_op_shows_it_in_both_runs() {
         assert!(state.place.time.range().encloses(range), "{side:?}");
     }
     // All of the same name, in both.
-    let labels = window.state().trace_of(TraceSide::A).unwrap().labels_named("fusion.1").to_vec();
+    let labels = window
+        .state()
+        .trace_of(TraceSide::A)
+        .unwrap()
+        .labels_named("fusion.1")
+        .to_vec();
     let highlighted = view::state::HighlightedLabels::new("fusion.1", labels);
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(highlighted))));
-    let other = window.state().state_of(TraceSide::B).unwrap().highlighted.clone().unwrap();
-    let named = window.state().trace_of(TraceSide::B).unwrap().labels_named("fusion.1");
-    assert!(!named.is_empty() && other.labels.iter().eq(named), "{other:?}");
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(highlighted))),
+    );
+    let other = window
+        .state()
+        .state_of(TraceSide::B)
+        .unwrap()
+        .highlighted
+        .clone()
+        .unwrap();
+    let named = window
+        .state()
+        .trace_of(TraceSide::B)
+        .unwrap()
+        .labels_named("fusion.1");
+    assert!(
+        !named.is_empty() && other.labels.iter().eq(named),
+        "{other:?}"
+    );
 }
 
 #[test]
 fn highlights_carry_over_once_compared() {
     let mut window = compared("a", "b");
     let highlighted = |window: &Harness<'_, App>, side: TraceSide, name: &str| {
-        let labels = window.state().trace_of(side).unwrap().labels_named(name).to_vec();
+        let labels = window
+            .state()
+            .trace_of(side)
+            .unwrap()
+            .labels_named(name)
+            .to_vec();
         view::state::HighlightedLabels::new(name, labels)
     };
     let first = highlighted(&window, TraceSide::A, "fusion.1");
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(first))));
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(first))),
+    );
     // After a new comparison, for example after a swap, earlier highlights in B are cleared.
     let next = highlighted(&window, TraceSide::A, "fusion.2");
     window.state_mut().push(ComparisonCommand::Resume);
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(next))));
-    let other = window.state().state_of(TraceSide::B).unwrap().highlighted.clone().expect("B is highlighted too");
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(next))),
+    );
+    let other = window
+        .state()
+        .state_of(TraceSide::B)
+        .unwrap()
+        .highlighted
+        .clone()
+        .expect("B is highlighted too");
     assert_eq!(other, highlighted(&window, TraceSide::B, "fusion.2"));
 }
 
@@ -427,7 +708,10 @@ fn highlights_carry_over_once_compared() {
 fn marks(window: &Harness<'_, App>) -> [Option<(i64, usize)>; 2] {
     TraceSide::BOTH.map(|side| {
         let state = window.state().state_of(side)?;
-        Some((state.place.mark?.dur().ps() / 1_000_000, state.mark_tracks.len()))
+        Some((
+            state.place.mark?.dur().ps() / 1_000_000,
+            state.mark_tracks.len(),
+        ))
     })
 }
 
@@ -435,40 +719,90 @@ fn marks(window: &Harness<'_, App>) -> [Option<(i64, usize)>; 2] {
 fn marks_apply_to_both_runs() {
     let mut window = compared("a", "two devices");
     let slice = execution(&window, TraceSide::A, "fusion.1", 2);
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Select(slice)));
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::A, ViewCommand::Select(slice)),
+    );
     assert_eq!(marks(&window), [None, None]);
     want(&mut window, ViewCommand::MarkSelection(false));
     assert_eq!(marks(&window), [Some((4, 0)), Some((4, 0))]);
-    let range = |window: &Harness<'_, App>| window.state().state_of(TraceSide::B).unwrap().place.mark.unwrap();
+    let range = |window: &Harness<'_, App>| {
+        window
+            .state()
+            .state_of(TraceSide::B)
+            .unwrap()
+            .place
+            .mark
+            .unwrap()
+    };
     let tracks = |window: &Harness<'_, App>, own: &str| -> std::collections::BTreeSet<_> {
         let model = &window.state().trace_of(TraceSide::B).unwrap().model;
-        let title = |id| model.str(model.group(model.track(id).group).name).to_owned();
-        model.track_ids().filter(|&id| title(id).contains(own)).collect()
+        let title = |id| {
+            model
+                .str(model.group(model.track(id).group).name)
+                .to_owned()
+        };
+        model
+            .track_ids()
+            .filter(|&id| title(id).contains(own))
+            .collect()
     };
-    let (marked, only_b, both) = (range(&window), tracks(&window, "TPU:1"), tracks(&window, "TPU:0"));
+    let (marked, only_b, both) = (
+        range(&window),
+        tracks(&window, "TPU:1"),
+        tracks(&window, "TPU:0"),
+    );
     assert!(!only_b.is_empty() && !both.is_empty());
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Mark(marked, both.clone())));
-    assert_eq!(marks(&window), [Some((4, both.len())), Some((4, both.len()))]);
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Show(marked)));
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Mark(marked, only_b)));
-    assert_eq!(marks(&window), [None, Some((4, 1))], "A lacks that device: nothing of it is marked, and not all");
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::B, ViewCommand::Mark(marked, both.clone())),
+    );
+    assert_eq!(
+        marks(&window),
+        [Some((4, both.len())), Some((4, both.len()))]
+    );
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::B, ViewCommand::Show(marked)),
+    );
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::B, ViewCommand::Mark(marked, only_b)),
+    );
+    assert_eq!(
+        marks(&window),
+        [None, Some((4, 1))],
+        "A lacks that device: nothing of it is marked, and not all"
+    );
     want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Undo));
-    assert_eq!(marks(&window), [Some((4, both.len())), Some((4, both.len()))]);
+    assert_eq!(
+        marks(&window),
+        [Some((4, both.len())), Some((4, both.len()))]
+    );
     want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Redo));
     assert_eq!(marks(&window), [None, Some((4, 1))]);
     want(&mut window, ViewCommand::MarkAll);
     let whole = [80, 100].map(|us| Some((us, 0)));
     assert_eq!(marks(&window), whole, "the whole of either");
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Select(slice)));
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::A, ViewCommand::Select(slice)),
+    );
     assert_eq!(marks(&window), [None, None]);
 }
 
 #[test]
 fn comparison_uses_the_common_time_format() {
     let mut window = compared("a", "b");
-    want(&mut window, AppCommand::Times(view::time_format::TimeFormat::Nanoseconds));
+    want(
+        &mut window,
+        AppCommand::Times(view::time_format::TimeFormat::Nanoseconds),
+    );
     let slice = execution(&window, TraceSide::A, "fusion.2", 4);
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Select(slice)));
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::A, ViewCommand::Select(slice)),
+    );
     let about = "2000.000 ns in A, 4000.000 ns in B: +2000.000 ns (+100.0 %)";
     assert!(window.get_all_by_label_contains(about).count() >= 1);
 }
@@ -483,7 +817,10 @@ fn comparison_commands_are_listed_only_with_two_runs() {
         press(&mut window, Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
         window.event(Event::Text("swap".to_owned()));
         settle(&mut window);
-        assert_eq!(window.query_by_label("Compare: swap A and B").is_some(), shown);
+        assert_eq!(
+            window.query_by_label("Compare: swap A and B").is_some(),
+            shown
+        );
         press(&mut window, Modifiers::NONE, Key::Escape);
         settle(&mut window);
     }

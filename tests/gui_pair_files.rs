@@ -17,7 +17,10 @@ fn cancelled_comparison_stays_cancelled() {
     window.run_steps(1);
     settle(&mut window);
     assert!(window.state().link().is_none());
-    assert_eq!(window.state().trace().map(OpenTrace::name).as_deref(), Some("late"));
+    assert_eq!(
+        window.state().trace().map(OpenTrace::name).as_deref(),
+        Some("late")
+    );
 }
 
 #[test]
@@ -33,18 +36,30 @@ fn session_keeps_both_runs_and_their_lock() {
     let folder = tempfile::tempdir().unwrap();
     let empty = |folder: &std::path::Path| {
         let sessions = SessionStore::in_folder(folder);
-        Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(move |cc| {
-            cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-            App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
-        })
+        Harness::builder()
+            .with_size(vec2(1500.0, 1000.0))
+            .build_eframe(move |cc| {
+                cc.egui_ctx
+                    .all_styles_mut(|style| style.animation_time = 0.0);
+                App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
+            })
     };
     let mut window = empty(folder.path());
     open(&mut window, "a");
     want(&mut window, AppCommand::Compare(PathBuf::from("b")));
-    want(&mut window, ComparisonCommand::Offset(trace_model::Picos::from_ps(3_000_000)));
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Pan(0.2)));
+    want(
+        &mut window,
+        ComparisonCommand::Offset(trace_model::Picos::from_ps(3_000_000)),
+    );
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::B, ViewCommand::Pan(0.2)),
+    );
     let slice = execution(&window, TraceSide::B, "fusion.2", 3);
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Select(slice)));
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::B, ViewCommand::Select(slice)),
+    );
     let (link, before) = (window.state().link().unwrap().clone(), views(&window));
     let selected = both_selected(&window);
     assert_eq!((link.lock, link.focus), (ViewLock::Offset, TraceSide::B));
@@ -59,11 +74,20 @@ fn session_keeps_both_runs_and_their_lock() {
     assert_eq!(both_selected(&window), selected);
     window.get_by_label("Timeline B");
     // The details name the track too, further below.
-    let mut ops: Vec<f32> = window.get_all_by_label("XLA Ops").map(|node| node.rect().top()).collect();
+    let mut ops: Vec<f32> = window
+        .get_all_by_label("XLA Ops")
+        .map(|node| node.rect().top())
+        .collect();
     ops.sort_by(f32::total_cmp);
-    assert!(ops[1] - ops[0] < 40.0, "tracks are interleaved as they were: {ops:?}");
+    assert!(
+        ops[1] - ops[0] < 40.0,
+        "tracks are interleaved as they were: {ops:?}"
+    );
     // From now on they follow each other as before.
-    want(&mut window, AppCommand::On(TraceSide::A, ViewCommand::Pan(0.1)));
+    want(
+        &mut window,
+        AppCommand::On(TraceSide::A, ViewCommand::Pan(0.1)),
+    );
     let [a, b] = views(&window);
     assert_eq!(b.time_at(0.0) - a.time_at(0.0), link.offset);
 }
@@ -75,24 +99,42 @@ fn session_keeps_the_position_of_a_shorter_run() {
     for (name, by) in [("offset", ViewLock::Offset), ("steps", ViewLock::Step)] {
         let empty = || {
             let sessions = SessionStore::in_folder(folder.path());
-            Harness::builder().with_size(vec2(1500.0, 1000.0)).build_eframe(move |cc| {
-                cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-                App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
-            })
+            Harness::builder()
+                .with_size(vec2(1500.0, 1000.0))
+                .build_eframe(move |cc| {
+                    cc.egui_ctx
+                        .all_styles_mut(|style| style.animation_time = 0.0);
+                    App::new(&cc.egui_ctx, Settings::default(), loader()).with_sessions(sessions)
+                })
         };
         let mut window = empty();
         open(&mut window, "a");
         want(&mut window, AppCommand::Compare(PathBuf::from("late")));
         if by == ViewLock::Offset {
-            want(&mut window, ComparisonCommand::Offset(trace_model::Picos::ZERO));
+            want(
+                &mut window,
+                ComparisonCommand::Offset(trace_model::Picos::ZERO),
+            );
         }
         // The end of the last step of B; the last step of A ended long before.
         let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
         let range = trace_model::TimeRange::new(at(167), at(169));
-        want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Show(range)));
+        want(
+            &mut window,
+            AppCommand::On(TraceSide::B, ViewCommand::Show(range)),
+        );
         let before = views(&window);
-        let extent = window.state().trace_of(TraceSide::A).unwrap().model.extent();
-        assert_ne!(before[0], before[0].clamped(extent), "A is where it could not go alone");
+        let extent = window
+            .state()
+            .trace_of(TraceSide::A)
+            .unwrap()
+            .model
+            .extent();
+        assert_ne!(
+            before[0],
+            before[0].clamped(extent),
+            "A is where it could not go alone"
+        );
         want(&mut window, AppCommand::SaveSession(name.to_owned()));
 
         let mut window = empty();

@@ -7,10 +7,13 @@ use egui_kittest::kittest::NodeT as _;
 use super::*;
 
 fn many() -> Harness<'static, App> {
-    let mut window = Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(|cc| {
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        App::new(&cc.egui_ctx, Settings::default(), many_ops())
-    });
+    let mut window = Harness::builder()
+        .with_size(vec2(1400.0, 800.0))
+        .build_eframe(|cc| {
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            App::new(&cc.egui_ctx, Settings::default(), many_ops())
+        });
     open(&mut window, "many");
     window
 }
@@ -22,7 +25,11 @@ fn click(window: &mut Harness<'static, App>, label: &str) {
 
 fn select(window: &mut Harness<'static, App>, name: &str) {
     let model = window.state().trace().expect("it is open").model.clone();
-    let slice = model.all_slices().find(|slice| slice.name() == name).expect("there is one").id();
+    let slice = model
+        .all_slices()
+        .find(|slice| slice.name() == name)
+        .expect("there is one")
+        .id();
     want(window, ViewCommand::Select(slice));
 }
 
@@ -32,7 +39,10 @@ fn overview_data_is_available_as_tables() {
     open(&mut window, "trace");
     for tab in ["overview", "hints"] {
         want(&mut window, ViewCommand::ShowTab(tab.to_owned()));
-        assert!(window.query_by_label("Filter rows").is_none(), "the tables of {tab} are folded");
+        assert!(
+            window.query_by_label("Filter rows").is_none(),
+            "the tables of {tab} are folded"
+        );
         click(&mut window, "All tables");
         window.get_by_label("Filter rows");
     }
@@ -40,7 +50,10 @@ fn overview_data_is_available_as_tables() {
     window.get_by_label_contains("Table: ").click();
     settle(&mut window);
     for table in ["Utilization", "Targets"] {
-        assert!(window.query_all_by_label_contains(table).count() >= 1, "{table}");
+        assert!(
+            window.query_all_by_label_contains(table).count() >= 1,
+            "{table}"
+        );
     }
 }
 
@@ -51,10 +64,17 @@ fn every_target_has_a_gauge() {
     let unknown = window.query_all_by_label_contains("Not known: ").count();
     assert_eq!(unknown, 1, "what has no number is in one line");
     for target in ["Compiling", "Waiting for input", "Links during collectives"] {
-        let gauge = window.query_all_by_label_contains(&format!("{target}: ")).count();
-        let in_line = window.query_all_by_label_contains("Not known: ").filter(|line| {
-            line.accesskit_node().label().or(line.accesskit_node().value()).is_some_and(|text| text.contains(target))
-        });
+        let gauge = window
+            .query_all_by_label_contains(&format!("{target}: "))
+            .count();
+        let in_line = window
+            .query_all_by_label_contains("Not known: ")
+            .filter(|line| {
+                line.accesskit_node()
+                    .label()
+                    .or(line.accesskit_node().value())
+                    .is_some_and(|text| text.contains(target))
+            });
         assert_eq!(gauge + in_line.count(), 1, "{target}");
     }
 }
@@ -67,7 +87,10 @@ fn only_explicit_requests_filter_the_op_table() {
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     window.get_by_label("Row while.3");
     click(&mut window, "by category");
-    assert!(window.query_by_label("Row fusion.1").is_none(), "a tree has other rows");
+    assert!(
+        window.query_by_label("Row fusion.1").is_none(),
+        "a tree has other rows"
+    );
     click(&mut window, "In Ops");
     window.get_by_label("Row fusion.1");
     assert!(window.query_by_label("Row while.3").is_none());
@@ -80,23 +103,37 @@ fn lists_of_ops_follow_the_timeline() {
     for name in ["op.400", "op.30", "op.449"] {
         select(&mut window, name);
         let row = window.get_by_label(&format!("Row {name}")).rect();
-        assert!(row.top() > 40.0 && row.bottom() < 775.0, "{name} is at {row:?}");
+        assert!(
+            row.top() > 40.0 && row.bottom() < 775.0,
+            "{name} is at {row:?}"
+        );
     }
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, false));
     want(&mut window, ViewCommand::ShowTab("overview".to_owned()));
     select(&mut window, "op.200");
-    assert!(window.query_by_label("Op op.200").is_none(), "ops that differ in their number are one row");
+    assert!(
+        window.query_by_label("Op op.200").is_none(),
+        "ops that differ in their number are one row"
+    );
     click(&mut window, "Ops op ×450");
     select(&mut window, "op.201");
-    assert_eq!(window.query_all_by_label("Op op.201").count(), 1, "it is in sight of the most expensive ones");
+    assert_eq!(
+        window.query_all_by_label("Op op.201").count(),
+        1,
+        "it is in sight of the most expensive ones"
+    );
 }
 
 #[test]
 fn unsavable_settings_are_not_reported_unreadable() {
     let mut window = opened();
-    window.state_mut().push(AppCommand::SaveSession("mine".to_owned()));
+    window
+        .state_mut()
+        .push(AppCommand::SaveSession("mine".to_owned()));
     let notice = "This file cannot be saved.";
-    until(&mut window, notice, |window| window.query_by_label(notice).is_some());
+    until(&mut window, notice, |window| {
+        window.query_by_label(notice).is_some()
+    });
     click(&mut window, "Dismiss");
     open(&mut window, "/tmp/notes.txt");
     window.get_by_label("This file cannot be opened.");
@@ -104,16 +141,23 @@ fn unsavable_settings_are_not_reported_unreadable() {
 
 #[test]
 fn an_error_covers_nothing_on_a_small_start_screen() {
-    let mut window = Harness::builder().with_size(vec2(900.0, 600.0)).build_eframe(|cc| {
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        App::new(&cc.egui_ctx, Settings::default(), loader())
-    });
+    let mut window = Harness::builder()
+        .with_size(vec2(900.0, 600.0))
+        .build_eframe(|cc| {
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            App::new(&cc.egui_ctx, Settings::default(), loader())
+        });
     open(&mut window, &"/a/long/path".repeat(20));
     let rect = |label: &str| window.get_by_label(label).rect();
     let (error, dismiss) = (rect("This file cannot be opened."), rect("Dismiss"));
     let shown = error.union(dismiss);
     for label in ["Systole", "Open a profile…", "Samples"] {
-        assert!(!shown.intersects(rect(label)), "{label}: {shown:?} {:?}", rect(label));
+        assert!(
+            !shown.intersects(rect(label)),
+            "{label}: {shown:?} {:?}",
+            rect(label)
+        );
     }
 }
 
@@ -123,8 +167,14 @@ fn every_export_in_the_menu_works() {
     click(&mut window, "Save");
     window.get_by_label("Session name");
     window.get_by_label("Window as PNG…");
-    let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
-    let trace = OpenTrace::new("a trace".into(), Session::from_model(text_trace(PICTURE), options));
+    let options = Options {
+        device_spec: Some("v5e".to_owned()),
+        ..Options::default()
+    };
+    let trace = OpenTrace::new(
+        "a trace".into(),
+        Session::from_model(text_trace(PICTURE), options),
+    );
     let state = ViewState::new(&trace.model);
     let panels = [
         ("Timeline", pictures::PicturePanel::Timeline),
@@ -132,14 +182,26 @@ fn every_export_in_the_menu_works() {
         ("Steps", pictures::PicturePanel::Steps),
     ];
     for (title, panel) in panels {
-        for (name, format, begin) in
-            [("SVG", PictureFormat::Svg, &b"<svg"[..]), ("PNG", PictureFormat::Png, &b"\x89PNG\r\n\x1a\n"[..])]
-        {
+        for (name, format, begin) in [
+            ("SVG", PictureFormat::Svg, &b"<svg"[..]),
+            ("PNG", PictureFormat::Png, &b"\x89PNG\r\n\x1a\n"[..]),
+        ] {
             window.get_by_label(&format!("{title} as {name}…"));
-            let drawing = pictures::draw(panel, &trace, &state, None, PictureStyle::default()).expect(title);
+            let drawing =
+                pictures::draw(panel, &trace, &state, None, PictureStyle::default()).expect(title);
             let bytes = pictures::encoded(&drawing, format, 1.0).expect(title);
-            assert!(bytes.windows(begin.len()).take(200).any(|part| part == begin), "{title} as {name}");
-            assert!(bytes.len() > 2_000, "{title} as {name} is empty: {} bytes", bytes.len());
+            assert!(
+                bytes
+                    .windows(begin.len())
+                    .take(200)
+                    .any(|part| part == begin),
+                "{title} as {name}"
+            );
+            assert!(
+                bytes.len() > 2_000,
+                "{title} as {name} is empty: {} bytes",
+                bytes.len()
+            );
         }
     }
 }
@@ -163,8 +225,14 @@ fn keys_are_explained_before_anything_is_open() {
 #[test]
 fn details_show_op_limit_and_exposed_time() {
     let loader: TraceLoader = Arc::new(|path, _progress| {
-        let options = Options { device_spec: Some("v7x".to_owned()), ..Options::default() };
-        Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(PICTURE), options)))
+        let options = Options {
+            device_spec: Some("v7x".to_owned()),
+            ..Options::default()
+        };
+        Ok(OpenTrace::new(
+            path.to_owned(),
+            Session::from_model(text_trace(PICTURE), options),
+        ))
     });
     let mut window = Harness::builder()
         .with_size(vec2(1800.0, 1_200.0))
@@ -175,7 +243,10 @@ fn details_show_op_limit_and_exposed_time() {
     for label in ["Bound by", "Compute", "  of that limit", "Step"] {
         assert!(window.query_all_by_label(label).count() >= 1, "{label}");
     }
-    assert!(window.query_by_label("Exposed").is_none(), "it moves nothing");
+    assert!(
+        window.query_by_label("Exposed").is_none(),
+        "it moves nothing"
+    );
     select(&mut window, "all-gather-start.1");
     window.get_by_label("Exposed");
 }
@@ -189,14 +260,24 @@ fn tracks_are_filtered_pinned_and_hidden() {
     window.get_by_label("Show all").click();
     settle(&mut window);
     window.get_by_label("Fold XLA Ops");
-    let pinned = window.state().trace().unwrap().model.track_ids().next().unwrap();
+    let pinned = window
+        .state()
+        .trace()
+        .unwrap()
+        .model
+        .track_ids()
+        .next()
+        .unwrap();
     want(&mut window, ViewCommand::Pin(pinned, true));
     assert_eq!(state(&window).pinned, [pinned]);
     window.get_by_label("Fold XLA Ops").click_secondary();
     settle(&mut window);
     window.get_by_label("Hide").click();
     settle(&mut window);
-    assert!(window.query_by_label("Fold XLA Ops").is_none(), "it is left out");
+    assert!(
+        window.query_by_label("Fold XLA Ops").is_none(),
+        "it is left out"
+    );
     window.get_by_label("Show all").click();
     settle(&mut window);
     window.get_by_label("Fold XLA Ops");
@@ -219,10 +300,21 @@ fn details_do_not_cover_the_selected_slice() {
     let mut window = window_of(420.0);
     open(&mut window, "trace");
     // The thread of the host is the lowest track.
-    let lowest = window.state().trace().unwrap().model.all_slices().last().unwrap().id();
+    let lowest = window
+        .state()
+        .trace()
+        .unwrap()
+        .model
+        .all_slices()
+        .last()
+        .unwrap()
+        .id();
     want(&mut window, ViewCommand::Select(lowest));
     assert!(state(&window).shows(Panel::Details));
-    assert!(state(&window).place.scroll > 0.0, "it was scrolled into what the details leave of the timeline");
+    assert!(
+        state(&window).place.scroll > 0.0,
+        "it was scrolled into what the details leave of the timeline"
+    );
 }
 
 #[test]
@@ -232,7 +324,11 @@ fn pinned_track_shows_its_owner_and_groups_stay_visible() {
     let title = |window: &Harness<'_, App>| window.query_all_by_label("Fold TPU:0").count();
     assert_eq!(title(&window), 1);
     want(&mut window, ViewCommand::ScrollTo(70.0));
-    assert_eq!(title(&window), 1, "the heading stays while tracks of its group are in sight");
+    assert_eq!(
+        title(&window),
+        1,
+        "the heading stays while tracks of its group are in sight"
+    );
     let top = window.get_by_label("Fold TPU:0").rect().top();
     assert!((top - window.get_by_label("Timeline").rect().top()).abs() < 1.0);
 }
@@ -251,11 +347,17 @@ fn path_can_be_typed_completed_and_opened() {
     window.get_by_label("a.xplane.pb");
     window.event(Event::Text("tr".to_owned()));
     settle(&mut window);
-    assert!(window.query_by_label("a.xplane.pb").is_none(), "it begins otherwise");
+    assert!(
+        window.query_by_label("a.xplane.pb").is_none(),
+        "it begins otherwise"
+    );
     press(&mut window, Modifiers::NONE, Key::Tab);
     window.get_by_label("Nothing here begins like this.");
     press(&mut window, Modifiers::NONE, Key::Enter);
-    assert_eq!(window.state().trace().unwrap().path, folder.path().join("trace/"));
+    assert_eq!(
+        window.state().trace().unwrap().path,
+        folder.path().join("trace/")
+    );
 
     press(&mut window, Modifiers::COMMAND, Key::O);
     press(&mut window, Modifiers::NONE, Key::Escape);

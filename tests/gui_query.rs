@@ -37,10 +37,16 @@ fn ready_made_query_rows_lead_to_ops() {
 #[test]
 fn query_row_leads_to_its_slice() {
     let mut window = query_tab();
-    write(&mut window, "SELECT slice_id, name FROM slices WHERE name = 'B'");
+    write(
+        &mut window,
+        "SELECT slice_id, name FROM slices WHERE name = 'B'",
+    );
     press(&mut window, Modifiers::COMMAND, Key::Enter);
     window.get_by_label("1 row");
-    let row = window.state().trace().and_then(|trace| trace.model.all_slices().find(|slice| slice.name() == "B"));
+    let row = window
+        .state()
+        .trace()
+        .and_then(|trace| trace.model.all_slices().find(|slice| slice.name() == "B"));
     let row = row.expect("it is in the picture").id().index();
     click(&mut window, &format!("Row {row}"));
     assert_eq!(selected(&window).as_deref(), Some("B"));
@@ -54,7 +60,10 @@ fn query_error_names_the_word_and_limit_is_reported() {
     window.get_by_label_contains("o such column: naem");
     window.get_by_label("at “naem” in line 1");
     window.get_by_label_contains("columns of slices: slice_id");
-    write(&mut window, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT i FROM n");
+    write(
+        &mut window,
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 2000) SELECT i FROM n",
+    );
     click(&mut window, "Run");
     window.get_by_label("Only the first 1,000 rows: there are more.");
     write(&mut window, "DELETE FROM slices");
@@ -65,7 +74,10 @@ fn query_error_names_the_word_and_limit_is_reported() {
 #[test]
 fn endless_query_can_be_stopped() {
     let mut window = query_tab();
-    write(&mut window, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n");
+    write(
+        &mut window,
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n",
+    );
     window.get_by_label("Run").click();
     window.run_steps(3);
     window.get_by_label("Stop").click();

@@ -13,12 +13,20 @@ const TWO_DEVICES: &str = "
     host python: PPPP
 ";
 
-fn window_with(size: egui::Vec2, settings: Settings, picture: &'static str) -> Harness<'static, App> {
+fn window_with(
+    size: egui::Vec2,
+    settings: Settings,
+    picture: &'static str,
+) -> Harness<'static, App> {
     let loader: TraceLoader = Arc::new(move |path, _progress| {
-        Ok(OpenTrace::new(path.to_owned(), Session::from_model(text_trace(picture), Options::default())))
+        Ok(OpenTrace::new(
+            path.to_owned(),
+            Session::from_model(text_trace(picture), Options::default()),
+        ))
     });
     let mut window = Harness::builder().with_size(size).build_eframe(|cc| {
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
+        cc.egui_ctx
+            .all_styles_mut(|style| style.animation_time = 0.0);
         App::new(&cc.egui_ctx, settings, loader)
     });
     open(&mut window, "trace");
@@ -52,7 +60,9 @@ fn drag(window: &mut Harness<'static, App>, from: Pos2, to: Pos2) {
 #[test]
 fn tabs_without_data_are_listed_separately() {
     let mut window = opened();
-    until(&mut window, "kernels have no data", |window| tab(window, "Kernels").is_none());
+    until(&mut window, "kernels have no data", |window| {
+        tab(window, "Kernels").is_none()
+    });
     for title in ["Overview", "Hints", "Ops", "Steps", "Health"] {
         assert!(tab(&window, title).is_some(), "{title}");
     }
@@ -61,7 +71,10 @@ fn tabs_without_data_are_listed_separately() {
     window.get_by_label("Kernels").click();
     settle(&mut window);
     assert_eq!(state(&window).tab, "kernels");
-    assert!(tab(&window, "Kernels").is_some(), "what is open is in the rail");
+    assert!(
+        tab(&window, "Kernels").is_some(),
+        "what is open is in the rail"
+    );
 }
 
 #[test]
@@ -85,20 +98,37 @@ fn reports_overlay_the_timeline_in_a_narrow_window() {
     let mut window = window_with(vec2(900.0, 600.0), Settings::default(), TWO_DEVICES);
     let timeline = window.get_by_label("Timeline").rect();
     let over = window.get_by_label("Reports over the timeline").rect();
-    assert!(over.left() < timeline.right() - 200.0, "{over:?} lies over {timeline:?}");
+    assert!(
+        over.left() < timeline.right() - 200.0,
+        "{over:?} lies over {timeline:?}"
+    );
     window.get_by_label("Close reports").click();
     settle(&mut window);
-    assert_eq!(window.get_by_label("Timeline").rect(), timeline, "it has the same room");
+    assert_eq!(
+        window.get_by_label("Timeline").rect(),
+        timeline,
+        "it has the same room"
+    );
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     window.get_by_label("Row B").click();
     settle(&mut window);
     assert_eq!(selected(&window).as_deref(), Some("B"));
-    assert!(!state(&window).shows(Panel::Reports), "what the row leads to is in sight");
+    assert!(
+        !state(&window).shows(Panel::Reports),
+        "what the row leads to is in sight"
+    );
     want(&mut window, ViewCommand::ShowTab("ops".to_owned()));
     press(&mut window, Modifiers::NONE, Key::Escape);
-    assert_eq!((selected(&window), state(&window).shows(Panel::Reports)), (None, true), "first the selection");
+    assert_eq!(
+        (selected(&window), state(&window).shows(Panel::Reports)),
+        (None, true),
+        "first the selection"
+    );
     press(&mut window, Modifiers::NONE, Key::Escape);
-    assert!(!state(&window).shows(Panel::Reports), "then what lies over the timeline");
+    assert!(
+        !state(&window).shows(Panel::Reports),
+        "then what lies over the timeline"
+    );
 }
 
 #[test]
@@ -112,10 +142,16 @@ fn details_lie_beside_reports_that_cover_the_timeline() {
     let are_beside = |window: &Harness<'_, App>, buttons: &[&str]| {
         for button in buttons {
             let rect = window.get_by_label(button).rect();
-            assert!(rect.right() <= over.left(), "{button} at {rect:?} is below {over:?}");
+            assert!(
+                rect.right() <= over.left(),
+                "{button} at {rect:?} is below {over:?}"
+            );
         }
     };
-    are_beside(&window, &["Copy name", "Zoom to it", "Longest of this name"]);
+    are_beside(
+        &window,
+        &["Copy name", "Zoom to it", "Longest of this name"],
+    );
     want(&mut window, ViewCommand::MarkAll);
     are_beside(&window, &["Close", "Zoom to it", "Note"]);
 }
@@ -123,7 +159,13 @@ fn details_lie_beside_reports_that_cover_the_timeline() {
 #[test]
 fn panels_below_leave_room_for_tracks() {
     let mut window = window_with(vec2(1200.0, 600.0), Settings::default(), TWO_DEVICES);
-    want(&mut window, ViewCommand::MoveTab { tab: "steps".to_owned(), below: true });
+    want(
+        &mut window,
+        ViewCommand::MoveTab {
+            tab: "steps".to_owned(),
+            below: true,
+        },
+    );
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
     let timeline = window.get_by_label("Timeline").rect();
     assert!(timeline.height() > 120.0, "{timeline:?}");
@@ -137,7 +179,10 @@ fn colours_without_room_are_left_out() {
         for swatch in window.query_all_by_label(title) {
             let rect = swatch.rect();
             let is_in_legend = (rect.center().y - choice.center().y).abs() < 10.0;
-            assert!(!is_in_legend || rect.right() <= choice.left(), "{title} at {rect:?}, {choice:?}");
+            assert!(
+                !is_in_legend || rect.right() <= choice.left(),
+                "{title} at {rect:?}, {choice:?}"
+            );
         }
     }
     assert!(window.query_by_label("…").is_some());
@@ -151,11 +196,25 @@ fn panels_keep_the_user_size() {
     want(&mut window, ViewCommand::ShowPanel(Panel::Details, true));
     let timeline = window.get_by_label("Timeline").rect();
     // The edges of the timeline: its scroll bar is 10 points wide.
-    drag(&mut window, timeline.right_center() + vec2(11.0, 0.0), timeline.right_center() + vec2(-89.0, 0.0));
-    drag(&mut window, timeline.center_bottom() + vec2(0.0, 1.0), timeline.center_bottom() + vec2(0.0, -49.0));
+    drag(
+        &mut window,
+        timeline.right_center() + vec2(11.0, 0.0),
+        timeline.right_center() + vec2(-89.0, 0.0),
+    );
+    drag(
+        &mut window,
+        timeline.center_bottom() + vec2(0.0, 1.0),
+        timeline.center_bottom() + vec2(0.0, -49.0),
+    );
     let sizes = Settings::load_from(&file).sizes;
-    assert!((sizes.of(PanelPart::Reports) - 540.0).abs() < 6.0, "{sizes:?}");
-    assert!((sizes.of(PanelPart::Details) - 280.0).abs() < 6.0, "{sizes:?}");
+    assert!(
+        (sizes.of(PanelPart::Reports) - 540.0).abs() < 6.0,
+        "{sizes:?}"
+    );
+    assert!(
+        (sizes.of(PanelPart::Details) - 280.0).abs() < 6.0,
+        "{sizes:?}"
+    );
     let again = window_with(vec2(1400.0, 900.0), Settings::load_from(&file), TWO_DEVICES);
     let width = again.get_by_label("Timeline").rect().width();
     assert!((width - (timeline.width() - 100.0)).abs() < 8.0, "{width}");
@@ -165,10 +224,16 @@ fn panels_keep_the_user_size() {
 fn one_track_is_pinned_on_all_devices() {
     let mut window = window_with(vec2(1400.0, 900.0), Settings::default(), TWO_DEVICES);
     let model = window.state().trace().expect("it is open").model.clone();
-    let ops: Vec<TrackId> =
-        model.track_ids().filter(|&track| model.track(track).kind == trace_model::TrackKind::Ops).collect();
+    let ops: Vec<TrackId> = model
+        .track_ids()
+        .filter(|&track| model.track(track).kind == trace_model::TrackKind::Ops)
+        .collect();
     assert_eq!(ops.len(), 2);
-    window.get_all_by_label("XLA Ops").next().expect("the ops of the first device").click_secondary();
+    window
+        .get_all_by_label("XLA Ops")
+        .next()
+        .expect("the ops of the first device")
+        .click_secondary();
     settle(&mut window);
     window.get_by_label("Pin on all devices").click();
     settle(&mut window);
@@ -181,13 +246,21 @@ fn one_track_is_pinned_on_all_devices() {
 fn tracks_without_visible_slices_are_hidden_with_their_group() {
     let mut window = window_with(vec2(1400.0, 900.0), Settings::default(), TWO_DEVICES);
     let at = |us: i64| trace_model::Timestamp::from_ps(us * 1_000_000);
-    want(&mut window, ViewCommand::Show(trace_model::TimeRange::new(at(5), at(7))));
+    want(
+        &mut window,
+        ViewCommand::Show(trace_model::TimeRange::new(at(5), at(7))),
+    );
     assert!(window.query_by_label("Fold TPU:1").is_some());
     window.get_by_label("View").click();
     settle(&mut window);
-    window.get_by_label("Hide tracks without slices in sight").click();
+    window
+        .get_by_label("Hide tracks without slices in sight")
+        .click();
     settle(&mut window);
-    assert!(window.query_by_label("Fold TPU:0").is_some() && window.query_by_label("Fold TPU:1").is_none());
+    assert!(
+        window.query_by_label("Fold TPU:0").is_some()
+            && window.query_by_label("Fold TPU:1").is_none()
+    );
     assert!(state(&window).leaves_out());
     window.get_by_label("Show all").click();
     settle(&mut window);
@@ -198,9 +271,15 @@ fn tracks_without_visible_slices_are_hidden_with_their_group() {
 fn isolating_hides_other_tracks() {
     let mut window = window_with(vec2(1400.0, 900.0), Settings::default(), TWO_DEVICES);
     want(&mut window, ViewCommand::Search("B".to_owned()));
-    assert!(window.query_by_label("Fold TPU:1").is_some(), "others are dim");
+    assert!(
+        window.query_by_label("Fold TPU:1").is_some(),
+        "others are dim"
+    );
     want(&mut window, ViewCommand::Isolate(true));
-    assert!(window.query_by_label("Fold TPU:0").is_some() && window.query_by_label("Fold TPU:1").is_none());
+    assert!(
+        window.query_by_label("Fold TPU:0").is_some()
+            && window.query_by_label("Fold TPU:1").is_none()
+    );
     want(&mut window, ViewCommand::Search(String::new()));
     assert!(window.query_by_label("Fold TPU:1").is_some());
     assert!(!state(&window).leaves_out(), "nothing was hidden for good");

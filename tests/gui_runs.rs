@@ -20,18 +20,31 @@ fn window_of(answers: Vec<Answer>) -> Harness<'static, App> {
     let answers = Mutex::new(answers);
     let next = move || {
         let mut answers = answers.lock().expect("no test fails while it is locked");
-        if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() }
+        if answers.len() > 1 {
+            answers.remove(0)
+        } else {
+            answers[0].clone()
+        }
     };
-    let mut window = Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(move |cc| {
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        App::new(&cc.egui_ctx, Settings::default(), loader()).with_runs(Arc::new(move |then| then(next())))
-    });
+    let mut window = Harness::builder()
+        .with_size(vec2(1400.0, 800.0))
+        .build_eframe(move |cc| {
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            App::new(&cc.egui_ctx, Settings::default(), loader())
+                .with_runs(Arc::new(move |then| then(next())))
+        });
     settle(&mut window);
     window
 }
 
 fn path(window: &Harness<'_, App>) -> PathBuf {
-    window.state().trace().expect("a trace is open").path.clone()
+    window
+        .state()
+        .trace()
+        .expect("a trace is open")
+        .path
+        .clone()
 }
 
 #[test]
@@ -57,7 +70,10 @@ fn another_run_is_found_and_compared() {
     window.get_by_label("other trace").click();
     settle(&mut window);
     assert_eq!(
-        window.state().trace_of(TraceSide::B).map(|trace| trace.path.clone()),
+        window
+            .state()
+            .trace_of(TraceSide::B)
+            .map(|trace| trace.path.clone()),
         Some("run/b2/other trace".into())
     );
 }
@@ -72,6 +88,8 @@ fn without_a_server_there_is_no_list() {
 fn damaged_answers_are_said_and_empty_lists_explained() {
     let window = window_of(vec![Ok(Some("{".to_owned()))]);
     window.get_by_label_contains("list of runs cannot be read");
-    let window = window_of(vec![Ok(Some(r#"{"runs": [], "total": 0, "errors": []}"#.to_owned()))]);
+    let window = window_of(vec![Ok(Some(
+        r#"{"runs": [], "total": 0, "errors": []}"#.to_owned(),
+    ))]);
     window.get_by_label_contains("No runs yet");
 }

@@ -16,7 +16,12 @@ fn says(window: &Harness<'_, App>, text: &str) -> bool {
 
 fn verdict(window: &Harness<'_, App>, scope: Scope) -> String {
     let trace = window.state().trace().expect("it is open");
-    trace.session.report::<Verdict>(scope).expect("each trace has one").statement.clone()
+    trace
+        .session
+        .report::<Verdict>(scope)
+        .expect("each trace has one")
+        .statement
+        .clone()
 }
 
 fn show_tab(window: &mut Harness<'static, App>, tab: &str) {
@@ -33,9 +38,16 @@ fn verdict_and_tables_follow_the_chosen_step() {
     window.get_by_label_contains("Slowest: step").click();
     settle(&mut window);
     let scope = state(&window).scope;
-    let ReportScope::Steps { first, last } = scope else { panic!("{scope:?}") };
+    let ReportScope::Steps { first, last } = scope else {
+        panic!("{scope:?}")
+    };
     assert_eq!(first, last);
-    assert_eq!(window.query_all_by_label_contains(&format!("Reports cover: step {first}")).count(), 1);
+    assert_eq!(
+        window
+            .query_all_by_label_contains(&format!("Reports cover: step {first}"))
+            .count(),
+        1
+    );
 
     want(&mut window, ViewCommand::Scope(ReportScope::step(1)));
     let of_step = verdict(&window, Scope::Steps { first: 1, last: 1 });
@@ -61,7 +73,11 @@ fn reports_follow_a_dragged_range() {
     window.step();
     window.hover_at(to);
     window.step();
-    assert_eq!(state(&window).scope, ReportScope::Capture, "not before it is let go");
+    assert_eq!(
+        state(&window).scope,
+        ReportScope::Capture,
+        "not before it is let go"
+    );
     window.drop_at(to);
     settle(&mut window);
     let now = state(&window);
@@ -76,14 +92,25 @@ fn reports_follow_a_dragged_range() {
 fn unknown_step_or_new_mark_resets_the_scope() {
     let mut window = opened();
     want(&mut window, ViewCommand::Scope(ReportScope::step(99)));
-    assert_eq!(state(&window).scope, ReportScope::Capture, "there is no step 99");
+    assert_eq!(
+        state(&window).scope,
+        ReportScope::Capture,
+        "there is no step 99"
+    );
     let range = state(&window).place.time.range();
     let half = trace_model::TimeRange::new(range.start, trace_model::Timestamp::from_ps(8_000_000));
-    want(&mut window, ViewCommand::Mark(half, std::collections::BTreeSet::new()));
+    want(
+        &mut window,
+        ViewCommand::Mark(half, std::collections::BTreeSet::new()),
+    );
     want(&mut window, ViewCommand::ScopeToMark);
     assert_eq!(state(&window).scope, ReportScope::Range(half));
     want(&mut window, ViewCommand::MarkAll);
-    assert_eq!(state(&window).scope, ReportScope::Capture, "all of it is marked");
+    assert_eq!(
+        state(&window).scope,
+        ReportScope::Capture,
+        "all of it is marked"
+    );
 }
 
 #[test]
@@ -94,13 +121,23 @@ fn drag_over_a_folded_device_marks_its_tracks() {
     want(&mut window, ViewCommand::FoldGroup(core, true));
     let heading = window.get_by_label("Unfold TPU:0").rect().center().y;
     let left = window.get_by_label("Timeline").rect().left();
-    let (from, to) = (egui::pos2(left + 50.0, heading), egui::pos2(left + 300.0, heading));
+    let (from, to) = (
+        egui::pos2(left + 50.0, heading),
+        egui::pos2(left + 300.0, heading),
+    );
     window.drag_at(from);
     window.step();
     window.hover_at(to);
     window.step();
     window.drop_at(to);
     settle(&mut window);
-    let tracks: Vec<_> = state(&window).mark_tracks.iter().map(|&track| model.track(track).group).collect();
-    assert!(!tracks.is_empty() && tracks.iter().all(|&group| group == core), "{tracks:?}");
+    let tracks: Vec<_> = state(&window)
+        .mark_tracks
+        .iter()
+        .map(|&track| model.track(track).group)
+        .collect();
+    assert!(
+        !tracks.is_empty() && tracks.iter().all(|&group| group == core),
+        "{tracks:?}"
+    );
 }

@@ -7,7 +7,11 @@ use super::*;
 /// Two runs of a host in files of the same name, and a third one that replaces the first.
 fn runs(is_changed: bool) -> TraceLoader {
     Arc::new(move |path, _progress| {
-        let picture = if is_changed { "@column 1us\nhost python: PPPPQQ\n" } else { PICTURE };
+        let picture = if is_changed {
+            "@column 1us\nhost python: PPPPQQ\n"
+        } else {
+            PICTURE
+        };
         let session = Session::from_model(text_trace(picture), Options::default());
         Ok(OpenTrace::new(path.to_owned(), session))
     })
@@ -15,32 +19,56 @@ fn runs(is_changed: bool) -> TraceLoader {
 
 fn window_in(folder: &std::path::Path, is_changed: bool) -> Harness<'static, App> {
     let sessions = SessionStore::in_folder(folder);
-    Harness::builder().with_size(vec2(1400.0, 800.0)).build_eframe(move |cc| {
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        App::new(&cc.egui_ctx, Settings::default(), runs(is_changed)).with_sessions(sessions)
-    })
+    Harness::builder()
+        .with_size(vec2(1400.0, 800.0))
+        .build_eframe(move |cc| {
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            App::new(&cc.egui_ctx, Settings::default(), runs(is_changed)).with_sessions(sessions)
+        })
 }
 
 fn note(window: &mut Harness<'static, App>, text: &str) {
-    let range = window.state().trace().expect("a trace is open").model.extent();
-    want(window, ViewCommand::AddNote(view::state::Note { range, text: text.to_owned() }));
+    let range = window
+        .state()
+        .trace()
+        .expect("a trace is open")
+        .model
+        .extent();
+    want(
+        window,
+        ViewCommand::AddNote(view::state::Note {
+            range,
+            text: text.to_owned(),
+        }),
+    );
 }
 
 fn notes(window: &Harness<'_, App>) -> Vec<String> {
-    state(window).notes.iter().map(|note| note.text.clone()).collect()
+    state(window)
+        .notes
+        .iter()
+        .map(|note| note.text.clone())
+        .collect()
 }
 
 #[test]
 fn second_run_of_a_host_keeps_the_first_session() {
     let folder = tempfile::tempdir().unwrap();
     let mut window = window_in(folder.path(), false);
-    for (path, kept) in [("/run 1/host.xplane.pb", "host.xplane.pb"), ("/run 2/host.xplane.pb", "host.xplane.pb 2")] {
+    for (path, kept) in [
+        ("/run 1/host.xplane.pb", "host.xplane.pb"),
+        ("/run 2/host.xplane.pb", "host.xplane.pb 2"),
+    ] {
         open(&mut window, path);
         note(&mut window, path);
         press(&mut window, Modifiers::COMMAND, Key::S);
         window.get_by_label_contains(&format!("Saved as “{kept}”"));
     }
-    want(&mut window, AppCommand::OpenSession("host.xplane.pb".to_owned()));
+    want(
+        &mut window,
+        AppCommand::OpenSession("host.xplane.pb".to_owned()),
+    );
     settle(&mut window);
     assert_eq!(notes(&window), ["/run 1/host.xplane.pb"]);
 }
@@ -64,8 +92,14 @@ fn opened_session_is_saved_under_its_name() {
     // The session does not belong to another trace.
     open(&mut window, "/other/host.xplane.pb");
     press(&mut window, Modifiers::COMMAND, Key::S);
-    assert_eq!(SessionStore::in_folder(folder.path()).names(), ["host.xplane.pb", "night"]);
-    want(&mut window, AppCommand::RenameSession("host.xplane.pb".to_owned(), "a/b".to_owned()));
+    assert_eq!(
+        SessionStore::in_folder(folder.path()).names(),
+        ["host.xplane.pb", "night"]
+    );
+    want(
+        &mut window,
+        AppCommand::RenameSession("host.xplane.pb".to_owned(), "a/b".to_owned()),
+    );
     want(&mut window, AppCommand::DeleteSession("night".to_owned()));
     assert_eq!(SessionStore::in_folder(folder.path()).names(), ["a/b"]);
 }
@@ -85,10 +119,21 @@ fn changed_trace_reopens_with_notes_and_a_notice() {
         let mut window = window_in(folder.path(), is_changed);
         want(&mut window, AppCommand::OpenSession("night".to_owned()));
         settle(&mut window);
-        assert_eq!((notes(&window), state(&window).search.as_str()), (vec!["look here".to_owned()], "PP"));
-        assert!(window.query_all_by_value("PP").count() >= 1, "it is in the box");
+        assert_eq!(
+            (notes(&window), state(&window).search.as_str()),
+            (vec!["look here".to_owned()], "PP")
+        );
+        assert!(
+            window.query_all_by_value("PP").count() >= 1,
+            "it is in the box"
+        );
         assert_eq!(state(&window).pinned.len(), usize::from(!is_changed));
-        assert_eq!(window.query_by_label_contains("has changed since").is_some(), is_changed);
+        assert_eq!(
+            window
+                .query_by_label_contains("has changed since")
+                .is_some(),
+            is_changed
+        );
     }
 }
 
@@ -99,7 +144,11 @@ fn packed_session_comes_back_with_its_archive() {
     open(&mut window, "/run/host.xplane.pb");
     note(&mut window, "look here");
     want(&mut window, AppCommand::SaveSession("night".to_owned()));
-    let saved = SessionStore::in_folder(folder.path()).load("night").unwrap().for_archive().unwrap();
+    let saved = SessionStore::in_folder(folder.path())
+        .load("night")
+        .unwrap()
+        .for_archive()
+        .unwrap();
 
     let archive = folder.path().join("run.systole.zip");
     let mut zip = importers::ArchiveWriter::new(std::fs::File::create(&archive).unwrap());
@@ -112,6 +161,8 @@ fn packed_session_comes_back_with_its_archive() {
     assert_eq!(notes(&window), ["look here"]);
     // Saved again, it is a session of the archive.
     press(&mut window, Modifiers::COMMAND, Key::S);
-    let kept = SessionStore::in_folder(others.path()).load("night").unwrap();
+    let kept = SessionStore::in_folder(others.path())
+        .load("night")
+        .unwrap();
     assert_eq!(kept.trace, archive.canonicalize().unwrap());
 }

@@ -10,11 +10,17 @@ const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples");
 const BADGE: &str = "PREDICTED by XLA's cost model";
 
 fn window_of_samples(width: f32) -> Harness<'static, App> {
-    Harness::builder().with_size(vec2(width, 700.0)).build_eframe(|cc| {
-        cc.egui_ctx.all_styles_mut(|style| style.animation_time = 0.0);
-        let loader = file_loader(importers::ImportOptions::default(), Arc::new(|| Ok(Options::default())));
-        App::new(&cc.egui_ctx, Settings::default(), loader)
-    })
+    Harness::builder()
+        .with_size(vec2(width, 700.0))
+        .build_eframe(|cc| {
+            cc.egui_ctx
+                .all_styles_mut(|style| style.animation_time = 0.0);
+            let loader = file_loader(
+                importers::ImportOptions::default(),
+                Arc::new(|| Ok(Options::default())),
+            );
+            App::new(&cc.egui_ctx, Settings::default(), loader)
+        })
 }
 
 fn sample(name: &str) -> String {
@@ -23,13 +29,24 @@ fn sample(name: &str) -> String {
 
 /// The badge is visible and no button covers it.
 fn assert_marked(window: &Harness<'_, App>, width: f32, when: &str) {
-    let badge = window.query_by_label(BADGE).unwrap_or_else(|| panic!("no badge: {when}")).rect();
-    assert!(badge.left() >= 0.0 && badge.right() <= width && badge.width() > 100.0, "{when}: {badge:?}");
-    for button in ["Open…", "Save", "Search", "Notes", "Reports", "Details", "Help"] {
+    let badge = window
+        .query_by_label(BADGE)
+        .unwrap_or_else(|| panic!("no badge: {when}"))
+        .rect();
+    assert!(
+        badge.left() >= 0.0 && badge.right() <= width && badge.width() > 100.0,
+        "{when}: {badge:?}"
+    );
+    for button in [
+        "Open…", "Save", "Search", "Notes", "Reports", "Details", "Help",
+    ] {
         // A button and a dialog or tab can have the same name.
         for other in window.query_all_by_label(button) {
             let other = other.rect();
-            assert!(!badge.shrink(1.0).intersects(other), "{when}: {button} at {other:?} covers {badge:?}");
+            assert!(
+                !badge.shrink(1.0).intersects(other),
+                "{when}: {button} at {other:?} covers {badge:?}"
+            );
         }
     }
 }
@@ -48,7 +65,10 @@ fn prediction_is_marked_on_every_tab_and_width() {
             }
         }
         want(&mut window, ViewCommand::ShowPanel(Panel::Reports, false));
-        want(&mut window, ViewCommand::ShowLayer(TimelineLayer::Minimap, false));
+        want(
+            &mut window,
+            ViewCommand::ShowLayer(TimelineLayer::Minimap, false),
+        );
         assert_marked(&window, width, "the timeline alone");
     }
 }
@@ -56,7 +76,10 @@ fn prediction_is_marked_on_every_tab_and_width() {
 #[test]
 fn measured_trace_is_not_marked() {
     let mut window = window_of_samples(1400.0);
-    open(&mut window, &sample("synthetic_v5e_layer_measured.xplane.pb"));
+    open(
+        &mut window,
+        &sample("synthetic_v5e_layer_measured.xplane.pb"),
+    );
     for word in ["PREDICTED", "SIMULATED"] {
         assert!(window.query_by_label_contains(word).is_none(), "{word}");
     }
@@ -65,8 +88,14 @@ fn measured_trace_is_not_marked() {
 #[test]
 fn predicted_run_is_marked_regardless_of_focus() {
     let mut window = window_of_samples(1400.0);
-    open(&mut window, &sample("synthetic_v5e_layer_measured.xplane.pb"));
-    want(&mut window, AppCommand::Compare(PathBuf::from(sample("synthetic_v5e_layer_predicted.txt"))));
+    open(
+        &mut window,
+        &sample("synthetic_v5e_layer_measured.xplane.pb"),
+    );
+    want(
+        &mut window,
+        AppCommand::Compare(PathBuf::from(sample("synthetic_v5e_layer_predicted.txt"))),
+    );
     for _ in 0..2 {
         window.get_by_label("A: synthetic_v5e_layer_measured.xplane.pb");
         window.get_by_label(&format!("B: {BADGE} · synthetic_v5e_layer_predicted.txt"));
@@ -76,15 +105,24 @@ fn predicted_run_is_marked_regardless_of_focus() {
 
 #[test]
 fn tooltips_say_that_predicted_times_were_not_measured() {
-    for (name, origin) in
-        [("synthetic_v5e_layer_predicted.txt", BADGE), ("synthetic_v5e_layer_measured.xplane.pb", "measured")]
-    {
+    for (name, origin) in [
+        ("synthetic_v5e_layer_predicted.txt", BADGE),
+        ("synthetic_v5e_layer_measured.xplane.pb", "measured"),
+    ] {
         let mut window = window_of_samples(1400.0);
         open(&mut window, &sample(name));
         let shown = window.query_all_by_label(origin).count();
         window.get_by_label_contains("Step, median: ").hover();
         window.run_steps(30);
-        assert_eq!(window.query_all_by_label(origin).count(), shown + 1, "{name}");
-        assert_eq!(window.query_by_label("measured").is_some(), origin == "measured", "{name}");
+        assert_eq!(
+            window.query_all_by_label(origin).count(),
+            shown + 1,
+            "{name}"
+        );
+        assert_eq!(
+            window.query_by_label("measured").is_some(),
+            origin == "measured",
+            "{name}"
+        );
     }
 }

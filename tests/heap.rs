@@ -27,7 +27,10 @@ pub fn begin() -> Heap {
     COUNTS.store(true, Relaxed);
     let before = LIVE.load(Relaxed);
     PEAK.store(before, Relaxed);
-    Heap { before, total_before: TOTAL.load(Relaxed) }
+    Heap {
+        before,
+        total_before: TOTAL.load(Relaxed),
+    }
 }
 
 /// Stops counting, so that it does not affect measured times.

@@ -20,7 +20,11 @@ struct Check<'a> {
 impl<'a> Check<'a> {
     fn target(&self, schema: &'a Value) -> Option<&'a Value> {
         let path = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
-        Some(self.root.pointer(path).unwrap_or_else(|| panic!("{path} is nowhere")))
+        Some(
+            self.root
+                .pointer(path)
+                .unwrap_or_else(|| panic!("{path} is nowhere")),
+        )
     }
 
     fn against(&self, schema: &'a Value, value: &Value, at: &str) -> Vec<String> {
@@ -35,8 +39,13 @@ impl<'a> Check<'a> {
             found.extend(self.against(all, value, at));
         }
         for (key, most) in [("anyOf", usize::MAX), ("oneOf", 1)] {
-            let Some(options) = schema[key].as_array() else { continue };
-            let tried: Vec<_> = options.iter().map(|option| self.against(option, value, at)).collect();
+            let Some(options) = schema[key].as_array() else {
+                continue;
+            };
+            let tried: Vec<_> = options
+                .iter()
+                .map(|option| self.against(option, value, at))
+                .collect();
             let fitting = tried.iter().filter(|errors| errors.is_empty()).count();
             if fitting == 0 {
                 found.extend(tried.into_iter().min_by_key(Vec::len).unwrap_or_default());
@@ -47,7 +56,9 @@ impl<'a> Check<'a> {
         found.extend(own(schema, value, at));
         if let Some(fields) = value.as_object() {
             for (name, field) in fields {
-                let described = schema["properties"].get(name).or_else(|| schema.get("additionalProperties"));
+                let described = schema["properties"]
+                    .get(name)
+                    .or_else(|| schema.get("additionalProperties"));
                 if let Some(described) = described {
                     found.extend(self.against(described, field, &format!("{at}.{name}")));
                 }
@@ -80,8 +91,11 @@ impl<'a> Check<'a> {
     fn undescribed(&self, schema: &'a Value, value: &Value, at: &str, found: &mut Vec<String>) {
         let schemas = self.all(schema, value);
         for (name, field) in value.as_object().into_iter().flatten() {
-            let described =
-                |schema: &&'a Value| schema["properties"].get(name).or_else(|| schema.get("additionalProperties"));
+            let described = |schema: &&'a Value| {
+                schema["properties"]
+                    .get(name)
+                    .or_else(|| schema.get("additionalProperties"))
+            };
             let own: Vec<_> = schemas.iter().filter_map(described).collect();
             if own.is_empty() {
                 found.push(format!("{at}.{name} is not described"));
@@ -123,11 +137,22 @@ fn own(schema: &Value, value: &Value, at: &str) -> Vec<String> {
     if schema.get("const").is_some_and(|only| only != value) {
         found.push(format!("{at}: {value} is not {}", schema["const"]));
     }
-    if schema["enum"].as_array().is_some_and(|all| !all.contains(value)) {
+    if schema["enum"]
+        .as_array()
+        .is_some_and(|all| !all.contains(value))
+    {
         found.push(format!("{at}: {value} is none of {}", schema["enum"]));
     }
-    for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        if value.as_object().is_some_and(|fields| !fields.contains_key(required)) {
+    for required in schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
+        if value
+            .as_object()
+            .is_some_and(|fields| !fields.contains_key(required))
+        {
             found.push(format!("{at}: {required} is missing"));
         }
     }
@@ -135,7 +160,10 @@ fn own(schema: &Value, value: &Value, at: &str) -> Vec<String> {
 }
 
 /// `path: name` of every number that a schema describes, by the name of the field.
-#[allow(dead_code, reason = "not every test that checks documents looks at names")]
+#[allow(
+    dead_code,
+    reason = "not every test that checks documents looks at names"
+)]
 pub fn number_names(schema: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     collect(schema, schema, &mut names);
@@ -149,10 +177,16 @@ fn collect(root: &Value, schema: &Value, names: &mut BTreeSet<String>) {
             for (name, field) in properties.into_iter().flatten() {
                 if is_number(root, field) {
                     let beside_unit = properties.is_some_and(|all| all.contains_key("unit"));
-                    names.insert(if beside_unit { "(with unit)".to_owned() } else { name.clone() });
+                    names.insert(if beside_unit {
+                        "(with unit)".to_owned()
+                    } else {
+                        name.clone()
+                    });
                 }
             }
-            fields.values().for_each(|field| collect(root, field, names));
+            fields
+                .values()
+                .for_each(|field| collect(root, field, names));
         }
         Value::Array(items) => items.iter().for_each(|item| collect(root, item, names)),
         _ => {}
@@ -161,16 +195,28 @@ fn collect(root: &Value, schema: &Value, names: &mut BTreeSet<String>) {
 
 /// A number, or a list of numbers.
 fn is_number(root: &Value, schema: &Value) -> bool {
-    if let Some(path) = schema["$ref"].as_str().and_then(|path| path.strip_prefix('#')) {
-        return root.pointer(path).is_some_and(|target| is_number(root, target));
+    if let Some(path) = schema["$ref"]
+        .as_str()
+        .and_then(|path| path.strip_prefix('#'))
+    {
+        return root
+            .pointer(path)
+            .is_some_and(|target| is_number(root, target));
     }
     let kinds = match &schema["type"] {
         Value::String(kind) => vec![kind.as_str()],
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    let of_any = ["anyOf", "oneOf"].iter().flat_map(|key| schema[*key].as_array().into_iter().flatten());
-    kinds.iter().any(|kind| ["integer", "number"].contains(kind))
-        || (kinds.contains(&"array") && schema.get("items").is_some_and(|items| is_number(root, items)))
+    let of_any = ["anyOf", "oneOf"]
+        .iter()
+        .flat_map(|key| schema[*key].as_array().into_iter().flatten());
+    kinds
+        .iter()
+        .any(|kind| ["integer", "number"].contains(kind))
+        || (kinds.contains(&"array")
+            && schema
+                .get("items")
+                .is_some_and(|items| is_number(root, items)))
         || of_any.into_iter().any(|option| is_number(root, option))
 }

@@ -19,13 +19,22 @@ struct CrateFolders {
 }
 
 const CRATES: [CrateFolders; 7] = [
-    CrateFolders { sources: "analysis/advice/src", order: &[&["hints"], &["gates"], &["compare"], &["what_if"]] },
-    CrateFolders { sources: "analysis/run-reports/src", order: &[&["summary"], &["host"]] },
+    CrateFolders {
+        sources: "analysis/advice/src",
+        order: &[&["hints"], &["gates"], &["compare"], &["what_if"]],
+    },
+    CrateFolders {
+        sources: "analysis/run-reports/src",
+        order: &[&["summary"], &["host"]],
+    },
     CrateFolders {
         sources: "analysis/device-reports/src",
         order: &[&["hlo"], &["ops", "memory"], &["steps"], &["communication"]],
     },
-    CrateFolders { sources: "importers/src", order: &[&["import"], &["registry", "access"], &["remote"]] },
+    CrateFolders {
+        sources: "importers/src",
+        order: &[&["import"], &["registry", "access"], &["remote"]],
+    },
     CrateFolders {
         sources: "app/session/src",
         order: &[
@@ -50,15 +59,33 @@ const CRATES: [CrateFolders; 7] = [
             &["viewport", "overview", "words"],
         ],
     },
-    CrateFolders { sources: "app/cli/src", order: &[&["commands"], &["common"]] },
+    CrateFolders {
+        sources: "app/cli/src",
+        order: &[&["commands"], &["common"]],
+    },
 ];
 
 /// The crates of the workspace, by folder.
 fn members(root: &Path) -> Vec<PathBuf> {
     let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
-    let list = manifest.split_once("members = [").unwrap().1.split_once(']').unwrap().0;
-    let folders: Vec<PathBuf> = list.split(',').map(|name| root.join(name.trim().trim_matches('"'))).collect();
-    assert!(folders.len() > 20 && folders.iter().all(|folder| folder.join("Cargo.toml").is_file()), "{folders:?}");
+    let list = manifest
+        .split_once("members = [")
+        .unwrap()
+        .1
+        .split_once(']')
+        .unwrap()
+        .0;
+    let folders: Vec<PathBuf> = list
+        .split(',')
+        .map(|name| root.join(name.trim().trim_matches('"')))
+        .collect();
+    assert!(
+        folders.len() > 20
+            && folders
+                .iter()
+                .all(|folder| folder.join("Cargo.toml").is_file()),
+        "{folders:?}"
+    );
     folders
 }
 
@@ -69,32 +96,82 @@ fn files_of_a_crate_do_not_import_each_other_in_a_cycle() {
     for folder in members(&root).into_iter().map(|folder| folder.join("src")) {
         let mut paths = vec![folder.join("lib.rs")];
         sources(&folder, &mut paths);
-        let read = |path: &PathBuf| (module_of(path.strip_prefix(&folder).unwrap()), fs::read_to_string(path).unwrap());
-        let found = cycles(&paths.iter().filter(|path| path.is_file()).map(read).collect());
-        wrong.extend(found.iter().map(|cycle| format!("{}: {}", folder.display(), cycle.join(", "))));
+        let read = |path: &PathBuf| {
+            (
+                module_of(path.strip_prefix(&folder).unwrap()),
+                fs::read_to_string(path).unwrap(),
+            )
+        };
+        let found = cycles(
+            &paths
+                .iter()
+                .filter(|path| path.is_file())
+                .map(read)
+                .collect(),
+        );
+        wrong.extend(
+            found
+                .iter()
+                .map(|cycle| format!("{}: {}", folder.display(), cycle.join(", "))),
+        );
     }
-    assert!(wrong.is_empty(), "files import each other in a cycle:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "files import each other in a cycle:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]
 fn import_cycles_through_reexports_are_found() {
     let of = |files: &[(&str, &str)]| {
         let module = |name: &str| name.split("::").map(str::to_owned).collect::<Vec<_>>();
-        cycles(&files.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect()).len()
+        cycles(
+            &files
+                .iter()
+                .map(|(name, text)| (module(name), (*text).to_owned()))
+                .collect(),
+        )
+        .len()
     };
-    assert_eq!(of(&[("a", "use crate::b::B;"), ("b", "use crate::a::A;")]), 1);
-    assert_eq!(of(&[("a", "use crate::b::B;"), ("b", "// crate::a::A"), ("c", "use crate::a::A;")]), 0);
+    assert_eq!(
+        of(&[("a", "use crate::b::B;"), ("b", "use crate::a::A;")]),
+        1
+    );
+    assert_eq!(
+        of(&[
+            ("a", "use crate::b::B;"),
+            ("b", "// crate::a::A"),
+            ("c", "use crate::a::A;")
+        ]),
+        0
+    );
     let parent = |text| ("p", text);
     assert_eq!(
-        of(&[parent("mod x; pub use x::X;"), ("p::x", "use super::y::Y;"), ("p::y", "")]),
+        of(&[
+            parent("mod x; pub use x::X;"),
+            ("p::x", "use super::y::Y;"),
+            ("p::y", "")
+        ]),
         0,
         "it only hands on"
     );
     assert_eq!(
-        of(&[parent("mod x; mod y; pub use x::X;"), ("p::x", "use super::y::Y;"), ("p::y", "use super::X;")]),
+        of(&[
+            parent("mod x; mod y; pub use x::X;"),
+            ("p::x", "use super::y::Y;"),
+            ("p::y", "use super::X;")
+        ]),
         1
     );
-    assert_eq!(of(&[parent("mod x; fn f() { x::g() }"), ("p::x", "use super::Own;")]), 1, "a child by its name");
+    assert_eq!(
+        of(&[
+            parent("mod x; fn f() { x::g() }"),
+            ("p::x", "use super::Own;")
+        ]),
+        1,
+        "a child by its name"
+    );
 }
 
 #[test]
@@ -110,34 +187,88 @@ fn folders_import_downwards_only() {
             let inside = file.strip_prefix(&folder).unwrap();
             let text = fs::read_to_string(&file).unwrap();
             let found = upwards(&module_of(inside), &text, own.order);
-            wrong.extend(found.iter().map(|what| format!("{}/{}: {what}", own.sources, inside.display())));
+            wrong.extend(
+                found
+                    .iter()
+                    .map(|what| format!("{}/{}: {what}", own.sources, inside.display())),
+            );
         }
     }
-    assert!(wrong.is_empty(), "imports against the order of the folders:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "imports against the order of the folders:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]
 fn upward_imports_are_found_in_every_syntax() {
-    let order: &[&[&str]] = &[&["top"], &["left", "right"], &["bottom::upper"], &["bottom::lower"]];
+    let order: &[&[&str]] = &[
+        &["top"],
+        &["left", "right"],
+        &["bottom::upper"],
+        &["bottom::lower"],
+    ];
     let of = |module: &str, text: &str| {
         let module: Vec<String> = module.split("::").map(str::to_owned).collect();
         upwards(&module, text, order).len()
     };
-    assert_eq!(of("top", "use crate::left::A;\nuse crate::{right::{B, C}, bottom::lower};"), 0);
-    assert_eq!(of("left", "use crate::top::A;"), 1);
-    assert_eq!(of("left", "use crate::right::A;"), 1, "one beside it");
-    assert_eq!(of("left::deep", "use super::super::{left::B, top::{self, C as D}};"), 2);
-    assert_eq!(of("bottom::lower", "use super::upper::X;"), 1);
-    assert_eq!(of("bottom::upper", "use super::lower::X;"), 0);
-    assert_eq!(of("bottom::upper::a", "use crate::{\n    bottom::{lower::Y, upper::Z},\n    right::{B, C},\n};"), 2);
-    assert_eq!(of("left", "fn f() { crate::top::g(); }"), 1, "paths count as imports do");
-    assert_eq!(of("left", "use crate::Unnamed;"), 1, "the root of the crate is above all folders");
-    assert_eq!(of("left", "// crate::top::A\n/* crate::top::A */ const A: &str = \"crate::top\";"), 0);
     assert_eq!(
-        of("left", "#[cfg(test)]\nmod tests {\n    use crate::top::A; fn f() { let c = '{'; }\n}\nfn f() {}"),
+        of(
+            "top",
+            "use crate::left::A;\nuse crate::{right::{B, C}, bottom::lower};"
+        ),
         0
     );
-    assert_eq!(of("left", "#[cfg(test)]\nmod tests { fn f() {} }\nuse crate::top::A;"), 1);
+    assert_eq!(of("left", "use crate::top::A;"), 1);
+    assert_eq!(of("left", "use crate::right::A;"), 1, "one beside it");
+    assert_eq!(
+        of(
+            "left::deep",
+            "use super::super::{left::B, top::{self, C as D}};"
+        ),
+        2
+    );
+    assert_eq!(of("bottom::lower", "use super::upper::X;"), 1);
+    assert_eq!(of("bottom::upper", "use super::lower::X;"), 0);
+    assert_eq!(
+        of(
+            "bottom::upper::a",
+            "use crate::{\n    bottom::{lower::Y, upper::Z},\n    right::{B, C},\n};"
+        ),
+        2
+    );
+    assert_eq!(
+        of("left", "fn f() { crate::top::g(); }"),
+        1,
+        "paths count as imports do"
+    );
+    assert_eq!(
+        of("left", "use crate::Unnamed;"),
+        1,
+        "the root of the crate is above all folders"
+    );
+    assert_eq!(
+        of(
+            "left",
+            "// crate::top::A\n/* crate::top::A */ const A: &str = \"crate::top\";"
+        ),
+        0
+    );
+    assert_eq!(
+        of(
+            "left",
+            "#[cfg(test)]\nmod tests {\n    use crate::top::A; fn f() { let c = '{'; }\n}\nfn f() {}"
+        ),
+        0
+    );
+    assert_eq!(
+        of(
+            "left",
+            "#[cfg(test)]\nmod tests { fn f() {} }\nuse crate::top::A;"
+        ),
+        1
+    );
 }
 
 /// A module with submodules is the `mod.rs` of its folder.
@@ -150,7 +281,12 @@ fn no_file_stands_beside_its_folder() {
     }
     let has_submodules = |file: &&PathBuf| {
         let inside = fs::read_dir(file.with_extension("")).into_iter().flatten();
-        inside.flatten().any(|entry| entry.path().extension().is_some_and(|ending| ending == "rs"))
+        inside.flatten().any(|entry| {
+            entry
+                .path()
+                .extension()
+                .is_some_and(|ending| ending == "rs")
+        })
     };
     let wrong: Vec<_> = files.iter().filter(has_submodules).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
@@ -176,9 +312,15 @@ fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
 
 /// The module of a file.
 fn module_of(inside: &Path) -> Vec<String> {
-    let mut module: Vec<String> =
-        inside.with_extension("").iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    if module.last().is_some_and(|last| last == "mod" || last == "lib") {
+    let mut module: Vec<String> = inside
+        .with_extension("")
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    if module
+        .last()
+        .is_some_and(|last| last == "mod" || last == "lib")
+    {
         module.pop();
     }
     module
@@ -212,8 +354,12 @@ fn place<'a>(path: &[String], order: &[&[&'a str]]) -> Option<(usize, &'a str)> 
         let parts: Vec<&str> = folder.split("::").collect();
         parts.len() <= path.len() && parts.iter().zip(path).all(|(part, own)| part == own)
     };
-    let all = order.iter().enumerate().flat_map(|(at, group)| group.iter().map(move |folder| (at, *folder)));
-    all.filter(|(_, folder)| fits(folder)).max_by_key(|(_, folder)| folder.len())
+    let all = order
+        .iter()
+        .enumerate()
+        .flat_map(|(at, group)| group.iter().map(move |folder| (at, *folder)));
+    all.filter(|(_, folder)| fits(folder))
+        .max_by_key(|(_, folder)| folder.len())
 }
 
 fn absolute(module: &[String], path: &[String]) -> Vec<String> {
@@ -232,30 +378,46 @@ type Imports = (Vec<Vec<String>>, Vec<Vec<String>>);
 /// Groups of modules that import each other in a cycle. An item that a module only re-exports (`pub use`) counts as
 /// imported from the module that defines it.
 fn cycles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
-    let files: BTreeMap<&Vec<String>, Imports> =
-        files.iter().map(|(module, text)| (module, imports(module, &plain(text)))).collect();
+    let files: BTreeMap<&Vec<String>, Imports> = files
+        .iter()
+        .map(|(module, text)| (module, imports(module, &plain(text))))
+        .collect();
     let handed_on: BTreeMap<Vec<String>, &Vec<String>> = files
         .iter()
-        .flat_map(|(module, (_, on))| on.iter().map(|path| ([&module[..], &path[path.len() - 1..]].concat(), path)))
+        .flat_map(|(module, (_, on))| {
+            on.iter()
+                .map(|path| ([&module[..], &path[path.len() - 1..]].concat(), path))
+        })
         .collect();
     let place = |path: &Vec<String>| {
         let mut path = path.clone();
         for _ in 0..8 {
-            let known = (0..=path.len()).rev().find(|&length| files.contains_key(&path[..length].to_vec()));
+            let known = (0..=path.len())
+                .rev()
+                .find(|&length| files.contains_key(&path[..length].to_vec()));
             let length = known.unwrap_or(0);
             match path.get(..=length).and_then(|name| handed_on.get(name)) {
-                Some(target) if path[..=length] != target[..] => path = [target, &path[length + 1..]].concat(),
+                Some(target) if path[..=length] != target[..] => {
+                    path = [target, &path[length + 1..]].concat()
+                }
                 _ => return known.map(|length| path[..length].to_vec()),
             }
         }
         None
     };
-    let edges: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> =
-        files.iter().map(|(module, (used, _))| (*module, used.iter().filter_map(place).collect())).collect();
+    let edges: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> = files
+        .iter()
+        .map(|(module, (used, _))| (*module, used.iter().filter_map(place).collect()))
+        .collect();
     let reach = |from: &Vec<String>| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from.clone()]);
         while let Some(module) = open.pop() {
-            open.extend(edges[&module].iter().filter(|&next| *next != module && seen.insert(next.clone())).cloned());
+            open.extend(
+                edges[&module]
+                    .iter()
+                    .filter(|&next| *next != module && seen.insert(next.clone()))
+                    .cloned(),
+            );
         }
         seen
     };
@@ -264,7 +426,12 @@ fn cycles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
     let mut cycles: BTreeSet<Vec<String>> = BTreeSet::new();
     for (from, to) in &reached {
         if to.contains(*from) {
-            cycles.insert(to.iter().filter(|&other| reached[other].contains(*from)).map(|m| m.join("::")).collect());
+            cycles.insert(
+                to.iter()
+                    .filter(|&other| reached[other].contains(*from))
+                    .map(|m| m.join("::"))
+                    .collect(),
+            );
         }
     }
     cycles.into_iter().collect()
@@ -273,8 +440,11 @@ fn cycles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
 /// Absolute paths that a module uses, by `crate`, `super` or the name of a child, and those that it re-exports.
 fn imports(module: &[String], text: &str) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
     let tokens = tokens(text);
-    let children: BTreeSet<&str> =
-        tokens.windows(3).filter(|three| three[0] == "mod" && three[2] == ";").map(|three| three[1]).collect();
+    let children: BTreeSet<&str> = tokens
+        .windows(3)
+        .filter(|three| three[0] == "mod" && three[2] == ";")
+        .map(|three| three[1])
+        .collect();
     let (mut used, mut on, mut at) = (Vec::new(), Vec::new(), 0);
     let mut hands_on = false;
     while at < tokens.len() {
@@ -288,7 +458,11 @@ fn imports(module: &[String], text: &str) -> (Vec<Vec<String>>, Vec<Vec<String>>
                     let mut paths = Vec::new();
                     at = tree(&tokens, at, &[], &mut paths);
                     let whole = |path: &Vec<String>| {
-                        if is_own { [module, path].concat() } else { absolute(module, path) }
+                        if is_own {
+                            [module, path].concat()
+                        } else {
+                            absolute(module, path)
+                        }
                     };
                     (if hands_on { &mut on } else { &mut used }).extend(paths.iter().map(whole));
                     continue;
@@ -313,7 +487,9 @@ fn plain(text: &str) -> String {
         } else if let Some(hashes) = raw_hashes(rest, &out) {
             let end = format!("\"{}", "#".repeat(hashes));
             let from = hashes + 2;
-            rest[from..].find(&end).map_or(rest.len(), |at| from + at + end.len())
+            rest[from..]
+                .find(&end)
+                .map_or(rest.len(), |at| from + at + end.len())
         } else if first == '"' {
             quoted(rest, '"')
         } else if first == '\'' && is_character(rest) {
@@ -331,7 +507,9 @@ fn plain(text: &str) -> String {
 
 /// Number of `#` of a raw string that begins here.
 fn raw_hashes(rest: &str, before: &str) -> Option<usize> {
-    let after = rest.strip_prefix('r').filter(|_| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))?;
+    let after = rest
+        .strip_prefix('r')
+        .filter(|_| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))?;
     let hashes = after.chars().take_while(|c| *c == '#').count();
     after[hashes..].starts_with('"').then_some(hashes)
 }
@@ -405,7 +583,11 @@ fn tree(tokens: &[&str], mut at: usize, before: &[String], out: &mut Vec<Vec<Str
             Some(&"{") => {
                 at += 1;
                 while tokens.get(at).is_some_and(|token| *token != "}") {
-                    at = if tokens[at] == "," { at + 1 } else { tree(tokens, at, &path, out) };
+                    at = if tokens[at] == "," {
+                        at + 1
+                    } else {
+                        tree(tokens, at, &path, out)
+                    };
                 }
                 return at + 1;
             }
@@ -440,7 +622,8 @@ fn tokens(text: &str) -> Vec<&str> {
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let length = if first.is_alphanumeric() || first == '_' {
-            rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
+            rest.find(|c: char| !c.is_alphanumeric() && c != '_')
+                .unwrap_or(rest.len())
         } else if rest.starts_with("::") {
             2
         } else {

@@ -42,11 +42,16 @@ fn slice(pid: usize, tid: usize, ts: usize, dur: usize, name: &str) -> String {
 
 fn op(pid: usize, ts: usize, dur: usize, name: &str, category: &str) -> String {
     let event = slice(pid, 3, ts, dur, name);
-    format!(r#"{},"args":{{"hlo_category":"{category}"}}}}"#, event.trim_end_matches('}'))
+    format!(
+        r#"{},"args":{{"hlo_category":"{category}"}}}}"#,
+        event.trim_end_matches('}')
+    )
 }
 
 fn counters(n: usize) -> String {
-    document("", n, |i| format!(r#"{{"ph":"C","pid":1,"ts":{i},"name":"c{i}","args":{{"v":{i}}}}}"#))
+    document("", n, |i| {
+        format!(r#"{{"ph":"C","pid":1,"ts":{i},"name":"c{i}","args":{{"v":{i}}}}}"#)
+    })
 }
 
 fn threads(n: usize) -> String {
@@ -72,17 +77,28 @@ fn overlaps(n: usize) -> String {
 fn arrows(n: usize) -> String {
     document("", n, |i| {
         let ph = if i % 2 == 0 { "s" } else { "f" };
-        let arrow = format!(r#"{{"ph":"{ph}","id":7,"pid":1,"tid":{},"ts":{},"name":"f","cat":"c"}}"#, i % 2, i * 10);
+        let arrow = format!(
+            r#"{{"ph":"{ph}","id":7,"pid":1,"tid":{},"ts":{},"name":"f","cat":"c"}}"#,
+            i % 2,
+            i * 10
+        );
         format!("{},{arrow}", slice(1, i % 2, i * 10, 5, "a"))
     })
 }
 
 fn open_spans(n: usize) -> String {
-    document("", n, |i| format!(r#"{{"ph":"b","cat":"c","id":1,"pid":1,"tid":1,"ts":{i},"name":"n{}"}}"#, i % 7))
+    document("", n, |i| {
+        format!(
+            r#"{{"ph":"b","cat":"c","id":1,"pid":1,"tid":1,"ts":{i},"name":"n{}"}}"#,
+            i % 7
+        )
+    })
 }
 
 fn levels_of_ops(n: usize) -> String {
-    document(DEVICE, n, |i| op(3, i, 2 * (n - i), &format!("while.{i}"), "while"))
+    document(DEVICE, n, |i| {
+        op(3, i, 2 * (n - i), &format!("while.{i}"), "while")
+    })
 }
 
 /// Fewer than other items: some analyses search a device among all devices, which is
@@ -90,19 +106,30 @@ fn levels_of_ops(n: usize) -> String {
 fn devices(n: usize) -> String {
     document("", n / 16, |i| {
         let pid = i + 3;
-        let name = format!(r#"{{"ph":"M","name":"process_name","pid":{pid},"args":{{"name":"/device:TPU:{i}"}}}}"#);
+        let name = format!(
+            r#"{{"ph":"M","name":"process_name","pid":{pid},"args":{{"name":"/device:TPU:{i}"}}}}"#
+        );
         let line = |tid: usize, line: &str| {
-            format!(r#"{{"ph":"M","name":"thread_name","pid":{pid},"tid":{tid},"args":{{"name":"{line}"}}}}"#)
+            format!(
+                r#"{{"ph":"M","name":"thread_name","pid":{pid},"tid":{tid},"args":{{"name":"{line}"}}}}"#
+            )
         };
         let (modules, ops) = (line(2, "XLA Modules"), line(3, "XLA Ops"));
         let ran = slice(pid, 2, 1, 9, "jit_f(1)");
-        format!("{name},{modules},{ops},{ran},{}", op(pid, 1, 9, "all-reduce.1", "all-reduce"))
+        format!(
+            "{name},{modules},{ops},{ran},{}",
+            op(pid, 1, 9, "all-reduce.1", "all-reduce")
+        )
     })
 }
 
 fn programs(n: usize) -> String {
     document(DEVICE, n / 2, |i| {
-        format!("{},{}", slice(3, 2, i * 10, 9, &format!("jit_f{i}({i})")), op(3, i * 10, 9, "fusion.1", "loop fusion"))
+        format!(
+            "{},{}",
+            slice(3, 2, i * 10, 9, &format!("jit_f{i}({i})")),
+            op(3, i * 10, 9, "fusion.1", "loop fusion")
+        )
     })
 }
 
@@ -110,14 +137,26 @@ fn steps_that_compile(n: usize) -> String {
     let host = r#"{"ph":"M","name":"process_name","pid":701,"args":{"name":"/host:CPU"}},"#;
     document(host, n / 2, |i| {
         let step = slice(701, 1, i * 10, 9, "train");
-        let step = format!(r#"{},"args":{{"step_num":"{i}"}}}}"#, step.trim_end_matches('}'));
-        format!("{step},{}", slice(701, 1, i * 10 + 1, 3, "XlaCompile:#module=jit_f#"))
+        let step = format!(
+            r#"{},"args":{{"step_num":"{i}"}}}}"#,
+            step.trim_end_matches('}')
+        );
+        format!(
+            "{step},{}",
+            slice(701, 1, i * 10 + 1, 3, "XlaCompile:#module=jit_f#")
+        )
     })
 }
 
 fn steps_of_a_device(n: usize) -> String {
     document(DEVICE, n / 3, |i| {
-        let (step, ran) = (slice(3, 1, i * 100, 90, &i.to_string()), slice(3, 2, i * 100, 90, "jit_f(1)"));
-        format!("{step},{ran},{}", op(3, i * 100, 90, "fusion.1", "loop fusion"))
+        let (step, ran) = (
+            slice(3, 1, i * 100, 90, &i.to_string()),
+            slice(3, 2, i * 100, 90, "jit_f(1)"),
+        );
+        format!(
+            "{step},{ran},{}",
+            op(3, i * 100, 90, "fusion.1", "loop fusion")
+        )
     })
 }

@@ -34,9 +34,14 @@ impl Dice {
         let mut state = self.normal();
         (0..steps)
             .map(|_| {
-                state = correlation * state + (1.0 - correlation * correlation).sqrt() * self.normal();
+                state =
+                    correlation * state + (1.0 - correlation * correlation).sqrt() * self.normal();
                 let is_slow = random(&mut self.0).is_multiple_of(SLOW_ONE_IN);
-                let spike = if is_slow { 0.05 + 0.15 * self.uniform() } else { 0.0 };
+                let spike = if is_slow {
+                    0.05 + 0.15 * self.uniform()
+                } else {
+                    0.0
+                };
                 level * (1.0 + JITTER * state + spike)
             })
             .collect()
@@ -57,7 +62,9 @@ fn called_real(case: &Case, slower: f64, experiments: usize) -> f64 {
     let mut real = 0;
     for _ in 0..experiments {
         let mut side = |slower: f64| -> Vec<Vec<f64>> {
-            (0..case.runs).map(|_| dice.run(case.steps, case.correlation, slower, case.between)).collect()
+            (0..case.runs)
+                .map(|_| dice.run(case.steps, case.correlation, slower, case.between))
+                .collect()
         };
         let (base, cand) = (side(0.0), side(slower));
         real += usize::from(MetricChange::of_runs(&base, &cand, 0.0, &options).is_real());
@@ -66,8 +73,16 @@ fn called_real(case: &Case, slower: f64, experiments: usize) -> f64 {
 }
 
 fn main() {
-    let experiments = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1000);
-    let case = |runs, steps, correlation, between| Case { runs, steps, correlation, between };
+    let experiments = std::env::args()
+        .nth(1)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(1000);
+    let case = |runs, steps, correlation, between| Case {
+        runs,
+        steps,
+        correlation,
+        between,
+    };
     println!(
         "| runs a side | steps a run | neighbours correlate | runs differ by | false alarms | 0.5 % missed | 2 % missed | 10 % missed |"
     );

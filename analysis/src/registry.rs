@@ -3,7 +3,9 @@
 use advice::hints;
 use device_reports::communication::{collectives, dcn, overlap, sparse_cores};
 use device_reports::memory::{buffers, hbm};
-use device_reports::ops::{bundles, expected, hardware_counters, kernels, loops, matmuls, op_stats, roofline};
+use device_reports::ops::{
+    bundles, expected, hardware_counters, kernels, loops, matmuls, op_stats, roofline,
+};
 use device_reports::steps::{balance, devices, step_parts, step_times};
 use engine::{AnalysisEntry, entry};
 use run_reports::host::{clocks, compile, dispatch, gaps, input, serving};
@@ -62,9 +64,17 @@ mod tests {
     /// Runs an analysis that is stopped by its n-th check; by none if that is 0.
     fn run(model: &TraceModel, entry: &AnalysisEntry, stopped_by: u64) -> Run {
         let (options, reports) = (Options::default(), ReportCache::counting_checks(stopped_by));
-        let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let cx = Context {
+            model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
         let report = (entry.run)(&cx).map(|report| report.json());
-        Run { checks: reports.checks().unwrap(), report }
+        Run {
+            checks: reports.checks().unwrap(),
+            report,
+        }
     }
 
     /// Counted and not timed: once stopped, every loop looks once and ends.
@@ -76,18 +86,31 @@ mod tests {
             let (whole, short) = (run(&model, entry, 0), run(&small, entry, 0));
             for nth in [1, whole.checks / 2, whole.checks] {
                 let stopped = run(&model, entry, nth);
-                assert_eq!(stopped.report, Err(AnalysisError::Cancelled), "{} at check {nth}", entry.id);
+                assert_eq!(
+                    stopped.report,
+                    Err(AnalysisError::Cancelled),
+                    "{} at check {nth}",
+                    entry.id
+                );
                 // Facts and reports of before may be requested once more.
                 let later = stopped.checks - nth;
-                assert!(later <= 2 * short.checks, "{}: {later} checks after the {nth}th", entry.id);
+                assert!(
+                    later <= 2 * short.checks,
+                    "{}: {later} checks after the {nth}th",
+                    entry.id
+                );
             }
         }
     }
 
     #[test]
     fn loops_over_ops_look_again_and_again() {
-        for entry in ANALYSES.iter().filter(|entry| ["ops", "devices", "overlap", "utilization"].contains(&entry.id)) {
-            let checks = [500, OPS].map(|slices| run(&big_model(BigSpec { slices, tracks: 1 }), entry, 0).checks);
+        for entry in ANALYSES
+            .iter()
+            .filter(|entry| ["ops", "devices", "overlap", "utilization"].contains(&entry.id))
+        {
+            let checks = [500, OPS]
+                .map(|slices| run(&big_model(BigSpec { slices, tracks: 1 }), entry, 0).checks);
             assert!(checks[1] >= checks[0] + 2, "{}: {checks:?}", entry.id);
         }
     }

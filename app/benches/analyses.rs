@@ -56,16 +56,30 @@ impl Run {
         for cost in session.context(Scope::WholeTrace).reports.costs() {
             *own.entry(cost.id).or_default() += cost.own;
         }
-        Some(Self { import, import_cpu, analyses, analyses_cpu, own })
+        Some(Self {
+            import,
+            import_cpu,
+            analyses,
+            analyses_cpu,
+            own,
+        })
     }
 }
 
 fn open(path: &Path) -> Option<Session> {
-    Session::open(path, &ImportOptions::default(), Options::default(), &Progress::default()).ok()
+    Session::open(
+        path,
+        &ImportOptions::default(),
+        Options::default(),
+        &Progress::default(),
+    )
+    .ok()
 }
 
 fn analyze(session: &Session) {
-    session.context(Scope::WholeTrace).reports_of(&ANALYSES.iter().collect::<Vec<_>>());
+    session
+        .context(Scope::WholeTrace)
+        .reports_of(&ANALYSES.iter().collect::<Vec<_>>());
 }
 
 /// Bytes of the model, and most bytes that all analyses needed beyond it; in a run of
@@ -96,12 +110,25 @@ fn line(path: &Path, name: &str) -> Option<String> {
     }
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let cpu = |time: fn(&Run) -> Duration| median(&runs, time).map(ms);
-    let (import, analyses) = (ms(median(&runs, |run| run.import)?), ms(median(&runs, |run| run.analyses)?));
+    let (import, analyses) = (
+        ms(median(&runs, |run| run.import)?),
+        ms(median(&runs, |run| run.analyses)?),
+    );
     let ids = runs.first()?.own.keys();
-    let mut slowest: Vec<(Duration, &str)> =
-        ids.filter_map(|&id| Some((median(&runs, |run| run.own.get(id).copied().unwrap_or_default())?, id))).collect();
+    let mut slowest: Vec<(Duration, &str)> = ids
+        .filter_map(|&id| {
+            Some((
+                median(&runs, |run| run.own.get(id).copied().unwrap_or_default())?,
+                id,
+            ))
+        })
+        .collect();
     slowest.sort_unstable_by(|a, b| b.cmp(a));
-    let slowest: Vec<_> = slowest.iter().take(SLOWEST).map(|&(time, id)| format!("{id} {:.2}", ms(time))).collect();
+    let slowest: Vec<_> = slowest
+        .iter()
+        .take(SLOWEST)
+        .map(|&(time, id)| format!("{id} {:.2}", ms(time)))
+        .collect();
     Some(format!(
         "{import:>9.2} {analyses:>9.2} {:>6.2} {:>6.2} {:>9.1} {:>9.1} {:>6.2}  {name}: {}",
         analyses / import,
@@ -121,8 +148,15 @@ fn traces(folder: &Path) -> Vec<PathBuf> {
         let name = entry.file_name().to_string_lossy().into_owned();
         if path.is_dir() {
             // What another tool says of a capture is no capture.
-            found.extend(if name == "xprof" { Vec::new() } else { traces(&path) });
-        } else if [".pb", ".pb.gz", ".json", ".json.gz"].iter().any(|ending| name.ends_with(ending)) {
+            found.extend(if name == "xprof" {
+                Vec::new()
+            } else {
+                traces(&path)
+            });
+        } else if [".pb", ".pb.gz", ".json", ".json.gz"]
+            .iter()
+            .any(|ending| name.ends_with(ending))
+        {
             found.push(path);
         }
     }
@@ -136,22 +170,42 @@ fn main() {
     let corpus = root.join("../shared/corpus");
     let folder = tempfile::tempdir().expect("a benchmark needs a place for its trace");
     // Cargo adds options of its own.
-    let mut files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).filter(|arg| arg.exists()).collect();
+    let mut files: Vec<PathBuf> = std::env::args_os()
+        .skip(1)
+        .map(PathBuf::from)
+        .filter(|arg| arg.exists())
+        .collect();
     if files.is_empty() {
         let folders = ["tpu", "host", "big", "simulators"].map(|name| corpus.join(name));
-        files = folders.iter().chain([&root.join("assets/samples")]).flat_map(|folder| traces(folder)).collect();
+        files = folders
+            .iter()
+            .chain([&root.join("assets/samples")])
+            .flat_map(|folder| traces(folder))
+            .collect();
         let big = folder.path().join("two_million_events.xplane.pb");
-        if std::fs::write(&big, big_xspace(BigSpec { slices: 2_000_000, tracks: 16 })).is_ok() {
+        if std::fs::write(
+            &big,
+            big_xspace(BigSpec {
+                slices: 2_000_000,
+                tracks: 16,
+            }),
+        )
+        .is_ok()
+        {
             files.push(big);
         }
     }
-    println!("medians; times in ms, memory in MB; the import, all analyses at once, the slowest of them by themselves");
+    println!(
+        "medians; times in ms, memory in MB; the import, all analyses at once, the slowest of them by themselves"
+    );
     println!(
         "{:>9} {:>9} {:>6} {:>6} {:>9} {:>9} {:>6}",
         "import", "analyses", "ratio", "of CPU", "model", "growth", "ratio"
     );
     for file in files {
-        let name = [corpus.as_path(), root.as_path()].iter().find_map(|root| file.strip_prefix(root).ok());
+        let name = [corpus.as_path(), root.as_path()]
+            .iter()
+            .find_map(|root| file.strip_prefix(root).ok());
         if let Some(line) = line(&file, &name.unwrap_or(&file).display().to_string()) {
             println!("{line}");
         }

@@ -23,23 +23,38 @@ const TIMES: usize = 4;
 fn cost(document: String) -> Option<f64> {
     let started = ProcessTime::now();
     let source = InputSource::from_bytes("host.trace.json", document.into_bytes()).ok()?;
-    let session = Session::from_model(importers::import(&source, &Progress::new()).ok()?, Options::default());
+    let session = Session::from_model(
+        importers::import(&source, &Progress::new()).ok()?,
+        Options::default(),
+    );
     for entry in ANALYSES {
         // An analysis that does not apply has a cost as well.
         let _ = session.report_by_id(entry.id, Scope::WholeTrace);
     }
     let trace = OpenTrace::new(PathBuf::from("host.trace.json"), session);
     let state = ViewState::new(&trace.model);
-    pictures::draw(PicturePanel::Timeline, &trace, &state, None, PictureStyle::default()).ok()?;
+    pictures::draw(
+        PicturePanel::Timeline,
+        &trace,
+        &state,
+        None,
+        PictureStyle::default(),
+    )
+    .ok()?;
     Some(started.elapsed().as_secs_f64())
 }
 
 #[expect(clippy::print_stdout, reason = "the result of the benchmark")]
 fn main() {
-    println!("{:<22} {:>9} {:>9} {:>6}", "many", "few s", "many s", "times");
+    println!(
+        "{:<22} {:>9} {:>9} {:>6}",
+        "many", "few s", "many s", "times"
+    );
     for (what, shape) in shapes::SHAPES {
         match (cost(shape(FEW)), cost(shape(FEW * TIMES))) {
-            (Some(few), Some(many)) => println!("{what:<22} {few:>9.3} {many:>9.3} {:>6.1}", many / few),
+            (Some(few), Some(many)) => {
+                println!("{what:<22} {few:>9.3} {many:>9.3} {:>6.1}", many / few)
+            }
             _ => println!("{what:<22} cannot be opened"),
         }
     }

@@ -12,8 +12,8 @@ use importers::{InputSource, Progress, import};
 use sample_traces::big::{BigSpec, big_xspace};
 use trace_model::wire::{WireCursor, WireValue};
 use trace_model::{
-    FlowPoint, FlowRole, GroupKind, Picos, SliceBatch, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel,
-    TrackKind,
+    FlowPoint, FlowRole, GroupKind, Picos, SliceBatch, SliceSpec, TimeRange, Timestamp,
+    TraceBuilder, TraceModel, TrackKind,
 };
 
 const SLICES: u32 = 1_000_000;
@@ -46,27 +46,81 @@ fn bytes(data: &[u8]) -> Throughput {
 }
 
 fn protobuf(bench: &mut Criterion) {
-    let xspace = big_xspace(BigSpec { slices: u64::from(SLICES), tracks: TRACKS });
-    measure(bench, "walk all messages", bytes(&xspace), || &xspace, |bytes| walk(bytes, 0..bytes.len()));
-    measure(bench, "import protobuf", bytes(&xspace), || source("big.xplane.pb", &xspace), |source| imported(&source));
+    let xspace = big_xspace(BigSpec {
+        slices: u64::from(SLICES),
+        tracks: TRACKS,
+    });
+    measure(
+        bench,
+        "walk all messages",
+        bytes(&xspace),
+        || &xspace,
+        |bytes| walk(bytes, 0..bytes.len()),
+    );
+    measure(
+        bench,
+        "import protobuf",
+        bytes(&xspace),
+        || source("big.xplane.pb", &xspace),
+        |source| imported(&source),
+    );
     // A file with one line: nothing to share among threads but the line itself.
-    let line = big_xspace(BigSpec { slices: u64::from(SLICES), tracks: 1 });
-    measure(bench, "import one line", bytes(&line), || source("line.xplane.pb", &line), |source| imported(&source));
+    let line = big_xspace(BigSpec {
+        slices: u64::from(SLICES),
+        tracks: 1,
+    });
+    measure(
+        bench,
+        "import one line",
+        bytes(&line),
+        || source("line.xplane.pb", &line),
+        |source| imported(&source),
+    );
 }
 
 fn model(bench: &mut Criterion) {
     let slices = Throughput::Elements(u64::from(SLICES));
-    measure(bench, "finish tracks", slices.clone(), collected, |builder| builder.finish().slice_count());
-    measure(bench, "link flows", slices, || collected().finish(), |model| model.flows().len());
+    measure(
+        bench,
+        "finish tracks",
+        slices.clone(),
+        collected,
+        |builder| builder.finish().slice_count(),
+    );
+    measure(
+        bench,
+        "link flows",
+        slices,
+        || collected().finish(),
+        |model| model.flows().len(),
+    );
 }
 
 fn trace_json(bench: &mut Criterion) {
     let json = json();
     let packed = gzip(&json);
-    measure(bench, "inflate", bytes(&json), || &packed, |packed| unpack(packed));
-    measure(bench, "import JSON", bytes(&json), || source("big.trace.json", &json), |source| imported(&source));
+    measure(
+        bench,
+        "inflate",
+        bytes(&json),
+        || &packed,
+        |packed| unpack(packed),
+    );
+    measure(
+        bench,
+        "import JSON",
+        bytes(&json),
+        || source("big.trace.json", &json),
+        |source| imported(&source),
+    );
     let packed_source = || source("big.trace.json.gz", &packed);
-    measure(bench, "import JSON, gzipped", bytes(&json), packed_source, |source| imported(&source));
+    measure(
+        bench,
+        "import JSON, gzipped",
+        bytes(&json),
+        packed_source,
+        |source| imported(&source),
+    );
 }
 
 fn source(name: &str, bytes: &[u8]) -> InputSource {
@@ -101,12 +155,24 @@ fn collected() -> TraceBuilder {
         let mut batch = SliceBatch::with_capacity((SLICES / TRACKS) as usize, false);
         let mut ends = Vec::new();
         for i in 0..SLICES / TRACKS {
-            let (start, dur) = (i64::from(i) * 1_000 + i64::from(number), if i % 2 == 0 { 1_900 } else { 700 });
+            let (start, dur) = (
+                i64::from(i) * 1_000 + i64::from(number),
+                if i % 2 == 0 { 1_900 } else { 700 },
+            );
             let range = TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur));
             let index = batch.push(SliceSpec::new(range, label));
             if i % 4 == 0 {
-                let role = if number % 2 == 0 { FlowRole::Out } else { FlowRole::In };
-                ends.push(FlowPoint::new(u64::from(i) << 4 | u64::from(number / 2), 0, role, index));
+                let role = if number % 2 == 0 {
+                    FlowRole::Out
+                } else {
+                    FlowRole::In
+                };
+                ends.push(FlowPoint::new(
+                    u64::from(i) << 4 | u64::from(number / 2),
+                    0,
+                    role,
+                    index,
+                ));
             }
         }
         builder.append(track, batch);
@@ -142,6 +208,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 fn unpack(packed: &[u8]) -> usize {
     let mut bytes = Vec::new();
-    flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).expect("it was just packed");
+    flate2::read::GzDecoder::new(packed)
+        .read_to_end(&mut bytes)
+        .expect("it was just packed");
     bytes.len()
 }

@@ -23,7 +23,9 @@ use importers::{ImportOptions, Progress};
 use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::write_xspace;
 use session::Session;
-use trace_model::{GroupKind, Op, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
+use trace_model::{
+    GroupKind, Op, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
+};
 use view::panels::area::{AreaGrouping, MarkedArea, summarise};
 use view::search::{SearchFor, search};
 use view::state::{ViewCommand, ViewState};
@@ -48,27 +50,49 @@ const REPETITIONS: usize = 5;
 /// Tracks of short slices between long ones with gaps, each with its own rhythm.
 fn model(slices_per_track: u32) -> TraceModel {
     let mut builder = TraceBuilder::new();
-    let categories = ["convolution fusion", "loop fusion", "copy-done", "all-reduce", "data formatting"];
+    let categories = [
+        "convolution fusion",
+        "loop fusion",
+        "copy-done",
+        "all-reduce",
+        "data formatting",
+    ];
     let labels: Vec<_> = (0..500)
         .map(|i| {
             let name = builder.intern(&format!("op.{i}"));
             let category = builder.intern(categories[i % categories.len()]);
-            let op = builder.op(Op { name, category: Some(category), ..Op::default() });
+            let op = builder.op(Op {
+                name,
+                category: Some(category),
+                ..Op::default()
+            });
             builder.label(&format!("op.{i}"), Some(op))
         })
         .collect();
     let host = builder.group(None, GroupKind::Host, "host");
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for track in 0..TRACKS {
-        let track = builder.track(host, TrackKind::Ops, i64::from(track), &format!("track {track:03}"));
+        let track = builder.track(
+            host,
+            TrackKind::Ops,
+            i64::from(track),
+            &format!("track {track:03}"),
+        );
         let mut at = 0;
         for i in 0..slices_per_track {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            let dur = if i % 50 == 0 { 20_000_000 } else { (random % 2_000_000) as i64 };
+            let dur = if i % 50 == 0 {
+                20_000_000
+            } else {
+                (random % 2_000_000) as i64
+            };
             let range = TimeRange::at(Timestamp::from_ps(at), Picos::from_ps(dur));
-            builder.add_slice(track, SliceSpec::new(range, labels[(random >> 32) as usize % labels.len()]));
+            builder.add_slice(
+                track,
+                SliceSpec::new(range, labels[(random >> 32) as usize % labels.len()]),
+            );
             at += dur + (random >> 20) as i64 % 500_000;
         }
     }
@@ -85,21 +109,39 @@ struct Stage<'a> {
 
 impl Stage<'_> {
     /// One frame after `command`; returns the number of vertices.
-    fn frame(&mut self, timeline: &mut Timeline, state: &mut ViewState, command: &ViewCommand) -> usize {
+    fn frame(
+        &mut self,
+        timeline: &mut Timeline,
+        state: &mut ViewState,
+        command: &ViewCommand,
+    ) -> usize {
         state.apply(command, &self.trace.model);
         self.frames += 1;
         let screen = Rect::from_min_size(pos2(0.0, 0.0), vec2(2_260.0, self.height));
         let time = Some(self.frames as f64 / 60.0);
-        let input = RawInput { screen_rect: Some(screen), time, ..RawInput::default() };
+        let input = RawInput {
+            screen_rect: Some(screen),
+            time,
+            ..RawInput::default()
+        };
         let mut wanted = Vec::new();
-        let mut output =
-            self.ctx.run_ui(input, |ui| timeline.ui(ui, self.trace, state, &TimelineContext::default(), &mut wanted));
+        let mut output = self.ctx.run_ui(input, |ui| {
+            timeline.ui(
+                ui,
+                self.trace,
+                state,
+                &TimelineContext::default(),
+                &mut wanted,
+            )
+        });
         output.textures_delta.clear();
         let primitives = self.ctx.tessellate(output.shapes, output.pixels_per_point);
-        let vertices = primitives.iter().map(|primitive| match &primitive.primitive {
-            egui::epaint::Primitive::Mesh(mesh) => mesh.vertices.len(),
-            egui::epaint::Primitive::Callback(_) => 0,
-        });
+        let vertices = primitives
+            .iter()
+            .map(|primitive| match &primitive.primitive {
+                egui::epaint::Primitive::Mesh(mesh) => mesh.vertices.len(),
+                egui::epaint::Primitive::Callback(_) => 0,
+            });
         vertices.sum()
     }
 
@@ -135,10 +177,15 @@ impl Stage<'_> {
 
 /// From the whole trace to a millionth of it and back, panning all the while.
 fn journey() -> Vec<ViewCommand> {
-    let zoom = |factor: f64| ViewCommand::Zoom { factor, anchor: 0.37 };
+    let zoom = |factor: f64| ViewCommand::Zoom {
+        factor,
+        anchor: 0.37,
+    };
     let into = (0..300).flat_map(|_| [zoom(1.047), ViewCommand::Pan(0.02)]);
     let out = (0..300).flat_map(|_| [zoom(1.0 / 1.047), ViewCommand::Pan(-0.03)]);
-    into.chain((0..200).map(|_| ViewCommand::Pan(0.05))).chain(out).collect()
+    into.chain((0..200).map(|_| ViewCommand::Pan(0.05)))
+        .chain(out)
+        .collect()
 }
 
 /// Median, 99th percentile and worst of the frames of a journey. Each frame counts with its
@@ -155,8 +202,12 @@ fn travel(stage: &mut Stage<'_>) -> [Duration; 3] {
         }
     }
     fastest.sort_unstable();
-    let at =
-        |share: usize| fastest.get((fastest.len() * share / 100).min(fastest.len() - 1)).copied().unwrap_or_default();
+    let at = |share: usize| {
+        fastest
+            .get((fastest.len() * share / 100).min(fastest.len() - 1))
+            .copied()
+            .unwrap_or_default()
+    };
     [at(50), at(99), at(100)]
 }
 
@@ -167,8 +218,15 @@ fn ms(time: Duration) -> f64 {
 /// A value beside its target.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 fn line(what: &str, time: Duration, target_ms: f64) {
-    let verdict = if ms(time) <= target_ms { "met" } else { "missed" };
-    println!("{what:<64} {:>8.2} ms  target {target_ms:>5} ms  {verdict}", ms(time));
+    let verdict = if ms(time) <= target_ms {
+        "met"
+    } else {
+        "missed"
+    };
+    println!(
+        "{what:<64} {:>8.2} ms  target {target_ms:>5} ms  {verdict}",
+        ms(time)
+    );
 }
 
 fn open(slices_per_track: u32) -> OpenTrace {
@@ -180,15 +238,27 @@ fn open(slices_per_track: u32) -> OpenTrace {
 #[expect(clippy::print_stdout, reason = "a benchmark prints its results")]
 fn frames(trace: &OpenTrace) {
     println!("{} slices on {TRACKS} tracks", trace.model.slice_count());
-    let mut stage = Stage { ctx: Context::default(), trace, frames: 0, height: SCREEN };
+    let mut stage = Stage {
+        ctx: Context::default(),
+        trace,
+        frames: 0,
+        height: SCREEN,
+    };
     // Fonts are rasterised once per run, not per frame.
     stage.steady(&ViewState::new(&trace.model));
     let [median, slow, worst] = travel(&mut stage);
-    println!("panning and zooming: median {:.2} ms, worst {:.2} ms", ms(median), ms(worst));
+    println!(
+        "panning and zooming: median {:.2} ms, worst {:.2} ms",
+        ms(median),
+        ms(worst)
+    );
     line("99 of 100 frames while panning and zooming", slow, 2.5);
     stage.height = HIGH;
     println!("all tracks in sight:");
-    println!("{:>14}  {:>10}  {:>10}  {:>10}", "in view", "steady", "cold", "vertices");
+    println!(
+        "{:>14}  {:>10}  {:>10}  {:>10}",
+        "in view", "steady", "cold", "vertices"
+    );
     let extent = trace.model.extent();
     let mut worst = Duration::ZERO;
     for zoom in 0..20 {
@@ -201,7 +271,12 @@ fn frames(trace: &OpenTrace) {
         let (time, vertices) = stage.steady(&state);
         let slowest = stage.cold(&state);
         worst = worst.max(slowest).max(time);
-        println!("{:>14}  {:>7.2} ms  {:>7.2} ms  {vertices:>10}", span.to_string(), ms(time), ms(slowest));
+        println!(
+            "{:>14}  {:>7.2} ms  {:>7.2} ms  {vertices:>10}",
+            span.to_string(),
+            ms(time),
+            ms(slowest)
+        );
     }
     line("slowest frame with all tracks in sight", worst, 5.0);
 }
@@ -219,13 +294,24 @@ fn fastest<T>(mut run: impl FnMut() -> T) -> Duration {
 /// A part of the trace from a third of it on; the whole trace is one part.
 fn part_of(extent: TimeRange, share: i64) -> TimeRange {
     let [third, part] = [3, share].map(|share| Picos::from_ps(extent.dur().ps() / share));
-    if share == 1 { extent } else { TimeRange::at(extent.start + third, part) }
+    if share == 1 {
+        extent
+    } else {
+        TimeRange::at(extent.start + third, part)
+    }
 }
 
 fn searches(trace: &OpenTrace) {
-    for text in ["op.17", "all-reduce", "cat:copy dur>1us", r"name:/^op\.\d$/", "nothing"] {
+    for text in [
+        "op.17",
+        "all-reduce",
+        "cat:copy dur>1us",
+        r"name:/^op\.\d$/",
+        "nothing",
+    ] {
         let wanted = SearchFor::Text(text.to_owned());
-        let found = search(&trace.model, &trace.classes, &wanted, &Progress::new()).map_or(0, |found| found.total);
+        let found = search(&trace.model, &trace.classes, &wanted, &Progress::new())
+            .map_or(0, |found| found.total);
         let time = fastest(|| search(&trace.model, &trace.classes, &wanted, &Progress::new()));
         line(&format!("search for {text}: {found} slices"), time, 100.0);
     }
@@ -235,10 +321,18 @@ fn areas(trace: &OpenTrace) {
     let extent = trace.model.extent();
     for (share, name) in [(100, "a hundredth"), (20, "a twentieth"), (1, "all")] {
         let range = part_of(extent, share);
-        let area = MarkedArea { range, tracks: Arc::default(), pivot: AreaGrouping::Name };
+        let area = MarkedArea {
+            range,
+            tracks: Arc::default(),
+            pivot: AreaGrouping::Name,
+        };
         let sum = || summarise(&trace.model, &trace.classes, &[], &area, &Progress::new());
         let slices = sum().map_or(0, |sums| sums.slices);
-        line(&format!("sums of {name} of the trace: {slices} slices"), fastest(sum), 50.0);
+        line(
+            &format!("sums of {name} of the trace: {slices} slices"),
+            fastest(sum),
+            50.0,
+        );
     }
 }
 
@@ -249,7 +343,13 @@ fn capture(folder: &Path) -> io::Result<Session> {
     let spec = TrainingSpec::of_device_events(OPS_OF_CAPTURE);
     write_xspace("synthetic", SyntheticRun::new(spec).planes(), &mut out)?;
     io::Write::flush(&mut out)?;
-    Session::open(&path, &ImportOptions::default(), Options::default(), &Progress::default()).map_err(io::Error::other)
+    Session::open(
+        &path,
+        &ImportOptions::default(),
+        Options::default(),
+        &Progress::default(),
+    )
+    .map_err(io::Error::other)
 }
 
 /// What the overview needs for another scope, once it is there for the whole capture.
@@ -257,22 +357,44 @@ fn scopes() -> io::Result<()> {
     let folder = tempfile::tempdir()?;
     let session = capture(folder.path())?;
     let wanted = wanted_reports("overview");
-    let wanted: Vec<&AnalysisEntry> = ANALYSES.iter().filter(|entry| wanted.contains(&entry.id)).collect();
+    let wanted: Vec<&AnalysisEntry> = ANALYSES
+        .iter()
+        .filter(|entry| wanted.contains(&entry.id))
+        .collect();
     session.context(Scope::WholeTrace).reports_of(&wanted);
-    let steps = session.report::<Steps>(Scope::WholeTrace).map_err(io::Error::other)?;
-    let step = steps.steps.get(steps.steps.len() / 2).map(|step| step.number).unwrap_or_default();
+    let steps = session
+        .report::<Steps>(Scope::WholeTrace)
+        .map_err(io::Error::other)?;
+    let step = steps
+        .steps
+        .get(steps.steps.len() / 2)
+        .map(|step| step.number)
+        .unwrap_or_default();
     let extent = session.model().extent();
     let part = |share: i64| Scope::Range(part_of(extent, share));
-    let one = Scope::Steps { first: step, last: step };
+    let one = Scope::Steps {
+        first: step,
+        last: step,
+    };
     let slices = session.model().slice_count();
-    for (scope, name) in [(one, "one step"), (part(100), "a hundredth"), (part(10), "a tenth"), (part(2), "half")] {
+    for (scope, name) in [
+        (one, "one step"),
+        (part(100), "a hundredth"),
+        (part(10), "a tenth"),
+        (part(2), "half"),
+    ] {
         let time = fastest(|| {
             session.forget(scope);
             session.context(scope).reports_of(&wanted);
-            let tables = |entry: &&AnalysisEntry| Some(session.report_by_id(entry.id, scope).ok()?.tables());
+            let tables =
+                |entry: &&AnalysisEntry| Some(session.report_by_id(entry.id, scope).ok()?.tables());
             wanted.iter().filter_map(tables).collect::<Vec<_>>()
         });
-        line(&format!("overview of {name} of a capture with {slices} slices"), time, 100.0);
+        line(
+            &format!("overview of {name} of a capture with {slices} slices"),
+            time,
+            100.0,
+        );
     }
     Ok(())
 }
@@ -280,7 +402,10 @@ fn scopes() -> io::Result<()> {
 fn main() -> io::Result<()> {
     window::keep_freed_memory();
     // Cargo adds options of its own.
-    let parts: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let parts: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| !arg.starts_with('-'))
+        .collect();
     let wants = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
     if ["frames", "search", "area"].into_iter().any(wants) {
         let trace = open(SLICES_PER_TRACK);

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 use cli::commands::{
-    self, analyze, cache, chips, compare, completions, config, doctor, events, explain, formats, history, hlo, init,
-    kernels, man, metrics, render, schema, skill, summarize, watch, whatif,
+    self, analyze, cache, chips, compare, completions, config, doctor, events, explain, formats,
+    history, hlo, init, kernels, man, metrics, render, schema, skill, summarize, watch, whatif,
 };
 use cli::common::outcome::CommandOutcome;
 use cli::common::stderr::Stderr;
@@ -39,7 +39,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let stderr = Stderr::new(&cli.messages);
     if let Some(jobs) = cli.messages.jobs
-        && let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(usize::from(jobs)).build_global()
+        && let Err(error) = rayon::ThreadPoolBuilder::new()
+            .num_threads(usize::from(jobs))
+            .build_global()
     {
         stderr.warn(&format!("--jobs had no effect: {error}"));
     }

@@ -16,7 +16,10 @@ pub fn has_display() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let needs_display = cfg!(all(unix, not(target_os = "macos")));
     cfg!(feature = "gui")
-        && (!needs_display || ["WAYLAND_DISPLAY", "WAYLAND_SOCKET", "DISPLAY"].into_iter().any(is_set))
+        && (!needs_display
+            || ["WAYLAND_DISPLAY", "WAYLAND_SOCKET", "DISPLAY"]
+                .into_iter()
+                .any(is_set))
 }
 
 /// Arguments of the command.
@@ -47,17 +50,21 @@ pub struct OpenArgs {
 #[cfg(feature = "gui")]
 pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     if !has_display() {
-        return Err(RequestError::Display("neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned()));
+        return Err(RequestError::Display(
+            "neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned(),
+        ));
     }
     let import = args.assume.import(args.run)?;
     let (assume, stderr) = (args.assume, stderr.clone());
     // Read again with every trace that is opened, as the command line does.
     let options = move || {
-        Loading::new(&assume, &stderr).map(|loading| loading.options()).map_err(|error| {
-            let said = error.on_command_line();
-            stderr.error(&said);
-            said
-        })
+        Loading::new(&assume, &stderr)
+            .map(|loading| loading.options())
+            .map_err(|error| {
+                let said = error.on_command_line();
+                stderr.error(&said);
+                said
+            })
     };
     let launch = window::WindowOptions {
         path: args.path,
@@ -78,7 +85,9 @@ pub fn run(args: OpenArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
 #[cfg(not(feature = "gui"))]
 pub fn run(args: OpenArgs, _talk: &Stderr) -> Result<CommandOutcome, RequestError> {
     drop(args);
-    Err(RequestError::Usage("this build has no window; build with the feature \"gui\", or use analyze".to_owned()))
+    Err(RequestError::Usage(
+        "this build has no window; build with the feature \"gui\", or use analyze".to_owned(),
+    ))
 }
 
 #[cfg(test)]
@@ -103,8 +112,18 @@ mod tests {
 
     #[test]
     fn window_takes_the_same_assumptions_as_reports() {
-        let words =
-            ["--topology", "2x2", "--warmup", "3", "--device", "1", "--device-spec", "v6e", "--config", "x.toml"];
+        let words = [
+            "--topology",
+            "2x2",
+            "--warmup",
+            "3",
+            "--device",
+            "1",
+            "--device-spec",
+            "v6e",
+            "--config",
+            "x.toml",
+        ];
         let of = |command: &str| {
             let args = ["systole", command, "trace"].into_iter().chain(words);
             match Cli::try_parse_from(args).unwrap().command {
@@ -114,7 +133,10 @@ mod tests {
             }
         };
         let (report, window) = (of("analyze"), of("open"));
-        assert_eq!((window.values.warmup, &window.values.device[..]), (3, &[1][..]));
+        assert_eq!(
+            (window.values.warmup, &window.values.device[..]),
+            (3, &[1][..])
+        );
         assert_eq!(format!("{window:?}"), format!("{report:?}"));
     }
 }

@@ -13,7 +13,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: import FILE")?;
     let began = Instant::now();
     let source = InputSource::open(Path::new(&path))?;
-    let importer = IMPORTERS.iter().max_by_key(|importer| importer.detect(source.head())).ok_or("no importer")?;
+    let importer = IMPORTERS
+        .iter()
+        .max_by_key(|importer| importer.detect(source.head()))
+        .ok_or("no importer")?;
     let mut builder = TraceBuilder::new();
     let file = trace_model::Source {
         name: source.name().to_owned(),
@@ -21,13 +24,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..trace_model::Source::default()
     };
     builder.begin_source(file);
-    importer.import(&source, &ImportOptions::default(), &Progress::new(), &mut builder)?;
+    importer.import(
+        &source,
+        &ImportOptions::default(),
+        &Progress::new(),
+        &mut builder,
+    )?;
     let imported = began.elapsed();
     let peak_imported = status("VmHWM:");
     let packed = source.packed_len();
     drop(source);
     let model = builder.finish();
-    println!("{}: {:?} imported, {:?} with finish", importer.format().id, imported, began.elapsed());
+    println!(
+        "{}: {:?} imported, {:?} with finish",
+        importer.format().id,
+        imported,
+        began.elapsed()
+    );
     println!(
         "{packed} bytes on disk; peak RSS {peak_imported} imported, {} finished; now {}",
         status("VmHWM:"),
@@ -48,7 +61,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     if std::env::args().nth(2).is_some() {
         for group in model.group_ids() {
-            println!("{:?} {:?}", model.str(model.group(group).name), model.group(group).kind);
+            println!(
+                "{:?} {:?}",
+                model.str(model.group(group).name),
+                model.group(group).kind
+            );
             for track in model.tracks_of(group) {
                 let (info, lanes) = (model.track(track), model.lanes(track));
                 let first = lanes.first().and_then(|lane| model.slices_of(lane).next());
@@ -63,7 +80,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     for issue in model.import_log().counts() {
-        println!("{} x {}: {:?}", issue.count, issue.kind.id(), issue.examples);
+        println!(
+            "{} x {}: {:?}",
+            issue.count,
+            issue.kind.id(),
+            issue.examples
+        );
     }
     Ok(())
 }
@@ -71,7 +93,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// A line of what the system says about this process.
 fn status(key: &str) -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("unknown");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(key))
+        .unwrap_or("unknown");
     line.trim().to_owned()
 }
 
@@ -79,6 +104,15 @@ fn status(key: &str) -> String {
 fn cpu_seconds() -> f64 {
     const TICKS: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / TICKS
+    let fields = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace();
+    fields
+        .skip(11)
+        .take(2)
+        .filter_map(|ticks| ticks.parse::<f64>().ok())
+        .sum::<f64>()
+        / TICKS
 }

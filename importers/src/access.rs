@@ -27,7 +27,11 @@ pub(crate) fn tree_of(path: &Path, progress: &Progress) -> Result<Box<dyn FileTr
 /// It cannot be read, or this build cannot read buckets.
 pub fn remote_head(path: &Path, progress: &Progress) -> Result<Option<Vec<u8>>, ImportError> {
     let tree = tree_of(path, progress)?;
-    Ok(if tree.is_file(path) { tree.head(path) } else { None })
+    Ok(if tree.is_file(path) {
+        tree.head(path)
+    } else {
+        None
+    })
 }
 
 /// Writes a file in a bucket.

@@ -22,17 +22,18 @@ mod remote;
 use ::remote;
 pub use access::{remote_head, write_remote};
 pub use import::packed::{
-    PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session, packed_session_in, source_for_args, sources_in,
+    PACK_FACTS, PACKED_PROFILES, PACKED_SESSION, packed_session, packed_session_in,
+    source_for_args, sources_in,
 };
 pub use import::{
-    HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, import, import_path, import_source,
-    import_sources, list_files, list_runs, locate, open_file,
+    HostFiles, ListedFile, ListedRun, LocatedRun, detect, from_snapshot, import, import_path,
+    import_source, import_sources, list_files, list_runs, locate, open_file,
 };
 pub use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat, TrackRoles};
 pub use input::archive::{Archive, ArchiveWriter, ArchivedFile};
 pub use input::{
-    FeedResult, ImportError, InputSource, Progress, ProgressStage, SharedBytes, SourceContent, is_remote, may_ask,
-    shown_path,
+    FeedResult, ImportError, InputSource, Progress, ProgressStage, SharedBytes, SourceContent,
+    is_remote, may_ask, shown_path,
 };
 pub use profiler_formats::xplane::{SpaceElement, event_bytes, visit_xplane_elements};
 pub use registry::IMPORTERS;

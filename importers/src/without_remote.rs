@@ -31,9 +31,13 @@ pub(crate) fn with_neighbours(
 }
 
 pub(crate) fn upload(_: &Path, _: &mut File) -> io::Result<()> {
-    Err(io::Error::other("this build cannot write to buckets; build with --features remote"))
+    Err(io::Error::other(
+        "this build cannot write to buckets; build with --features remote",
+    ))
 }
 
 fn not_built() -> ImportError {
-    ImportError::Remote { what: "this build cannot read buckets; build with --features remote".to_owned() }
+    ImportError::Remote {
+        what: "this build cannot read buckets; build with --features remote".to_owned(),
+    }
 }

@@ -40,6 +40,10 @@ impl Answer {
     /// Its tables.
     #[getter]
     fn tables(&self) -> Vec<Table> {
-        self.0.tables.iter().map(|table| Table::new(Arc::clone(table))).collect()
+        self.0
+            .tables
+            .iter()
+            .map(|table| Table::new(Arc::clone(table)))
+            .collect()
     }
 }

@@ -9,11 +9,19 @@ use serde::de::DeserializeOwned;
 use crate::error::of_request;
 
 /// The request that `what` makes of its arguments.
-pub(crate) fn request_of<T: DeserializeOwned + JsonSchema>(what: &str, given: &Bound<'_, PyDict>) -> PyResult<T> {
+pub(crate) fn request_of<T: DeserializeOwned + JsonSchema>(
+    what: &str,
+    given: &Bound<'_, PyDict>,
+) -> PyResult<T> {
     let py = given.py();
     // Paths become texts.
     let options = [("default", py.import("os")?.getattr("fspath")?)].into_py_dict(py)?;
-    let text: String = py.import("json")?.call_method("dumps", (given,), Some(&options))?.extract()?;
+    let text: String = py
+        .import("json")?
+        .call_method("dumps", (given,), Some(&options))?
+        .extract()?;
     let values = serde_json::from_str(&text).map_err(RequestError::from);
-    values.and_then(|values| read(what, values)).map_err(|error| of_request(&error))
+    values
+        .and_then(|values| read(what, values))
+        .map_err(|error| of_request(&error))
 }

@@ -23,7 +23,10 @@ fn main(py: Python<'_>, args: Vec<OsString>) -> u8 {
 #[pymodule]
 fn _systole(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("CommandFailed", module.py().get_type::<error::CommandFailed>())?;
+    module.add(
+        "CommandFailed",
+        module.py().get_type::<error::CommandFailed>(),
+    )?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(session::open, module)?)?;
     module.add_function(wrap_pyfunction!(session::list_files, module)?)?;

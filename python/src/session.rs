@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use query::{Database, QueryAnswer, QueryLimits, SqlValue};
 use request::{
-    CompareRequest, PartRequest, PictureRequest, RequestError, TraceRequest, WhatIfRequest, answers, checks,
+    CompareRequest, PartRequest, PictureRequest, RequestError, TraceRequest, WhatIfRequest,
+    answers, checks,
 };
 use session::tables::{Catalog, picked};
 
@@ -39,27 +40,57 @@ pub(crate) fn open(
     options: &Bound<'_, PyDict>,
     tick: Option<Py<PyAny>>,
 ) -> PyResult<Session> {
-    let trace = TraceRequest { path, ..request_of("open", options)? };
+    let trace = TraceRequest {
+        path,
+        ..request_of("open", options)?
+    };
     let progress = Arc::new(Progress::new());
     let shown = |py: Python<'_>| match (&tick, progress.fraction()) {
         (Some(tick), Some(fraction)) => tick.call1(py, (fraction,)).map(drop),
         _ => Ok(()),
     };
-    let opened = interruptible(py, || progress.cancel(), shown, || answers::open(&trace, &[], &progress))?;
-    Ok(Session::new(opened.map_err(|error| of_request(&error))?, analysis::Scope::WholeTrace))
+    let opened = interruptible(
+        py,
+        || progress.cancel(),
+        shown,
+        || answers::open(&trace, &[], &progress),
+    )?;
+    Ok(Session::new(
+        opened.map_err(|error| of_request(&error))?,
+        analysis::Scope::WholeTrace,
+    ))
 }
 
 /// Path, size and time of all files below a directory or a pattern, of this machine or a bucket. The time is that of the
 /// last write, in nanoseconds since 1970. What is unknown is `None`.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "a tuple of Python")]
-pub(crate) fn list_files(py: Python<'_>, path: PathBuf) -> PyResult<Vec<(OsString, Option<u64>, Option<u64>)>> {
+pub(crate) fn list_files(
+    py: Python<'_>,
+    path: PathBuf,
+) -> PyResult<Vec<(OsString, Option<u64>, Option<u64>)>> {
     let progress = Progress::new();
-    let listed = interruptible(py, || progress.cancel(), quiet, || answers::files(&path, &progress))?;
-    let since_1970 =
-        |time: SystemTime| u64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos()).ok();
-    let facts = |file: ListedFile| (file.path.into_os_string(), file.bytes, file.modified.and_then(since_1970));
-    Ok(listed.map_err(|error| of_request(&error))?.into_iter().map(facts).collect())
+    let listed = interruptible(
+        py,
+        || progress.cancel(),
+        quiet,
+        || answers::files(&path, &progress),
+    )?;
+    let since_1970 = |time: SystemTime| {
+        u64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos()).ok()
+    };
+    let facts = |file: ListedFile| {
+        (
+            file.path.into_os_string(),
+            file.bytes,
+            file.modified.and_then(since_1970),
+        )
+    };
+    Ok(listed
+        .map_err(|error| of_request(&error))?
+        .into_iter()
+        .map(facts)
+        .collect())
 }
 
 /// Nothing to show while work goes on.
@@ -69,20 +100,32 @@ fn quiet(_: Python<'_>) -> PyResult<()> {
 }
 
 /// Waits for work that cannot be cancelled.
-fn worked<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, RequestError> + Send) -> PyResult<T> {
+fn worked<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, RequestError> + Send,
+) -> PyResult<T> {
     interruptible(py, || (), quiet, work)?.map_err(|error| of_request(&error))
 }
 
 /// What `systole compare` says of saved summaries, a list of files for each side.
 #[pyfunction]
-pub(crate) fn compare_summaries(py: Python<'_>, base: Vec<PathBuf>, cand: Vec<PathBuf>) -> PyResult<Answer> {
+pub(crate) fn compare_summaries(
+    py: Python<'_>,
+    base: Vec<PathBuf>,
+    cand: Vec<PathBuf>,
+) -> PyResult<Answer> {
     let work = || answers::compared_summaries(&base, &cand, &CompareRequest::default());
     worked(py, work).map(Answer::from)
 }
 
 impl Session {
     fn new(trace: ::session::Session, scope: analysis::Scope) -> Self {
-        Self { trace, scope, catalog: Mutex::default(), database: Mutex::default() }
+        Self {
+            trace,
+            scope,
+            catalog: Mutex::default(),
+            database: Mutex::default(),
+        }
     }
 
     /// The catalog of tables, made on first use.
@@ -95,7 +138,11 @@ impl Session {
         let cancel = || limits.cancel.store(true, Ordering::Relaxed);
         let work = || {
             // Taken while it is used: queries of several threads each have their own, and the last one is kept.
-            let kept = self.database.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let kept = self
+                .database
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take();
             let mut database = kept.map_or_else(|| Database::new(&self.trace, self.scope), Ok)?;
             let answer = database.ask(sql, limits);
             *self.database.lock().unwrap_or_else(PoisonError::into_inner) = Some(database);
@@ -149,7 +196,12 @@ impl Session {
     }
 
     /// What `systole compare` says of this trace and a candidate.
-    fn compare(&self, py: Python<'_>, cand: &Bound<'_, Self>, test: &Bound<'_, PyDict>) -> PyResult<Answer> {
+    fn compare(
+        &self,
+        py: Python<'_>,
+        cand: &Bound<'_, Self>,
+        test: &Bound<'_, PyDict>,
+    ) -> PyResult<Answer> {
         let test: CompareRequest = request_of("compare", test)?;
         let (other, scope) = (cand.get().trace.clone(), cand.get().scope);
         let work = || answers::compared((&self.trace, self.scope), (&other, scope), &test);
@@ -165,7 +217,13 @@ impl Session {
 
     /// The names of all tables, those of reports last.
     fn table_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let work = || self.catalog().all().iter().map(|table| table.name.clone()).collect();
+        let work = || {
+            self.catalog()
+                .all()
+                .iter()
+                .map(|table| table.name.clone())
+                .collect()
+        };
         interruptible(py, || (), quiet, work)
     }
 
@@ -173,12 +231,19 @@ impl Session {
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         let work = || {
             let catalog = self.catalog();
-            catalog
-                .table(name)
-                .ok_or_else(|| catalog.all().iter().map(|table| table.name.clone()).collect::<Vec<_>>().join(", "))
+            catalog.table(name).ok_or_else(|| {
+                catalog
+                    .all()
+                    .iter()
+                    .map(|table| table.name.clone())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            })
         };
         let found = interruptible(py, || (), quiet, work)?;
-        found.map(Table::new).map_err(|all| of_usage(format!("there is no table {name:?}; there are {all}")))
+        found
+            .map(Table::new)
+            .map_err(|all| of_usage(format!("there is no table {name:?}; there are {all}")))
     }
 
     /// Rows of a table of the timeline that fulfil a condition of SQL, with chosen columns.
@@ -195,8 +260,18 @@ impl Session {
         let rows = match condition {
             None => None,
             Some(condition) => {
-                let sql = format!("SELECT rowid FROM \"{}\" WHERE {condition}", name.replace('"', "\"\""));
-                let answer = self.ask(py, &sql, &QueryLimits { rows: 0, ..QueryLimits::default() })?;
+                let sql = format!(
+                    "SELECT rowid FROM \"{}\" WHERE {condition}",
+                    name.replace('"', "\"\"")
+                );
+                let answer = self.ask(
+                    py,
+                    &sql,
+                    &QueryLimits {
+                        rows: 0,
+                        ..QueryLimits::default()
+                    },
+                )?;
                 let rows = answer.rows.iter().filter_map(|row| match row.first() {
                     Some(SqlValue::Integer(row)) => u32::try_from(*row).ok(),
                     _ => None,
@@ -218,11 +293,18 @@ impl Session {
     ) -> PyResult<(Vec<String>, Bound<'py, PyList>, bool)> {
         let time = seconds.map(Duration::try_from_secs_f64).transpose();
         let time = time.map_err(|error| of_usage(format!("seconds: {error}")))?;
-        let limits =
-            QueryLimits { rows: limit, time, cancel: Arc::new(AtomicBool::new(false)), ..QueryLimits::default() };
+        let limits = QueryLimits {
+            rows: limit,
+            time,
+            cancel: Arc::new(AtomicBool::new(false)),
+            ..QueryLimits::default()
+        };
         let answer = self.ask(py, sql, &limits)?;
         let rows = answer.rows.iter().map(|row| {
-            let cells = row.iter().map(|cell| python_value(py, cell)).collect::<PyResult<Vec<_>>>()?;
+            let cells = row
+                .iter()
+                .map(|cell| python_value(py, cell))
+                .collect::<PyResult<Vec<_>>>()?;
             pyo3::types::PyTuple::new(py, cells)
         });
         let rows = PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?;

@@ -29,11 +29,30 @@ impl Table {
 
     /// Numbers of the named columns, in their order; all if none are named.
     pub(crate) fn numbers(&self, names: Option<&[String]>) -> PyResult<Vec<usize>> {
-        let Some(names) = names else { return Ok((0..self.0.columns.len()).collect()) };
-        let all = || self.0.columns.iter().map(|column| &*column.name).collect::<Vec<_>>().join(", ");
+        let Some(names) = names else {
+            return Ok((0..self.0.columns.len()).collect());
+        };
+        let all = || {
+            self.0
+                .columns
+                .iter()
+                .map(|column| &*column.name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let number = |name: &String| {
-            let found = self.0.columns.iter().position(|column| column.name == *name);
-            found.ok_or_else(|| of_usage(format!("{} has no column {name:?}; it has {}", self.0.name, all())))
+            let found = self
+                .0
+                .columns
+                .iter()
+                .position(|column| column.name == *name);
+            found.ok_or_else(|| {
+                of_usage(format!(
+                    "{} has no column {name:?}; it has {}",
+                    self.0.name,
+                    all()
+                ))
+            })
         };
         names.iter().map(number).collect()
     }
@@ -56,7 +75,15 @@ impl Table {
     /// Of each column: name, type, unit, where its numbers come from, and what it says.
     #[getter]
     #[expect(clippy::type_complexity, reason = "a tuple of Python")]
-    fn columns(&self) -> Vec<(String, &'static str, Option<String>, Option<&'static str>, String)> {
+    fn columns(
+        &self,
+    ) -> Vec<(
+        String,
+        &'static str,
+        Option<String>,
+        Option<&'static str>,
+        String,
+    )> {
         let kind = |kind| match kind {
             ColumnKind::Int => "int",
             ColumnKind::Float => "float",
@@ -64,7 +91,13 @@ impl Table {
         };
         let column = |column: &DataColumn| {
             let provenance = column.provenance.map(analysis::Provenance::title);
-            (column.name.to_string(), kind(column.kind()), column.unit_name(), provenance, column.about.to_string())
+            (
+                column.name.to_string(),
+                kind(column.kind()),
+                column.unit_name(),
+                provenance,
+                column.about.to_string(),
+            )
         };
         self.0.columns.iter().map(column).collect()
     }
@@ -75,10 +108,17 @@ impl Table {
 
     /// Chosen columns, and rows from `start` to `stop`.
     #[pyo3(signature = (columns=None, start=0, stop=None))]
-    fn select(&self, columns: Option<Vec<String>>, start: usize, stop: Option<usize>) -> PyResult<Self> {
+    fn select(
+        &self,
+        columns: Option<Vec<String>>,
+        start: usize,
+        stop: Option<usize>,
+    ) -> PyResult<Self> {
         let numbers = self.numbers(columns.as_deref())?;
         let stop = stop.unwrap_or(self.0.len).min(self.0.len);
-        let rows = (start.min(stop)..stop).filter_map(|row| u32::try_from(row).ok()).collect();
+        let rows = (start.min(stop)..stop)
+            .filter_map(|row| u32::try_from(row).ok())
+            .collect();
         Ok(Self(Arc::new(picked(&self.0, &numbers, Some(rows)))))
     }
 
@@ -86,13 +126,19 @@ impl Table {
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let number = self.numbers(Some(&[name.to_owned()]))?.into_iter().next();
         let column = number.and_then(|number| self.0.columns.get(number));
-        let values = (0..self.0.len).map(|row| column.map_or(Ok(py.None()), |column| value(py, &column.value(row))));
+        let values = (0..self.0.len)
+            .map(|row| column.map_or(Ok(py.None()), |column| value(py, &column.value(row))));
         PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)
     }
 
     /// The rows as dictionaries.
     fn to_pylist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let names: Vec<_> = self.0.columns.iter().map(|column| PyString::new(py, &column.name)).collect();
+        let names: Vec<_> = self
+            .0
+            .columns
+            .iter()
+            .map(|column| PyString::new(py, &column.name))
+            .collect();
         let row = |row: usize| {
             let dict = PyDict::new(py);
             for (name, column) in names.iter().zip(&self.0.columns) {
@@ -116,10 +162,16 @@ impl Table {
             "parquet" => TableFormat::Parquet,
             "arrow" => TableFormat::Arrow,
             "csv" => TableFormat::Csv,
-            other => return Err(of_usage(format!("there is no format {other:?}; there are parquet, arrow and csv"))),
+            other => {
+                return Err(of_usage(format!(
+                    "there is no format {other:?}; there are parquet, arrow and csv"
+                )));
+            }
         };
-        let constant =
-            |(name, value): (String, Option<String>)| Constant { name: name.into(), value: value.map(Into::into) };
+        let constant = |(name, value): (String, Option<String>)| Constant {
+            name: name.into(),
+            value: value.map(Into::into),
+        };
         let constants: Vec<Constant> = constants.into_iter().map(constant).collect();
         let written = interruptible(
             py,

@@ -4,12 +4,21 @@
 //! sequence of parents of 1 µs to 1 ms with occasional gaps. Each parent has up to seven
 //! children. There are two hundred distinct ops.
 
-use trace_model::{GroupKind, Picos, SliceBatch, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
+use trace_model::{
+    GroupKind, Picos, SliceBatch, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel,
+    TrackKind,
+};
 
 use crate::write::ProtoMessage;
 
 const DISTINCT_OPS: u64 = 200;
-const CATEGORIES: [&str; 5] = ["convolution fusion", "loop fusion", "all-reduce", "copy", "data formatting"];
+const CATEGORIES: [&str; 5] = [
+    "convolution fusion",
+    "loop fusion",
+    "all-reduce",
+    "copy",
+    "data formatting",
+];
 
 /// How large a trace to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +33,9 @@ pub fn big_model(spec: BigSpec) -> TraceModel {
     let mut out = TraceBuilder::new();
     let host = out.group(None, GroupKind::Host, "synthetic");
     let threads = out.group(Some(host), GroupKind::HostProcess, "/host:CPU");
-    let labels: Vec<_> = (0..DISTINCT_OPS).map(|op| out.label(&op_name(op), None)).collect();
+    let labels: Vec<_> = (0..DISTINCT_OPS)
+        .map(|op| out.label(&op_name(op), None))
+        .collect();
     for track in 0..spec.tracks {
         let id = match device_of(track) {
             Some(ordinal) => {
@@ -32,7 +43,12 @@ pub fn big_model(spec: BigSpec) -> TraceModel {
                 let device = out.group(Some(host), GroupKind::TensorCore { ordinal }, &name);
                 out.track(device, TrackKind::Ops, 3, "XLA Ops")
             }
-            None => out.track(threads, TrackKind::HostThread, i64::from(track), &format!("thread/{track}")),
+            None => out.track(
+                threads,
+                TrackKind::HostThread,
+                i64::from(track),
+                &format!("thread/{track}"),
+            ),
         };
         let mut batch = SliceBatch::default();
         for event in EventRows::of(spec, track) {
@@ -61,7 +77,9 @@ pub fn big_xspace(spec: BigSpec) -> Vec<u8> {
         plane.text(2, "/host:CPU");
         for track in (0..spec.tracks).filter(|&track| device_of(track).is_none()) {
             let name = format!("thread/{track}");
-            plane.message(3, |line| write_line(spec, track, u64::from(track), &name, line));
+            plane.message(3, |line| {
+                write_line(spec, track, u64::from(track), &name, line)
+            });
         }
         write_metadata(plane);
     });
@@ -135,11 +153,19 @@ impl EventRows {
     fn of(spec: BigSpec, track: u32) -> Self {
         let (tracks, track) = (u64::from(spec.tracks.max(1)), u64::from(track));
         let left = spec.slices / tracks + u64::from(track < spec.slices % tracks);
-        Self { left, random: track, cursor: track as i64 * 1000, children: (0, 0, 0) }
+        Self {
+            left,
+            random: track,
+            cursor: track as i64 * 1000,
+            children: (0, 0, 0),
+        }
     }
 
     fn random(&mut self, below: u64) -> u64 {
-        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.random >> 33) % below
     }
 }
@@ -153,9 +179,17 @@ impl Iterator for EventRows {
         let (children, each, at) = self.children;
         if children > 0 {
             self.children = (children - 1, each, at + each);
-            return Some(BigEvent { start: at, dur: each, op });
+            return Some(BigEvent {
+                start: at,
+                dur: each,
+                op,
+            });
         }
-        let gap = if self.random(10) == 0 { self.random(50_000_000) as i64 } else { 0 };
+        let gap = if self.random(10) == 0 {
+            self.random(50_000_000) as i64
+        } else {
+            0
+        };
         let start = self.cursor + gap;
         let magnitude = self.random(10);
         let dur = (1_000_000 << magnitude) + self.random(1_000_000) as i64;
@@ -172,7 +206,10 @@ mod tests {
 
     #[test]
     fn large_sample_has_every_slice_nested() {
-        let model = big_model(BigSpec { slices: 10_007, tracks: 10 });
+        let model = big_model(BigSpec {
+            slices: 10_007,
+            tracks: 10,
+        });
         assert_eq!(model.slice_count(), 10_007);
         assert_eq!(model.tracks().len(), 10);
         assert_eq!(model.import_log().counts(), []);

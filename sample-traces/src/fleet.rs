@@ -82,26 +82,48 @@ struct FleetStep {
 impl FleetSpec {
     /// Whether a step runs the evaluation program.
     pub fn evaluates(&self, step: u32) -> bool {
-        self.evaluation.is_some_and(|(every, _)| (step + 1).is_multiple_of(every))
+        self.evaluation
+            .is_some_and(|(every, _)| (step + 1).is_multiple_of(every))
     }
 
     /// Duration of the matmul of one device in a step.
     pub fn work_of(&self, step: u32, device: u32) -> Picos {
-        let usual = self.evaluation.filter(|_| self.evaluates(step)).map_or(self.work, |(_, work)| work);
-        usual + self.straggler.filter(|&(slow, _)| slow == device).map_or(Picos::ZERO, |(_, more)| more)
+        let usual = self
+            .evaluation
+            .filter(|_| self.evaluates(step))
+            .map_or(self.work, |(_, work)| work);
+        usual
+            + self
+                .straggler
+                .filter(|&(slow, _)| slow == device)
+                .map_or(Picos::ZERO, |(_, more)| more)
     }
 
     /// Duration of a step, the same on every device.
     pub fn step_time(&self, step: u32) -> Picos {
-        let most = (0..self.devices).map(|device| self.work_of(step, device)).max().unwrap_or(Picos::ZERO);
-        let reduce = if self.evaluates(step) { Picos::ZERO } else { self.reduce };
+        let most = (0..self.devices)
+            .map(|device| self.work_of(step, device))
+            .max()
+            .unwrap_or(Picos::ZERO);
+        let reduce = if self.evaluates(step) {
+            Picos::ZERO
+        } else {
+            self.reduce
+        };
         self.idle(step) + most + reduce
     }
 
     /// Time from the start of a step to its first op.
     pub fn idle(&self, step: u32) -> Picos {
-        let stall = self.stall.filter(|&(at, _)| at == step).map_or(Picos::ZERO, |(_, stall)| stall);
-        let compile = if self.compiles.contains(&step) { self.compile } else { Picos::ZERO };
+        let stall = self
+            .stall
+            .filter(|&(at, _)| at == step)
+            .map_or(Picos::ZERO, |(_, stall)| stall);
+        let compile = if self.compiles.contains(&step) {
+            self.compile
+        } else {
+            Picos::ZERO
+        };
         self.input + stall + compile
     }
 
@@ -111,22 +133,42 @@ impl FleetSpec {
         let mut steps = Vec::new();
         for number in 0..self.steps {
             let running = begin + self.idle(number).ps();
-            let compile = if self.compiles.contains(&number) { self.compile.ps() } else { 0 };
+            let compile = if self.compiles.contains(&number) {
+                self.compile.ps()
+            } else {
+                0
+            };
             let end = begin + self.step_time(number).ps();
             let evaluates = self.evaluates(number);
-            steps.push(FleetStep { number, begin, input_end: running - compile, running, end, evaluates });
+            steps.push(FleetStep {
+                number,
+                begin,
+                input_end: running - compile,
+                running,
+                end,
+                evaluates,
+            });
             begin = end;
         }
-        let mut planes: Vec<SamplePlane> = (0..self.devices).map(|device| self.device(device, &steps)).collect();
+        let mut planes: Vec<SamplePlane> = (0..self.devices)
+            .map(|device| self.device(device, &steps))
+            .collect();
         planes.push(host(&steps, self.calls));
-        SampleSession { host: "synthetic".to_owned(), remark: REMARK.to_owned(), planes }
+        SampleSession {
+            host: "synthetic".to_owned(),
+            remark: REMARK.to_owned(),
+            planes,
+        }
     }
 
     fn device(&self, device: u32, steps: &[FleetStep]) -> SamplePlane {
         let mut plane = SamplePlane {
             id: 2 + i64::from(device),
             name: format!("/device:TPU:{device}"),
-            stats: vec![SampleStat::text("device_type_string", "TPU v5 Lite"), SampleStat::text("synthetic", REMARK)],
+            stats: vec![
+                SampleStat::text("device_type_string", "TPU v5 Lite"),
+                SampleStat::text("synthetic", REMARK),
+            ],
             metadata: vec![
                 op("fusion.1", "convolution fusion", 1, 1),
                 op("all-reduce.2", "all-reduce", 1, 2),
@@ -140,13 +182,35 @@ impl FleetSpec {
         for step in steps {
             let work_end = step.running + self.work_of(step.number, device).ps();
             let stats = vec![SampleStat::int("group_id", i64::from(step.number))];
-            plane.event(0, &step.number.to_string(), step.begin, step.end - step.begin, stats);
-            let program = if step.evaluates { "jit_eval_step(2)" } else { "jit_train_step(1)" };
-            plane.event(1, program, step.running, step.end - step.running, Vec::new());
+            plane.event(
+                0,
+                &step.number.to_string(),
+                step.begin,
+                step.end - step.begin,
+                stats,
+            );
+            let program = if step.evaluates {
+                "jit_eval_step(2)"
+            } else {
+                "jit_train_step(1)"
+            };
+            plane.event(
+                1,
+                program,
+                step.running,
+                step.end - step.running,
+                Vec::new(),
+            );
             let work = if step.evaluates { 2 } else { 0 };
             execute(&mut plane, work, step.running, work_end, None);
             if !step.evaluates {
-                execute(&mut plane, 1, work_end, step.end, Some(i64::from(step.number)));
+                execute(
+                    &mut plane,
+                    1,
+                    work_end,
+                    step.end,
+                    Some(i64::from(step.number)),
+                );
             }
         }
         plane
@@ -159,9 +223,18 @@ fn op(name: &str, category: &'static str, program: u64, symbol: u64) -> SampleEv
         SampleStat::uint("program_id", program),
         SampleStat::uint("symbol_id", symbol),
     ];
-    let opcode = if category == "all-reduce" { category } else { "fusion" };
+    let opcode = if category == "all-reduce" {
+        category
+    } else {
+        "fusion"
+    };
     let text = format!("%{name} = bf16[1024]{{0}} {opcode}(bf16[1024]{{0}} %p)");
-    SampleEventMetadata { id: None, name: text, display_name: name.to_owned(), stats }
+    SampleEventMetadata {
+        id: None,
+        name: text,
+        display_name: name.to_owned(),
+        stats,
+    }
 }
 
 /// Adds an execution of an op, with its times on both clocks.
@@ -171,21 +244,35 @@ fn execute(plane: &mut SamplePlane, metadata: usize, from: i64, to: i64, instanc
         SampleStat::int("device_duration_ps", to - from),
     ];
     stats.extend(instance.map(|instance| SampleStat::int("all_reduce_unique_id", instance)));
-    let event = SampleEvent { metadata, offset_ps: from, duration_ps: to - from, stats };
+    let event = SampleEvent {
+        metadata,
+        offset_ps: from,
+        duration_ps: to - from,
+        stats,
+    };
     plane.lines[2].events.push(event);
 }
 
 fn host(steps: &[FleetStep], calls: bool) -> SamplePlane {
-    let mut plane = SamplePlane { id: 700, name: "/host:CPU".to_owned(), ..SamplePlane::default() };
+    let mut plane = SamplePlane {
+        id: 700,
+        name: "/host:CPU".to_owned(),
+        ..SamplePlane::default()
+    };
     let python = plane.line(1, "python");
     for step in steps {
-        let mut add = |name: &str, from: i64, to: i64| plane.event(python, name, from, to - from, Vec::new());
+        let mut add =
+            |name: &str, from: i64, to: i64| plane.event(python, name, from, to - from, Vec::new());
         add("IteratorGetNext", step.begin, step.input_end);
         if step.input_end < step.running {
             add("backend_compile", step.input_end, step.running);
         }
         if calls {
-            add("PjitFunction(train_step)", step.running, step.running + (step.end - step.running) / 100);
+            add(
+                "PjitFunction(train_step)",
+                step.running,
+                step.running + (step.end - step.running) / 100,
+            );
         }
         add("block_until_ready", step.running, step.end);
     }

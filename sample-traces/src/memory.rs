@@ -121,11 +121,21 @@ pub fn session_with_memory(run: &SyntheticRun) -> (SampleSession, ExpectedMemory
 pub fn session_with_weights(run: &SyntheticRun, weights: i64) -> (SampleSession, ExpectedMemory) {
     let mut session = run.session();
     let mut peak_at_ps = Vec::new();
-    if let Some(plane) = session.planes.iter_mut().find(|plane| plane.name == "/host:CPU") {
-        peak_at_ps = (0..run.spec.devices()).map(|device| MemoryDevice::record(run, device, weights, plane)).collect();
+    if let Some(plane) = session
+        .planes
+        .iter_mut()
+        .find(|plane| plane.name == "/host:CPU")
+    {
+        peak_at_ps = (0..run.spec.devices())
+            .map(|device| MemoryDevice::record(run, device, weights, plane))
+            .collect();
         plane.sort();
     }
-    if let Some(plane) = session.planes.iter_mut().find(|plane| plane.name == "/host:metadata") {
+    if let Some(plane) = session
+        .planes
+        .iter_mut()
+        .find(|plane| plane.name == "/host:metadata")
+    {
         plane.metadata.push(SampleEventMetadata {
             id: Some(PROGRAM as i64),
             name: format!("jit_planned({PROGRAM})"),
@@ -165,17 +175,38 @@ impl<'a> MemoryDevice<'a> {
     /// Records the events of a device and returns the time of its memory peak.
     fn record(run: &SyntheticRun, number: u32, weights: i64, plane: &'a mut SamplePlane) -> i64 {
         let line = plane.line(9_000 + i64::from(number), &format!("tfrt-memory/{number}"));
-        let mut device = Self { plane, line, number: i64::from(number), reserved: 0, heap: weights };
+        let mut device = Self {
+            plane,
+            line,
+            number: i64::from(number),
+            reserved: 0,
+            heap: weights,
+        };
         let mut fullest = 0;
         for (index, step) in run.steps.iter().enumerate() {
             // Each device runs a little later than the one before it. The old and the new state swap their addresses.
             let late = i64::from(number) * 1_000;
             let state = |index: usize| 1 << 32 | (index as i64 & 1);
-            device.allocate(step.input_end + late, index as i64 * LEAK, (LEAK, LEAK), None);
-            device.allocate(step.input_end + late + 1, 1 << 33, INPUT, Some("bf16[500000,1]{1,0:T(8,128)(2,1)}"));
+            device.allocate(
+                step.input_end + late,
+                index as i64 * LEAK,
+                (LEAK, LEAK),
+                None,
+            );
+            device.allocate(
+                step.input_end + late + 1,
+                1 << 33,
+                INPUT,
+                Some("bf16[500000,1]{1,0:T(8,128)(2,1)}"),
+            );
             device.reserved = RESERVED;
             fullest = step.enqueue + late;
-            device.allocate(fullest, state(index), (STATE, STATE), Some("f32[16384,16384]{1,0:T(8,128)}"));
+            device.allocate(
+                fullest,
+                state(index),
+                (STATE, STATE),
+                Some("f32[16384,16384]{1,0:T(8,128)}"),
+            );
             device.reserved = 0;
             device.release(step.end + late, 1 << 33, INPUT.1);
             if index > 0 {
@@ -185,18 +216,29 @@ impl<'a> MemoryDevice<'a> {
         fullest
     }
 
-    fn allocate(&mut self, at: i64, address: i64, (requested, got): (i64, i64), shape: Option<&str>) {
+    fn allocate(
+        &mut self,
+        at: i64,
+        address: i64,
+        (requested, got): (i64, i64),
+        shape: Option<&str>,
+    ) {
         self.heap += got;
         let mut stats = self.stats(address, FRAGMENTATION.0);
-        stats.extend([SampleStat::int("requested_bytes", requested), SampleStat::int("allocation_bytes", got)]);
+        stats.extend([
+            SampleStat::int("requested_bytes", requested),
+            SampleStat::int("allocation_bytes", got),
+        ]);
         stats.extend(shape.map(|shape| SampleStat::shared("shape", shape)));
-        self.plane.event(self.line, "MemoryAllocation", at, 0, stats);
+        self.plane
+            .event(self.line, "MemoryAllocation", at, 0, stats);
     }
 
     fn release(&mut self, at: i64, address: i64, bytes: i64) {
         self.heap -= bytes;
         let stats = self.stats(address, FRAGMENTATION.1);
-        self.plane.event(self.line, "MemoryDeallocation", at, 0, stats);
+        self.plane
+            .event(self.line, "MemoryDeallocation", at, 0, stats);
     }
 
     fn stats(&self, address: i64, fragmentation: f64) -> Vec<SampleStat> {
@@ -231,19 +273,60 @@ struct PlannedAllocation {
 /// The buffers, with ids from 1 that are also the ids of their instructions.
 fn planned() -> [PlannedAllocation; 9] {
     let [a, b, c] = ExpectedPlan::HEAP;
-    let buffer =
-        |name, opcode, element, dims, bytes, color| PlannedAllocation { name, opcode, element, dims, bytes, color };
+    let buffer = |name, opcode, element, dims, bytes, color| PlannedAllocation {
+        name,
+        opcode,
+        element,
+        dims,
+        bytes,
+        color,
+    };
     let rows = |bytes: u64| [bytes / 512, 128];
     [
-        buffer("tokens", "parameter", BF16, [ExpectedPlan::TOKENS / 256, 1], ExpectedPlan::TOKENS, HBM),
-        buffer("weights", "parameter", F32, rows(ExpectedPlan::WEIGHTS), ExpectedPlan::WEIGHTS, HBM),
-        buffer("state", "parameter", F32, rows(ExpectedPlan::STATE), ExpectedPlan::STATE, HBM),
-        buffer("new_state", "fusion", F32, rows(ExpectedPlan::STATE), ExpectedPlan::STATE, HBM),
+        buffer(
+            "tokens",
+            "parameter",
+            BF16,
+            [ExpectedPlan::TOKENS / 256, 1],
+            ExpectedPlan::TOKENS,
+            HBM,
+        ),
+        buffer(
+            "weights",
+            "parameter",
+            F32,
+            rows(ExpectedPlan::WEIGHTS),
+            ExpectedPlan::WEIGHTS,
+            HBM,
+        ),
+        buffer(
+            "state",
+            "parameter",
+            F32,
+            rows(ExpectedPlan::STATE),
+            ExpectedPlan::STATE,
+            HBM,
+        ),
+        buffer(
+            "new_state",
+            "fusion",
+            F32,
+            rows(ExpectedPlan::STATE),
+            ExpectedPlan::STATE,
+            HBM,
+        ),
         buffer("a", "fusion", F32, rows(a), a, HBM),
         buffer("b", "fusion", F32, rows(b), b, HBM),
         buffer("c", "fusion", F32, rows(c), c, HBM),
         buffer("d", "bitcast", F32, rows(c), c, HBM),
-        buffer("prefetch", "copy", F32, rows(ExpectedPlan::VMEM), ExpectedPlan::VMEM, VMEM),
+        buffer(
+            "prefetch",
+            "copy",
+            F32,
+            rows(ExpectedPlan::VMEM),
+            ExpectedPlan::VMEM,
+            VMEM,
+        ),
     ]
 }
 
@@ -309,12 +392,54 @@ fn assignment(out: &mut ProtoMessage) {
     let [a, b, c] = ExpectedPlan::HEAP;
     // Index, size, color, parameter number, whether it is live out, buffers with offset and size.
     let allocations: [(u64, u64, u64, Option<u64>, bool, MemorySlots<'_>); 6] = [
-        (0, ExpectedPlan::TOKENS, HBM, Some(0), false, &[(1, 0, ExpectedPlan::TOKENS)]),
-        (1, ExpectedPlan::WEIGHTS, HBM, Some(1), true, &[(2, 0, ExpectedPlan::WEIGHTS)]),
-        (2, ExpectedPlan::STATE, HBM, Some(2), false, &[(3, 0, ExpectedPlan::STATE)]),
-        (3, ExpectedPlan::STATE, HBM, None, true, &[(4, 0, ExpectedPlan::STATE)]),
-        (4, ExpectedPlan::HEAP_SIZE, HBM, None, false, &[(5, b, a), (6, 0, b), (7, b, c), (8, b, c)]),
-        (5, ExpectedPlan::VMEM, VMEM, None, false, &[(9, 0, ExpectedPlan::VMEM)]),
+        (
+            0,
+            ExpectedPlan::TOKENS,
+            HBM,
+            Some(0),
+            false,
+            &[(1, 0, ExpectedPlan::TOKENS)],
+        ),
+        (
+            1,
+            ExpectedPlan::WEIGHTS,
+            HBM,
+            Some(1),
+            true,
+            &[(2, 0, ExpectedPlan::WEIGHTS)],
+        ),
+        (
+            2,
+            ExpectedPlan::STATE,
+            HBM,
+            Some(2),
+            false,
+            &[(3, 0, ExpectedPlan::STATE)],
+        ),
+        (
+            3,
+            ExpectedPlan::STATE,
+            HBM,
+            None,
+            true,
+            &[(4, 0, ExpectedPlan::STATE)],
+        ),
+        (
+            4,
+            ExpectedPlan::HEAP_SIZE,
+            HBM,
+            None,
+            false,
+            &[(5, b, a), (6, 0, b), (7, b, c), (8, b, c)],
+        ),
+        (
+            5,
+            ExpectedPlan::VMEM,
+            VMEM,
+            None,
+            false,
+            &[(9, 0, ExpectedPlan::VMEM)],
+        ),
     ];
     for (index, size, color, parameter, live_out, slots) in allocations {
         out.message(3, |allocation| {
@@ -334,7 +459,15 @@ fn assignment(out: &mut ProtoMessage) {
         });
     }
     let (alloc, free, share) = (0, 1, 2);
-    let heap = [(alloc, 5, 0), (alloc, 6, 0), (free, 5, 0), (alloc, 7, 0), (share, 8, 7), (free, 6, 0), (free, 7, 0)];
+    let heap = [
+        (alloc, 5, 0),
+        (alloc, 6, 0),
+        (free, 5, 0),
+        (alloc, 7, 0),
+        (share, 8, 7),
+        (free, 6, 0),
+        (free, 7, 0),
+    ];
     trace(out, &heap);
     trace(out, &[(alloc, 9, 0), (free, 9, 0)]);
 }
@@ -347,7 +480,10 @@ fn trace(out: &mut ProtoMessage, events: &[(u64, u64, u64)]) {
             trace.message(1, |event| {
                 event.uint(1, kind);
                 event.uint(2, buffer);
-                event.text(4, names.get(buffer as usize - 1).copied().unwrap_or_default());
+                event.text(
+                    4,
+                    names.get(buffer as usize - 1).copied().unwrap_or_default(),
+                );
                 event.uint(5, shares_with);
             });
         }

@@ -43,7 +43,8 @@ const REDUCED: f64 = 4096.0 * 2048.0 * 2.0;
 const ACTIVATIONS: &str = "bf16[4096,2048]{1,0:T(8,128)(2,1)}";
 const HIDDEN: &str = "bf16[4096,8192]{1,0:T(8,128)(2,1)}";
 const DOWN: &str = "bf16[8192,2048]{1,0:T(8,128)(2,1)S(1)}";
-const COPY: &str = "(bf16[8192,2048]{1,0:T(8,128)(2,1)S(1)}, bf16[8192,2048]{1,0:T(8,128)(2,1)}, u32[]{:S(2)})";
+const COPY: &str =
+    "(bf16[8192,2048]{1,0:T(8,128)(2,1)S(1)}, bf16[8192,2048]{1,0:T(8,128)(2,1)}, u32[]{:S(2)})";
 
 /// Operations of each of the two matrix products.
 const PRODUCT_FLOPS: i64 = 2 * 4096 * 2048 * 8192;
@@ -56,25 +57,83 @@ fn all_reduce_ps() -> i64 {
 
 /// All ops of the program that take time, in execution order.
 pub fn ops() -> Vec<OpAndPrediction> {
-    let op = |name, predicted_ps: Option<i64>, measured_ps, category, shape, rest, line| OpAndPrediction {
-        name,
-        predicted_ps,
-        measured_ps,
-        category,
-        shape,
-        rest,
-        line,
+    let op = |name, predicted_ps: Option<i64>, measured_ps, category, shape, rest, line| {
+        OpAndPrediction {
+            name,
+            predicted_ps,
+            measured_ps,
+            category,
+            shape,
+            rest,
+            line,
+        }
     };
     // Measured over predicted: 1.1, 1.8, –, –, 1.05, 1.4, 0.75.
     let reduce = all_reduce_ps();
     vec![
-        op("fusion.1", Some(734 * US), 807_400_000, "convolution fusion", HIDDEN, UP_PROJECTION, 21),
-        op("fusion.2", Some(100 * US), 180 * US, "loop fusion", HIDDEN, GELU, 22),
-        op("attention.1", None, 95 * US, "custom-call", ACTIVATIONS, KERNEL, 25),
-        op("copy-done.1", None, 12 * US, "copy-done", DOWN, "copy-done(%copy-start.1)", 27),
-        op("fusion.3", Some(720 * US), 756 * US, "convolution fusion", ACTIVATIONS, DOWN_PROJECTION, 27),
-        op("all-reduce.1", Some(reduce), reduce + reduce * 2 / 5, "all-reduce", ACTIVATIONS, REDUCE, 28),
-        op("fusion.4", Some(40 * US), 30 * US, "loop fusion", ACTIVATIONS, NORM, 30),
+        op(
+            "fusion.1",
+            Some(734 * US),
+            807_400_000,
+            "convolution fusion",
+            HIDDEN,
+            UP_PROJECTION,
+            21,
+        ),
+        op(
+            "fusion.2",
+            Some(100 * US),
+            180 * US,
+            "loop fusion",
+            HIDDEN,
+            GELU,
+            22,
+        ),
+        op(
+            "attention.1",
+            None,
+            95 * US,
+            "custom-call",
+            ACTIVATIONS,
+            KERNEL,
+            25,
+        ),
+        op(
+            "copy-done.1",
+            None,
+            12 * US,
+            "copy-done",
+            DOWN,
+            "copy-done(%copy-start.1)",
+            27,
+        ),
+        op(
+            "fusion.3",
+            Some(720 * US),
+            756 * US,
+            "convolution fusion",
+            ACTIVATIONS,
+            DOWN_PROJECTION,
+            27,
+        ),
+        op(
+            "all-reduce.1",
+            Some(reduce),
+            reduce + reduce * 2 / 5,
+            "all-reduce",
+            ACTIVATIONS,
+            REDUCE,
+            28,
+        ),
+        op(
+            "fusion.4",
+            Some(40 * US),
+            30 * US,
+            "loop fusion",
+            ACTIVATIONS,
+            NORM,
+            30,
+        ),
     ]
 }
 
@@ -82,17 +141,26 @@ const UP_PROJECTION: &str = "fusion(%x, %up), kind=kOutput, calls=%fused_up";
 const GELU: &str = "fusion(%fusion.1), kind=kLoop, calls=%fused_gelu";
 const KERNEL: &str = "custom-call(%x), custom_call_target=\"tpu_custom_call\"";
 const DOWN_PROJECTION: &str = "fusion(%fusion.2, %copy-done.1), kind=kOutput, calls=%fused_down";
-const REDUCE: &str =
-    "all-reduce(%fusion.3), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=%add";
+const REDUCE: &str = "all-reduce(%fusion.3), channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true, to_apply=%add";
 const NORM: &str = "fusion(%all-reduce.1), kind=kLoop, calls=%fused_norm";
 
 /// The program as the compiler writes it, for v5e. The text does not name the chip, so the file name must.
 pub fn predicted() -> String {
-    let mut text = format!("HloModule jit_layer, is_scheduled=true, num_partitions={CHIPS}\n\n// {REMARK}\n\n{CALLED}");
-    let _ = writeln!(text, "ENTRY %main (x: bf16[4096,2048]) -> bf16[4096,2048] {{");
+    let mut text = format!(
+        "HloModule jit_layer, is_scheduled=true, num_partitions={CHIPS}\n\n// {REMARK}\n\n{CALLED}"
+    );
+    let _ = writeln!(
+        text,
+        "ENTRY %main (x: bf16[4096,2048]) -> bf16[4096,2048] {{"
+    );
     let up = "bf16[2048,8192]{1,0:T(8,128)(2,1)}";
-    for (number, (name, shape)) in
-        [("x", ACTIVATIONS), ("up", up), ("down", "bf16[8192,2048]{1,0:T(8,128)(2,1)}")].into_iter().enumerate()
+    for (number, (name, shape)) in [
+        ("x", ACTIVATIONS),
+        ("up", up),
+        ("down", "bf16[8192,2048]{1,0:T(8,128)(2,1)}"),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let _ = writeln!(text, "  %{name} = {shape} parameter({number})");
     }
@@ -101,11 +169,21 @@ pub fn predicted() -> String {
     for (at, op) in ops.iter().enumerate() {
         let root = if at + 1 == ops.len() { "ROOT " } else { "" };
         let _ = write!(text, "  {root}%{} = {} {}", op.name, op.shape, op.rest);
-        let _ = write!(text, ", metadata={{source_file=\"layer.py\" source_line={}}}", op.line);
+        let _ = write!(
+            text,
+            ", metadata={{source_file=\"layer.py\" source_line={}}}",
+            op.line
+        );
         // The text has no estimate for communication; the importer models it.
-        let cycles = op.predicted_ps.filter(|_| op.category != "all-reduce").map(|ps| ps / US * CYCLES_PER_US);
+        let cycles = op
+            .predicted_ps
+            .filter(|_| op.category != "all-reduce")
+            .map(|ps| ps / US * CYCLES_PER_US);
         if let Some(cycles) = cycles {
-            let _ = write!(text, ", backend_config={{\"window_config\":{{\"estimated_cycles\":\"{cycles}\"}}}}");
+            let _ = write!(
+                text,
+                ", backend_config={{\"window_config\":{{\"estimated_cycles\":\"{cycles}\"}}}}"
+            );
         }
         text.push('\n');
     }
@@ -151,7 +229,12 @@ pub fn measured() -> SampleSession {
 fn chip(ordinal: u32) -> SamplePlane {
     let mut plane = device(ordinal, &SyntheticChip::V5E);
     let source = |line: u32| SampleStat::shared("source", format!("layer.py:{line}"));
-    let start = op(&mut plane, &format!("%copy-start.1 = {COPY} copy-start(%down)"), "copy-start", vec![source(27)]);
+    let start = op(
+        &mut plane,
+        &format!("%copy-start.1 = {COPY} copy-start(%down)"),
+        "copy-start",
+        vec![source(27)],
+    );
     let pairs = ops();
     let known: Vec<usize> = pairs
         .iter()
@@ -159,7 +242,10 @@ fn chip(ordinal: u32) -> SamplePlane {
             let text = format!("%{} = {} {}", pair.name, pair.shape, pair.rest);
             let mut facts = vec![source(pair.line)];
             if pair.category == "convolution fusion" {
-                facts.extend([SampleStat::int("flops", PRODUCT_FLOPS), SampleStat::int("model_flops", PRODUCT_FLOPS)]);
+                facts.extend([
+                    SampleStat::int("flops", PRODUCT_FLOPS),
+                    SampleStat::int("model_flops", PRODUCT_FLOPS),
+                ]);
             }
             op(&mut plane, &text, pair.category, facts)
         })
@@ -173,7 +259,14 @@ fn chip(ordinal: u32) -> SamplePlane {
             execution(&mut plane, OPS, metadata, at, pair.measured_ps, Vec::new());
             at += pair.measured_ps;
         }
-        event(&mut plane, MODULES, "jit_layer(4711)", begin, at - begin, vec![SampleStat::int("run_id", step + 1)]);
+        event(
+            &mut plane,
+            MODULES,
+            "jit_layer(4711)",
+            begin,
+            at - begin,
+            vec![SampleStat::int("run_id", step + 1)],
+        );
     }
     plane.sort();
     plane

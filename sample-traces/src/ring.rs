@@ -57,7 +57,11 @@ const ISSUE_PS: i64 = 10_000;
 impl RingSpec {
     /// Communication hidden by matmuls, per chip and run.
     pub fn hidden_ps(&self) -> i64 {
-        if self.overlapped { (CHIPS - 1) * self.matmul_ps } else { 0 }
+        if self.overlapped {
+            (CHIPS - 1) * self.matmul_ps
+        } else {
+            0
+        }
     }
 
     /// Exposed communication, including the all-reduce, on `chip` in each run.
@@ -72,7 +76,11 @@ impl RingSpec {
 
     /// Time from a start op to the end of its done op, which is longer than the transfer if a matmul ends later.
     fn flight_ps(&self) -> i64 {
-        if self.overlapped { self.transfer_ps.max(ISSUE_PS + self.matmul_ps) } else { self.transfer_ps }
+        if self.overlapped {
+            self.transfer_ps.max(ISSUE_PS + self.matmul_ps)
+        } else {
+            self.transfer_ps
+        }
     }
 
     pub fn session(&self) -> SampleSession {
@@ -81,13 +89,23 @@ impl RingSpec {
     }
 
     fn chip(&self, chip: i64) -> SamplePlane {
-        let mut line = RingLine { plane: device(chip as u32, &SyntheticChip::V5P), at: BEGIN_PS };
+        let mut line = RingLine {
+            plane: device(chip as u32, &SyntheticChip::V5P),
+            at: BEGIN_PS,
+        };
         let ops = RingOps::new(&mut line.plane);
         for run in 0..self.runs {
             let begin = line.at;
             self.run(&mut line, &ops, chip);
             let facts = vec![SampleStat::int("run_id", run + 1)];
-            event(&mut line.plane, MODULES, "jit_step(4711)", begin, line.at - begin, facts);
+            event(
+                &mut line.plane,
+                MODULES,
+                "jit_step(4711)",
+                begin,
+                line.at - begin,
+                facts,
+            );
         }
         line.plane.sort();
         line.plane
@@ -101,7 +119,14 @@ impl RingSpec {
                 line.op(ops.matmuls[step], self.matmul_ps);
             }
             line.op(ops.dones[step], begin + self.transfer_ps - line.at);
-            execution(&mut line.plane, FLIGHT, ops.starts[step], begin, line.at - begin, Vec::new());
+            execution(
+                &mut line.plane,
+                FLIGHT,
+                ops.starts[step],
+                begin,
+                line.at - begin,
+                Vec::new(),
+            );
         }
         let late = if chip == 2 { self.late_ps } else { 0 };
         if self.overlapped {
@@ -163,11 +188,23 @@ impl RingOps {
         let steps = 1..=STEPS;
         let gather = || vec![SampleStat::shared("source", "ring.py:18")];
         Self {
-            starts: steps.clone().map(|step| op(plane, &start(step), "collective-permute-start", gather())).collect(),
-            dones: steps.map(|step| op(plane, &done(step), "collective-permute-done", gather())).collect(),
-            matmuls: (1..=STEPS + 1).map(|step| matmul(plane, &format!("fusion.{step}"), 1)).collect(),
+            starts: steps
+                .clone()
+                .map(|step| op(plane, &start(step), "collective-permute-start", gather()))
+                .collect(),
+            dones: steps
+                .map(|step| op(plane, &done(step), "collective-permute-done", gather()))
+                .collect(),
+            matmuls: (1..=STEPS + 1)
+                .map(|step| matmul(plane, &format!("fusion.{step}"), 1))
+                .collect(),
             whole: matmul(plane, "fusion.9", CHIPS),
-            reduce: op(plane, reduce, "all-reduce", vec![SampleStat::shared("source", "ring.py:30")]),
+            reduce: op(
+                plane,
+                reduce,
+                "all-reduce",
+                vec![SampleStat::shared("source", "ring.py:30")],
+            ),
         }
     }
 }

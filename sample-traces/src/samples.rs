@@ -8,7 +8,9 @@ use crate::prediction;
 use crate::rare::{PallasKernel, ServingSample};
 use crate::ring::RingSpec;
 use crate::session::SampleSession;
-use crate::synthetic::{AsyncLine, DecodeSpec, HostClock, SyntheticChip, SyntheticRun, TrainingSpec};
+use crate::synthetic::{
+    AsyncLine, DecodeSpec, HostClock, SyntheticChip, SyntheticRun, TrainingSpec,
+};
 use crate::write::{gzip, trace_json, xspace_bytes};
 
 /// A file with its content.
@@ -21,20 +23,36 @@ pub struct SampleFile {
 
 impl SampleFile {
     fn xplane(name: &str, session: &SampleSession) -> Self {
-        Self { name: format!("{name}.xplane.pb"), bytes: xspace_bytes(session) }
+        Self {
+            name: format!("{name}.xplane.pb"),
+            bytes: xspace_bytes(session),
+        }
     }
 }
 
 /// The specifications of the samples, and whether each is also exported as JSON.
 pub fn sample_specs() -> Vec<(TrainingSpec, bool)> {
     let base = TrainingSpec::default();
-    let named = |name: &str| TrainingSpec { name: format!("synthetic_{name}"), ..base.clone() };
+    let named = |name: &str| TrainingSpec {
+        name: format!("synthetic_{name}"),
+        ..base.clone()
+    };
     vec![
         (named("v5e_8chip_serial"), false),
-        (TrainingSpec { overlap: true, ..named("v5e_8chip_overlap") }, true),
+        (
+            TrainingSpec {
+                overlap: true,
+                ..named("v5e_8chip_overlap")
+            },
+            true,
+        ),
         (
             // Host and device clocks agree here, so the cost of compiling is exact.
-            TrainingSpec { recompile_at: Some(2), device_skew: Picos::ZERO, ..named("v5e_8chip_recompile") },
+            TrainingSpec {
+                recompile_at: Some(2),
+                device_skew: Picos::ZERO,
+                ..named("v5e_8chip_recompile")
+            },
             false,
         ),
         (
@@ -73,15 +91,28 @@ pub fn sample_files() -> Vec<SampleFile> {
         files.push(SampleFile::xplane(&name, &session));
         if as_json {
             let bytes = gzip(trace_json(&session).as_bytes());
-            files.push(SampleFile { name: format!("{name}.trace.json.gz"), bytes });
+            files.push(SampleFile {
+                name: format!("{name}.trace.json.gz"),
+                bytes,
+            });
         }
     }
     let captures = [
-        ("synthetic_v5p_ring_serial", RingSpec { overlapped: false, ..RingSpec::default() }.session()),
+        (
+            "synthetic_v5p_ring_serial",
+            RingSpec {
+                overlapped: false,
+                ..RingSpec::default()
+            }
+            .session(),
+        ),
         ("synthetic_v5p_ring_overlap", RingSpec::default().session()),
         ("synthetic_v5e_8chip_straggler", straggler().session()),
         ("synthetic_v5e_decode", decode().session()),
-        ("synthetic_v6e_pallas_waits", PallasKernel::default().session()),
+        (
+            "synthetic_v6e_pallas_waits",
+            PallasKernel::default().session(),
+        ),
         ("synthetic_v5e_serving", ServingSample::default().session()),
         ("synthetic_v5e_layer_measured", prediction::measured()),
     ];
@@ -89,23 +120,48 @@ pub fn sample_files() -> Vec<SampleFile> {
         name: "synthetic_v5e_layer_predicted.txt".to_owned(),
         bytes: prediction::predicted().into_bytes(),
     });
-    let two_hosts = SyntheticRun::new(TrainingSpec { data: 1, model: 2, ..TrainingSpec::default() });
-    let behind = HostClock { ahead: Picos::from_ps(-3 * PS_PER_MS / 4), drift_ppm: 0.0 };
+    let two_hosts = SyntheticRun::new(TrainingSpec {
+        data: 1,
+        model: 2,
+        ..TrainingSpec::default()
+    });
+    let behind = HostClock {
+        ahead: Picos::from_ps(-3 * PS_PER_MS / 4),
+        drift_ppm: 0.0,
+    };
     let hosts = [("host_a", HostClock::default()), ("host_b", behind)];
     files.extend(captures.map(|(name, session)| SampleFile::xplane(name, &session)));
     files.extend(hosts.map(|(host, clock)| {
-        SampleFile::xplane(&format!("synthetic_two_hosts/{host}"), &two_hosts.host_session(host, clock))
+        SampleFile::xplane(
+            &format!("synthetic_two_hosts/{host}"),
+            &two_hosts.host_session(host, clock),
+        )
     }));
     files
 }
 
 /// Eight devices; one of them computes 3 ms longer.
 fn straggler() -> FleetSpec {
-    FleetSpec { straggler: Some((5, Picos::from_ps(3 * PS_PER_MS))), ..FleetSpec::default() }
+    FleetSpec {
+        straggler: Some((5, Picos::from_ps(3 * PS_PER_MS))),
+        ..FleetSpec::default()
+    }
 }
 
 /// One device that generates tokens in a loop that appends to a cache.
 fn decode() -> SyntheticRun {
-    let decode = DecodeSpec { batch: 8, cache: 1024, tokens: 64 };
-    SyntheticRun::decoding(TrainingSpec { data: 1, model: 1, steps: 3, ..TrainingSpec::default() }, decode)
+    let decode = DecodeSpec {
+        batch: 8,
+        cache: 1024,
+        tokens: 64,
+    };
+    SyntheticRun::decoding(
+        TrainingSpec {
+            data: 1,
+            model: 1,
+            steps: 3,
+            ..TrainingSpec::default()
+        },
+        decode,
+    )
 }

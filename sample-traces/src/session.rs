@@ -86,7 +86,10 @@ pub enum SampleValue {
 impl SampleStat {
     /// A stat of any kind.
     pub fn new(name: &str, value: SampleValue) -> Self {
-        Self { name: name.to_owned(), value }
+        Self {
+            name: name.to_owned(),
+            value,
+        }
     }
     pub fn int(name: &str, value: i64) -> Self {
         Self::new(name, SampleValue::Int(value))
@@ -114,30 +117,56 @@ impl SampleStat {
 impl SamplePlane {
     /// Index of the metadata called `name`, adding it when new.
     pub fn named(&mut self, name: &str) -> usize {
-        self.metadata.iter().position(|metadata| metadata.name == name).unwrap_or_else(|| {
-            self.metadata.push(SampleEventMetadata { name: name.to_owned(), ..SampleEventMetadata::default() });
-            self.metadata.len() - 1
-        })
+        self.metadata
+            .iter()
+            .position(|metadata| metadata.name == name)
+            .unwrap_or_else(|| {
+                self.metadata.push(SampleEventMetadata {
+                    name: name.to_owned(),
+                    ..SampleEventMetadata::default()
+                });
+                self.metadata.len() - 1
+            })
     }
 
     /// Index of the line called `name`, adding it when new.
     pub fn line(&mut self, id: i64, name: &str) -> usize {
-        self.lines.iter().position(|line| line.id == id).unwrap_or_else(|| {
-            self.lines.push(SampleLine { id, name: name.to_owned(), ..SampleLine::default() });
-            self.lines.len() - 1
-        })
+        self.lines
+            .iter()
+            .position(|line| line.id == id)
+            .unwrap_or_else(|| {
+                self.lines.push(SampleLine {
+                    id,
+                    name: name.to_owned(),
+                    ..SampleLine::default()
+                });
+                self.lines.len() - 1
+            })
     }
 
     /// Adds an event called `name` to the line at index `line`.
-    pub fn event(&mut self, line: usize, name: &str, offset_ps: i64, duration_ps: i64, stats: Vec<SampleStat>) {
+    pub fn event(
+        &mut self,
+        line: usize,
+        name: &str,
+        offset_ps: i64,
+        duration_ps: i64,
+        stats: Vec<SampleStat>,
+    ) {
         let metadata = self.named(name);
-        self.lines[line].events.push(SampleEvent { metadata, offset_ps, duration_ps, stats });
+        self.lines[line].events.push(SampleEvent {
+            metadata,
+            offset_ps,
+            duration_ps,
+            stats,
+        });
     }
 
     /// Orders the events of each line by start, enclosing ones first.
     pub fn sort(&mut self) {
         for line in &mut self.lines {
-            line.events.sort_by_key(|event| (event.offset_ps, -event.duration_ps));
+            line.events
+                .sort_by_key(|event| (event.offset_ps, -event.duration_ps));
         }
     }
 }

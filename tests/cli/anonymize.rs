@@ -73,33 +73,65 @@ fn figures(place: &Place, path: &str) -> Vec<String> {
 }
 
 fn contains(bytes: &[u8], text: &str) -> bool {
-    bytes.windows(text.len()).any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
+    bytes
+        .windows(text.len())
+        .any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
 }
 
 #[test]
 fn a_run_loses_its_names_and_keeps_its_numbers() {
     let place = Place::empty();
     let profile = named_profile();
-    place.write("logs/plugins/profile/2026_01_31_12_00_00/train-host-7.xplane.pb", &profile);
-    let output = place.run(&["anonymize", "logs", "-o", "shared", "--replace", "moonshot", "--list", "kept.txt"]);
+    place.write(
+        "logs/plugins/profile/2026_01_31_12_00_00/train-host-7.xplane.pb",
+        &profile,
+    );
+    let output = place.run(&[
+        "anonymize",
+        "logs",
+        "-o",
+        "shared",
+        "--replace",
+        "moonshot",
+        "--list",
+        "kept.txt",
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let said = stdout(&output);
-    for expected in ["train-host-7 → n", "alice → n", "moonshot → n", "Checked: all numbers", "names of ops"] {
+    for expected in [
+        "train-host-7 → n",
+        "alice → n",
+        "moonshot → n",
+        "Checked: all numbers",
+        "names of ops",
+    ] {
         assert!(said.contains(expected), "{expected}: {said}");
     }
     let folder = place.path("shared/plugins/profile/2026_01_31_12_00_00");
-    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     assert_eq!(files.len(), 1);
     let shared = fs::read(&files[0]).unwrap();
     assert_eq!(shared.len(), profile.len());
     let kept = place.read("kept.txt");
     for secret in ["train-host", "alice", "moonshot", "train.py"] {
-        assert!(!contains(&shared, secret) && !kept.contains(secret), "{secret}");
+        assert!(
+            !contains(&shared, secret) && !kept.contains(secret),
+            "{secret}"
+        );
         assert!(!files[0].to_string_lossy().contains(secret), "{secret}");
     }
-    assert!(contains(&shared, "fusion.1") && contains(&shared, ".py:12") && kept.contains("jit(step)"));
+    assert!(
+        contains(&shared, "fusion.1") && contains(&shared, ".py:12") && kept.contains("jit(step)")
+    );
     assert!(figures(&place, "shared") == figures(&place, "logs"));
-    assert_eq!(place.code(&["anonymize", "logs", "-o", "shared"]), 2, "nothing is overwritten");
+    assert_eq!(
+        place.code(&["anonymize", "logs", "-o", "shared"]),
+        2,
+        "nothing is overwritten"
+    );
 }
 
 #[test]
@@ -114,19 +146,30 @@ fn trace_events_stay_json_and_packed() {
     let mut text = String::new();
     let packed = fs::File::open(place.path("s.trace.json.gz")).unwrap();
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(packed), &mut text).unwrap();
-    assert!(!contains(text.as_bytes(), "alice") && !text.contains("moonshot") && !text.contains("train"), "{text}");
+    assert!(
+        !contains(text.as_bytes(), "alice")
+            && !text.contains("moonshot")
+            && !text.contains("train"),
+        "{text}"
+    );
     assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}");
 }
 
 #[test]
 fn every_sample_can_be_shared() {
     let place = Place::empty();
-    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("assets/samples");
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .join("assets/samples");
     let mut count = 0;
     for entry in fs::read_dir(samples).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.extension().is_some_and(|ending| ending == "pb" || ending == "gz") {
+        if path
+            .extension()
+            .is_some_and(|ending| ending == "pb" || ending == "gz")
+        {
             let output = place.run(&["anonymize", path.to_str().unwrap(), "-o", &name]);
             assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
             count += 1;
@@ -148,7 +191,10 @@ fn real_profiles_keep_their_numbers() {
         let out = name.replace('/', "_");
         let output = place.run(&["anonymize", path.to_str().unwrap(), "-o", &out]);
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
-        assert!(figures(&place, &out) == figures(&place, path.to_str().unwrap()), "{name}");
+        assert!(
+            figures(&place, &out) == figures(&place, path.to_str().unwrap()),
+            "{name}"
+        );
         let shared = fs::read(place.path(&out)).unwrap();
         assert!(secret == "/home/" || !contains(&shared, secret), "{name}");
     }
@@ -158,7 +204,8 @@ fn real_profiles_keep_their_numbers() {
 fn long_texts(bytes: &[u8]) -> BTreeSet<&[u8]> {
     let is_text = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
     let runs = bytes.chunk_by(|a, b| is_text(a) == is_text(b));
-    runs.filter(|run| run.len() >= 8 && is_text(&run[0])).collect()
+    runs.filter(|run| run.len() >= 8 && is_text(&run[0]))
+        .collect()
 }
 
 /// What of the log is counted, and the bytes at which reading continues.
@@ -173,17 +220,43 @@ fn damaged_profiles_lose_what_nobody_reads_and_keep_their_numbers() {
     let place = Place::empty();
     let profile = named_profile();
     // The second plane claims to be longer than it is; its rest is found again at the third.
-    let damaged = [&profile[..], &[0x0a, 0x7f], &profile[16..200], b"/home/carol/x.py", &profile].concat();
+    let damaged = [
+        &profile[..],
+        &[0x0a, 0x7f],
+        &profile[16..200],
+        b"/home/carol/x.py",
+        &profile,
+    ]
+    .concat();
     place.write("damaged.xplane.pb", &damaged);
     place.write("cut.xplane.pb", &profile[..profile.len() - 40]);
     // A copy that is new must not look as if it were still being written.
     let old = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
-    fs::File::options().write(true).open(place.path("cut.xplane.pb")).unwrap().set_modified(old).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(place.path("cut.xplane.pb"))
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
     for name in ["damaged.xplane.pb", "cut.xplane.pb"] {
-        let output = place.run(&["anonymize", name, "-o", "out.xplane.pb", "--replace", "moonshot"]);
+        let output = place.run(&[
+            "anonymize",
+            name,
+            "-o",
+            "out.xplane.pb",
+            "--replace",
+            "moonshot",
+        ]);
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
-        assert!(stdout(&output).contains("that cannot be read because of damage are zeros now"), "{}", stdout(&output));
-        assert!(figures(&place, "out.xplane.pb") == figures(&place, name), "{name}");
+        assert!(
+            stdout(&output).contains("that cannot be read because of damage are zeros now"),
+            "{}",
+            stdout(&output)
+        );
+        assert!(
+            figures(&place, "out.xplane.pb") == figures(&place, name),
+            "{name}"
+        );
         let shared = fs::read(place.path("out.xplane.pb")).unwrap();
         for secret in ["alice", "carol", "moonshot", "train-host", "train.py"] {
             assert!(!contains(&shared, secret), "{name}: {secret}");
@@ -222,17 +295,33 @@ fn real_damaged_profiles_keep_their_numbers() {
 fn what_cannot_be_made_anonymous_is_refused_and_nothing_is_left() {
     let place = Place::empty();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let sample = fs::read(root.join("assets/samples/synthetic_v5e_8chip_serial.xplane.pb")).unwrap();
+    let sample =
+        fs::read(root.join("assets/samples/synthetic_v5e_8chip_serial.xplane.pb")).unwrap();
     let packed = gzip(&sample);
     place.write("cut.xplane.pb.gz", &packed[..packed.len() / 2]);
     let output = place.run(&["anonymize", "cut.xplane.pb.gz", "-o", "out.xplane.pb.gz"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("its end is missing"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("its end is missing"),
+        "{}",
+        stderr(&output)
+    );
     assert!(!place.path("out.xplane.pb.gz").exists());
     // Without its name, nobody can tell what kind of op it is.
     place.write("whole.xplane.pb", &sample);
-    let output = place.run(&["anonymize", "whole.xplane.pb", "-o", "out.xplane.pb", "--replace", "TPU,XLA,reduce"]);
+    let output = place.run(&[
+        "anonymize",
+        "whole.xplane.pb",
+        "-o",
+        "out.xplane.pb",
+        "--replace",
+        "TPU,XLA,reduce",
+    ]);
     assert_ne!(output.status.code(), Some(0));
-    assert!(stderr(&output).contains("other figures"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("other figures"),
+        "{}",
+        stderr(&output)
+    );
     assert!(!place.path("out.xplane.pb").exists());
 }

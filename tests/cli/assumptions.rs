@@ -20,15 +20,28 @@ fn names(arguments: Map<String, Value>) -> Names {
 #[test]
 fn every_assumption_reaches_the_command_line_and_python() {
     let all = names(known::<TraceRequest>());
-    assert!(all.contains("clock") && all.contains("hlo") && all.contains("wait") && all.len() > 12, "{all:?}");
+    assert!(
+        all.contains("clock") && all.contains("hlo") && all.contains("wait") && all.len() > 12,
+        "{all:?}"
+    );
     let help = printed(&["analyze", "--help"]);
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../python/systole/_run.py");
     let source = fs::read_to_string(Path::new(source)).unwrap();
-    let signature = source.split_once("def open(").and_then(|(_, rest)| rest.split_once(") -> Run:")).unwrap().0;
+    let signature = source
+        .split_once("def open(")
+        .and_then(|(_, rest)| rest.split_once(") -> Run:"))
+        .unwrap()
+        .0;
     for name in &all {
         let option = format!("--{}", name.replace('_', "-"));
-        assert!(help.split([' ', '[', '\n']).any(|word| word == option), "{option} of the command line");
-        assert!(signature.contains(&format!("\n    {name}: ")), "the argument {name} of Python");
+        assert!(
+            help.split([' ', '[', '\n']).any(|word| word == option),
+            "{option} of the command line"
+        );
+        assert!(
+            signature.contains(&format!("\n    {name}: ")),
+            "the argument {name} of Python"
+        );
     }
 }
 
@@ -36,27 +49,56 @@ fn every_assumption_reaches_the_command_line_and_python() {
 /// decide.
 #[test]
 fn every_assumption_reaches_agents_and_http() {
-    let [values, files] = [names(known::<AssumedValues>()), names(known::<AssumedFiles>())];
+    let [values, files] = [
+        names(known::<AssumedValues>()),
+        names(known::<AssumedFiles>()),
+    ];
     let not_for_clients = names(known::<ReadingOptions>());
     let answer = at_samples().ask("tools/list", &json!({}));
     let mut asked = 0;
     for tool in answer["result"]["tools"].as_array().unwrap() {
-        let input = names(tool["inputSchema"]["properties"].as_object().unwrap().clone());
+        let input = names(
+            tool["inputSchema"]["properties"]
+                .as_object()
+                .unwrap()
+                .clone(),
+        );
         if !input.contains("path") && !input.contains("cand") {
             continue;
         }
         asked += 1;
-        assert!(input.is_superset(&values) && input.is_superset(&files), "{}: {input:?}", tool["name"]);
-        assert!(input.is_disjoint(&not_for_clients), "{}: {input:?}", tool["name"]);
+        assert!(
+            input.is_superset(&values) && input.is_superset(&files),
+            "{}: {input:?}",
+            tool["name"]
+        );
+        assert!(
+            input.is_disjoint(&not_for_clients),
+            "{}: {input:?}",
+            tool["name"]
+        );
     }
     assert!(asked > 9, "{asked}");
 
     let dir = tempfile::tempdir().unwrap();
     let document = Server::of(dir.path(), &[]).json("/api/v1/openapi.json");
-    for path in ["/runs/{id}/reports", "/runs/{id}/html", "/runs/{id}/tables/{name}", "/compare"] {
-        let parameters = document["paths"][format!("/api/v1{path}")]["get"]["parameters"].as_array().unwrap();
-        let parameters: Names = parameters.iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    for path in [
+        "/runs/{id}/reports",
+        "/runs/{id}/html",
+        "/runs/{id}/tables/{name}",
+        "/compare",
+    ] {
+        let parameters = document["paths"][format!("/api/v1{path}")]["get"]["parameters"]
+            .as_array()
+            .unwrap();
+        let parameters: Names = parameters
+            .iter()
+            .map(|one| one["name"].as_str().unwrap().to_owned())
+            .collect();
         assert!(parameters.is_superset(&values), "{path}: {parameters:?}");
-        assert!(parameters.is_disjoint(&files) && parameters.is_disjoint(&not_for_clients), "{path}: {parameters:?}");
+        assert!(
+            parameters.is_disjoint(&files) && parameters.is_disjoint(&not_for_clients),
+            "{path}: {parameters:?}"
+        );
     }
 }

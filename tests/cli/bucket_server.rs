@@ -56,19 +56,35 @@ impl BucketServer {
     pub fn with(objects: &[(&str, &[u8])]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let objects = objects.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec())).collect();
-        let content = Arc::new(Mutex::new(Content { objects, ..Content::default() }));
+        let objects = objects
+            .iter()
+            .map(|(name, bytes)| ((*name).to_owned(), bytes.to_vec()))
+            .collect();
+        let content = Arc::new(Mutex::new(Content {
+            objects,
+            ..Content::default()
+        }));
         let failures = Arc::new(AtomicUsize::new(0));
         let (shared, failed) = (Arc::clone(&content), Arc::clone(&failures));
         let serve = move || {
             for stream in listener.incoming().filter_map(Result::ok) {
                 let (shared, failed) = (Arc::clone(&shared), Arc::clone(&failed));
                 let connection = move || while answer(&stream, &shared, &failed).is_some() {};
-                thread::Builder::new().name("connection".into()).spawn(connection).unwrap();
+                thread::Builder::new()
+                    .name("connection".into())
+                    .spawn(connection)
+                    .unwrap();
             }
         };
-        thread::Builder::new().name("server".into()).spawn(serve).unwrap();
-        Self { content, failures, port }
+        thread::Builder::new()
+            .name("server".into())
+            .spawn(serve)
+            .unwrap();
+        Self {
+            content,
+            failures,
+            port,
+        }
     }
 
     /// Misbehaves from now on.
@@ -129,21 +145,33 @@ fn read(stream: &TcpStream) -> Option<Request> {
     loop {
         let mut line = String::new();
         reader.read_line(&mut line).ok().filter(|&n| n > 0)?;
-        let Some((name, value)) = line.trim().split_once(':') else { break };
+        let Some((name, value)) = line.trim().split_once(':') else {
+            break;
+        };
         headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
     }
-    let length = headers.get("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
+    let length = headers
+        .get("content-length")
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    Some(Request { method, path: unescaped(path), query: unescaped(query), headers, body })
+    Some(Request {
+        method,
+        path: unescaped(path),
+        query: unescaped(query),
+        headers,
+        body,
+    })
 }
 
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
-        let code = (*first == b'%').then(|| u8::from_str_radix(std::str::from_utf8(after.get(..2)?).ok()?, 16).ok());
+        let code = (*first == b'%')
+            .then(|| u8::from_str_radix(std::str::from_utf8(after.get(..2)?).ok()?, 16).ok());
         if let Some(code) = code.flatten() {
             bytes.push(code);
             rest = &after[2..];
@@ -162,12 +190,23 @@ fn answer(stream: &TcpStream, content: &Mutex<Content>, failures: &AtomicUsize) 
     let (fault, etag) = {
         let mut content = content.lock().unwrap();
         let shown = range.as_deref().unwrap_or_default();
-        content.seen.push(format!("{} {} {shown}", request.method, request.path).trim().to_owned());
+        content.seen.push(
+            format!("{} {} {shown}", request.method, request.path)
+                .trim()
+                .to_owned(),
+        );
         content.etag += usize::from(content.fault == Fault::Changes);
         (content.fault, format!("\"v{}\"", content.etag))
     };
     let is_early = |times| failures.fetch_add(1, Ordering::SeqCst) < times;
-    let refuse = |status, body: &[u8]| send(stream, status, &[], if request.method == "HEAD" { b"" } else { body });
+    let refuse = |status, body: &[u8]| {
+        send(
+            stream,
+            status,
+            &[],
+            if request.method == "HEAD" { b"" } else { body },
+        )
+    };
     match fault {
         Fault::Status(status) => return refuse(status, b"<Error><Code>Refused</Code></Error>"),
         Fault::Bare(status) => {
@@ -180,16 +219,28 @@ fn answer(stream: &TcpStream, content: &Mutex<Content>, failures: &AtomicUsize) 
         _ => {}
     }
     let path = request.path.trim_start_matches('/');
-    let Some(key) = path.strip_prefix("logs").map(|rest| rest.trim_start_matches('/')) else {
+    let Some(key) = path
+        .strip_prefix("logs")
+        .map(|rest| rest.trim_start_matches('/'))
+    else {
         return refuse(404, b"<Error><Code>NoSuchBucket</Code></Error>");
     };
     if request.method == "PUT" {
-        content.lock().unwrap().objects.insert(key.to_owned(), request.body);
+        content
+            .lock()
+            .unwrap()
+            .objects
+            .insert(key.to_owned(), request.body);
         return send(stream, 200, &[("ETag", &etag)], b"");
     }
     if key.is_empty() {
         let list = listing(&content.lock().unwrap(), &request.query, &etag);
-        return send(stream, 200, &[("Content-Type", "application/xml")], list.as_bytes());
+        return send(
+            stream,
+            200,
+            &[("Content-Type", "application/xml")],
+            list.as_bytes(),
+        );
     }
     let Some(bytes) = content.lock().unwrap().objects.get(key).cloned() else {
         return refuse(404, b"<Error><Code>NoSuchKey</Code></Error>");
@@ -204,7 +255,10 @@ fn send_object(
     (fault, etag): (Fault, &str),
     failures: &AtomicUsize,
 ) -> Option<()> {
-    let asked = request.headers.get("range").and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
+    let asked = request
+        .headers
+        .get("range")
+        .and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
     let asked = asked.filter(|_| fault != Fault::NoRanges);
     let (status, range) = match asked {
         Some((from, to)) => {
@@ -229,14 +283,22 @@ fn send_object(
         body.len()
     );
     if status == 206 {
-        let _ = write!(head, "Content-Range: bytes {}-{}/{}\r\n", range.start, range.end - 1, bytes.len());
+        let _ = write!(
+            head,
+            "Content-Range: bytes {}-{}/{}\r\n",
+            range.start,
+            range.end - 1,
+            bytes.len()
+        );
     }
     stream.write_all(format!("{head}\r\n").as_bytes()).ok()?;
     if request.method == "HEAD" {
         return Some(());
     }
     match fault {
-        Fault::CutsFirst(times) if body.len() > 1 && failures.fetch_add(1, Ordering::SeqCst) < times => {
+        Fault::CutsFirst(times)
+            if body.len() > 1 && failures.fetch_add(1, Ordering::SeqCst) < times =>
+        {
             let _ = stream.write_all(&body[..body.len() / 2]);
             let _ = stream.shutdown(std::net::Shutdown::Both);
             None
@@ -263,11 +325,21 @@ fn send(mut stream: &TcpStream, status: u16, headers: &[(&str, &str)], body: &[u
 
 /// The list of objects, as S3 and the XML interface of Google write it.
 fn listing(content: &Content, query: &str, etag: &str) -> String {
-    let of_query = |name: &str| query.split('&').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+    let of_query = |name: &str| {
+        query
+            .split('&')
+            .find_map(|part| part.strip_prefix(name)?.strip_prefix('='))
+    };
     let prefix = of_query("prefix").unwrap_or_default();
-    let is_nested = |name: &str| of_query("delimiter").is_some() && name[prefix.len()..].contains('/');
-    let mut text = "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>false</IsTruncated>".to_owned();
-    for (name, bytes) in content.objects.iter().filter(|(name, _)| name.starts_with(prefix) && !is_nested(name)) {
+    let is_nested =
+        |name: &str| of_query("delimiter").is_some() && name[prefix.len()..].contains('/');
+    let mut text =
+        "<?xml version=\"1.0\"?><ListBucketResult><IsTruncated>false</IsTruncated>".to_owned();
+    for (name, bytes) in content
+        .objects
+        .iter()
+        .filter(|(name, _)| name.starts_with(prefix) && !is_nested(name))
+    {
         let _ = write!(
             text,
             "<Contents><Key>{name}</Key><LastModified>2026-03-02T10:00:00.000Z</LastModified>\

@@ -17,7 +17,12 @@ const OLD: &str = "run/plugins/profile/2026_03_01_10_00_00";
 
 /// A trace of `count` slices.
 fn trace(count: usize) -> Vec<u8> {
-    let slice = |at: usize| format!(r#"{{"ph":"X","name":"slice {at}","pid":1,"tid":1,"ts":{},"dur":5}}"#, at * 10);
+    let slice = |at: usize| {
+        format!(
+            r#"{{"ph":"X","name":"slice {at}","pid":1,"tid":1,"ts":{},"dur":5}}"#,
+            at * 10
+        )
+    };
     let slices: Vec<String> = (0..count).map(slice).collect();
     format!("{{\"traceEvents\":[{}]}}", slices.join(",")).into_bytes()
 }
@@ -39,13 +44,23 @@ impl Remote {
             ("one.json", &trace(7)),
             ("notes/readme.txt", b"nothing to see"),
         ]);
-        Self { server, place: Place::empty() }
+        Self {
+            server,
+            place: Place::empty(),
+        }
     }
 
     fn run(&self, args: &[&str]) -> Output {
         let mut command = self.place.command();
-        command.env_clear().envs(self.server.variables()).env("HOME", self.place.dir.path());
-        command.env("SYSTOLE_CACHE_DIR", self.place.path("cache")).args(args).output().expect("it starts")
+        command
+            .env_clear()
+            .envs(self.server.variables())
+            .env("HOME", self.place.dir.path());
+        command
+            .env("SYSTOLE_CACHE_DIR", self.place.path("cache"))
+            .args(args)
+            .output()
+            .expect("it starts")
     }
 
     fn web(&self, key: &str) -> String {
@@ -54,10 +69,22 @@ impl Remote {
 
     /// The report of a path, and the requests for it.
     fn doctor(&self, args: &[&str]) -> (Value, Vec<String>) {
-        let all: Vec<&str> = ["doctor", "--format", "json"].iter().chain(args).copied().collect();
+        let all: Vec<&str> = ["doctor", "--format", "json"]
+            .iter()
+            .chain(args)
+            .copied()
+            .collect();
         let output = self.run(&all);
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
-        (serde_json::from_str(stdout(&output)).expect("JSON"), self.server.seen())
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{args:?}: {}",
+            stderr(&output)
+        );
+        (
+            serde_json::from_str(stdout(&output)).expect("JSON"),
+            self.server.seen(),
+        )
     }
 
     /// The message of a failure.
@@ -65,14 +92,22 @@ impl Remote {
         let output = self.run(args);
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(3), "{args:?}: {said}");
-        assert!(stdout(&output).is_empty() && !said.contains("very-secret") && !said.contains("panicked"), "{said}");
+        assert!(
+            stdout(&output).is_empty()
+                && !said.contains("very-secret")
+                && !said.contains("panicked"),
+            "{said}"
+        );
         said
     }
 }
 
 fn inputs(report: &Value) -> Vec<&str> {
     let inputs = report["input"].as_array().expect("the inputs");
-    inputs.iter().filter_map(|input| input["path"].as_str()).collect()
+    inputs
+        .iter()
+        .filter_map(|input| input["path"].as_str())
+        .collect()
 }
 
 #[test]
@@ -81,11 +116,27 @@ fn a_log_directory_in_any_bucket_is_read_like_one_on_this_machine() {
     for scheme in ["gs", "s3"] {
         let (report, _) = remote.doctor(&[&format!("{scheme}://logs/run")]);
         let path = |name: &str| format!("{scheme}://logs/{RUN}/{name}");
-        assert_eq!(inputs(&report), [path("a.trace.json.gz"), path("b.trace.json")]);
-        assert!(report["input"][0]["sha256"].as_str().is_some_and(|hash| hash.len() == 64), "{report}");
-        let (report, _) = remote.doctor(&["--run", "2026_03_01_10_00_00", &format!("{scheme}://logs/run/")]);
-        assert_eq!(inputs(&report), [format!("{scheme}://logs/{OLD}/a.trace.json")]);
-        let (report, _) = remote.doctor(&[&format!("{scheme}://logs/run/plugins/*/2026_03_02*/b.*")]);
+        assert_eq!(
+            inputs(&report),
+            [path("a.trace.json.gz"), path("b.trace.json")]
+        );
+        assert!(
+            report["input"][0]["sha256"]
+                .as_str()
+                .is_some_and(|hash| hash.len() == 64),
+            "{report}"
+        );
+        let (report, _) = remote.doctor(&[
+            "--run",
+            "2026_03_01_10_00_00",
+            &format!("{scheme}://logs/run/"),
+        ]);
+        assert_eq!(
+            inputs(&report),
+            [format!("{scheme}://logs/{OLD}/a.trace.json")]
+        );
+        let (report, _) =
+            remote.doctor(&[&format!("{scheme}://logs/run/plugins/*/2026_03_02*/b.*")]);
         assert_eq!(inputs(&report), [path("b.trace.json")]);
     }
 }
@@ -95,9 +146,15 @@ fn runs_of_a_bucket_are_listed() {
     let remote = Remote::new();
     let output = remote.run(&["runs", "gs://logs/run", "--verdicts", "1"]);
     let text = stdout(&output);
-    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("2026")).collect();
+    let heads: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("2026"))
+        .collect();
     assert_eq!(heads.len(), 2, "{text} {}", stderr(&output));
-    assert!(heads[0].starts_with("2026_03_02_10_00_00  2 hosts (a, b)"), "{text}");
+    assert!(
+        heads[0].starts_with("2026_03_02_10_00_00  2 hosts (a, b)"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -131,7 +188,11 @@ fn a_copy_is_kept_until_the_object_changes() {
     assert_eq!(report["input"][0]["bytes"], trace(9).len());
     let listed = remote.run(&["cache", "list", "--format", "json"]);
     let listed: Value = serde_json::from_str(stdout(&listed)).expect("JSON");
-    assert_eq!(listed["objects"].as_array().map(Vec::len), Some(2), "{listed}");
+    assert_eq!(
+        listed["objects"].as_array().map(Vec::len),
+        Some(2),
+        "{listed}"
+    );
     assert_eq!(listed["objects"][0]["url"], path);
     assert!(stdout(&remote.run(&["cache", "list"])).contains(path));
     assert!(stdout(&remote.run(&["cache", "clear"])).starts_with("removed 2 files"));
@@ -150,11 +211,20 @@ fn failures_that_pass_are_tried_again() {
     ] {
         remote.server.set(fault);
         let (report, seen) = remote.doctor(&["--no-cache", &path]);
-        assert_eq!(report["input"][0]["bytes"], trace(7).len(), "{fault:?} {path}");
+        assert_eq!(
+            report["input"][0]["bytes"],
+            trace(7).len(),
+            "{fault:?} {path}"
+        );
         if fault == Fault::CutsFirst(2) {
-            let again: Vec<&String> =
-                seen.iter().filter(|line| line.contains("bytes=") && !line.contains("=0-")).collect();
-            assert!(!again.is_empty(), "what has come is not asked for again: {seen:?}");
+            let again: Vec<&String> = seen
+                .iter()
+                .filter(|line| line.contains("bytes=") && !line.contains("=0-"))
+                .collect();
+            assert!(
+                !again.is_empty(),
+                "what has come is not asked for again: {seen:?}"
+            );
         }
     }
 }
@@ -165,18 +235,36 @@ fn what_cannot_be_read_says_why_and_names_the_address_last() {
     let says = |args: &[&str], words: &str| {
         let said = remote.refused(args);
         let shown = args[args.len() - 1].split('?').next().unwrap_or_default();
-        assert!(said.contains(words) && said.trim_end().ends_with(shown), "{args:?}: {said}");
+        assert!(
+            said.contains(words) && said.trim_end().ends_with(shown),
+            "{args:?}: {said}"
+        );
     };
-    says(&["doctor", "gs://logs/nothing"], "nothing is there: the bucket logs has no object of this name");
+    says(
+        &["doctor", "gs://logs/nothing"],
+        "nothing is there: the bucket logs has no object of this name",
+    );
     says(&["doctor", "s3://logs/nothing"], "nothing is there");
     says(&["doctor", "gs://lgos/run"], "there is no bucket lgos");
     says(&["doctor", "s3://lgos/run"], "there is no bucket lgos");
     says(&["doctor", "gs://logs/notes"], "no profile found");
-    says(&["doctor", &remote.web("nothing.json?sig=very-secret")], "there is no such file (404 Not Found)");
-    says(&["doctor", "https://example.com/x.json"], "SYSTOLE_NETWORK forbids asking example.com");
+    says(
+        &["doctor", &remote.web("nothing.json?sig=very-secret")],
+        "there is no such file (404 Not Found)",
+    );
+    says(
+        &["doctor", "https://example.com/x.json"],
+        "SYSTOLE_NETWORK forbids asking example.com",
+    );
     remote.server.set(Fault::Status(403));
-    says(&["doctor", "gs://logs/one.json"], "access is denied (403 Forbidden): the credentials need");
-    says(&["doctor", "s3://logs/one.json"], "access is denied (403 Forbidden)");
+    says(
+        &["doctor", "gs://logs/one.json"],
+        "access is denied (403 Forbidden): the credentials need",
+    );
+    says(
+        &["doctor", "s3://logs/one.json"],
+        "access is denied (403 Forbidden)",
+    );
     says(
         &["doctor", &remote.web("one.json?sig=very-secret")],
         "access is denied (403 Forbidden): a signed address may have",
@@ -187,8 +275,14 @@ fn what_cannot_be_read_says_why_and_names_the_address_last() {
         "not signed in (401 Unauthorized): run gcloud auth application-default login",
     );
     remote.server.set(Fault::Changes);
-    says(&["doctor", "gs://logs/one.json"], "it was changed while it was read");
-    says(&["doctor", &remote.web("one.json")], "it was changed while it was read");
+    says(
+        &["doctor", "gs://logs/one.json"],
+        "it was changed while it was read",
+    );
+    says(
+        &["doctor", &remote.web("one.json")],
+        "it was changed while it was read",
+    );
 }
 
 /// A status without a phrase is named, and what will not pass is asked for once.
@@ -205,7 +299,11 @@ fn refusals_are_named_and_not_tried_again() {
         (501, "(501 Not Implemented)", 1),
         (418, "418 I'm a teapot", 1),
         (599, "(599)", 1),
-        (503, "(503 Service Unavailable), also after 4 more attempts", 5),
+        (
+            503,
+            "(503 Service Unavailable), also after 4 more attempts",
+            5,
+        ),
     ] {
         for path in [&*web, "gs://logs/one.json", "s3://logs/one.json"] {
             let is_web = path == web;
@@ -215,7 +313,10 @@ fn refusals_are_named_and_not_tried_again() {
             let said = remote.refused(&["doctor", path]);
             let seen = remote.server.seen();
             assert!(is_theirs || said.contains(words), "{status} {path}: {said}");
-            assert!(seen.len() == times || is_theirs && seen.len() <= 2 * times, "{status} {path}: {seen:?}");
+            assert!(
+                seen.len() == times || is_theirs && seen.len() <= 2 * times,
+                "{status} {path}: {seen:?}"
+            );
         }
     }
 }
@@ -223,13 +324,22 @@ fn refusals_are_named_and_not_tried_again() {
 #[test]
 fn without_credentials_it_says_how_to_get_them() {
     let remote = Remote::new();
-    for (path, how) in [("gs://logs/x", "gcloud auth application-default login"), ("s3://logs/x", "aws configure")] {
+    for (path, how) in [
+        ("gs://logs/x", "gcloud auth application-default login"),
+        ("s3://logs/x", "aws configure"),
+    ] {
         let mut command = remote.place.command();
-        command.env_clear().env("SYSTOLE_NETWORK", "loopback").env("HOME", remote.place.dir.path());
+        command
+            .env_clear()
+            .env("SYSTOLE_NETWORK", "loopback")
+            .env("HOME", remote.place.dir.path());
         let output = command.args(["doctor", path]).output().expect("it starts");
         let said = stderr(&output);
         // The metadata server of a cloud would be asked for credentials: it is no host of this machine.
-        assert!(said.contains("no credentials were found") && said.contains(how), "{path}: {said}");
+        assert!(
+            said.contains("no credentials were found") && said.contains(how),
+            "{path}: {said}"
+        );
     }
 }
 
@@ -237,7 +347,11 @@ fn without_credentials_it_says_how_to_get_them() {
 fn no_server_is_said_soon() {
     let remote = Remote::new();
     let output = remote.run(&["doctor", "http://127.0.0.1:9/x.json"]);
-    assert!(stderr(&output).contains("no connection"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("no connection"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -245,19 +359,59 @@ fn reports_and_summaries_are_written_to_buckets_and_compared_there() {
     let remote = Remote::new();
     let done = |args: &[&str]| {
         let output = remote.run(args);
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{args:?}: {}",
+            stderr(&output)
+        );
         output
     };
-    done(&["analyze", "gs://logs/one.json", "-o", "json=gs://logs/out/report.json", "-o", "csv=gs://logs/out/tables/"]);
+    done(&[
+        "analyze",
+        "gs://logs/one.json",
+        "-o",
+        "json=gs://logs/out/report.json",
+        "-o",
+        "csv=gs://logs/out/tables/",
+    ]);
     let report = remote.server.object("out/report.json").expect("the report");
     assert!(serde_json::from_slice::<Value>(&report).is_ok());
-    done(&["summarize", "gs://logs/one.json", "-o", "s3://logs/base.json"]);
+    done(&[
+        "summarize",
+        "gs://logs/one.json",
+        "-o",
+        "s3://logs/base.json",
+    ]);
     assert!(remote.server.object("base.json").is_some());
-    let compared = done(&["compare", "--format", "json", "--force", "gs://logs/base.json", "s3://logs/one.json"]);
-    assert!(stdout(&compared).contains("gs://logs/base.json"), "{}", stdout(&compared));
-    done(&["export", "gs://logs/one.json", "--to", "csv", "-o", "gs://logs/out/csv"]);
+    let compared = done(&[
+        "compare",
+        "--format",
+        "json",
+        "--force",
+        "gs://logs/base.json",
+        "s3://logs/one.json",
+    ]);
+    assert!(
+        stdout(&compared).contains("gs://logs/base.json"),
+        "{}",
+        stdout(&compared)
+    );
+    done(&[
+        "export",
+        "gs://logs/one.json",
+        "--to",
+        "csv",
+        "-o",
+        "gs://logs/out/csv",
+    ]);
     assert!(remote.server.object("out/csv/slices.csv").is_some());
-    let refused = remote.refused(&["analyze", "gs://logs/one.json", "-o", &format!("json={}", remote.web("r.json"))]);
+    let refused = remote.refused(&[
+        "analyze",
+        "gs://logs/one.json",
+        "-o",
+        &format!("json={}", remote.web("r.json")),
+    ]);
     assert!(refused.contains("not to web servers"), "{refused}");
 }
 
@@ -266,10 +420,17 @@ fn a_slow_transfer_can_be_stopped_and_counts_bytes() {
     let remote = Remote::new();
     remote.server.put("big.json", &trace(500));
     remote.server.set(Fault::Slow);
-    let (path, progress) = (PathBuf::from(remote.web("big.json")), Arc::new(Progress::new()));
-    let options = ImportOptions { no_cache: true, ..ImportOptions::default() };
+    let (path, progress) = (
+        PathBuf::from(remote.web("big.json")),
+        Arc::new(Progress::new()),
+    );
+    let options = ImportOptions {
+        no_cache: true,
+        ..ImportOptions::default()
+    };
     let shared = Arc::clone(&progress);
-    let import = std::thread::Builder::new().spawn(move || importers::import_path(&path, &options, &shared).map(drop));
+    let import = std::thread::Builder::new()
+        .spawn(move || importers::import_path(&path, &options, &shared).map(drop));
     while progress.bytes().0 == 0 {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -286,32 +447,52 @@ fn a_slow_transfer_can_be_stopped_and_counts_bytes() {
 fn archives_in_buckets_are_opened() {
     let remote = Remote::new();
     let mut archive = importers::ArchiveWriter::new(std::io::Cursor::new(Vec::new()));
-    archive.add("run/w0.trace.json", &trace(5)[..]).expect("a file");
+    archive
+        .add("run/w0.trace.json", &trace(5)[..])
+        .expect("a file");
     let zip = archive.finish().expect("an archive").into_inner();
     remote.server.put("run.systole.zip", &zip);
-    for args in [&["gs://logs/run.systole.zip"][..], &["s3://logs/run.systole.zip", "--no-cache"]] {
+    for args in [
+        &["gs://logs/run.systole.zip"][..],
+        &["s3://logs/run.systole.zip", "--no-cache"],
+    ] {
         let (report, _) = remote.doctor(args);
         assert_eq!(report["input"][0]["bytes"], trace(5).len(), "{args:?}");
     }
     remote.server.put("no.zip", b"PK\x03\x04 and nothing else");
     let damaged = remote.run(&["doctor", "gs://logs/no.zip"]);
     assert_eq!(damaged.status.code(), Some(4));
-    assert!(stderr(&damaged).contains("damaged ZIP archive"), "{}", stderr(&damaged));
+    assert!(
+        stderr(&damaged).contains("damaged ZIP archive"),
+        "{}",
+        stderr(&damaged)
+    );
 }
 
 #[test]
 fn run_folders_in_tar_archives_are_opened() {
     let remote = Remote::new();
     let run = "logs/plugins/profile/2026_03_02_10_00_00";
-    let tar = tar_of(&[(&format!("./{run}/a.trace.json"), &trace(5)), (&format!("./{run}/b.trace.json"), &trace(6))]);
+    let tar = tar_of(&[
+        (&format!("./{run}/a.trace.json"), &trace(5)),
+        (&format!("./{run}/b.trace.json"), &trace(6)),
+    ]);
     remote.server.put("run.tgz", &gzip(&tar));
     let local = remote.place.path("run.tar");
     std::fs::write(&local, &tar).expect("a file");
     for path in ["gs://logs/run.tgz", &local.display().to_string()] {
         let (report, _) = remote.doctor(&[path]);
-        let sizes: Vec<_> =
-            report["input"].as_array().expect("inputs").iter().map(|one| one["bytes"].as_u64()).collect();
-        assert_eq!(sizes, [Some(trace(5).len() as u64), Some(trace(6).len() as u64)], "{path}");
+        let sizes: Vec<_> = report["input"]
+            .as_array()
+            .expect("inputs")
+            .iter()
+            .map(|one| one["bytes"].as_u64())
+            .collect();
+        assert_eq!(
+            sizes,
+            [Some(trace(5).len() as u64), Some(trace(6).len() as u64)],
+            "{path}"
+        );
         remote.doctor(&["--run", "2026_03_02_10_00_00", path]);
         let said = remote.refused(&["doctor", "--run", "2026", path]);
         assert!(said.contains("2026_03_02_10_00_00"), "{said}");
@@ -324,7 +505,8 @@ fn tar_of(files: &[(&str, &[u8])]) -> Vec<u8> {
     for (name, content) in files {
         let mut header = tar::Header::new_ustar();
         header.set_size(content.len() as u64);
-        tar.append_data(&mut header, name, *content).expect("a file");
+        tar.append_data(&mut header, name, *content)
+            .expect("a file");
     }
     tar.into_inner().expect("an archive")
 }
@@ -339,7 +521,11 @@ fn another_process_goes_on_with_a_transfer_that_broke_off() {
     // One byte only tells the size.
     let is_transfer = |line: &String| line.contains("bytes=") && !line.ends_with("bytes=0-0");
     let transfers = |seen: Vec<String>| seen.into_iter().filter(is_transfer).count();
-    for path in ["gs://logs/big.json", "s3://logs/big.json", &remote.web("big.json")] {
+    for path in [
+        "gs://logs/big.json",
+        "s3://logs/big.json",
+        &remote.web("big.json"),
+    ] {
         remote.server.put("big.json", &big);
         remote.server.set(Fault::EndsAfter(2));
         remote.refused(&["doctor", path]);
@@ -349,8 +535,9 @@ fn another_process_goes_on_with_a_transfer_that_broke_off() {
         assert_eq!(report["input"][0]["bytes"], big.len(), "{path}");
         assert_eq!(transfers(seen), 1, "{path}");
         let cache = std::fs::read_dir(remote.place.path("cache")).expect("the cache");
-        let unfinished =
-            cache.filter_map(Result::ok).filter(|file| file.file_name().to_string_lossy().contains("unfinished"));
+        let unfinished = cache
+            .filter_map(Result::ok)
+            .filter(|file| file.file_name().to_string_lossy().contains("unfinished"));
         assert_eq!(unfinished.count(), 0);
     }
     // A changed object is read anew.
@@ -361,7 +548,10 @@ fn another_process_goes_on_with_a_transfer_that_broke_off() {
     remote.server.set(Fault::None);
     remote.server.seen();
     let (report, seen) = remote.doctor(&["gs://logs/big.json"]);
-    assert_eq!((report["input"][0]["bytes"].clone(), transfers(seen)), (Value::from(padded(9, 21 << 20).len()), 3));
+    assert_eq!(
+        (report["input"][0]["bytes"].clone(), transfers(seen)),
+        (Value::from(padded(9, 21 << 20).len()), 3)
+    );
 }
 
 /// Reports name no file but those of the run, so they are equal if the same files were read.
@@ -374,7 +564,10 @@ fn simulated_runs_in_buckets_have_the_files_beside_them() {
     };
     for (name, file) in [
         ("scale/run/COMPUTE_REPORT.csv", "scale_sim_compute.csv"),
-        ("scale/run/DETAILED_ACCESS_REPORT.csv", "scale_sim_access.csv"),
+        (
+            "scale/run/DETAILED_ACCESS_REPORT.csv",
+            "scale_sim_access.csv",
+        ),
         ("scale/configs/small.cfg", "scale_sim.cfg"),
         ("scale/topologies/small.csv", "scale_sim_topology.csv"),
         ("neusim/a.csv", "neusim.csv"),
@@ -395,13 +588,25 @@ fn simulated_runs_in_buckets_have_the_files_beside_them() {
     for path in ["scale/run", "neusim/a.csv", "onnxim/run.log"] {
         let local = reports(path);
         for scheme in ["gs", "s3"] {
-            assert_eq!(reports(&format!("{scheme}://logs/{path}")), local, "{scheme} {path}");
+            assert_eq!(
+                reports(&format!("{scheme}://logs/{path}")),
+                local,
+                "{scheme} {path}"
+            );
         }
-        let beside: Vec<_> = ["scale/configs/small.cfg", "neusim/a.json", "onnxim/chip.json"]
-            .into_iter()
-            .filter(|name| name.split('/').next() == path.split('/').next())
-            .collect();
+        let beside: Vec<_> = [
+            "scale/configs/small.cfg",
+            "neusim/a.json",
+            "onnxim/chip.json",
+        ]
+        .into_iter()
+        .filter(|name| name.split('/').next() == path.split('/').next())
+        .collect();
         std::fs::remove_file(remote.place.path(beside[0])).expect("it is there");
-        assert_ne!(reports(path), local, "{path}: the files beside it say something");
+        assert_ne!(
+            reports(path),
+            local,
+            "{path}: the files beside it say something"
+        );
     }
 }

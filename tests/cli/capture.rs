@@ -26,7 +26,11 @@ fn files(place: &Place, logdir: &str) -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten() {
             let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { files.push(path) }
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                files.push(path)
+            }
         }
     }
     files.sort();
@@ -62,34 +66,63 @@ fn all_hosts_capture_the_same_time_into_one_run() {
     ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
-    assert!(text.contains("1 device, ") && text.contains("2 devices, ") && text.contains("worker0"), "{text}");
-    assert!(text.contains("systole doctor"), "the verdict follows: {text}");
+    assert!(
+        text.contains("1 device, ") && text.contains("2 devices, ") && text.contains("worker0"),
+        "{text}"
+    );
+    assert!(
+        text.contains("systole doctor"),
+        "the verdict follows: {text}"
+    );
 
     let requests: Vec<Call> = hosts.iter().flat_map(MockProfiler::calls).collect();
     assert_eq!(requests.len(), 2);
     for request in &requests {
         assert_eq!(request.method, "Profile");
         // Duration and levels of host, device and Python; version; the profile shall be in the response.
-        for (path, number) in
-            [(&[1][..], 50), (&[4, 9], 50), (&[4, 2], 3), (&[4, 3], 1), (&[4, 4], 1), (&[4, 5], 1), (&[9], 1)]
-        {
+        for (path, number) in [
+            (&[1][..], 50),
+            (&[4, 9], 50),
+            (&[4, 2], 3),
+            (&[4, 3], 1),
+            (&[4, 4], 1),
+            (&[4, 5], 1),
+            (&[9], 1),
+        ] {
             assert_eq!(request.numbers(path), [number], "{path:?}");
         }
         assert_eq!(request.text(&[4, 12, 1]), "tpu_trace_mode");
         assert_eq!(request.text(&[4, 12, 2, 1]), "TRACE_ONLY_XLA");
         assert_eq!(request.numbers(&[4, 12, 2, 3]), [2]);
     }
-    assert_eq!(requests[0].numbers(&[4, 8]), requests[1].numbers(&[4, 8]), "one start");
+    assert_eq!(
+        requests[0].numbers(&[4, 8]),
+        requests[1].numbers(&[4, 8]),
+        "one start"
+    );
     assert_eq!(requests[0].text(&[6]), requests[1].text(&[6]), "one run");
 
     let files = files(&place, "logs");
     let names: Vec<String> = files.iter().map(|file| name(file)).collect();
-    let mut expected = hosts.each_ref().map(|host| format!("127.0.0.1_{}.xplane.pb", host.port));
+    let mut expected = hosts
+        .each_ref()
+        .map(|host| format!("127.0.0.1_{}.xplane.pb", host.port));
     expected.sort();
     assert_eq!(names, expected);
-    assert!(files[0].parent().unwrap().ends_with(format!("logs/plugins/profile/{}", requests[0].text(&[6]))));
-    let sizes: Vec<u64> = files.iter().map(|file| fs::metadata(file).unwrap().len()).collect();
-    assert_eq!(sizes.iter().sum::<u64>() as usize, profile(1).len() + profile(2).len());
+    assert!(
+        files[0]
+            .parent()
+            .unwrap()
+            .ends_with(format!("logs/plugins/profile/{}", requests[0].text(&[6])))
+    );
+    let sizes: Vec<u64> = files
+        .iter()
+        .map(|file| fs::metadata(file).unwrap().len())
+        .collect();
+    assert_eq!(
+        sizes.iter().sum::<u64>() as usize,
+        profile(1).len() + profile(2).len()
+    );
     assert_eq!(place.code(&["analyze", "logs"]), 0);
 }
 
@@ -101,16 +134,36 @@ fn profiles_of_some_hosts_are_kept_if_others_fail() {
     let all = format!("{},{CLOSED},{}", good.address(), dies.address());
     let output = place.run(&["capture", &all, "-o", "logs", "--ms", "20", "--json"]);
     assert_eq!(output.status.code(), Some(12), "{}", stderr(&output));
-    assert!(stderr(&output).contains("2 of 3 hosts sent no profile"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("2 of 3 hosts sent no profile"),
+        "{}",
+        stderr(&output)
+    );
     let result: Value = serde_json::from_str(stdout(&output)).unwrap();
     assert_eq!(result["hosts"][0]["devices"][0], "/device:TPU:0");
-    assert!(result["hosts"][1]["error"].as_str().unwrap().contains("cannot connect"), "{result}");
-    assert!(result["hosts"][2]["error"].as_str().unwrap().contains("the connection broke"), "{result}");
+    assert!(
+        result["hosts"][1]["error"]
+            .as_str()
+            .unwrap()
+            .contains("cannot connect"),
+        "{result}"
+    );
+    assert!(
+        result["hosts"][2]["error"]
+            .as_str()
+            .unwrap()
+            .contains("the connection broke"),
+        "{result}"
+    );
     assert_eq!(files(&place, "logs").len(), 1);
 
     let output = place.run(&["capture", CLOSED, "-o", "none", "--ms", "20"]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(stderr(&output).contains("jax.profiler.start_server(1)"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("jax.profiler.start_server(1)"),
+        "{}",
+        stderr(&output)
+    );
     assert!(!place.path("none").exists(), "nothing is made for nothing");
 }
 
@@ -123,21 +176,56 @@ fn an_attempt_with_a_device_replaces_those_without() {
         _ => Reply::Message(response(&profile(1))),
     });
     let address = slow_start.address();
-    let output = place.run(&["capture", &address, "-o", "logs", "--ms", "20", "--retry", "5", "--json"]);
+    let output = place.run(&[
+        "capture", &address, "-o", "logs", "--ms", "20", "--retry", "5", "--json",
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(slow_start.calls().len(), 3);
     let files = files(&place, "logs");
     assert_eq!(files.len(), 1, "{files:?}");
     assert_eq!(fs::read(&files[0]).unwrap(), profile(1));
-    assert_eq!(fs::read_dir(place.path("logs/plugins/profile")).unwrap().count(), 1);
+    assert_eq!(
+        fs::read_dir(place.path("logs/plugins/profile"))
+            .unwrap()
+            .count(),
+        1
+    );
 
     let never = serves(profile(0));
-    let output = place.run(&["capture", &never.address(), "-o", "never", "--ms", "20", "--retry", "1", "--json"]);
+    let output = place.run(&[
+        "capture",
+        &never.address(),
+        "-o",
+        "never",
+        "--ms",
+        "20",
+        "--retry",
+        "1",
+        "--json",
+    ]);
     assert_eq!(output.status.code(), Some(12));
-    assert!(stderr(&output).contains("no device was recorded"), "{}", stderr(&output));
-    assert_eq!((never.calls().len(), self::files(&place, "never").len()), (2, 1));
+    assert!(
+        stderr(&output).contains("no device was recorded"),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(
+        (never.calls().len(), self::files(&place, "never").len()),
+        (2, 1)
+    );
     // Without --retry, a program without devices is fine.
-    assert_eq!(place.code(&["capture", &never.address(), "-o", "never", "--ms", "20", "--json"]), 0);
+    assert_eq!(
+        place.code(&[
+            "capture",
+            &never.address(),
+            "-o",
+            "never",
+            "--ms",
+            "20",
+            "--json"
+        ]),
+        0
+    );
 }
 
 #[test]
@@ -146,17 +234,35 @@ fn profile_written_by_the_server_is_found() {
     let writes = MockProfiler::new(|call, _| {
         let folder = PathBuf::from(call.text(&[5])).join(call.text(&[6]));
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join(format!("{}.xplane.pb", call.text(&[7]))), profile(1)).unwrap();
+        fs::write(
+            folder.join(format!("{}.xplane.pb", call.text(&[7]))),
+            profile(1),
+        )
+        .unwrap();
         Reply::Message(Vec::new())
     });
-    assert_eq!(place.code(&["capture", &writes.address(), "-o", "logs", "--ms", "20", "--json"]), 0);
+    assert_eq!(
+        place.code(&[
+            "capture",
+            &writes.address(),
+            "-o",
+            "logs",
+            "--ms",
+            "20",
+            "--json"
+        ]),
+        0
+    );
     assert_eq!(files(&place, "logs").len(), 1);
 
     let elsewhere = MockProfiler::new(|_, _| Reply::Message(Vec::new()));
     let output = place.run(&["capture", &elsewhere.address(), "-o", "far", "--ms", "20"]);
     assert_eq!(output.status.code(), Some(3));
     let said = stderr(&output);
-    assert!(said.contains("on its own machine") && said.contains("/far/plugins/profile/"), "{said}");
+    assert!(
+        said.contains("on its own machine") && said.contains("/far/plugins/profile/"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -175,19 +281,48 @@ fn large_profiles_arrive_and_slow_servers_are_waited_for() {
     let large = large.into_bytes();
     // Messages that follow each other are one message.
     let large = large.repeat(2);
-    assert!(large.len() > 4 << 20, "gRPC allows 4 MiB unless told otherwise");
+    assert!(
+        large.len() > 4 << 20,
+        "gRPC allows 4 MiB unless told otherwise"
+    );
     let server = serves(large.clone());
-    let output = place.run(&["capture", &server.address(), "-o", "logs", "--ms", "20", "--no-report"]);
+    let output = place.run(&[
+        "capture",
+        &server.address(),
+        "-o",
+        "logs",
+        "--ms",
+        "20",
+        "--no-report",
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(fs::metadata(&files(&place, "logs")[0]).unwrap().len() as usize, large.len());
+    assert_eq!(
+        fs::metadata(&files(&place, "logs")[0]).unwrap().len() as usize,
+        large.len()
+    );
 
-    let late = MockProfiler::new(|_, _| Reply::Late(Duration::from_millis(1500), response(&profile(1))));
+    let late =
+        MockProfiler::new(|_, _| Reply::Late(Duration::from_millis(1500), response(&profile(1))));
     let capture = |timeout: &str| {
-        place.run(&["capture", &late.address(), "-o", "late", "--ms", "10", "--timeout", timeout, "--no-report"])
+        place.run(&[
+            "capture",
+            &late.address(),
+            "-o",
+            "late",
+            "--ms",
+            "10",
+            "--timeout",
+            timeout,
+            "--no-report",
+        ])
     };
     let output = capture("1");
     assert_eq!(output.status.code(), Some(3));
-    assert!(stderr(&output).contains("give it more with --timeout"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("give it more with --timeout"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(capture("60").status.code(), Some(0));
 }
 
@@ -196,7 +331,11 @@ fn server_errors_name_the_fix() {
     let place = Place::empty();
     for (code, why, said) in [
         (13, "Another profiling session active.", "--continuous stop"),
-        (6, "A profiling session is already running.", "--continuous stop"),
+        (
+            6,
+            "A profiling session is already running.",
+            "--continuous stop",
+        ),
         (12, "unimplemented", "it has no profiler"),
         (8, "trace too large", "record less"),
         (3, "bad option", "the server refused"),
@@ -213,7 +352,11 @@ fn server_errors_name_the_fix() {
     let empty = empty.into_bytes();
     let nothing = MockProfiler::new(move |_, _| Reply::Message(empty.clone()));
     let output = place.run(&["capture", &nothing.address(), "-o", "logs", "--ms", "20"]);
-    assert!(stderr(&output).contains("without a profile"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("without a profile"),
+        "{}",
+        stderr(&output)
+    );
     assert!(!place.path("logs").exists());
 }
 
@@ -228,10 +371,17 @@ fn an_idle_program_is_an_incomplete_capture() {
     let server = serves(idle.into_bytes());
     let output = place.run(&["capture", &server.address(), "-o", "logs", "--ms", "20"]);
     assert_eq!(output.status.code(), Some(12), "{}", stderr(&output));
-    assert!(stderr(&output).contains("nothing was recorded: the program did nothing"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("nothing was recorded: the program did nothing"),
+        "{}",
+        stderr(&output)
+    );
     let text = stdout(&output);
     assert!(text.contains("nothing was recorded, 2"), "{text}");
-    assert!(!text.contains("systole doctor"), "there is no verdict about nothing: {text}");
+    assert!(
+        !text.contains("systole doctor"),
+        "there is no verdict about nothing: {text}"
+    );
 }
 
 #[test]
@@ -239,7 +389,17 @@ fn arguments_that_cannot_work_are_refused_before_anything_is_recorded() {
     let place = Place::empty();
     let server = serves(profile(1));
     let address = server.address();
-    let named = ["capture", &address, "-o", "logs", "--ms", "20", "--session", "before", "--no-report"];
+    let named = [
+        "capture",
+        &address,
+        "-o",
+        "logs",
+        "--ms",
+        "20",
+        "--session",
+        "before",
+        "--no-report",
+    ];
     assert_eq!(place.code(&named), 0);
     assert_eq!(place.code(&named), 2, "the run has this profile already");
     assert!(place.path("logs/plugins/profile/before").is_dir());
@@ -264,17 +424,34 @@ fn arguments_that_cannot_work_are_refused_before_anything_is_recorded() {
 fn no_server_is_asked_where_the_network_is_forbidden() {
     let (place, server) = (Place::empty(), serves(profile(1)));
     let address = server.address();
-    for (network, host) in [("off", &*address), ("loopback", "192.0.2.1:9012"), ("of", &address)] {
-        for args in [&["capture", host, "-o", "logs", "--ms", "50"][..], &["top", host, "--count", "1", "--ms", "20"]] {
-            let output = place.command().args(args).env("SYSTOLE_NETWORK", network).output().unwrap();
+    for (network, host) in [
+        ("off", &*address),
+        ("loopback", "192.0.2.1:9012"),
+        ("of", &address),
+    ] {
+        for args in [
+            &["capture", host, "-o", "logs", "--ms", "50"][..],
+            &["top", host, "--count", "1", "--ms", "20"],
+        ] {
+            let output = place
+                .command()
+                .args(args)
+                .env("SYSTOLE_NETWORK", network)
+                .output()
+                .unwrap();
             let said = stderr(&output);
-            assert!(said.contains("SYSTOLE_NETWORK forbids asking"), "{network} {args:?}: {said}");
+            assert!(
+                said.contains("SYSTOLE_NETWORK forbids asking"),
+                "{network} {args:?}: {said}"
+            );
             assert_eq!(output.status.code(), Some(3), "{said}");
         }
     }
     assert!(server.calls().is_empty() && !place.path("logs").exists());
     let mut command = place.command();
-    command.args(["capture", &address, "-o", "logs", "--ms", "50"]).env("SYSTOLE_NETWORK", "loopback");
+    command
+        .args(["capture", &address, "-o", "logs", "--ms", "50"])
+        .env("SYSTOLE_NETWORK", "loopback");
     assert_eq!(command.output().unwrap().status.code(), Some(0));
 }
 
@@ -282,16 +459,33 @@ fn no_server_is_asked_where_the_network_is_forbidden() {
 fn continuous_profiling_is_started_kept_and_stopped() {
     let place = Place::empty();
     let server = MockProfiler::new(|call, count| match (call.method.as_str(), count) {
-        ("StartContinuousProfiling", 1) | ("StopContinuousProfiling", 4) => Reply::Message(Vec::new()),
-        ("StartContinuousProfiling", _) => Reply::Status(6, "A profiling session is already running."),
+        ("StartContinuousProfiling", 1) | ("StopContinuousProfiling", 4) => {
+            Reply::Message(Vec::new())
+        }
+        ("StartContinuousProfiling", _) => {
+            Reply::Status(6, "A profiling session is already running.")
+        }
         ("GetSnapshot", _) => Reply::Message(response(&profile(1))),
-        ("StopContinuousProfiling", _) => Reply::Status(5, "No continuous profiling session found."),
+        ("StopContinuousProfiling", _) => {
+            Reply::Status(5, "No continuous profiling session found.")
+        }
         other => panic!("{other:?}"),
     });
     let address = server.address();
     let run = |what: &str| {
-        let output = place.run(&["capture", &address, "-o", "logs", "--continuous", what, "--no-report"]);
-        (output.status.code().unwrap(), format!("{}{}", stdout(&output), stderr(&output)))
+        let output = place.run(&[
+            "capture",
+            &address,
+            "-o",
+            "logs",
+            "--continuous",
+            what,
+            "--no-report",
+        ]);
+        (
+            output.status.code().unwrap(),
+            format!("{}{}", stdout(&output), stderr(&output)),
+        )
     };
     assert_eq!(run("start").0, 0);
     let (code, text) = run("start");
@@ -302,11 +496,19 @@ fn continuous_profiling_is_started_kept_and_stopped() {
     assert_eq!(run("stop").0, 0);
     let (code, text) = run("stop");
     assert!(code == 3 && text.contains("--continuous start"), "{text}");
-    assert_eq!(server.calls()[0].numbers(&[4, 5]), [1], "options with their version");
+    assert_eq!(
+        server.calls()[0].numbers(&[4, 5]),
+        [1],
+        "options with their version"
+    );
 
     let old = MockProfiler::new(|_, _| Reply::Status(12, ""));
     let output = place.run(&["capture", &old.address(), "--continuous", "start"]);
-    assert!(stderr(&output).contains("jaxlib has it from 0.10.2"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("jaxlib has it from 0.10.2"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]
@@ -322,21 +524,54 @@ fn device_state_is_refreshed() {
         });
         Reply::Message(response.into_bytes())
     });
-    let output =
-        place.run(&["top", &server.address(), "--json", "--count", "2", "--ms", "20", "--level", "1", "--timestamp"]);
+    let output = place.run(&[
+        "top",
+        &server.address(),
+        "--json",
+        "--count",
+        "2",
+        "--ms",
+        "20",
+        "--level",
+        "1",
+        "--timestamp",
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let lines: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let percents: Vec<_> = lines.iter().map(|line| line["mxu_percent"].as_f64()).collect();
+    let lines: Vec<Value> = stdout(&output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let percents: Vec<_> = lines
+        .iter()
+        .map(|line| line["mxu_percent"].as_f64())
+        .collect();
     assert_eq!(percents, [Some(10.0), Some(20.0)]);
-    assert_eq!((lines[0]["idle_percent"].as_f64(), lines[0]["step_ms"].as_f64()), (Some(12.5), None));
+    assert_eq!(
+        (
+            lines[0]["idle_percent"].as_f64(),
+            lines[0]["step_ms"].as_f64()
+        ),
+        (Some(12.5), None)
+    );
     let call = &server.calls()[0];
-    assert_eq!((call.numbers(&[1]), call.numbers(&[2]), call.numbers(&[3])), (vec![20], vec![1], vec![1]));
+    assert_eq!(
+        (call.numbers(&[1]), call.numbers(&[2]), call.numbers(&[3])),
+        (vec![20], vec![1], vec![1])
+    );
 
     let output = place.run(&["top", &server.address(), "--count", "1", "--ms", "20"]);
-    assert!(stdout(&output).contains("\n  Utilization of TPU Matrix Units: 30.0%\n"), "{}", stdout(&output));
+    assert!(
+        stdout(&output).contains("\n  Utilization of TPU Matrix Units: 30.0%\n"),
+        "{}",
+        stdout(&output)
+    );
 
     let cpu = MockProfiler::new(|_, _| Reply::Status(12, "unimplemented."));
     let output = place.run(&["top", &cpu.address(), "--count", "1"]);
     assert_eq!(output.status.code(), Some(3));
-    assert!(stderr(&output).contains("that of JAX on CPU does not"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("that of JAX on CPU does not"),
+        "{}",
+        stderr(&output)
+    );
 }

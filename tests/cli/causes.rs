@@ -35,10 +35,15 @@ fn traces() -> Vec<PathBuf> {
     if let Some(corpus) = corpus() {
         folders.extend(["tpu", "host", "gpu", "regressions"].map(|folder| corpus.join(folder)));
     }
-    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let entries = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path());
     let is_trace = |path: &PathBuf| {
         let name = path.to_str().unwrap();
-        let is_file = [".pb", ".pb.gz", ".json", ".json.gz", ".txt"].iter().any(|ending| name.ends_with(ending));
+        let is_file = [".pb", ".pb.gz", ".json", ".json.gz", ".txt"]
+            .iter()
+            .any(|ending| name.ends_with(ending));
         is_file && path.metadata().unwrap().len() <= MOST_BYTES
     };
     let mut found: Vec<PathBuf> = entries.filter(is_trace).collect();
@@ -64,13 +69,22 @@ fn disagreements(verdict: &VerdictReport, hints: &HintsReport) -> Vec<String> {
             TimeUse::Idle => &["K31"],
             _ => &[],
         };
-        wrong.extend(ids.iter().filter(|id| !says(id)).map(|id| format!("{id} does not say {share}")));
+        wrong.extend(
+            ids.iter()
+                .filter(|id| !says(id))
+                .map(|id| format!("{id} does not say {share}")),
+        );
     }
-    if let (Some(leading), Some(first)) = (verdict.leading(), hints.hints.iter().find(|hint| !hint.id.starts_with('Q')))
-    {
+    if let (Some(leading), Some(first)) = (
+        verdict.leading(),
+        hints.hints.iter().find(|hint| !hint.id.starts_with('Q')),
+    ) {
         let is_compiling = ["K36", "K37", "K38", "K49"].contains(&first.id);
         if leading == TimeUse::Compile && !is_compiling {
-            wrong.push(format!("the verdict begins with compiling, the hints with {}", first.id));
+            wrong.push(format!(
+                "the verdict begins with compiling, the hints with {}",
+                first.id
+            ));
         }
     }
     wrong
@@ -81,19 +95,33 @@ fn verdict_causes_have_hints() {
     let mut wrong = Vec::new();
     let mut named = 0;
     for path in traces() {
-        let Ok(session) = Session::open(&path, &ImportOptions::default(), Options::default(), &Progress::new()) else {
+        let Ok(session) = Session::open(
+            &path,
+            &ImportOptions::default(),
+            Options::default(),
+            &Progress::new(),
+        ) else {
             continue;
         };
         let verdict = session.report::<Verdict>(Scope::WholeTrace).unwrap();
         let hints = match session.report::<Hints>(Scope::WholeTrace) {
             Ok(hints) => hints,
             Err(why) => {
-                wrong.extend(verdict.named().next().map(|_| format!("{}: {why}", path.display())));
+                wrong.extend(
+                    verdict
+                        .named()
+                        .next()
+                        .map(|_| format!("{}: {why}", path.display())),
+                );
                 continue;
             }
         };
         named += verdict.named().count();
-        wrong.extend(disagreements(&verdict, &hints).into_iter().map(|text| format!("{}: {text}", path.display())));
+        wrong.extend(
+            disagreements(&verdict, &hints)
+                .into_iter()
+                .map(|text| format!("{}: {text}", path.display())),
+        );
     }
     assert!(named > 20, "only {named} causes were named");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -145,20 +173,33 @@ fn recomputing_in(percent: i64) -> Session {
     let host = builder.group(None, GroupKind::Host, "text");
     let track = builder.track(host, TrackKind::HostThread, 9, "allocator");
     let label = builder.label("MemoryAllocation", None);
-    let key = builder.add_slice(track, SliceSpec::new(TimeRange::new(Timestamp::ZERO, Timestamp::ZERO), label));
+    let key = builder.add_slice(
+        track,
+        SliceSpec::new(TimeRange::new(Timestamp::ZERO, Timestamp::ZERO), label),
+    );
     builder.set_attr(key, SliceAttr::DeviceOrdinal, 0);
     builder.set_attr(key, SliceAttr::MemoryAllocated, percent * 10_000_000);
-    builder.set_attr(key, SliceAttr::MemoryAvailable, (100 - percent) * 10_000_000);
+    builder.set_attr(
+        key,
+        SliceAttr::MemoryAvailable,
+        (100 - percent) * 10_000_000,
+    );
     open(builder.finish())
 }
 
 /// Steps of a host, 10 ms each, of which it waits 9 ms for the next batch.
 fn waiting_host() -> Session {
-    let steps: String = ('A'..='H').map(|letter| letter.to_string().repeat(10)).collect();
-    let legend = ('A'..='H').enumerate().map(|(number, letter)| format!("{letter} = train step={number}"));
+    let steps: String = ('A'..='H')
+        .map(|letter| letter.to_string().repeat(10))
+        .collect();
+    let legend = ('A'..='H')
+        .enumerate()
+        .map(|(number, letter)| format!("{letter} = train step={number}"));
     let legend = legend.collect::<Vec<_>>().join("\n");
     let input = "nnnnnnnnn.".repeat(8);
-    open(text_trace(&format!("@column 1ms\nhost python: {steps}\n           : {input}\n{legend}\nn = IteratorGetNext")))
+    open(text_trace(&format!(
+        "@column 1ms\nhost python: {steps}\n           : {input}\n{legend}\nn = IteratorGetNext"
+    )))
 }
 
 #[expect(clippy::too_many_lines, reason = "a table")]
@@ -169,28 +210,41 @@ fn planted() -> Vec<Planted> {
     vec![
         Planted {
             name: "recompile",
-            session: trained(TrainingSpec { recompile_at: Some(2), device_skew: Picos::ZERO, ..base() }),
+            session: trained(TrainingSpec {
+                recompile_at: Some(2),
+                device_skew: Picos::ZERO,
+                ..base()
+            }),
             verdict: &["Compiling takes", "train_step"],
             hint: "K36",
             culprit: &["train_step in step 2"],
         },
         Planted {
             name: "warm-up in the capture",
-            session: fleet(FleetSpec { compiles: vec![0], ..FleetSpec::default() }),
+            session: fleet(FleetSpec {
+                compiles: vec![0],
+                ..FleetSpec::default()
+            }),
             verdict: &["Compiling takes"],
             hint: "K49",
             culprit: &["step 0"],
         },
         Planted {
             name: "straggler",
-            session: fleet(FleetSpec { straggler: Some((5, ms(3))), ..FleetSpec::default() }),
+            session: fleet(FleetSpec {
+                straggler: Some((5, ms(3))),
+                ..FleetSpec::default()
+            }),
             verdict: &["waiting for /device:TPU:5"],
             hint: "K06",
             culprit: &["/device:TPU:5"],
         },
         Planted {
             name: "input stall",
-            session: trained(TrainingSpec { stall: Some((2, ms(25))), ..base() }),
+            session: trained(TrainingSpec {
+                stall: Some((2, ms(25))),
+                ..base()
+            }),
             verdict: &["idle", "the host prepares input"],
             hint: "K34",
             culprit: &["waits for input"],
@@ -198,7 +252,10 @@ fn planted() -> Vec<Planted> {
         Planted {
             name: "input of a host without devices",
             session: waiting_host(),
-            verdict: &["90.0 % of the time of steps is waiting for input on", "(IteratorGetNext)"],
+            verdict: &[
+                "90.0 % of the time of steps is waiting for input on",
+                "(IteratorGetNext)",
+            ],
             hint: "K34",
             culprit: &["90.0 %", "IteratorGetNext"],
         },
@@ -251,7 +308,11 @@ fn planted() -> Vec<Planted> {
         },
         Planted {
             name: "recomputing to save memory",
-            session: ops(60, 40, "M = fusion.1 [convolution fusion]\nx = add.2.remat [loop fusion]"),
+            session: ops(
+                60,
+                40,
+                "M = fusion.1 [convolution fusion]\nx = add.2.remat [loop fusion]",
+            ),
             verdict: &["elementwise"],
             hint: "K24",
             culprit: &["add.2.remat"],
@@ -263,22 +324,45 @@ fn planted() -> Vec<Planted> {
 fn planted_cause_is_found_and_named() {
     let mut wrong = Vec::new();
     for planted in planted() {
-        let verdict = planted.session.report::<Verdict>(Scope::WholeTrace).unwrap();
+        let verdict = planted
+            .session
+            .report::<Verdict>(Scope::WholeTrace)
+            .unwrap();
         let hints = planted.session.report::<Hints>(Scope::WholeTrace).unwrap();
-        let missing = planted.verdict.iter().filter(|word| !verdict.statement.contains(**word));
-        wrong.extend(missing.map(|word| format!("{}: no {word:?} in {:?}", planted.name, verdict.statement)));
+        let missing = planted
+            .verdict
+            .iter()
+            .filter(|word| !verdict.statement.contains(**word));
+        wrong.extend(
+            missing.map(|word| format!("{}: no {word:?} in {:?}", planted.name, verdict.statement)),
+        );
         let Some(first) = hints.hints.iter().find(|hint| !hint.id.starts_with('Q')) else {
             wrong.push(format!("{}: no hint", planted.name));
             continue;
         };
         if first.id != planted.hint {
-            let ids: Vec<_> = hints.hints.iter().map(|hint| (hint.id, hint.saving_percent)).collect();
-            wrong.push(format!("{}: {} comes first, not {} ({ids:?})", planted.name, first.id, planted.hint));
+            let ids: Vec<_> = hints
+                .hints
+                .iter()
+                .map(|hint| (hint.id, hint.saving_percent))
+                .collect();
+            wrong.push(format!(
+                "{}: {} comes first, not {} ({ids:?})",
+                planted.name, first.id, planted.hint
+            ));
         }
-        let missing = planted.culprit.iter().filter(|word| !first.statement.contains(**word));
-        wrong.extend(missing.map(|word| format!("{}: no {word:?} in {:?}", planted.name, first.statement)));
+        let missing = planted
+            .culprit
+            .iter()
+            .filter(|word| !first.statement.contains(**word));
+        wrong.extend(
+            missing.map(|word| format!("{}: no {word:?} in {:?}", planted.name, first.statement)),
+        );
         let open = disagreements(&verdict, &hints);
-        wrong.extend(open.into_iter().map(|text| format!("{}: {text}", planted.name)));
+        wrong.extend(
+            open.into_iter()
+                .map(|text| format!("{}: {text}", planted.name)),
+        );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -293,7 +377,9 @@ struct Judged {
 
 /// Eight steps of 50 µs of a matmul, then `other` columns of 10 µs of another op.
 fn steps_with(other: usize, legend: &str) -> Session {
-    let steps: String = ('0'..='7').map(|number| number.to_string().repeat(6 + other)).collect();
+    let steps: String = ('0'..='7')
+        .map(|number| number.to_string().repeat(6 + other))
+        .collect();
     let work = format!("MMMMM{}.", "x".repeat(other)).repeat(8);
     open(text_trace(&format!(
         "@column 10us\n@device flops=197e12 hbm=819e9 TPU v5 lite\nsteps: {steps}\nops: {work}\n\
@@ -304,9 +390,16 @@ fn steps_with(other: usize, legend: &str) -> Session {
 fn judged() -> Vec<Judged> {
     let ms = |ms: i64| Picos::from_ps(ms * trace_model::time::PS_PER_MS);
     let fleet = |spec: FleetSpec| captured(&spec.session());
-    let base = || FleetSpec { calls: true, ..FleetSpec::default() };
-    let drawn =
-        |name, legend: &str, metrics| Judged { name, good: steps_with(1, legend), bad: steps_with(4, legend), metrics };
+    let base = || FleetSpec {
+        calls: true,
+        ..FleetSpec::default()
+    };
+    let drawn = |name, legend: &str, metrics| Judged {
+        name,
+        good: steps_with(1, legend),
+        bad: steps_with(4, legend),
+        metrics,
+    };
     // The same work in a matmul of the same duration, with full tiles and with tiles that are one eighth full.
     let product = |k: u32| {
         format!(
@@ -315,38 +408,70 @@ fn judged() -> Vec<Judged> {
         )
     };
     let memory = |gib: i64| {
-        let run = SyntheticRun::new(TrainingSpec { steps: 8, ..TrainingSpec::default() });
+        let run = SyntheticRun::new(TrainingSpec {
+            steps: 8,
+            ..TrainingSpec::default()
+        });
         captured(&session_with_weights(&run, gib << 30).0)
     };
     vec![
         Judged {
             name: "recompile",
             good: fleet(base()),
-            bad: fleet(FleetSpec { compiles: vec![12], ..base() }),
-            metrics: &["compile.loop_count", "loop.step_ms", "loop.slow_pct", "compile.wall_ms"],
+            bad: fleet(FleetSpec {
+                compiles: vec![12],
+                ..base()
+            }),
+            metrics: &[
+                "compile.loop_count",
+                "loop.step_ms",
+                "loop.slow_pct",
+                "compile.wall_ms",
+            ],
         },
         Judged {
             name: "long warm-up",
-            good: fleet(FleetSpec { compiles: vec![0], ..base() }),
-            bad: fleet(FleetSpec { compiles: vec![0], compile: ms(1500), ..base() }),
+            good: fleet(FleetSpec {
+                compiles: vec![0],
+                ..base()
+            }),
+            bad: fleet(FleetSpec {
+                compiles: vec![0],
+                compile: ms(1500),
+                ..base()
+            }),
             metrics: &["compile.wall_ms"],
         },
         Judged {
             name: "straggler",
             good: fleet(base()),
-            bad: fleet(FleetSpec { straggler: Some((5, ms(3))), ..base() }),
+            bad: fleet(FleetSpec {
+                straggler: Some((5, ms(3))),
+                ..base()
+            }),
             metrics: &["step.time_ms", "loop.step_ms", "step.exposed_comm_pct"],
         },
         Judged {
             name: "input stall",
             good: fleet(base()),
-            bad: fleet(FleetSpec { input: ms(6), ..base() }),
-            metrics: &["input_wait_pct", "loop.step_ms", "step.idle_pct", "step.time_ms"],
+            bad: fleet(FleetSpec {
+                input: ms(6),
+                ..base()
+            }),
+            metrics: &[
+                "input_wait_pct",
+                "loop.step_ms",
+                "step.idle_pct",
+                "step.time_ms",
+            ],
         },
         Judged {
             name: "exposed communication",
             good: fleet(base()),
-            bad: fleet(FleetSpec { reduce: ms(6), ..base() }),
+            bad: fleet(FleetSpec {
+                reduce: ms(6),
+                ..base()
+            }),
             metrics: &["step.exposed_comm_pct", "step.time_ms", "loop.step_ms"],
         },
         Judged {
@@ -379,23 +504,44 @@ fn wrongly_judged(judged: &Judged) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, session) in [("good.json", &judged.good), ("bad.json", &judged.bad)] {
         let summary = Summary::of(&session.context(Scope::WholeTrace)).unwrap();
-        fs::write(folder.path().join(name), serde_json::to_vec(&summary).unwrap()).unwrap();
+        fs::write(
+            folder.path().join(name),
+            serde_json::to_vec(&summary).unwrap(),
+        )
+        .unwrap();
     }
     let run = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-        command.current_dir(folder.path()).env_remove("GITHUB_ACTIONS").env_remove("GITHUB_STEP_SUMMARY");
+        command
+            .current_dir(folder.path())
+            .env_remove("GITHUB_ACTIONS")
+            .env_remove("GITHUB_STEP_SUMMARY");
         command.args(args).output().unwrap()
     };
-    let judge =
-        |run_name: &str| run(&["compare", "good.json", run_name, "--budget", "systole.toml", "--format", "json"]);
+    let judge = |run_name: &str| {
+        run(&[
+            "compare",
+            "good.json",
+            run_name,
+            "--budget",
+            "systole.toml",
+            "--format",
+            "json",
+        ])
+    };
     let written = run(&["init", "good.json", "-o", "systole.toml"]);
     let good = judge("good.json");
     let bad = judge("bad.json");
     let codes = [&written, &good, &bad].map(|output| output.status.code());
     let mut wrong = Vec::new();
     if codes != [Some(0), Some(0), Some(10)] {
-        let said = [&written, &good, &bad].map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
-        wrong.push(format!("{}: init, the good and the bad run exit with {codes:?}: {}", judged.name, said.concat()));
+        let said = [&written, &good, &bad]
+            .map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+        wrong.push(format!(
+            "{}: init, the good and the bad run exit with {codes:?}: {}",
+            judged.name,
+            said.concat()
+        ));
         return wrong;
     }
     let report: Value = serde_json::from_slice(&bad.stdout).unwrap();
@@ -405,9 +551,15 @@ fn wrongly_judged(judged: &Judged) -> Vec<String> {
         .filter(|gate| gate["status"] == "fail" && gate["level"] == "error")
         .map(|gate| gate["metric"].as_str().unwrap())
         .collect();
-    let is_found = judged.metrics.first().is_some_and(|metric| failed.contains(metric));
+    let is_found = judged
+        .metrics
+        .first()
+        .is_some_and(|metric| failed.contains(metric));
     if !is_found || failed.iter().any(|metric| !judged.metrics.contains(metric)) {
-        wrong.push(format!("{}: {failed:?} fail, not {:?}", judged.name, judged.metrics));
+        wrong.push(format!(
+            "{}: {failed:?} fail, not {:?}",
+            judged.name, judged.metrics
+        ));
     }
     wrong
 }
@@ -423,7 +575,11 @@ fn nearly_full_memory_is_found() {
     let run = SyntheticRun::new(TrainingSpec::default());
     let peak = |gib: i64| {
         let session = captured(&session_with_weights(&run, gib << 30).0);
-        session.report::<Memory>(Scope::WholeTrace).unwrap().peak_percent().unwrap()
+        session
+            .report::<Memory>(Scope::WholeTrace)
+            .unwrap()
+            .peak_percent()
+            .unwrap()
     };
     assert!(peak(5) < 70.0, "{}", peak(5));
     assert!((93.0..100.0).contains(&peak(10)), "{}", peak(10));
@@ -435,11 +591,21 @@ fn every_number_of_a_summary_is_a_metric() {
     let mut seen = BTreeSet::new();
     let mut unknown = BTreeSet::new();
     for path in traces() {
-        let Ok(session) = Session::open(&path, &ImportOptions::default(), Options::default(), &Progress::new()) else {
+        let Ok(session) = Session::open(
+            &path,
+            &ImportOptions::default(),
+            Options::default(),
+            &Progress::new(),
+        ) else {
             continue;
         };
-        let Ok(summary) = Summary::of(&session.context(Scope::WholeTrace)) else { continue };
-        let values = summary.values.iter().map(|value| (value.id.clone(), value.unit));
+        let Ok(summary) = Summary::of(&session.context(Scope::WholeTrace)) else {
+            continue;
+        };
+        let values = summary
+            .values
+            .iter()
+            .map(|value| (value.id.clone(), value.unit));
         let series = summary.series.iter().chain(&summary.loop_series);
         for (id, unit) in values.chain(series.map(|series| (series.id.clone(), series.unit))) {
             if !is_listed(&id, unit) {
@@ -449,5 +615,8 @@ fn every_number_of_a_summary_is_a_metric() {
         }
     }
     assert!(seen.len() > 30, "{seen:?}");
-    assert!(unknown.is_empty(), "not in the list of metrics: {unknown:?}");
+    assert!(
+        unknown.is_empty(),
+        "not in the list of metrics: {unknown:?}"
+    );
 }

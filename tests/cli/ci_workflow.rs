@@ -17,7 +17,12 @@ impl Place {
     /// A log directory with a run of twelve steps whose matmul takes this many milliseconds.
     fn log(&self, name: &str, work_ms: f64) {
         let work = Picos::from_ps((work_ms * 1e9) as i64);
-        let spec = FleetSpec { devices: 2, steps: 12, work, ..FleetSpec::default() };
+        let spec = FleetSpec {
+            devices: 2,
+            steps: 12,
+            work,
+            ..FleetSpec::default()
+        };
         let run = self.path(name).join("plugins/profile/2027_01_31");
         fs::create_dir_all(&run).unwrap();
         fs::write(run.join("host.xplane.pb"), xspace_bytes(&spec.session())).unwrap();
@@ -39,11 +44,17 @@ struct Step {
 fn steps_of(yaml: &str) -> Vec<Step> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let lines: Vec<&str> = yaml.lines().collect();
-    let at = lines.iter().position(|line| line.trim() == "steps:").unwrap();
+    let at = lines
+        .iter()
+        .position(|line| line.trim() == "steps:")
+        .unwrap();
     let depth = indent(lines[at + 1]);
     let mut steps: Vec<Step> = Vec::new();
     let (mut script, mut in_values) = (false, false);
-    for line in lines[at + 1..].iter().filter(|line| !line.trim().is_empty()) {
+    for line in lines[at + 1..]
+        .iter()
+        .filter(|line| !line.trim().is_empty())
+    {
         let text = line.trim();
         if indent(line) == depth {
             assert!(text.starts_with("- "), "{line}");
@@ -52,7 +63,8 @@ fn steps_of(yaml: &str) -> Vec<Step> {
         }
         let step = steps.last_mut().unwrap();
         if script && indent(line) > depth + 2 {
-            step.script.push_str(line.get(depth + 4..).unwrap_or_default());
+            step.script
+                .push_str(line.get(depth + 4..).unwrap_or_default());
             step.script.push('\n');
             continue;
         }
@@ -104,17 +116,29 @@ impl Runner<'_> {
     }
 
     fn step(&self, step: &Step, actions: &[Step], work: &Path) -> i32 {
-        let value = |name: &str| step.values.iter().find(|(key, _)| key == name).map(|(_, value)| self.filled(value));
+        let value = |name: &str| {
+            step.values
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| self.filled(value))
+        };
         let path = || value("path").unwrap();
         let action = step.uses.split('@').next().unwrap();
         match action {
             "" => self.bash(
                 &step.script,
                 work,
-                &step.values.iter().map(|(k, v)| (k.clone(), self.filled(v))).collect::<Vec<_>>(),
+                &step
+                    .values
+                    .iter()
+                    .map(|(k, v)| (k.clone(), self.filled(v)))
+                    .collect::<Vec<_>>(),
             ),
             "actions/checkout" => {
-                let status = Command::new("git").args(["clone", "-q", "../repository", "."]).current_dir(work).status();
+                let status = Command::new("git")
+                    .args(["clone", "-q", "../repository", "."])
+                    .current_dir(work)
+                    .status();
                 i32::from(!status.unwrap().success())
             }
             "actions/download-artifact" => {
@@ -133,12 +157,16 @@ impl Runner<'_> {
                 0
             }
             "actions/upload-artifact" => {
-                copied(&work.join(path()), &self.place.path(&format!("uploaded-{}", self.job)));
+                copied(
+                    &work.join(path()),
+                    &self.place.path(&format!("uploaded-{}", self.job)),
+                );
                 0
             }
             "github/codeql-action/upload-sarif" => {
                 let sarif = work.join(value("sarif_file").unwrap());
-                let log: serde_json::Value = serde_json::from_str(&fs::read_to_string(sarif).unwrap()).unwrap();
+                let log: serde_json::Value =
+                    serde_json::from_str(&fs::read_to_string(sarif).unwrap()).unwrap();
                 assert!(log["runs"].is_array());
                 0
             }
@@ -147,7 +175,9 @@ impl Runner<'_> {
                 let inner = &actions[0];
                 let given = |name: &str| value(name).unwrap_or_default();
                 let env = inner.values.iter().map(|(key, value)| {
-                    let input = value.trim_start_matches("${{ inputs.").trim_end_matches(" }}");
+                    let input = value
+                        .trim_start_matches("${{ inputs.")
+                        .trim_end_matches(" }}");
                     (key.clone(), given(input))
                 });
                 self.bash(&inner.script, work, &env.collect::<Vec<_>>())
@@ -158,7 +188,8 @@ impl Runner<'_> {
 
     /// The text with expressions replaced by their values.
     fn filled(&self, text: &str) -> String {
-        let outputs = fs::read_to_string(self.place.path(&format!("outputs-{}", self.job))).unwrap_or_default();
+        let outputs = fs::read_to_string(self.place.path(&format!("outputs-{}", self.job)))
+            .unwrap_or_default();
         let mut filled = text.to_owned();
         while let Some((before, rest)) = filled.clone().split_once("${{") {
             let (expression, after) = rest.split_once("}}").unwrap();
@@ -167,8 +198,12 @@ impl Runner<'_> {
                 "github.run_id" => self.job.to_owned(),
                 "vars.SYSTOLE_GIT" => String::new(),
                 other => {
-                    let name = other.strip_prefix("steps.prepare.outputs.").unwrap_or_else(|| panic!("{other}"));
-                    let line = outputs.lines().find_map(|line| line.strip_prefix(&format!("{name}=")));
+                    let name = other
+                        .strip_prefix("steps.prepare.outputs.")
+                        .unwrap_or_else(|| panic!("{other}"));
+                    let line = outputs
+                        .lines()
+                        .find_map(|line| line.strip_prefix(&format!("{name}=")));
                     line.unwrap_or_default().to_owned()
                 }
             };
@@ -179,15 +214,28 @@ impl Runner<'_> {
 
     /// Runs a step as GitHub does, with `systole` already installed.
     fn bash(&self, script: &str, work: &Path, env: &[(String, String)]) -> i32 {
-        let bin = Path::new(env!("CARGO_BIN_EXE_systole")).parent().unwrap().to_owned();
+        let bin = Path::new(env!("CARGO_BIN_EXE_systole"))
+            .parent()
+            .unwrap()
+            .to_owned();
         let mut bash = Command::new("bash");
         for name in CI_VARIABLES {
             bash.env_remove(name);
         }
-        bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]).current_dir(work);
-        bash.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
-        bash.env("GITHUB_OUTPUT", self.place.path(&format!("outputs-{}", self.job)));
-        bash.env("GITHUB_STEP_SUMMARY", self.place.path(&format!("summary-{}", self.job)));
+        bash.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script])
+            .current_dir(work);
+        bash.env(
+            "PATH",
+            format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()),
+        );
+        bash.env(
+            "GITHUB_OUTPUT",
+            self.place.path(&format!("outputs-{}", self.job)),
+        );
+        bash.env(
+            "GITHUB_STEP_SUMMARY",
+            self.place.path(&format!("summary-{}", self.job)),
+        );
         bash.env("GITHUB_SHA", self.job).envs(env.iter().cloned());
         let output = bash.output().unwrap();
         assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
@@ -217,9 +265,21 @@ fn ci_workflow_runs_unchanged() {
         place.path("repository/.github/actions/systole/action.yml")
     });
     let git = |args: &[&str]| {
-        let identity = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"];
+        let identity = [
+            "-c",
+            "user.name=test",
+            "-c",
+            "user.email=test@example.org",
+            "-c",
+            "init.defaultBranch=main",
+        ];
         let mut git = Command::new("git");
-        let status = git.args(identity).args(args).current_dir(place.path("repository")).status().unwrap();
+        let status = git
+            .args(identity)
+            .args(args)
+            .current_dir(place.path("repository"))
+            .status()
+            .unwrap();
         assert!(status.success(), "{args:?}");
     };
     git(&["init", "-q"]);
@@ -231,24 +291,54 @@ fn ci_workflow_runs_unchanged() {
     let steps = steps_of(&fs::read_to_string(assets.join("workflow.yml")).unwrap());
     let actions = steps_of(&fs::read_to_string(assets.join("action.yml")).unwrap());
     assert!(steps.len() > 8 && actions.len() == 1, "{steps:?}");
-    let job = |job, artifact| Runner { place: &place, artifact, job }.job(&steps, &actions);
+    let job = |job, artifact| {
+        Runner {
+            place: &place,
+            artifact,
+            job,
+        }
+        .job(&steps, &actions)
+    };
     assert_eq!(job("first", "good"), 0);
-    assert!(place.read("uploaded-first/systole.junit.xml").contains("tests=\"0\""), "nothing to compare with yet");
+    assert!(
+        place
+            .read("uploaded-first/systole.junit.xml")
+            .contains("tests=\"0\""),
+        "nothing to compare with yet"
+    );
     assert_eq!(job("second", "good"), 0);
-    assert!(!place.read("uploaded-second/systole.junit.xml").contains("tests=\"0\""));
+    assert!(
+        !place
+            .read("uploaded-second/systole.junit.xml")
+            .contains("tests=\"0\"")
+    );
     assert_eq!(job("third", "slow"), 10);
     let kept = place.read("cache/runs.jsonl");
     assert_eq!(kept.lines().count(), 2, "a run that failed is not kept");
-    for name in ["systole.junit.xml", "systole.sarif", "systole.html", "systole.json", "systole.md", "history.jsonl"] {
+    for name in [
+        "systole.junit.xml",
+        "systole.sarif",
+        "systole.html",
+        "systole.json",
+        "systole.md",
+        "history.jsonl",
+    ] {
         assert!(place.path("uploaded-third").join(name).is_file(), "{name}");
     }
     assert!(place.read("summary-third").contains("❌ Failed"));
     // A file of gates in the repository is used instead of the default gates.
     let mut init = Command::new(env!("CARGO_BIN_EXE_systole"));
-    let output = init.args(["init", "slow", "-o", "repository/systole.toml"]).current_dir(place.dir.path()).output();
+    let output = init
+        .args(["init", "slow", "-o", "repository/systole.toml"])
+        .current_dir(place.dir.path())
+        .output();
     assert!(output.as_ref().unwrap().status.success(), "{output:?}");
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "Budgets"]);
     assert_eq!(job("fourth", "good"), 0);
-    assert!(place.read("uploaded-fourth/systole.junit.xml").contains("systole.budget"));
+    assert!(
+        place
+            .read("uploaded-fourth/systole.junit.xml")
+            .contains("systole.budget")
+    );
 }

@@ -66,17 +66,27 @@ fn assert_refused(path: &str, expected_code: i32, expected_words: &[&str]) {
         let said = stderr(&output);
         assert_eq!(code(&output), expected_code, "{command} {path}: {said}");
         assert!(stdout(&output).is_empty(), "{command} {path}");
-        assert!(said.starts_with("error: ") && said.contains(path), "{command} {path}: {said}");
+        assert!(
+            said.starts_with("error: ") && said.contains(path),
+            "{command} {path}: {said}"
+        );
         for word in expected_words {
-            assert!(said.contains(word), "{command} {path}: no {word:?} in {said}");
+            assert!(
+                said.contains(word),
+                "{command} {path}: no {word:?} in {said}"
+            );
         }
     }
 }
 
 #[test]
 fn wrong_usage_exits_with_2() {
-    for args in [&["analyse"][..], &["analyze"], &["analyze", "x", "--steps", "7..3"], &["analyze", "x", "-o", "xml=y"]]
-    {
+    for args in [
+        &["analyse"][..],
+        &["analyze"],
+        &["analyze", "x", "--steps", "7..3"],
+        &["analyze", "x", "-o", "xml=y"],
+    ] {
         assert_eq!(code(&run(args)), 2, "{args:?}");
     }
     let (_dir, path) = small_trace();
@@ -98,7 +108,10 @@ fn help_and_version_go_to_stdout() {
     for args in [&["--help"][..], &["--version"], &["analyze", "--help"]] {
         let output = run(args);
         assert_eq!(code(&output), 0);
-        assert!(!output.stdout.is_empty() && output.stderr.is_empty(), "{args:?}");
+        assert!(
+            !output.stdout.is_empty() && output.stderr.is_empty(),
+            "{args:?}"
+        );
     }
     assert!(stdout(&run(&["--help"])).contains("Exit codes"));
 }
@@ -110,7 +123,11 @@ fn missing_paths_exit_with_3() {
     assert_refused(&below("missing.xplane.pb"), 3, &["No such file"]);
     assert_refused(&below("no*match"), 3, &["pattern"]);
     fs::create_dir(dir.path().join("empty")).unwrap();
-    assert_refused(&below("empty"), 3, &["plugins/profile/<run>/", ".xplane.pb"]);
+    assert_refused(
+        &below("empty"),
+        3,
+        &["plugins/profile/<run>/", ".xplane.pb"],
+    );
 }
 
 #[cfg(unix)]
@@ -163,17 +180,28 @@ fn bomb(head: &[u8], filler: u8) -> Vec<u8> {
 #[test]
 fn gzip_bomb_is_rejected_with_bounded_memory() {
     // A field of planes with 8 GiB, and a list of events with 8 GiB.
-    let protobuf = [&[0x0a, 0x80, 0x80, 0x80, 0x80, 0x20, 0x12, 0x04][..], b"/a:b"].concat();
-    for (name, bytes) in
-        [("a.xplane.pb.gz", bomb(&protobuf, 0)), ("b.trace.json.gz", bomb(b"{\"traceEvents\":[", b' '))]
-    {
+    let protobuf = [
+        &[0x0a, 0x80, 0x80, 0x80, 0x80, 0x20, 0x12, 0x04][..],
+        b"/a:b",
+    ]
+    .concat();
+    for (name, bytes) in [
+        ("a.xplane.pb.gz", bomb(&protobuf, 0)),
+        ("b.trace.json.gz", bomb(b"{\"traceEvents\":[", b' ')),
+    ] {
         let (_dir, path) = file(name, &bytes);
         // A program that unpacked everything would exceed the limit of 4 GiB of address space.
         let script = "ulimit -v 4194304; exec \"$0\" analyze --jobs 2 \"$1\"";
-        let output = Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_systole"), &path]).output().unwrap();
+        let output = Command::new("sh")
+            .args(["-c", script, env!("CARGO_BIN_EXE_systole"), &path])
+            .output()
+            .unwrap();
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(4), "{name}: {said}");
-        assert!(said.starts_with("error: ") && !said.contains("panicked"), "{name}: {said}");
+        assert!(
+            said.starts_with("error: ") && !said.contains("panicked"),
+            "{name}: {said}"
+        );
     }
 }
 
@@ -187,7 +215,11 @@ fn truncated_trace_never_panics() {
         let path = dir.path().join(format!("cut-{len}.json"));
         fs::write(&path, &CHROME_TRACE[..len]).unwrap();
         let output = run(&["analyze", path.to_str().unwrap()]);
-        assert!([0, 4].contains(&code(&output)), "{len}: {}", stderr(&output));
+        assert!(
+            [0, 4].contains(&code(&output)),
+            "{len}: {}",
+            stderr(&output)
+        );
     }
 }
 
@@ -201,7 +233,8 @@ fn analyzes_a_trace_of_every_format() {
             assert!(!stdout(&output).contains('\x1b'), "no colour in a pipe");
         }
     }
-    let json: Value = serde_json::from_slice(&run(&["analyze", &path, "--format", "json"]).stdout).unwrap();
+    let json: Value =
+        serde_json::from_slice(&run(&["analyze", &path, "--format", "json"]).stdout).unwrap();
     assert_eq!(json["schema"], "systole.report/2");
     assert_eq!(json["tool"]["name"], "systole");
     assert_eq!(json["input"][0]["name"], "small.json");
@@ -228,12 +261,21 @@ fn output_files_are_written_alongside_stdout() {
     fs::write(out("report.json"), r#"{"schema":"systole.report/1"}"#).unwrap();
     let json = format!("json={}", out("report.json").display());
     let markdown = format!("md={}", out("report.md").display());
-    let output = run(&["analyze", &path, "-o", &json, "-o", &markdown, "--format", "ndjson"]);
+    let output = run(&[
+        "analyze", &path, "-o", &json, "-o", &markdown, "--format", "ndjson",
+    ]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let report: Value = serde_json::from_slice(&fs::read(out("report.json")).unwrap()).unwrap();
     assert_eq!(report["schema"], "systole.report/2");
-    assert!(fs::read_to_string(out("report.md")).unwrap().starts_with("# small.json"));
-    let mut names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(
+        fs::read_to_string(out("report.md"))
+            .unwrap()
+            .starts_with("# small.json")
+    );
+    let mut names: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     names.sort();
     assert_eq!(names, ["report.json", "report.md", "small.json"]);
 }
@@ -242,7 +284,12 @@ fn output_files_are_written_alongside_stdout() {
 fn unwritable_output_fails_before_the_work() {
     let (dir, path) = small_trace();
     let nowhere = dir.path().join("no/such/dir/x.json");
-    let output = run(&["analyze", &path, "-o", &format!("json={}", nowhere.display())]);
+    let output = run(&[
+        "analyze",
+        &path,
+        "-o",
+        &format!("json={}", nowhere.display()),
+    ]);
     assert_eq!(code(&output), 3);
     assert!(stdout(&output).is_empty());
     assert!(stderr(&output).contains("x.json"), "{}", stderr(&output));
@@ -259,7 +306,12 @@ fn closed_output_pipe_is_no_error() {
         .unwrap();
     drop(child.stdout.take());
     let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut said)
+        .unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{said}");
     assert_eq!(said, "");
 }
@@ -267,7 +319,10 @@ fn closed_output_pipe_is_no_error() {
 #[test]
 fn log_directory_opens_its_newest_or_named_run() {
     let dir = tempfile::tempdir().unwrap();
-    for (run, name) in [("2026_01_01_00_00_00", "old"), ("2026_02_02_00_00_00", "new")] {
+    for (run, name) in [
+        ("2026_01_01_00_00_00", "old"),
+        ("2026_02_02_00_00_00", "new"),
+    ] {
         let run_dir = dir.path().join("plugins/profile").join(run);
         fs::create_dir_all(&run_dir).unwrap();
         fs::write(run_dir.join(format!("{name}.trace.json")), CHROME_TRACE).unwrap();
@@ -282,7 +337,11 @@ fn log_directory_opens_its_newest_or_named_run() {
     assert_eq!(input(&["--run", "2026_01_01_00_00_00"]), "old.trace.json");
     let output = run(&["analyze", path, "--run", "nope"]);
     assert_eq!(code(&output), 3);
-    assert!(stderr(&output).contains("2026_02_02_00_00_00"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("2026_02_02_00_00_00"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// The hosts use the same numbers for devices and executions, which must not be mixed up.
@@ -290,28 +349,54 @@ fn log_directory_opens_its_newest_or_named_run() {
 fn hosts_of_a_run_are_one_trace() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
     let dir = tempfile::tempdir().unwrap();
-    for (sample, host) in [("synthetic_v5e_8chip_overlap", "host0"), ("synthetic_v5e_8chip_serial", "host1")] {
+    for (sample, host) in [
+        ("synthetic_v5e_8chip_overlap", "host0"),
+        ("synthetic_v5e_8chip_serial", "host1"),
+    ] {
         let name = format!("{host}.xplane.pb");
-        fs::copy(samples.join(sample).with_extension("xplane.pb"), dir.path().join(name)).unwrap();
-    }
-    fs::copy(samples.join("synthetic_v5e_8chip_overlap.trace.json.gz"), dir.path().join("host0.trace.json.gz"))
+        fs::copy(
+            samples.join(sample).with_extension("xplane.pb"),
+            dir.path().join(name),
+        )
         .unwrap();
+    }
+    fs::copy(
+        samples.join("synthetic_v5e_8chip_overlap.trace.json.gz"),
+        dir.path().join("host0.trace.json.gz"),
+    )
+    .unwrap();
     let json = |path: &Path| -> Value {
         let output = run(&["doctor", path.to_str().unwrap(), "--format", "json"]);
         serde_json::from_slice(&output.stdout).unwrap()
     };
     let both = json(dir.path());
-    assert_eq!(both["input"].as_array().map(Vec::len), Some(2), "the JSON of host0 is a duplicate");
+    assert_eq!(
+        both["input"].as_array().map(Vec::len),
+        Some(2),
+        "the JSON of host0 is a duplicate"
+    );
     assert_eq!(both["import"]["issues"][0]["kind"], "duplicate");
     let shifts = |json: &Value, host: &str| {
-        let mut shifts = json["reports"]["doctor"]["report"]["clock_shifts"].as_array().unwrap().clone();
+        let mut shifts = json["reports"]["doctor"]["report"]["clock_shifts"]
+            .as_array()
+            .unwrap()
+            .clone();
         for shift in &mut shifts {
             // Each host counts its devices from 0, so the names of hosts distinguish them.
-            shift["core"] = shift["core"].as_str().unwrap().replace("/device:", &format!("{host} ")).into();
+            shift["core"] = shift["core"]
+                .as_str()
+                .unwrap()
+                .replace("/device:", &format!("{host} "))
+                .into();
         }
         shifts
     };
-    let alone = ["host0", "host1"].map(|host| shifts(&json(&dir.path().join(host).with_extension("xplane.pb")), host));
+    let alone = ["host0", "host1"].map(|host| {
+        shifts(
+            &json(&dir.path().join(host).with_extension("xplane.pb")),
+            host,
+        )
+    });
     assert!(shifts(&both, "") == alone.concat());
 }
 
@@ -322,7 +407,10 @@ fn strict_exits_with_11_on_lost_data() {
     assert_eq!(code(&run(&["analyze", &path])), 0);
     let output = run(&["analyze", &path, "--strict"]);
     assert_eq!(code(&output), 11, "{}", stderr(&output));
-    assert!(!output.stdout.is_empty(), "the report is printed all the same");
+    assert!(
+        !output.stdout.is_empty(),
+        "the report is printed all the same"
+    );
 }
 
 #[test]
@@ -330,18 +418,42 @@ fn render_works_without_a_window() {
     let (dir, trace) = small_trace();
     let picture = run(&["render", &trace]);
     assert_eq!(code(&picture), 0, "{}", stderr(&picture));
-    assert!(stdout(&picture).starts_with("<svg") && stdout(&picture).trim_end().ends_with("</svg>"));
+    assert!(
+        stdout(&picture).starts_with("<svg") && stdout(&picture).trim_end().ends_with("</svg>")
+    );
     let out = dir.path().join("timeline.svg");
-    let written = run(&["render", &trace, "--dark", "--size", "800x400", "-o", out.to_str().unwrap()]);
+    let written = run(&[
+        "render",
+        &trace,
+        "--dark",
+        "--size",
+        "800x400",
+        "-o",
+        out.to_str().unwrap(),
+    ]);
     assert_eq!((code(&written), stdout(&written)), (0, ""));
     assert!(fs::read_to_string(&out).unwrap().contains("width=\"800\""));
     let other = run(&["render", &trace, "-o", "picture.bmp"]);
     assert_eq!(code(&other), 2);
     assert!(stderr(&other).contains(".svg"));
     let out = dir.path().join("steps.PNG");
-    let points = run(&["render", &trace, "--size", "800x400", "--scale", "2", "-o", out.to_str().unwrap()]);
+    let points = run(&[
+        "render",
+        &trace,
+        "--size",
+        "800x400",
+        "--scale",
+        "2",
+        "-o",
+        out.to_str().unwrap(),
+    ]);
     // The first chunk of a PNG contains width and height.
-    assert_eq!(fs::read(&out).unwrap()[16..20], 1600_u32.to_be_bytes(), "{}", stderr(&points));
+    assert_eq!(
+        fs::read(&out).unwrap()[16..20],
+        1600_u32.to_be_bytes(),
+        "{}",
+        stderr(&points)
+    );
 }
 
 #[test]
@@ -351,15 +463,24 @@ fn chips_lists_generations_with_sources() {
     assert!(chips.iter().any(|chip| chip["id"] == "v5e") && chips.len() >= 10);
     for chip in chips {
         for fact in chip["facts"].as_array().unwrap() {
-            assert!(json["sources"][fact["source"].as_str().unwrap()].is_string(), "{fact}");
+            assert!(
+                json["sources"][fact["source"].as_str().unwrap()].is_string(),
+                "{fact}"
+            );
         }
     }
     for format in ["text", "csv", "md"] {
-        assert!(stdout(&run(&["chips", "--format", format])).contains("v6e"), "{format}");
+        assert!(
+            stdout(&run(&["chips", "--format", format])).contains("v6e"),
+            "{format}"
+        );
     }
     let one = run(&["chips", "v6e"]);
     let one = stdout(&one);
-    assert!(one.contains("918.0 TFLOP/s") && one.contains("capture: 946.7 TFLOP/s"), "{one}");
+    assert!(
+        one.contains("918.0 TFLOP/s") && one.contains("capture: 946.7 TFLOP/s"),
+        "{one}"
+    );
     assert_eq!(code(&run(&["chips", "v99"])), 2);
 }
 
@@ -368,13 +489,27 @@ fn peaks_from_a_chip_file_are_marked_assumed() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("lab.toml");
     fs::write(&file, "base = \"v5e\"\nbf16_flops = 100e12\n").unwrap();
-    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_overlap.trace.json.gz");
+    let trace = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../assets/samples/synthetic_v5e_8chip_overlap.trace.json.gz"
+    );
     let report = |format: &str| {
-        let args = ["analyze", trace, "--device-spec", file.to_str().unwrap(), "--only", "utilization,ops,roofline"];
+        let args = [
+            "analyze",
+            trace,
+            "--device-spec",
+            file.to_str().unwrap(),
+            "--only",
+            "utilization,ops,roofline",
+        ];
         stdout(&run(&[&args[..], &["--format", format]].concat())).to_owned()
     };
     let text = report("text");
-    assert!(text.contains("100.0 TFLOP/s (lab as named by you, assumed)") && text.contains("of FLOP/s†"), "{text}");
+    assert!(
+        text.contains("100.0 TFLOP/s (lab as named by you, assumed)")
+            && text.contains("of FLOP/s†"),
+        "{text}"
+    );
     assert!(report("md").contains("of FLOP/s†"));
     assert!(report("ndjson").contains("\"assumed\""));
     assert!(report("json").contains("\"assumed-peak\""));
@@ -386,9 +521,18 @@ fn peaks_from_a_chip_file_are_marked_assumed() {
 
 #[test]
 fn formats_lists_every_importer() {
-    let json: Value = serde_json::from_slice(&run(&["formats", "--format", "json"]).stdout).unwrap();
-    let listed: Vec<_> = json["formats"].as_array().unwrap().iter().map(|f| f["id"].as_str().unwrap()).collect();
-    let expected: Vec<_> = importers::IMPORTERS.iter().map(|importer| importer.format().id).collect();
+    let json: Value =
+        serde_json::from_slice(&run(&["formats", "--format", "json"]).stdout).unwrap();
+    let listed: Vec<_> = json["formats"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["id"].as_str().unwrap())
+        .collect();
+    let expected: Vec<_> = importers::IMPORTERS
+        .iter()
+        .map(|importer| importer.format().id)
+        .collect();
     assert_eq!(listed, expected);
     for id in expected {
         assert!(stdout(&run(&["formats"])).contains(id));
@@ -400,15 +544,35 @@ fn verdict(path: &Path) -> String {
     let output = run(&["analyze", path.to_str().unwrap()]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let paragraphs: Vec<_> = stdout(&output).split("\n\n").collect();
-    assert!(stdout(&output).lines().count() <= 60, "more than a screen:\n{}", stdout(&output));
-    assert!(stdout(&output).lines().all(|line| line.chars().count() <= 100), "{}", stdout(&output));
-    paragraphs[1].split_whitespace().collect::<Vec<_>>().join(" ")
+    assert!(
+        stdout(&output).lines().count() <= 60,
+        "more than a screen:\n{}",
+        stdout(&output)
+    );
+    assert!(
+        stdout(&output)
+            .lines()
+            .all(|line| line.chars().count() <= 100),
+        "{}",
+        stdout(&output)
+    );
+    paragraphs[1]
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
 fn corrupted_profile_error_names_the_fix() {
     let Some(corpus) = corpus() else { return };
-    assert_refused(corpus.join("damaged/utf8_mangled.xplane.pb").to_str().unwrap(), 4, &["UTF-8"]);
+    assert_refused(
+        corpus
+            .join("damaged/utf8_mangled.xplane.pb")
+            .to_str()
+            .unwrap(),
+        4,
+        &["UTF-8"],
+    );
 }
 
 #[test]
@@ -436,17 +600,33 @@ fn first_sentence_names_the_dominant_cause() {
     let Some(corpus) = corpus() else { return };
     for name in ["v6e_x4_host_offload", "v6e_x4_host_offload_steps_added"] {
         let offload = verdict(&corpus.join("tpu").join(name).with_extension("xplane.pb"));
-        assert!(offload.starts_with("83.6 % of device time waits for copies (copy-done)"), "{offload}");
+        assert!(
+            offload.starts_with("83.6 % of device time waits for copies (copy-done)"),
+            "{offload}"
+        );
     }
     for ending in ["xplane.pb", "trace.json.gz"] {
         let matmul = verdict(&corpus.join("tpu/v5e_matmul").with_extension(ending));
-        assert!(matmul.starts_with("Compiling takes ") && matmul.contains("idle 99.8"), "{matmul}");
-        let recompiles = verdict(&corpus.join("host/jax_cpu_transformer_recompiles").with_extension(ending));
-        assert!(recompiles.starts_with("Compiling takes 29."), "{recompiles}");
+        assert!(
+            matmul.starts_with("Compiling takes ") && matmul.contains("idle 99.8"),
+            "{matmul}"
+        );
+        let recompiles = verdict(
+            &corpus
+                .join("host/jax_cpu_transformer_recompiles")
+                .with_extension(ending),
+        );
+        assert!(
+            recompiles.starts_with("Compiling takes 29."),
+            "{recompiles}"
+        );
         for slow in ["14 (12.39 s)", "9 (11.16 s)", "5 (9.737 s)"] {
             assert!(recompiles.contains(slow), "{recompiles}");
         }
-        assert!(recompiles.contains("device metrics do not apply"), "{recompiles}");
+        assert!(
+            recompiles.contains("device metrics do not apply"),
+            "{recompiles}"
+        );
     }
 }
 
@@ -456,11 +636,29 @@ fn roles_turn_simulator_processes_into_devices() {
         {"ph":"X","pid":4,"tid":1,"name":"mm","ts":10,"dur":5}]"#;
     let (dir, path) = file("sim.json", trace.as_bytes());
     let roles = dir.path().join("roles.toml");
-    fs::write(&roles, "time_unit = \"ns\"\n[[track]]\nprocess = \"chip *\"\nrole = \"ops\"").unwrap();
-    let output = run(&["analyze", &path, "--roles", roles.to_str().unwrap(), "--only", "devices", "--format", "json"]);
+    fs::write(
+        &roles,
+        "time_unit = \"ns\"\n[[track]]\nprocess = \"chip *\"\nrole = \"ops\"",
+    )
+    .unwrap();
+    let output = run(&[
+        "analyze",
+        &path,
+        "--roles",
+        roles.to_str().unwrap(),
+        "--only",
+        "devices",
+        "--format",
+        "json",
+    ]);
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let cores = json["reports"]["devices"]["report"]["cores"].as_array().unwrap();
-    assert_eq!((cores.len(), &cores[0]["window_ps"]), (1, &Value::from(5000)));
+    let cores = json["reports"]["devices"]["report"]["cores"]
+        .as_array()
+        .unwrap();
+    assert_eq!(
+        (cores.len(), &cores[0]["window_ps"]),
+        (1, &Value::from(5000))
+    );
     fs::write(&roles, "[[track]]\nrole = \"mxu\"").unwrap();
     let output = run(&["analyze", &path, "--roles", roles.to_str().unwrap()]);
     assert_eq!(code(&output), 2);

@@ -13,7 +13,11 @@ use crate::place::{Place, corpus, stderr, stdout};
 
 fn sample(name: &str) -> String {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples");
-    samples.join(format!("synthetic_v5e_8chip_{name}.xplane.pb")).to_str().unwrap().to_owned()
+    samples
+        .join(format!("synthetic_v5e_8chip_{name}.xplane.pb"))
+        .to_str()
+        .unwrap()
+        .to_owned()
 }
 
 fn real(name: &str) -> Option<String> {
@@ -24,7 +28,13 @@ fn real(name: &str) -> Option<String> {
 /// The exit code and the output without its line breaks.
 fn compared(args: &[&str]) -> (i32, String) {
     let output = Place::empty().run(&[&["compare"], args].concat());
-    (output.status.code().unwrap(), stdout(&output).split_whitespace().collect::<Vec<_>>().join(" "))
+    (
+        output.status.code().unwrap(),
+        stdout(&output)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
 }
 
 #[test]
@@ -52,13 +62,22 @@ fn loop_that_the_median_step_hides_is_named_with_its_cause() {
 
 #[test]
 fn longer_wait_for_input_is_not_called_idle() {
-    let (Some(base), Some(cand)) = (real("planted/cA.xplane.pb"), real("planted/cIN.xplane.pb")) else { return };
+    let (Some(base), Some(cand)) = (real("planted/cA.xplane.pb"), real("planted/cIN.xplane.pb"))
+    else {
+        return;
+    };
     let (code, said) = compared(&[&base, &cand]);
     let headline = said.split(" Differences ").next().unwrap();
-    assert!(headline.contains("mean of the middle half of steps +1.000 ms: input wait +1.000 ms"), "{headline}");
+    assert!(
+        headline.contains("mean of the middle half of steps +1.000 ms: input wait +1.000 ms"),
+        "{headline}"
+    );
     assert!(!headline.contains("idle"), "{headline}");
     // 5 % of one run against one may be the spread between runs.
-    assert!(headline.contains("runs of the same program may differ by up to 6.4 % (assumed"), "{headline}");
+    assert!(
+        headline.contains("runs of the same program may differ by up to 6.4 % (assumed"),
+        "{headline}"
+    );
     assert_eq!(code, 0);
 }
 
@@ -66,8 +85,16 @@ fn longer_wait_for_input_is_not_called_idle() {
 fn runs_that_did_other_work_say_so_first_with_a_code_of_their_own() {
     let pairs = [
         // Another chip, another number of chips.
-        ("tpu/v5e_matmul.xplane.pb", "tpu/v6e_x4_host_offload.xplane.pb", "device (TPU v5 Lite against TPU v6 Lite)"),
-        ("planted/base_v6e.xplane.pb", "planted/late_joiner.xplane.pb", "devices (1 against 4)"),
+        (
+            "tpu/v5e_matmul.xplane.pb",
+            "tpu/v6e_x4_host_offload.xplane.pb",
+            "device (TPU v5 Lite against TPU v6 Lite)",
+        ),
+        (
+            "planted/base_v6e.xplane.pb",
+            "planted/late_joiner.xplane.pb",
+            "devices (1 against 4)",
+        ),
         // Another model.
         (
             "tpu/v7x_vllm_tp2_a.trace.json.gz",
@@ -75,26 +102,51 @@ fn runs_that_did_other_work_say_so_first_with_a_code_of_their_own() {
             "op time in shapes that the other run does not have (67 % against 69 %)",
         ),
         // Another number of steps.
-        ("planted/k06_2steps_sl0.xplane.pb", "planted/k06_4steps_sl0.xplane.pb", "steady steps (1 against 3)"),
+        (
+            "planted/k06_2steps_sl0.xplane.pb",
+            "planted/k06_4steps_sl0.xplane.pb",
+            "steady steps (1 against 3)",
+        ),
     ];
     for (base, cand, differs) in pairs {
-        let (Some(base), Some(cand)) = (real(base), real(cand)) else { return };
+        let (Some(base), Some(cand)) = (real(base), real(cand)) else {
+            return;
+        };
         let (code, said) = compared(&[&base, &cand]);
-        assert!(said.starts_with("Not the same work: the runs differ in "), "{said}");
+        assert!(
+            said.starts_with("Not the same work: the runs differ in "),
+            "{said}"
+        );
         let headline = said.split([';', ',']).take(2).collect::<String>();
         assert!(headline.contains(differs), "{headline}");
         assert_eq!(code, 11, "{said}");
     }
     // Captures of the same loop that differ by a step did the same work.
-    let names = ["tpu/v6e_x4_host_offload.xplane.pb", "tpu/v6e_x4_host_offload_steps_added.xplane.pb"];
-    let [Some(base), Some(cand)] = names.map(real) else { return };
+    let names = [
+        "tpu/v6e_x4_host_offload.xplane.pb",
+        "tpu/v6e_x4_host_offload_steps_added.xplane.pb",
+    ];
+    let [Some(base), Some(cand)] = names.map(real) else {
+        return;
+    };
     let (code, said) = compared(&[&base, &cand]);
-    assert!(said.starts_with("The loop takes ") && code == 0, "{code}: {said}");
+    assert!(
+        said.starts_with("The loop takes ") && code == 0,
+        "{code}: {said}"
+    );
 }
 
 fn steps(count: usize, work_ms: f64) -> Vec<u8> {
     let work = Picos::from_ps((work_ms * 1e9) as i64);
-    xspace_bytes(&FleetSpec { devices: 2, steps: count as u32, work, ..FleetSpec::default() }.session())
+    xspace_bytes(
+        &FleetSpec {
+            devices: 2,
+            steps: count as u32,
+            work,
+            ..FleetSpec::default()
+        }
+        .session(),
+    )
 }
 
 #[test]
@@ -105,27 +157,69 @@ fn gates_of_a_short_run_find_a_slower_one_and_say_what_they_cannot() {
     }
     let output = place.run(&["init", "base.pb", "--strict", "-o", "strict.toml"]);
     assert_eq!(output.status.code(), Some(11), "{}", stderr(&output));
-    for unguarded in ["step.time_ms (median)", "step.time_ms (p90)", "loop.slow_pct (mean)", "needs 6 steady steps"] {
-        assert!(stderr(&output).contains(unguarded), "{unguarded}: {}", stderr(&output));
+    for unguarded in [
+        "step.time_ms (median)",
+        "step.time_ms (p90)",
+        "loop.slow_pct (mean)",
+        "needs 6 steady steps",
+    ] {
+        assert!(
+            stderr(&output).contains(unguarded),
+            "{unguarded}: {}",
+            stderr(&output)
+        );
     }
-    assert!(stderr(&output).starts_with("error: inconclusive: not guarded: "), "{}", stderr(&output));
+    assert!(
+        stderr(&output).starts_with("error: inconclusive: not guarded: "),
+        "{}",
+        stderr(&output)
+    );
     let output = place.run(&["init", "base.pb", "-o", "systole.toml"]);
     assert_eq!(output.status.code(), Some(0));
-    assert!(stderr(&output).contains("warning: not guarded: "), "{}", stderr(&output));
-    assert_eq!(place.read("strict.toml"), place.read("systole.toml"), "it is written either way");
-    let judged =
-        |run: &str| place.run(&["analyze", run, "--budget", "systole.toml", "--baseline", "base.pb", "--strict"]);
-    assert_eq!(judged("base.pb").status.code(), Some(0), "{}", stderr(&judged("base.pb")));
+    assert!(
+        stderr(&output).contains("warning: not guarded: "),
+        "{}",
+        stderr(&output)
+    );
+    assert_eq!(
+        place.read("strict.toml"),
+        place.read("systole.toml"),
+        "it is written either way"
+    );
+    let judged = |run: &str| {
+        place.run(&[
+            "analyze",
+            run,
+            "--budget",
+            "systole.toml",
+            "--baseline",
+            "base.pb",
+            "--strict",
+        ])
+    };
+    assert_eq!(
+        judged("base.pb").status.code(),
+        Some(0),
+        "{}",
+        stderr(&judged("base.pb"))
+    );
     let output = judged("slow.pb");
     assert_eq!(output.status.code(), Some(10), "{}", stderr(&output));
     for gate in ["loop.step_ms (mean) is ", "op.time_ms_per_step (mean) is "] {
-        assert!(stderr(&output).contains(gate), "{gate}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains(gate),
+            "{gate}: {}",
+            stderr(&output)
+        );
     }
 }
 
 /// Text without marks, entities and line breaks.
 fn plain(text: &str) -> String {
-    let text = text.replace("&gt;", ">").replace("&#39;", "'").replace(['\\', '*'], "");
+    let text = text
+        .replace("&gt;", ">")
+        .replace("&#39;", "'")
+        .replace(['\\', '*'], "");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -136,15 +230,47 @@ fn every_format_says_the_same_of_the_spread_between_runs() {
     place.write("base.pb", &base);
     place.write("cand.pb", &cand);
     for name in ["base", "cand"] {
-        assert_eq!(place.code(&["summarize", &format!("{name}.pb"), "-o", &format!("{name}.json")]), 0);
+        assert_eq!(
+            place.code(&[
+                "summarize",
+                &format!("{name}.pb"),
+                "-o",
+                &format!("{name}.json")
+            ]),
+            0
+        );
     }
-    let outputs = ["-o", "text=out.text", "-o", "md=out.md", "-o", "html=out.html"];
-    assert_eq!(place.code(&[&["compare", "base.pb", "cand.pb"], &outputs[..]].concat()), 0);
+    let outputs = [
+        "-o",
+        "text=out.text",
+        "-o",
+        "md=out.md",
+        "-o",
+        "html=out.html",
+    ];
+    assert_eq!(
+        place.code(&[&["compare", "base.pb", "cand.pb"], &outputs[..]].concat()),
+        0
+    );
     let run = |name: &str| Summary::from_json(&place.read(name)).unwrap();
-    let expected = compare(&[run("base.json")], &[run("cand.json")], &CompareOptions::default());
+    let expected = compare(
+        &[run("base.json")],
+        &[run("cand.json")],
+        &CompareOptions::default(),
+    );
     let headline = expected.statement.split_at(1).1.to_owned();
-    assert!(headline.contains("runs of the same program may differ by up to"), "{headline}");
-    let note = expected.notes.iter().find(|note| note.contains("between runs")).unwrap().split_at(1).1.to_owned();
+    assert!(
+        headline.contains("runs of the same program may differ by up to"),
+        "{headline}"
+    );
+    let note = expected
+        .notes
+        .iter()
+        .find(|note| note.contains("between runs"))
+        .unwrap()
+        .split_at(1)
+        .1
+        .to_owned();
     for format in ["text", "md", "html"] {
         let said = plain(&place.read(&format!("out.{format}")));
         for text in [&headline, &note, &expected.legend(), &expected.ops_legend()] {

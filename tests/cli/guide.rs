@@ -22,7 +22,10 @@ const REPORT_SECTIONS: [&str; 3] = ["Figures", "Traps", "XProf"];
 const FORMAT_SECTIONS: [&str; 3] = ["Recognised by", "What it tells", "What it cannot tell"];
 
 pub fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
 }
 
 /// The files of the guide.
@@ -39,7 +42,11 @@ pub fn pages_on_disk() -> BTreeSet<PathBuf> {
     }
     let mut pages = BTreeSet::new();
     collect(&repository().join("docs"), &mut pages);
-    assert!(pages.len() > 100, "{} pages: the guide is somewhere else", pages.len());
+    assert!(
+        pages.len() > 100,
+        "{} pages: the guide is somewhere else",
+        pages.len()
+    );
     pages
 }
 
@@ -47,7 +54,10 @@ pub fn pages_on_disk() -> BTreeSet<PathBuf> {
 fn pages() -> BTreeMap<PathBuf, String> {
     let docs = repository().join("docs");
     let below = |page: &Path| page.strip_prefix(&docs).unwrap().to_owned();
-    pages_on_disk().iter().map(|page| (below(page), with_includes(page))).collect()
+    pages_on_disk()
+        .iter()
+        .map(|page| (below(page), with_includes(page)))
+        .collect()
 }
 
 fn with_includes(path: &Path) -> String {
@@ -56,8 +66,12 @@ fn with_includes(path: &Path) -> String {
     let mut out = String::new();
     let mut rest = 0;
     for found in include.captures_iter(&text) {
-        let (whole, file) = (found.get(0).unwrap(), path.parent().unwrap().join(&found[1]));
-        let included = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let (whole, file) = (
+            found.get(0).unwrap(),
+            path.parent().unwrap().join(&found[1]),
+        );
+        let included =
+            fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         out.push_str(&text[rest..whole.start()]);
         out.push_str(&included);
         rest = whole.end();
@@ -81,11 +95,21 @@ fn anchors(text: &str) -> BTreeSet<String> {
     let headings = prose(text).filter(|line| line.starts_with('#'));
     let ids = headings.map(|line| {
         let title = line.trim_start_matches('#').trim().to_lowercase();
-        let known = |letter: &char| letter.is_alphanumeric() || matches!(letter, '_' | '-') || letter.is_whitespace();
-        let id: String = title.chars().filter(known).map(|c| if c.is_whitespace() { '-' } else { c }).collect();
+        let known = |letter: &char| {
+            letter.is_alphanumeric() || matches!(letter, '_' | '-') || letter.is_whitespace()
+        };
+        let id: String = title
+            .chars()
+            .filter(known)
+            .map(|c| if c.is_whitespace() { '-' } else { c })
+            .collect();
         let times = seen.entry(id.clone()).or_default();
         *times += 1;
-        if *times == 1 { id } else { format!("{id}-{}", *times - 1) }
+        if *times == 1 {
+            id
+        } else {
+            format!("{id}-{}", *times - 1)
+        }
     });
     ids.collect()
 }
@@ -95,7 +119,13 @@ fn links(text: &str) -> Vec<String> {
     let code = Regex::new("`[^`]*`").unwrap();
     let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
     let lines = prose(text).map(|line| code.replace_all(line, "code").into_owned());
-    lines.flat_map(|line| link.captures_iter(&line).map(|found| found[1].to_owned()).collect::<Vec<_>>()).collect()
+    lines
+        .flat_map(|line| {
+            link.captures_iter(&line)
+                .map(|found| found[1].to_owned())
+                .collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// Normalizes `page/../other` to `other`; `None` if it leaves the folder.
@@ -112,16 +142,28 @@ fn resolved(page: &Path, target: &str) -> Option<PathBuf> {
 }
 
 /// The reason why a link is broken.
-fn dead_link(page: &Path, target: &str, root: &Path, texts: &BTreeMap<PathBuf, String>) -> Option<String> {
+fn dead_link(
+    page: &Path,
+    target: &str,
+    root: &Path,
+    texts: &BTreeMap<PathBuf, String>,
+) -> Option<String> {
     if target.contains("://") {
         return None;
     }
     let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-    let path = if file.is_empty() { Some(page.to_owned()) } else { resolved(page, file) };
+    let path = if file.is_empty() {
+        Some(page.to_owned())
+    } else {
+        resolved(page, file)
+    };
     let Some(path) = path.filter(|path| root.join(path).exists()) else {
         return Some(format!("{}: no file {target}", page.display()));
     };
-    let known = anchor.is_empty() || texts.get(&path).is_some_and(|text| anchors(text).contains(anchor));
+    let known = anchor.is_empty()
+        || texts
+            .get(&path)
+            .is_some_and(|text| anchors(text).contains(anchor));
     (!known).then(|| format!("{}: no heading {target}", page.display()))
 }
 
@@ -130,16 +172,31 @@ fn links_resolve() {
     let (root, guide) = (repository(), pages());
     let docs = root.join("docs");
     let within = guide.iter().flat_map(|(page, text)| {
-        links(text).into_iter().filter_map(|target| dead_link(page, &target, &docs, &guide)).collect::<Vec<_>>()
+        links(text)
+            .into_iter()
+            .filter_map(|target| dead_link(page, &target, &docs, &guide))
+            .collect::<Vec<_>>()
     });
     let mut dead: Vec<String> = within.collect();
-    let mut others: BTreeMap<PathBuf, String> =
-        guide.iter().map(|(page, text)| (Path::new("docs").join(page), text.clone())).collect();
-    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "PERFORMANCE.md", "analysis/DIFFERENCES.md"] {
+    let mut others: BTreeMap<PathBuf, String> = guide
+        .iter()
+        .map(|(page, text)| (Path::new("docs").join(page), text.clone()))
+        .collect();
+    for name in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "PERFORMANCE.md",
+        "analysis/DIFFERENCES.md",
+    ] {
         let page = PathBuf::from(name);
         others.insert(page.clone(), fs::read_to_string(root.join(&page)).unwrap());
         let targets = links(&others[&page]);
-        dead.extend(targets.iter().filter_map(|target| dead_link(&page, target, &root, &others)));
+        dead.extend(
+            targets
+                .iter()
+                .filter_map(|target| dead_link(&page, target, &root, &others)),
+        );
     }
     assert!(dead.is_empty(), "{}", dead.join("\n"));
 }
@@ -148,20 +205,36 @@ fn links_resolve() {
 fn summary_lists_every_page_once() {
     let guide = pages();
     let summary = Path::new("SUMMARY.md");
-    let listed: Vec<PathBuf> = links(&guide[summary]).iter().filter_map(|link| resolved(summary, link)).collect();
+    let listed: Vec<PathBuf> = links(&guide[summary])
+        .iter()
+        .filter_map(|link| resolved(summary, link))
+        .collect();
     let distinct: BTreeSet<&PathBuf> = listed.iter().collect();
     assert_eq!(distinct.len(), listed.len(), "a page is listed twice");
-    let missing: Vec<_> = guide.keys().filter(|&page| page != summary && !distinct.contains(page)).collect();
+    let missing: Vec<_> = guide
+        .keys()
+        .filter(|&page| page != summary && !distinct.contains(page))
+        .collect();
     assert!(missing.is_empty(), "not in SUMMARY.md: {missing:?}");
 }
 
 /// The pages of a folder by name; checks that none is missing or superfluous.
-fn pages_of(folder: &str, known: impl IntoIterator<Item = &'static str>) -> BTreeMap<String, String> {
-    let below = pages().into_iter().filter(|(page, _)| page.parent() == Some(Path::new(folder)));
-    let found = below.map(|(page, text)| (page.file_stem().unwrap().to_str().unwrap().to_owned(), text));
+fn pages_of(
+    folder: &str,
+    known: impl IntoIterator<Item = &'static str>,
+) -> BTreeMap<String, String> {
+    let below = pages()
+        .into_iter()
+        .filter(|(page, _)| page.parent() == Some(Path::new(folder)));
+    let found =
+        below.map(|(page, text)| (page.file_stem().unwrap().to_str().unwrap().to_owned(), text));
     let found: BTreeMap<String, String> = found.filter(|(name, _)| name != "README").collect();
     let known: BTreeSet<String> = known.into_iter().map(str::to_owned).collect();
-    assert_eq!(found.keys().cloned().collect::<BTreeSet<_>>(), known, "pages of docs/{folder}, and what is known");
+    assert_eq!(
+        found.keys().cloned().collect::<BTreeSet<_>>(),
+        known,
+        "pages of docs/{folder}, and what is known"
+    );
     found
 }
 
@@ -169,10 +242,16 @@ fn has_sections(folder: &str, pages: &BTreeMap<String, String>, sections: &[&str
     for (name, text) in pages {
         for section in sections {
             let heading = format!("## {section}");
-            assert!(prose(text).any(|line| line == heading), "docs/{folder}/{name}.md has no section {heading:?}");
+            assert!(
+                prose(text).any(|line| line == heading),
+                "docs/{folder}/{name}.md has no section {heading:?}"
+            );
         }
         let id = format!("(`{name}`)");
-        assert!(text.lines().next().unwrap_or_default().ends_with(&id), "docs/{folder}/{name}.md: title ends in {id}");
+        assert!(
+            text.lines().next().unwrap_or_default().ends_with(&id),
+            "docs/{folder}/{name}.md: title ends in {id}"
+        );
     }
 }
 
@@ -205,13 +284,20 @@ fn help(command: &[&str]) -> String {
         .unwrap();
     assert!(program.status.success(), "{command:?}");
     let text = String::from_utf8(program.stdout).unwrap();
-    text.lines().fold(String::new(), |text, line| text + line.trim_end() + "\n")
+    text.lines()
+        .fold(String::new(), |text, line| text + line.trim_end() + "\n")
 }
 
 /// The commands of the program, as its help lists them.
 fn commands() -> Vec<String> {
     let help = help(&[]);
-    let list = help.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;
+    let list = help
+        .split_once("Commands:\n")
+        .unwrap()
+        .1
+        .split_once("\n\n")
+        .unwrap()
+        .0;
     let begins = Regex::new("(?m)^  ([a-z]+) ").unwrap();
     let names = begins.captures_iter(list).map(|found| found[1].to_owned());
     names.filter(|name| name != "help").collect()
@@ -220,44 +306,75 @@ fn commands() -> Vec<String> {
 /// Compares docs/commands.md with the help of the program; `UPDATE_GOLDEN=1` writes it.
 #[test]
 fn command_line_reference_is_up_to_date() {
-    let mut text = "# Command line\n\nThis page is the output of `--help`.\n\n## systole\n\n```text\n".to_owned();
+    let mut text =
+        "# Command line\n\nThis page is the output of `--help`.\n\n## systole\n\n```text\n"
+            .to_owned();
     let _ = writeln!(text, "{}```", help(&[]));
     for command in commands() {
-        let _ = write!(text, "\n## systole {command}\n\n```text\n{}```\n", help(&[&command]));
+        let _ = write!(
+            text,
+            "\n## systole {command}\n\n```text\n{}```\n",
+            help(&[&command])
+        );
     }
     let path = repository().join("docs/commands.md");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         fs::write(&path, &text).unwrap();
     }
-    let written = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
-    let differing = text.lines().zip(written.lines()).find(|(now, then)| now != then);
-    assert!(written == text, "docs/commands.md is stale, write it with UPDATE_GOLDEN=1: {differing:?}");
+    let written = fs::read_to_string(&path)
+        .unwrap_or_default()
+        .replace("\r\n", "\n");
+    let differing = text
+        .lines()
+        .zip(written.lines())
+        .find(|(now, then)| now != then);
+    assert!(
+        written == text,
+        "docs/commands.md is stale, write it with UPDATE_GOLDEN=1: {differing:?}"
+    );
 }
 
 /// ARCHITECTURE.md names files by the end of their path.
 #[test]
 fn architecture_names_existing_files() {
     let root = repository();
-    let listed = Command::new("git").args(["ls-files"]).current_dir(&root).output();
-    let Some(listed) = listed.ok().filter(|git| git.status.success()) else { return };
-    let files: Vec<String> = String::from_utf8(listed.stdout).unwrap().lines().map(|line| format!("/{line}")).collect();
+    let listed = Command::new("git")
+        .args(["ls-files"])
+        .current_dir(&root)
+        .output();
+    let Some(listed) = listed.ok().filter(|git| git.status.success()) else {
+        return;
+    };
+    let files: Vec<String> = String::from_utf8(listed.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| format!("/{line}"))
+        .collect();
     let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
     let name = Regex::new(r"`([a-z_][a-z_/-]*\.(?:rs|toml))`").unwrap();
-    let named: BTreeSet<&str> = name.captures_iter(&text).map(|found| found.get(1).unwrap().as_str()).collect();
+    let named: BTreeSet<&str> = name
+        .captures_iter(&text)
+        .map(|found| found.get(1).unwrap().as_str())
+        .collect();
     assert!(named.len() > 15, "{named:?}");
-    let missing: Vec<_> =
-        named.iter().filter(|name| !files.iter().any(|file| file.ends_with(&format!("/{name}")))).collect();
+    let missing: Vec<_> = named
+        .iter()
+        .filter(|name| !files.iter().any(|file| file.ends_with(&format!("/{name}"))))
+        .collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// Command lines of `systole` in the documents, in blocks or spans of code.
 fn examples(text: &str) -> Vec<String> {
     let span = Regex::new("`(systole [^`]+)`").unwrap();
-    let in_spans = span.captures_iter(text).map(|found| found[1].replace('\n', " "));
+    let in_spans = span
+        .captures_iter(text)
+        .map(|found| found[1].replace('\n', " "));
     let joined = text.replace("\\\n", " ");
     let in_blocks = joined.lines().filter_map(|line| {
         let line = line.trim_start().trim_start_matches("$ ");
-        line.starts_with("systole ").then(|| line.split(" #").next().unwrap_or_default().to_owned())
+        line.starts_with("systole ")
+            .then(|| line.split(" #").next().unwrap_or_default().to_owned())
     });
     in_spans.chain(in_blocks.collect::<Vec<_>>()).collect()
 }
@@ -267,9 +384,15 @@ fn documents_name_existing_commands_options_reports_and_hints() {
     let root = repository();
     let mut documents: BTreeMap<PathBuf, String> = pages();
     documents.remove(Path::new("commands.md"));
-    documents.insert("README.md of the project".into(), fs::read_to_string(root.join("README.md")).unwrap());
+    documents.insert(
+        "README.md of the project".into(),
+        fs::read_to_string(root.join("README.md")).unwrap(),
+    );
     let commands = commands();
-    let helps: BTreeMap<&str, String> = commands.iter().map(|name| (name.as_str(), help(&[name]))).collect();
+    let helps: BTreeMap<&str, String> = commands
+        .iter()
+        .map(|name| (name.as_str(), help(&[name])))
+        .collect();
     let reports: BTreeSet<&str> = ANALYSES.iter().map(|analysis| analysis.id).collect();
     let hints: BTreeSet<&str> = rules().iter().map(|rule| rule.id).collect();
     let option = Regex::new(r"(?:^|[\s\[])--([a-z][a-z-]+)").unwrap();
@@ -282,7 +405,10 @@ fn documents_name_existing_commands_options_reports_and_hints() {
         for example in examples(text) {
             let name = example.split_whitespace().nth(1).unwrap_or_default();
             let Some(help) = helps.get(name) else {
-                if !name.starts_with('-') && name.chars().all(|letter| letter.is_ascii_lowercase()) && name != "help" {
+                if !name.starts_with('-')
+                    && name.chars().all(|letter| letter.is_ascii_lowercase())
+                    && name != "help"
+                {
                     report(format!("no command {name:?} in {example:?}"));
                 }
                 continue;
@@ -296,7 +422,9 @@ fn documents_name_existing_commands_options_reports_and_hints() {
             }
         }
         for found in only.captures_iter(text) {
-            let unknown = found[1].split(',').filter(|id| !id.is_empty() && !reports.contains(id));
+            let unknown = found[1]
+                .split(',')
+                .filter(|id| !id.is_empty() && !reports.contains(id));
             unknown.for_each(|id| report(format!("no report {id:?}")));
         }
         let unknown: BTreeSet<&str> = hint
@@ -332,10 +460,15 @@ fn claims_about_xprof_name_its_version() {
     let mut without = Vec::new();
     for (page, text) in pages() {
         let name = page.to_str().unwrap().replace('\\', "/");
-        if name.starts_with("hints/") || name == "commands.md" || NAME_XPROF_ONLY.contains(&name.as_str()) {
+        if name.starts_with("hints/")
+            || name == "commands.md"
+            || NAME_XPROF_ONLY.contains(&name.as_str())
+        {
             continue;
         }
-        let section = text.split_once("\n## XProf\n").map(|(_, rest)| rest.split("\n## ").next().unwrap());
+        let section = text
+            .split_once("\n## XProf\n")
+            .map(|(_, rest)| rest.split("\n## ").next().unwrap());
         let claims = section.or_else(|| text.contains("XProf").then_some(text.as_str()));
         if claims.is_some_and(|claims| !version.is_match(claims)) {
             without.push(name);

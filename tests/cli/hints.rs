@@ -11,8 +11,15 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 fn run(args: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_systole")).args(args).stdin(Stdio::null()).output().unwrap();
-    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{args:?}: {output:?}");
+    let output = Command::new(env!("CARGO_BIN_EXE_systole"))
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(
+        !String::from_utf8_lossy(&output.stderr).contains("panicked"),
+        "{args:?}: {output:?}"
+    );
     output
 }
 
@@ -28,7 +35,11 @@ fn stderr(output: &Output) -> &str {
 fn serial_run() -> (TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("serial.xplane.pb");
-    fs::write(&path, xspace_bytes(&SyntheticRun::new(TrainingSpec::default()).session())).unwrap();
+    fs::write(
+        &path,
+        xspace_bytes(&SyntheticRun::new(TrainingSpec::default()).session()),
+    )
+    .unwrap();
     (dir, path.to_str().unwrap().to_owned())
 }
 
@@ -38,9 +49,16 @@ fn json(output: &Output) -> Value {
 
 /// The hints in a JSON report.
 fn hints(path: &str, more: &[&str]) -> Vec<Value> {
-    let output = run(&[&["analyze", path, "--only", "hints", "--format", "json"], more].concat());
+    let output = run(&[
+        &["analyze", path, "--only", "hints", "--format", "json"],
+        more,
+    ]
+    .concat());
     assert!(output.status.success(), "{}", stderr(&output));
-    json(&output)["reports"]["hints"]["report"]["hints"].as_array().unwrap().clone()
+    json(&output)["reports"]["hints"]["report"]["hints"]
+        .as_array()
+        .unwrap()
+        .clone()
 }
 
 #[test]
@@ -51,7 +69,11 @@ fn serial_run_has_exposed_communication_as_first_hint() {
     assert_eq!(found[0]["severity"], "critical");
     assert!(found[0]["saving_ps"].as_i64().unwrap() > 0);
     let text = run(&["analyze", &path]);
-    assert!(stdout(&text).contains("What to do") && stdout(&text).contains("K01"), "{}", stdout(&text));
+    assert!(
+        stdout(&text).contains("What to do") && stdout(&text).contains("K01"),
+        "{}",
+        stdout(&text)
+    );
 }
 
 #[test]
@@ -62,7 +84,9 @@ fn doubling_link_speed_halves_synchronous_communication() {
         assert!(output.status.success(), "{}", stderr(&output));
         let report = json(&output)["reports"]["whatif"]["report"].clone();
         let parts = report["parts"].as_array().unwrap().clone();
-        let of = |group: &str| parts.iter().find(|part| part["group"] == group).unwrap()["predicted_ps"].as_i64();
+        let of = |group: &str| {
+            parts.iter().find(|part| part["group"] == group).unwrap()["predicted_ps"].as_i64()
+        };
         (of("collective").unwrap(), of("matmul").unwrap())
     };
     let (recorded, matmul) = parts(&["--op", "*", "1x"]);
@@ -84,7 +108,11 @@ fn invalid_what_if_questions_exit_with_2() {
     ] {
         let output = run(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
-        assert!(stderr(&output).contains(word), "{args:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains(word),
+            "{args:?}: {}",
+            stderr(&output)
+        );
         assert!(stdout(&output).is_empty());
     }
 }
@@ -110,21 +138,54 @@ fn settings_change_thresholds_and_suppress_hints() {
         fs::write(&config, text).unwrap();
         hints(&path, &["--config", config.to_str().unwrap()])
     };
-    let ids = |found: &[Value]| found.iter().map(|hint| hint["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
-    assert!(!ids(&with("[thresholds]\n\"K01.exposed_percent\" = 100\n")).contains(&"K01".to_owned()));
+    let ids = |found: &[Value]| {
+        found
+            .iter()
+            .map(|hint| hint["id"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        !ids(&with("[thresholds]\n\"K01.exposed_percent\" = 100\n")).contains(&"K01".to_owned())
+    );
     let hidden = "[[suppress]]\nhint = \"K01\"\nreason = \"known\"\n";
     assert!(!ids(&with(hidden)).contains(&"K01".to_owned()));
     // The suppressed hint is still counted.
-    let text = run(&["analyze", &path, "--only", "hints", "--config", config.to_str().unwrap()]);
-    assert!(stdout(&text).contains("Suppressed: K01 (known)"), "{}", stdout(&text));
+    let text = run(&[
+        "analyze",
+        &path,
+        "--only",
+        "hints",
+        "--config",
+        config.to_str().unwrap(),
+    ]);
+    assert!(
+        stdout(&text).contains("Suppressed: K01 (known)"),
+        "{}",
+        stdout(&text)
+    );
     // An expired suppression has no effect, and a message says so.
     fs::write(&config, format!("{hidden}until = 2020-01-01\n")).unwrap();
-    let output = run(&["analyze", &path, "--only", "hints", "--config", config.to_str().unwrap()]);
-    assert!(stdout(&output).contains("K01") && stderr(&output).contains("expired"), "{}", stderr(&output));
+    let output = run(&[
+        "analyze",
+        &path,
+        "--only",
+        "hints",
+        "--config",
+        config.to_str().unwrap(),
+    ]);
+    assert!(
+        stdout(&output).contains("K01") && stderr(&output).contains("expired"),
+        "{}",
+        stderr(&output)
+    );
     fs::write(&config, "[[suppres]]\n").unwrap();
     let output = run(&["analyze", &path, "--config", config.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("suppres") && stderr(&output).contains("systole.toml"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("suppres") && stderr(&output).contains("systole.toml"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]

@@ -8,23 +8,43 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_layer_predicted.txt");
-const OVERLAP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb");
-const SERIAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_serial.xplane.pb");
+const SAMPLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../assets/samples/synthetic_v5e_layer_predicted.txt"
+);
+const OVERLAP: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb"
+);
+const SERIAL: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../assets/samples/synthetic_v5e_8chip_serial.xplane.pb"
+);
 
 fn run(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-    command.arg("hlo").args(args).env("COLUMNS", "200").stdin(Stdio::null()).output().unwrap()
+    command
+        .arg("hlo")
+        .args(args)
+        .env("COLUMNS", "200")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
 }
 
 fn stdout(args: &[&str]) -> String {
     let output = run(args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
 fn report(args: &[&str]) -> Value {
-    let json: Value = serde_json::from_str(&stdout(&[args, &["--format", "json"]].concat())).unwrap();
+    let json: Value =
+        serde_json::from_str(&stdout(&[args, &["--format", "json"]].concat())).unwrap();
     json["reports"]["hlo"]["report"].clone()
 }
 
@@ -33,7 +53,10 @@ fn programs_are_listed_with_their_times() {
     let list = report(&[SAMPLE]);
     let rows = list["rows"].as_array().unwrap();
     assert_eq!(rows[0]["origin"], "program");
-    assert_eq!((rows.len(), rows[0]["program"].as_str()), (1, Some("jit_layer")));
+    assert_eq!(
+        (rows.len(), rows[0]["program"].as_str()),
+        (1, Some("jit_layer"))
+    );
     assert_eq!(rows[0]["self_of_op_time_percent"].as_f64(), Some(100.0));
 }
 
@@ -41,51 +64,102 @@ fn programs_are_listed_with_their_times() {
 fn neighbourhood_is_equal_as_text_json_and_graph() {
     let found = report(&[SAMPLE, "--op", "%fusion.2", "--radius", "2"]);
     let nodes = found["nodes"].as_array().unwrap();
-    assert_eq!((nodes[0]["name"].as_str(), nodes[0]["relation"].as_str()), (Some("fusion.2"), Some("center")));
+    assert_eq!(
+        (nodes[0]["name"].as_str(), nodes[0]["relation"].as_str()),
+        (Some("fusion.2"), Some("center"))
+    );
     assert!(nodes[0]["self_time_ps"].as_i64().unwrap() > 0 && !nodes[0]["shape"].is_null());
     assert!(
-        nodes.iter().any(|node| node["relation"] == "operand") && nodes.iter().any(|node| node["relation"] == "user")
+        nodes.iter().any(|node| node["relation"] == "operand")
+            && nodes.iter().any(|node| node["relation"] == "user")
     );
-    let parameter = nodes.iter().find(|node| node["opcode"] == "parameter").unwrap();
-    assert!(parameter["self_time_ps"].is_null(), "it never ran: {parameter}");
+    let parameter = nodes
+        .iter()
+        .find(|node| node["opcode"] == "parameter")
+        .unwrap();
+    assert!(
+        parameter["self_time_ps"].is_null(),
+        "it never ran: {parameter}"
+    );
     let text = stdout(&[SAMPLE, "--op", "fusion.2", "--radius", "2", "--top", "0"]);
-    let dot = stdout(&[SAMPLE, "--op", "fusion.2", "--radius", "2", "--graph", "dot"]);
-    let svg = stdout(&[SAMPLE, "--op", "fusion.2", "--radius", "2", "--graph", "svg"]);
+    let dot = stdout(&[
+        SAMPLE, "--op", "fusion.2", "--radius", "2", "--graph", "dot",
+    ]);
+    let svg = stdout(&[
+        SAMPLE, "--op", "fusion.2", "--radius", "2", "--graph", "svg",
+    ]);
     for node in nodes {
         let name = node["name"].as_str().unwrap();
-        assert!(text.contains(name) && dot.contains(name) && svg.contains(name), "{name}");
+        assert!(
+            text.contains(name) && dot.contains(name) && svg.contains(name),
+            "{name}"
+        );
     }
-    assert_eq!(dot.matches(" -> ").count(), found["edges"].as_array().unwrap().len());
+    assert_eq!(
+        dot.matches(" -> ").count(),
+        found["edges"].as_array().unwrap().len()
+    );
     assert!(dot.starts_with("digraph") && svg.trim_end().ends_with("</svg>"));
 }
 
 #[test]
 fn text_and_search_have_every_instruction() {
     let text = stdout(&[SAMPLE, "--text"]);
-    let line = text.lines().find(|line| line.contains("fusion.2 = ")).unwrap();
-    assert!(line.trim_start().starts_with(|c: char| c.is_ascii_digit()), "its time comes first: {line}");
+    let line = text
+        .lines()
+        .find(|line| line.contains("fusion.2 = "))
+        .unwrap();
+    assert!(
+        line.trim_start().starts_with(|c: char| c.is_ascii_digit()),
+        "its time comes first: {line}"
+    );
     let found = report(&[SAMPLE, "--find", "opcode:fusion source:layer.py:2"]);
-    let names = found["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap());
+    let names = found["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["name"].as_str().unwrap());
     let names: Vec<&str> = names.collect();
-    assert!(names.contains(&"fusion.2") && !names.contains(&"fusion.4"), "{names:?}");
+    assert!(
+        names.contains(&"fusion.2") && !names.contains(&"fusion.4"),
+        "{names:?}"
+    );
 }
 
 #[test]
 fn diff_names_instructions_of_only_one_program() {
-    assert_eq!(report(&[SAMPLE, "--diff", SAMPLE])["rows"].as_array().unwrap().len(), 0);
+    assert_eq!(
+        report(&[SAMPLE, "--diff", SAMPLE])["rows"]
+            .as_array()
+            .unwrap()
+            .len(),
+        0
+    );
     let found = report(&[SERIAL, "--diff", OVERLAP]);
     let rows = found["rows"].as_array().unwrap();
     let only_second = |row: &&Value| row["difference"] == "only-second";
-    let opcodes: Vec<&str> =
-        rows.iter().filter(only_second).map(|row| row["second"]["opcode"].as_str().unwrap()).collect();
-    assert!(opcodes.iter().any(|opcode| opcode.ends_with("-start")), "overlapped collectives have halves: {opcodes:?}");
+    let opcodes: Vec<&str> = rows
+        .iter()
+        .filter(only_second)
+        .map(|row| row["second"]["opcode"].as_str().unwrap())
+        .collect();
+    assert!(
+        opcodes.iter().any(|opcode| opcode.ends_with("-start")),
+        "overlapped collectives have halves: {opcodes:?}"
+    );
 }
 
 #[test]
 fn missing_programs_and_ops_are_errors() {
     for (args, why) in [
-        (&[SAMPLE, "--op", "no.such"][..], "no program of this capture has an instruction"),
-        (&[SAMPLE, "--text", "--program", "jit_other"], "no program is called"),
+        (
+            &[SAMPLE, "--op", "no.such"][..],
+            "no program of this capture has an instruction",
+        ),
+        (
+            &[SAMPLE, "--text", "--program", "jit_other"],
+            "no program is called",
+        ),
         (&[SAMPLE, "--find", " "], "write a word"),
         (&[SAMPLE, "--graph", "svg"], "--op"),
     ] {
@@ -98,10 +172,15 @@ fn missing_programs_and_ops_are_errors() {
 
 fn ops_of(trace: &str) -> Vec<String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-    let output = command.args(["analyze", trace, "--only", "ops", "--format", "json"]).output().unwrap();
+    let output = command
+        .args(["analyze", trace, "--only", "ops", "--format", "json"])
+        .output()
+        .unwrap();
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = json["reports"]["ops"]["report"]["rows"].as_array().unwrap();
-    rows.iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+    rows.iter()
+        .map(|row| row["name"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// A program of this name, as the compiler dumps it.
@@ -137,14 +216,28 @@ fn programs_of_a_dump_are_added_to_exported_events() {
 
     // XProf puts the id into the name of the file.
     let program = without[0]["program"].as_str().unwrap();
-    fs::write(dump.path().join(format!("{program}.hlo_proto.pb")), dumped("jit_train_step", &ops_of(&exported)))
-        .unwrap();
-    fs::write(dump.path().join("module_0002.jit_other.after_codegen.hlo.pb"), dumped("jit_other", &[])).unwrap();
+    fs::write(
+        dump.path().join(format!("{program}.hlo_proto.pb")),
+        dumped("jit_train_step", &ops_of(&exported)),
+    )
+    .unwrap();
+    fs::write(
+        dump.path()
+            .join("module_0002.jit_other.after_codegen.hlo.pb"),
+        dumped("jit_other", &[]),
+    )
+    .unwrap();
     let list = rows(&[&exported, "--hlo", path]);
-    assert_eq!((&list[0]["origin"], &list[0]["program"]), (&Value::from("program"), &without[0]["program"]));
+    assert_eq!(
+        (&list[0]["origin"], &list[0]["program"]),
+        (&Value::from("program"), &without[0]["program"])
+    );
     let said = run(&[&exported, "--hlo", path, "-v"]);
     let said = String::from_utf8_lossy(&said.stderr).into_owned();
-    assert!(said.contains(&format!("{program}.hlo_proto.pb by its id")), "{said}");
+    assert!(
+        said.contains(&format!("{program}.hlo_proto.pb by its id")),
+        "{said}"
+    );
     assert!(said.contains("programs: 2, used: 1"), "{said}");
 }
 
@@ -161,10 +254,17 @@ fn a_program_that_is_cut_is_read_up_to_there() {
         let file = folder.join(format!("maxtext_reference_hlo_{name}.txt"));
         let text = fs::read_to_string(&file).unwrap();
         let path = file.to_str().unwrap();
-        let has = |opcode: &str| text.lines().filter(|line| line.contains(&format!(" {opcode}("))).count();
+        let has = |opcode: &str| {
+            text.lines()
+                .filter(|line| line.contains(&format!(" {opcode}(")))
+                .count()
+        };
         let head = text.lines().rfind(|line| line.ends_with(" {")).unwrap();
         let last = head.trim_start_matches('%').split(' ').next().unwrap();
-        let instructions = text.lines().filter(|line| line.starts_with("  ") && line.contains(" = ")).count();
+        let instructions = text
+            .lines()
+            .filter(|line| line.starts_with("  ") && line.contains(" = "))
+            .count();
         let cut = format!(
             "ends inside computation {last}: the {} instructions",
             instructions.to_string().replacen('1', "1,", 1)
@@ -172,23 +272,59 @@ fn a_program_that_is_cut_is_read_up_to_there() {
 
         let found = report(&[path, "--find", "opcode:convolution"]);
         let exact = |row: &&Value| row["opcode"] == "convolution";
-        assert_eq!(found["rows"].as_array().unwrap().iter().filter(exact).count(), has("convolution"), "{name}");
-        assert!(found["unread"][0].as_str().unwrap().contains(&cut), "{}: {cut}", found["unread"]);
+        assert_eq!(
+            found["rows"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(exact)
+                .count(),
+            has("convolution"),
+            "{name}"
+        );
+        assert!(
+            found["unread"][0].as_str().unwrap().contains(&cut),
+            "{}: {cut}",
+            found["unread"]
+        );
         let listed = report(&[path, "--text"]);
         let lines = listed["lines"].as_array().unwrap();
-        let named = lines.iter().filter(|line| !line["instruction"].is_null()).count();
-        assert_eq!((lines.len(), named), (text.lines().count(), instructions), "{name}");
-        assert!(listed["notes"][0].as_str().unwrap().contains(&cut), "{}", listed["notes"]);
+        let named = lines
+            .iter()
+            .filter(|line| !line["instruction"].is_null())
+            .count();
+        assert_eq!(
+            (lines.len(), named),
+            (text.lines().count(), instructions),
+            "{name}"
+        );
+        assert!(
+            listed["notes"][0].as_str().unwrap().contains(&cut),
+            "{}",
+            listed["notes"]
+        );
         // The list of programs names the loss, and no other command takes the program for a profile.
         let list = run(&[path]);
-        let said = String::from_utf8_lossy(&list.stdout).into_owned() + &String::from_utf8_lossy(&list.stderr);
+        let said = String::from_utf8_lossy(&list.stdout).into_owned()
+            + &String::from_utf8_lossy(&list.stderr);
         assert!(
-            list.status.success() && said.contains("jit_train_step") && said.contains("before the ENTRY"),
+            list.status.success()
+                && said.contains("jit_train_step")
+                && said.contains("before the ENTRY"),
             "{said}"
         );
         let mut analyze = Command::new(env!("CARGO_BIN_EXE_systole"));
-        let refused = analyze.args(["analyze", path]).stdin(Stdio::null()).output().unwrap();
-        assert_eq!(refused.status.code(), Some(4), "{}", String::from_utf8_lossy(&refused.stderr));
+        let refused = analyze
+            .args(["analyze", path])
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert_eq!(
+            refused.status.code(),
+            Some(4),
+            "{}",
+            String::from_utf8_lossy(&refused.stderr)
+        );
         assert!(String::from_utf8_lossy(&refused.stderr).contains("systole hlo"));
     }
 }

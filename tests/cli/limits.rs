@@ -18,14 +18,24 @@ use crate::place::{Place, json, stderr, stdout};
 /// Most memory that a process had, in megabytes; 0 where the system does not tell.
 pub fn peak_of(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB")?.parse().ok());
+    let peak = status.lines().find_map(|line| {
+        line.strip_prefix("VmHWM:")?
+            .trim()
+            .strip_suffix(" kB")?
+            .parse()
+            .ok()
+    });
     peak.unwrap_or(0_u64) >> 10
 }
 
 /// Runs a command; its output, and the most memory that it had, in megabytes.
 pub fn measured(mut command: Command, place: &Place) -> (ExitStatus, Vec<u8>, u64) {
     let out = place.path("measured.out");
-    let mut child = command.stdout(File::create(&out).unwrap()).stderr(Stdio::inherit()).spawn().unwrap();
+    let mut child = command
+        .stdout(File::create(&out).unwrap())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
     let mut peak = 0;
     let status = loop {
         peak = peak.max(peak_of(child.id()));
@@ -74,12 +84,31 @@ fn names_of_megabytes_are_cut_and_their_length_is_named() {
     let is_cut = |name: &str| name.len() < 66_000 && name.ends_with(&ending);
     let mut calls = vec![
         vec!["events", "x.xplane.pb", "--limit", "0", "--format", "json"],
-        vec!["events", "x.xplane.pb", "--limit", "0", "--format", "ndjson"],
+        vec![
+            "events",
+            "x.xplane.pb",
+            "--limit",
+            "0",
+            "--format",
+            "ndjson",
+        ],
         vec!["events", "x.xplane.pb", "--limit", "0", "--format", "csv"],
-        vec!["events", "x.xplane.pb", "--limit", "0", "--group-by", "name,step", "--format", "ndjson"],
+        vec![
+            "events",
+            "x.xplane.pb",
+            "--limit",
+            "0",
+            "--group-by",
+            "name,step",
+            "--format",
+            "ndjson",
+        ],
     ];
     let sql = "SELECT name FROM slices";
-    calls.extend(["json", "ndjson", "csv"].map(|format| vec!["query", "x.xplane.pb", sql, "--format", format]));
+    calls.extend(
+        ["json", "ndjson", "csv"]
+            .map(|format| vec!["query", "x.xplane.pb", sql, "--format", format]),
+    );
     for call in calls {
         let mut command = place.command();
         command.args(&call);
@@ -91,9 +120,18 @@ fn names_of_megabytes_are_cut_and_their_length_is_named() {
             "json" if call[0] == "query" => names_in(&json(&text)["rows"], &|row| &row[0]),
             "json" => {
                 let events = &json(&text)["reports"]["events"]["report"]["events"];
-                names_in(&events["rows"], &|row| row.as_array().unwrap().iter().find(|cell| cell.is_string()).unwrap())
+                names_in(&events["rows"], &|row| {
+                    row.as_array()
+                        .unwrap()
+                        .iter()
+                        .find(|cell| cell.is_string())
+                        .unwrap()
+                })
             }
-            "ndjson" => text.lines().map(|line| json(line)["name"].as_str().unwrap().to_owned()).collect(),
+            "ndjson" => text
+                .lines()
+                .map(|line| json(line)["name"].as_str().unwrap().to_owned())
+                .collect(),
             _ => text
                 .lines()
                 .skip(1)
@@ -102,15 +140,27 @@ fn names_of_megabytes_are_cut_and_their_length_is_named() {
                 .map(str::to_owned)
                 .collect(),
         };
-        let expected = if call.contains(&"--group-by") { 1 } else { EVENTS as usize };
-        assert!(names.len() == expected && names.iter().all(|name| is_cut(name)), "{call:?}: {}", names.len());
+        let expected = if call.contains(&"--group-by") {
+            1
+        } else {
+            EVENTS as usize
+        };
+        assert!(
+            names.len() == expected && names.iter().all(|name| is_cut(name)),
+            "{call:?}: {}",
+            names.len()
+        );
     }
     let shown = place.run(&["events", "x.xplane.pb"]);
     assert!(stdout(&shown).len() < 100_000, "{}", stdout(&shown).len());
 }
 
 fn names_in(rows: &Value, name: &dyn Fn(&Value) -> &Value) -> Vec<String> {
-    rows.as_array().unwrap().iter().map(|row| name(row).as_str().unwrap().to_owned()).collect()
+    rows.as_array()
+        .unwrap()
+        .iter()
+        .map(|row| name(row).as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// A megabyte that unpacks to a gigabyte: a text between two parts of a file.
@@ -125,7 +175,10 @@ fn bomb(before: &[u8], after: &[u8]) -> Vec<u8> {
 #[test]
 fn a_packed_text_of_a_gigabyte_is_refused_with_little_memory() {
     let place = Place::empty();
-    let json = bomb(br#"{"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":5,"name":""#, br#""}]}"#);
+    let json = bomb(
+        br#"{"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":5,"name":""#,
+        br#""}]}"#,
+    );
     // A plane of 2^30 + 27 bytes with its name, and a line of 2^30 + 6 with its own.
     let head = b"\x0a\x9b\x80\x80\x80\x04\x12\x0d/device:TPU:0\x1a\x86\x80\x80\x80\x04\x12\x80\x80\x80\x80\x04";
     let xplane = bomb(head, b"");
@@ -135,7 +188,10 @@ fn a_packed_text_of_a_gigabyte_is_refused_with_little_memory() {
         let mut command = place.command();
         command.args(["doctor", name]);
         let (status, _, peak) = measured(command, &place);
-        assert!(!status.success() && peak < 500, "{name}: {status}, {peak} MB");
+        assert!(
+            !status.success() && peak < 500,
+            "{name}: {status}, {peak} MB"
+        );
         let said = stderr(&place.run(&["doctor", name]));
         assert!(said.contains("unpack to more than"), "{name}: {said}");
     }
@@ -150,10 +206,18 @@ fn a_query_of_nothing_has_no_answer() {
             ("text", ""),
             ("csv", ""),
             ("ndjson", ""),
-            ("json", "{\"badge\":null,\"columns\":[],\"rows\":[],\"truncated\":false}\n"),
+            (
+                "json",
+                "{\"badge\":null,\"columns\":[],\"rows\":[],\"truncated\":false}\n",
+            ),
         ] {
             let output = place.run(&["query", &path, sql, "--format", format]);
-            assert_eq!((output.status.code(), stdout(&output)), (Some(0), expected), "{sql} {}", stderr(&output));
+            assert_eq!(
+                (output.status.code(), stdout(&output)),
+                (Some(0), expected),
+                "{sql} {}",
+                stderr(&output)
+            );
         }
     }
 }

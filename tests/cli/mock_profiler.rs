@@ -35,12 +35,17 @@ pub struct Call {
 impl Call {
     /// The values of a field that is a number.
     pub fn numbers(&self, path: &[u32]) -> Vec<u64> {
-        values(&self.message, path).into_iter().filter_map(|(number, _)| number).collect()
+        values(&self.message, path)
+            .into_iter()
+            .filter_map(|(number, _)| number)
+            .collect()
     }
 
     /// The text of a field.
     pub fn text(&self, path: &[u32]) -> String {
-        let mut texts = values(&self.message, path).into_iter().filter_map(|(_, text)| text);
+        let mut texts = values(&self.message, path)
+            .into_iter()
+            .filter_map(|(_, text)| text);
         String::from_utf8(texts.next_back().unwrap_or_default()).unwrap()
     }
 }
@@ -53,7 +58,9 @@ fn values(message: &[u8], path: &[u32]) -> Vec<(Option<u64>, Option<Vec<u8>>)> {
     while let Some((number, value)) = cursor.next().unwrap() {
         match value {
             _ if number != wanted => {}
-            WireValue::Bytes(range) if rest.is_empty() => found.push((None, Some(message[range].to_vec()))),
+            WireValue::Bytes(range) if rest.is_empty() => {
+                found.push((None, Some(message[range].to_vec())))
+            }
             WireValue::Bytes(range) => found.extend(values(&message[range], rest)),
             WireValue::Varint(number) => found.push((Some(number), None)),
             other => panic!("{other:?}"),
@@ -77,7 +84,10 @@ impl MockProfiler {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let (heard, answer) = (Arc::clone(&calls), Arc::new(answer));
         let serve = move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
             runtime.block_on(async move {
                 let listener = TcpListener::from_std(listener).unwrap();
                 while let Ok((socket, _)) = listener.accept().await {
@@ -85,7 +95,10 @@ impl MockProfiler {
                 }
             });
         };
-        std::thread::Builder::new().name("mock-profiler".to_owned()).spawn(serve).unwrap();
+        std::thread::Builder::new()
+            .name("mock-profiler".to_owned())
+            .spawn(serve)
+            .unwrap();
         Self { port, calls }
     }
 
@@ -103,9 +116,17 @@ async fn connection<F>(socket: TcpStream, heard: Arc<Mutex<Vec<Call>>>, answer: 
 where
     F: Fn(&Call, usize) -> Reply + Send + Sync + 'static,
 {
-    let Ok(mut connection) = h2::server::handshake(socket).await else { return };
+    let Ok(mut connection) = h2::server::handshake(socket).await else {
+        return;
+    };
     while let Some(Ok((request, respond))) = connection.accept().await {
-        let method = request.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
+        let method = request
+            .uri()
+            .path()
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         let (heard, answer) = (Arc::clone(&heard), Arc::clone(&answer));
         tokio::spawn(async move {
             let message = message_of(request).await;
@@ -150,15 +171,26 @@ fn send(mut respond: SendResponse<Bytes>, message: &[u8]) {
     let mut bytes = vec![0];
     bytes.extend_from_slice(&u32::try_from(message.len()).unwrap().to_be_bytes());
     bytes.extend_from_slice(message);
-    let head = Response::builder().header("content-type", "application/grpc").body(()).unwrap();
-    let Ok(mut stream) = respond.send_response(head, false) else { return };
+    let head = Response::builder()
+        .header("content-type", "application/grpc")
+        .body(())
+        .unwrap();
+    let Ok(mut stream) = respond.send_response(head, false) else {
+        return;
+    };
     let trailers = HeaderMap::from_iter([("grpc-status".parse().unwrap(), HeaderValue::from(0))]);
-    let _ = stream.send_data(bytes.into(), false).and_then(|()| stream.send_trailers(trailers));
+    let _ = stream
+        .send_data(bytes.into(), false)
+        .and_then(|()| stream.send_trailers(trailers));
 }
 
 fn send_status(mut respond: SendResponse<Bytes>, code: u32, why: &str) {
     let head = Response::builder().header("content-type", "application/grpc");
-    let head = head.header("grpc-status", code).header("grpc-message", why).body(()).unwrap();
+    let head = head
+        .header("grpc-status", code)
+        .header("grpc-message", why)
+        .body(())
+        .unwrap();
     let _ = respond.send_response(head, true);
 }
 

@@ -14,7 +14,11 @@ use tempfile::TempDir;
 use unicode_width::UnicodeWidthStr as _;
 
 pub fn sample(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("assets/samples").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .join("assets/samples")
+        .join(name);
     path.to_str().unwrap().to_owned()
 }
 
@@ -24,9 +28,16 @@ pub fn recompile() -> String {
 
 fn program(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-    for name in
-        ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "COLUMNS", "LC_ALL", "LC_CTYPE", "LANG", "GITHUB_STEP_SUMMARY"]
-    {
+    for name in [
+        "DISPLAY",
+        "WAYLAND_DISPLAY",
+        "WAYLAND_SOCKET",
+        "COLUMNS",
+        "LC_ALL",
+        "LC_CTYPE",
+        "LANG",
+        "GITHUB_STEP_SUMMARY",
+    ] {
         command.env_remove(name);
     }
     command.args(args).stdin(Stdio::null());
@@ -39,7 +50,12 @@ pub fn run(args: &[&str]) -> Output {
 
 /// With a profile on standard input.
 fn piped(args: &[&str], input: &[u8]) -> Output {
-    let mut child = program(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = program(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     // A program that refuses its arguments reads nothing.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
@@ -51,14 +67,24 @@ pub fn text(bytes: &[u8]) -> &str {
 
 pub fn printed(args: &[&str]) -> String {
     let output = run(args);
-    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{args:?}: {}",
+        text(&output.stderr)
+    );
     text(&output.stdout).to_owned()
 }
 
 /// Wrong usage, and the expected message.
 pub fn refused(args: &[&str]) -> String {
     let output = run(args);
-    assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "{args:?}: {}",
+        text(&output.stderr)
+    );
     assert!(output.stdout.is_empty(), "{args:?}");
     text(&output.stderr).to_owned()
 }
@@ -67,7 +93,11 @@ pub fn refused(args: &[&str]) -> String {
 fn without_display_help_replaces_the_window() {
     let output = run(&[]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("Usage: systole"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("Usage: systole"),
+        "{}",
+        text(&output.stderr)
+    );
     if cfg!(target_os = "linux") {
         for display in [None, Some(":4711")] {
             let mut open = program(&["open", &recompile()]);
@@ -77,7 +107,10 @@ fn without_display_help_replaces_the_window() {
             let output = open.output().unwrap();
             let said = text(&output.stderr);
             assert_eq!(output.status.code(), Some(3), "{said}");
-            assert!(said.contains("systole analyze PATH") && !said.contains("internal error"), "{said}");
+            assert!(
+                said.contains("systole analyze PATH") && !said.contains("internal error"),
+                "{said}"
+            );
         }
     }
 }
@@ -85,18 +118,48 @@ fn without_display_help_replaces_the_window() {
 #[test]
 fn help_is_short_or_has_examples() {
     let (short, long) = (printed(&["analyze", "-h"]), printed(&["analyze", "--help"]));
-    assert!(short.lines().count() < 50 && !short.contains("Examples"), "{short}");
-    for wanted in ["Examples:", "Output:", "Assumptions:", "Part of the trace:", "Gates:", "json=-"] {
+    assert!(
+        short.lines().count() < 50 && !short.contains("Examples"),
+        "{short}"
+    );
+    for wanted in [
+        "Examples:",
+        "Output:",
+        "Assumptions:",
+        "Part of the trace:",
+        "Gates:",
+        "json=-",
+    ] {
         assert!(long.contains(wanted), "{wanted}: {long}");
     }
-    for format in ["text", "json", "ndjson", "csv", "md", "junit", "sarif", "html"] {
-        assert!(refused(&["analyze", "x", "-o", "nonsense=x"]).contains(format), "{format}");
-        let about = short.split("--output").nth(1).unwrap().split("--table").next().unwrap();
+    for format in [
+        "text", "json", "ndjson", "csv", "md", "junit", "sarif", "html",
+    ] {
+        assert!(
+            refused(&["analyze", "x", "-o", "nonsense=x"]).contains(format),
+            "{format}"
+        );
+        let about = short
+            .split("--output")
+            .nth(1)
+            .unwrap()
+            .split("--table")
+            .next()
+            .unwrap();
         assert!(about.contains(format), "{format}: {about}");
     }
     // Options are grouped under headings.
-    let gates = long.split("Gates:").nth(1).unwrap().split("Messages:").next().unwrap();
-    assert!(gates.contains("--fail-on") && gates.contains("--budget") && !gates.contains("--format"), "{gates}");
+    let gates = long
+        .split("Gates:")
+        .nth(1)
+        .unwrap()
+        .split("Messages:")
+        .next()
+        .unwrap();
+    assert!(
+        gates.contains("--fail-on") && gates.contains("--budget") && !gates.contains("--format"),
+        "{gates}"
+    );
 }
 
 #[test]
@@ -112,8 +175,15 @@ fn standard_input_is_read_like_a_file() {
             assert_eq!(piped["reports"][report], from_file["reports"][report]);
         }
         let (input, file) = (&piped["input"][0], &from_file["input"][0]);
-        assert_eq!((&input["name"], &input["path"]), (&"standard input".into(), &Value::Null));
-        assert_eq!(input["sha256"] == file["sha256"], input["bytes"] == file["bytes"], "{input}");
+        assert_eq!(
+            (&input["name"], &input["path"]),
+            (&"standard input".into(), &Value::Null)
+        );
+        assert_eq!(
+            input["sha256"] == file["sha256"],
+            input["bytes"] == file["bytes"],
+            "{input}"
+        );
         assert!(input["sha256"].is_string());
     }
     assert_eq!(piped(&["analyze", "-"], b"").status.code(), Some(4));
@@ -148,7 +218,10 @@ fn standard_input_leaves_no_files() {
     assert!(output.status.success(), "{output:?}");
     let said = text(&output.stderr).to_owned() + text(&output.stdout);
     assert!(said.contains("read standard input as xplane"), "{said}");
-    assert!(!said.contains(dir.path().to_str().unwrap()) && left() == 0, "{said}");
+    assert!(
+        !said.contains(dir.path().to_str().unwrap()) && left() == 0,
+        "{said}"
+    );
 }
 
 #[test]
@@ -156,12 +229,24 @@ fn a_dash_as_output_is_standard_output() {
     let printed = printed(&["analyze", &recompile(), "-o", "json=-"]);
     let json: Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(json["schema"], "systole.report/2");
-    assert!(refused(&["analyze", &recompile(), "-o", "json=-", "-o", "md=-"]).contains("only one format"));
-    for args in [vec!["summarize", "-o", "-"], vec!["init", "-o", "-"], vec!["render", "-o", "-"]] {
+    assert!(
+        refused(&["analyze", &recompile(), "-o", "json=-", "-o", "md=-"])
+            .contains("only one format")
+    );
+    for args in [
+        vec!["summarize", "-o", "-"],
+        vec!["init", "-o", "-"],
+        vec!["render", "-o", "-"],
+    ] {
         let args: Vec<&str> = args.into_iter().chain([]).collect();
         let path = recompile();
         let output = run(&[&args[..], &[&path]].concat());
-        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{args:?}: {}",
+            text(&output.stderr)
+        );
         assert!(output.stdout.len() > 100, "{args:?}");
         assert!(!Path::new("-").exists());
     }
@@ -171,20 +256,37 @@ fn a_dash_as_output_is_standard_output() {
 fn csv_is_one_table_or_a_directory_of_them() {
     let path = recompile();
     let several = refused(&["analyze", &path, "--only", "ops", "--format", "csv"]);
-    assert!(several.contains("--table") && several.contains("ops.op_groups"), "{several}");
-    assert!(refused(&["analyze", &path, "--format", "csv", "--table", "oops"]).contains("steps.steps"));
+    assert!(
+        several.contains("--table") && several.contains("ops.op_groups"),
+        "{several}"
+    );
+    assert!(
+        refused(&["analyze", &path, "--format", "csv", "--table", "oops"]).contains("steps.steps")
+    );
     assert!(refused(&["analyze", &path, "--table", "ops"]).contains("--format csv"));
     for name in ["ops", "ops.ops"] {
-        let table = printed(&["analyze", &path, "--only", "ops", "--table", name, "--format", "csv"]);
+        let table = printed(&[
+            "analyze", &path, "--only", "ops", "--table", name, "--format", "csv",
+        ]);
         is_one_table(&table);
         assert!(table.starts_with("name,self_time_each_ps,"), "{table}");
     }
-    let top = printed(&["analyze", &path, "--only", "ops", "--table", "ops", "--format", "csv", "--top", "3"]);
+    let top = printed(&[
+        "analyze", &path, "--only", "ops", "--table", "ops", "--format", "csv", "--top", "3",
+    ]);
     assert_eq!(top.lines().count(), 4);
     let dir = TempDir::new().unwrap();
     let tables = dir.path().join("tables");
-    printed(&["analyze", &path, "-o", &format!("csv={}/", tables.display())]);
-    let names: Vec<_> = fs::read_dir(&tables).unwrap().map(|entry| entry.unwrap().path()).collect();
+    printed(&[
+        "analyze",
+        &path,
+        "-o",
+        &format!("csv={}/", tables.display()),
+    ]);
+    let names: Vec<_> = fs::read_dir(&tables)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     assert!(names.len() > 20, "{names:?}");
     for name in names {
         is_one_table(&fs::read_to_string(name).unwrap());
@@ -209,31 +311,84 @@ fn is_one_table(table: &str) {
 
 #[test]
 fn ndjson_has_one_object_per_line() {
-    let lines = printed(&["analyze", &recompile(), "--only", "steps,ops,kernels", "--format", "ndjson", "--top", "2"]);
-    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let steps: Vec<_> = lines.iter().filter(|line| line["table"] == "steps").collect();
-    assert_eq!((steps.len(), &steps[0]["time_ps"]), (3, &11_735_127_412_i64.into()));
-    assert_eq!((&steps[2]["truncated"], &steps[2]["total"]), (&true.into(), &4.into()));
-    assert!(lines.iter().any(|line| line["report"] == "kernels" && line["not_applicable"].is_string()));
+    let lines = printed(&[
+        "analyze",
+        &recompile(),
+        "--only",
+        "steps,ops,kernels",
+        "--format",
+        "ndjson",
+        "--top",
+        "2",
+    ]);
+    let lines: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let steps: Vec<_> = lines
+        .iter()
+        .filter(|line| line["table"] == "steps")
+        .collect();
+    assert_eq!(
+        (steps.len(), &steps[0]["time_ps"]),
+        (3, &11_735_127_412_i64.into())
+    );
+    assert_eq!(
+        (&steps[2]["truncated"], &steps[2]["total"]),
+        (&true.into(), &4.into())
+    );
+    assert!(
+        lines
+            .iter()
+            .any(|line| line["report"] == "kernels" && line["not_applicable"].is_string())
+    );
 }
 
 #[test]
 fn top_limits_json_and_reports_omissions() {
     let path = recompile();
     let json = |args: &[&str]| -> Value {
-        serde_json::from_str(&printed(&[&["analyze", &path, "--format", "json"], args].concat())).unwrap()
+        serde_json::from_str(&printed(
+            &[&["analyze", &path, "--format", "json"], args].concat(),
+        ))
+        .unwrap()
     };
     let (all, top) = (json(&[]), json(&["--top", "3"]));
-    assert_eq!((&all["truncated"], &top["truncated"]), (&false.into(), &true.into()));
-    assert_eq!(top["reports"]["ops"]["report"]["rows"].as_array().map(Vec::len), Some(3));
+    assert_eq!(
+        (&all["truncated"], &top["truncated"]),
+        (&false.into(), &true.into())
+    );
+    assert_eq!(
+        top["reports"]["ops"]["report"]["rows"]
+            .as_array()
+            .map(Vec::len),
+        Some(3)
+    );
     let cut = top["truncated_lists"].as_array().unwrap();
-    let rows = cut.iter().find(|cut| cut["path"] == "/reports/ops/report/rows").unwrap();
+    let rows = cut
+        .iter()
+        .find(|cut| cut["path"] == "/reports/ops/report/rows")
+        .unwrap();
     assert_eq!((&rows["shown"], &rows["total"]), (&3.into(), &80.into()));
-    assert_eq!(all["reports"]["ops"]["report"]["rows"].as_array().map(Vec::len), Some(80));
+    assert_eq!(
+        all["reports"]["ops"]["report"]["rows"]
+            .as_array()
+            .map(Vec::len),
+        Some(80)
+    );
     for cut in cut {
         let path = cut["path"].as_str().unwrap();
-        assert_eq!(top.pointer(path).and_then(Value::as_array).map(Vec::len), Some(3), "{path}");
-        assert_eq!(all.pointer(path).and_then(Value::as_array).map(|all| all.len().into()), Some(cut["total"].clone()));
+        assert_eq!(
+            top.pointer(path).and_then(Value::as_array).map(Vec::len),
+            Some(3),
+            "{path}"
+        );
+        assert_eq!(
+            all.pointer(path)
+                .and_then(Value::as_array)
+                .map(|all| all.len().into()),
+            Some(cut["total"].clone())
+        );
     }
 }
 
@@ -258,11 +413,26 @@ fn lines_fit_the_terminal_from_forty_columns_on() {
     ];
     for name in samples {
         for columns in [40, 60, 80] {
-            for args in [&["analyze"][..], &["analyze", "--only", "ops,steps,hints,overlap,targets"], &["doctor"]] {
+            for args in [
+                &["analyze"][..],
+                &["analyze", "--only", "ops,steps,hints,overlap,targets"],
+                &["doctor"],
+            ] {
                 let mut command = program(args);
-                let output = command.arg(sample(name)).env("COLUMNS", columns.to_string()).output().unwrap();
-                let wide: Vec<_> = text(&output.stdout).lines().filter(|line| line.width() > columns).collect();
-                assert!(wide.is_empty(), "{name} {args:?} in {columns} columns:\n{}", wide.join("\n"));
+                let output = command
+                    .arg(sample(name))
+                    .env("COLUMNS", columns.to_string())
+                    .output()
+                    .unwrap();
+                let wide: Vec<_> = text(&output.stdout)
+                    .lines()
+                    .filter(|line| line.width() > columns)
+                    .collect();
+                assert!(
+                    wide.is_empty(),
+                    "{name} {args:?} in {columns} columns:\n{}",
+                    wide.join("\n")
+                );
             }
         }
     }
@@ -271,12 +441,20 @@ fn lines_fit_the_terminal_from_forty_columns_on() {
 #[test]
 fn text_is_ascii_where_the_locale_is() {
     let path = recompile();
-    for args in [vec!["analyze", &path], vec!["doctor", &path], vec!["formats"], vec!["chips"], vec!["explain", "K01"]]
-    {
+    for args in [
+        vec!["analyze", &path],
+        vec!["doctor", &path],
+        vec!["formats"],
+        vec!["chips"],
+        vec!["explain", "K01"],
+    ] {
         for (locale, is_ascii) in [("C", true), ("de_DE.ISO-8859-1", true), ("C.UTF-8", false)] {
             let output = program(&args).env("LC_ALL", locale).output().unwrap();
             // `explain` may print only ASCII in every locale.
-            assert!(output.stdout.is_ascii() == is_ascii || args[0] == "explain", "{args:?} {locale}");
+            assert!(
+                output.stdout.is_ascii() == is_ascii || args[0] == "explain",
+                "{args:?} {locale}"
+            );
         }
     }
 }
@@ -285,30 +463,56 @@ fn text_is_ascii_where_the_locale_is() {
 fn completions_and_manual_list_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = printed(&["completions", shell]);
-        assert!(script.contains("analyze") && script.contains("fail-on"), "{shell}");
+        assert!(
+            script.contains("analyze") && script.contains("fail-on"),
+            "{shell}"
+        );
     }
     assert!(printed(&["man"]).contains(".TH systole 1"));
     let page = printed(&["man", "analyze"]);
-    assert!(page.contains("fail\\-on") && page.contains("Examples"), "{page}");
+    assert!(
+        page.contains("fail\\-on") && page.contains("Examples"),
+        "{page}"
+    );
     assert!(refused(&["man", "nonsense"]).contains("analyze"));
 }
 
 #[test]
 fn the_version_names_the_commit_where_there_is_one() {
     let version = printed(&["--version"]);
-    let rest = version.trim_end().strip_prefix(concat!("systole ", env!("CARGO_PKG_VERSION"))).unwrap();
-    let commit = rest.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
-    let is_commit = |text: &str| (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    assert!(rest.is_empty() || commit.is_some_and(is_commit), "{version}");
+    let rest = version
+        .trim_end()
+        .strip_prefix(concat!("systole ", env!("CARGO_PKG_VERSION")))
+        .unwrap();
+    let commit = rest
+        .strip_prefix(" (")
+        .and_then(|rest| rest.strip_suffix(')'));
+    let is_commit = |text: &str| {
+        (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    assert!(
+        rest.is_empty() || commit.is_some_and(is_commit),
+        "{version}"
+    );
     let git = |args: &[&str]| {
-        let output = Command::new("git").current_dir(env!("CARGO_MANIFEST_DIR")).args(args).output().ok()?;
-        output.status.success().then(|| text(&output.stdout).trim().to_owned())
+        let output = Command::new("git")
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(args)
+            .output()
+            .ok()?;
+        output
+            .status
+            .success()
+            .then(|| text(&output.stdout).trim().to_owned())
     };
     // Whoever builds a package from the source sets the commit in `SYSTOLE_COMMIT`.
     let is_told = option_env!("SYSTOLE_COMMIT").is_some_and(|told| !told.is_empty());
     if !is_told && git(&["rev-parse", "--show-prefix"]).as_deref() == Some("app/") {
         let commit = commit.expect("a build in a checkout knows its commit");
-        assert!(git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).is_some(), "{version}");
+        assert!(
+            git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).is_some(),
+            "{version}"
+        );
     }
 }
 
@@ -317,27 +521,41 @@ fn the_version_names_the_commit_where_there_is_one() {
 fn missing_files_of_options_are_named_with_a_cure() {
     let path = sample("jax_cpu_small.xplane.pb");
     let missing = "/no/such/file";
-    for (option, cure) in
-        [("--budget", "systole init"), ("--config", "systole init"), ("--roles", "docs/simulators.md")]
-    {
+    for (option, cure) in [
+        ("--budget", "systole init"),
+        ("--config", "systole init"),
+        ("--roles", "docs/simulators.md"),
+    ] {
         let output = run(&["analyze", &path, option, missing]);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{option}: {said}");
-        assert!(said.contains(cure) && said.trim_end().ends_with(missing), "{option}: {said}");
+        assert!(
+            said.contains(cure) && said.trim_end().ends_with(missing),
+            "{option}: {said}"
+        );
     }
     let output = run(&["analyze", &path, "--hlo", missing]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{said}");
-    assert!(said.contains("--hlo /no/such/file: No such file") && said.contains("--xla_dump_to"), "{said}");
-    assert!(!said.contains("no profile") && !said.contains("jax_cpu_small"), "{said}");
+    assert!(
+        said.contains("--hlo /no/such/file: No such file") && said.contains("--xla_dump_to"),
+        "{said}"
+    );
+    assert!(
+        !said.contains("no profile") && !said.contains("jax_cpu_small"),
+        "{said}"
+    );
 }
 
 #[test]
 fn json_has_the_digest_of_the_file() {
     let path = sample("jax_cpu_small.xplane.pb");
-    let report: Value = serde_json::from_str(&printed(&["analyze", &path, "--format", "json"])).unwrap();
+    let report: Value =
+        serde_json::from_str(&printed(&["analyze", &path, "--format", "json"])).unwrap();
     let bytes = Sha256::digest(fs::read(&path).unwrap());
-    let digest = bytes.iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
+    let digest = bytes.iter().fold(String::new(), |digits, byte| {
+        digits + &format!("{byte:02x}")
+    });
     assert_eq!(report["input"][0]["sha256"], digest);
 }
 
@@ -347,8 +565,12 @@ fn names_cannot_turn_or_control_what_is_printed() {
     const NAME: &str = "fusion\u{202e}.83\u{2066}\u{200f}\u{1b}[31m";
     let mut json = String::new();
     let packed = fs::read(sample("synthetic_v5e_8chip_overlap.trace.json.gz")).unwrap();
-    GzDecoder::new(&packed[..]).read_to_string(&mut json).unwrap();
-    let json = json.replace("fusion.38", &NAME.replace('\u{1b}', "\\u001b")).replace("jit_train", "jit_\u{202e}train");
+    GzDecoder::new(&packed[..])
+        .read_to_string(&mut json)
+        .unwrap();
+    let json = json
+        .replace("fusion.38", &NAME.replace('\u{1b}', "\\u001b"))
+        .replace("jit_train", "jit_\u{202e}train");
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("turned.trace.json");
     fs::write(&path, json).unwrap();
@@ -372,6 +594,12 @@ fn names_cannot_turn_or_control_what_is_printed() {
             assert_eq!(turned, None, "{args:?}");
         }
     }
-    let as_is = |value: &Value| value.to_string().contains(NAME.trim_end_matches("\u{1b}[31m"));
-    assert!(as_is(&serde_json::from_str(&printed(&["analyze", path, "--format", "json"])).unwrap()));
+    let as_is = |value: &Value| {
+        value
+            .to_string()
+            .contains(NAME.trim_end_matches("\u{1b}[31m"))
+    };
+    assert!(as_is(
+        &serde_json::from_str(&printed(&["analyze", path, "--format", "json"])).unwrap()
+    ));
 }

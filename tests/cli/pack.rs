@@ -34,8 +34,14 @@ fn reports(place: &Place, path: &str) -> Value {
 #[test]
 fn packed_run_has_the_same_reports() {
     let place = Place::empty();
-    place.write("logs/plugins/profile/2026_01_31_12_00_00/worker0.xplane.pb", &sample());
-    place.write("logs/plugins/profile/2026_01_31_12_00_00/worker0.op_stats.pb", b"a cache of XProf");
+    place.write(
+        "logs/plugins/profile/2026_01_31_12_00_00/worker0.xplane.pb",
+        &sample(),
+    );
+    place.write(
+        "logs/plugins/profile/2026_01_31_12_00_00/worker0.op_stats.pb",
+        b"a cache of XProf",
+    );
     let output = place.run(&["pack", "logs", "-o", "run.systole.zip"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(reports(&place, "run.systole.zip") == reports(&place, "logs"));
@@ -44,18 +50,38 @@ fn packed_run_has_the_same_reports() {
     let mut archive = Archive::open(&place.path("run.systole.zip")).unwrap();
     let files = archive.files().to_vec();
     let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-    assert_eq!(names, ["summary.json", "report.html", "systole-pack.json", "profile/worker0.xplane.pb"]);
-    let text = |archive: &mut Archive, at: usize| String::from_utf8(archive.read(&files[at]).unwrap()).unwrap();
-    let (summary, page, facts) = (text(&mut archive, 0), text(&mut archive, 1), text(&mut archive, 2));
+    assert_eq!(
+        names,
+        [
+            "summary.json",
+            "report.html",
+            "systole-pack.json",
+            "profile/worker0.xplane.pb"
+        ]
+    );
+    let text = |archive: &mut Archive, at: usize| {
+        String::from_utf8(archive.read(&files[at]).unwrap()).unwrap()
+    };
+    let (summary, page, facts) = (
+        text(&mut archive, 0),
+        text(&mut archive, 1),
+        text(&mut archive, 2),
+    );
     assert!(page.starts_with("<!doctype html>"), "{}", &page[..100]);
     let here = place.dir.path().to_string_lossy().into_owned();
-    assert!(!summary.contains(&here) && !facts.contains(&here), "where it lay concerns nobody");
+    assert!(
+        !summary.contains(&here) && !facts.contains(&here),
+        "where it lay concerns nobody"
+    );
     let facts: Value = serde_json::from_str(&facts).unwrap();
     assert_eq!(facts["profiles"][0]["file"], "profile/worker0.xplane.pb");
     assert_eq!(facts["profiles"][0]["sha256"].as_str().unwrap().len(), 64);
     // The summary is one to compare with.
     place.write("summary.json", summary.as_bytes());
-    assert_eq!(place.code(&["compare", "summary.json", "run.systole.zip"]), 0);
+    assert_eq!(
+        place.code(&["compare", "summary.json", "run.systole.zip"]),
+        0
+    );
 }
 
 #[test]
@@ -65,7 +91,11 @@ fn zipped_run_folder_is_opened() {
     zipped(
         &place,
         "folder.zip",
-        &[("run/w0.xplane.pb", &sample), ("run/w0.trace.json.gz", b"not read"), ("run/x", b"")],
+        &[
+            ("run/w0.xplane.pb", &sample),
+            ("run/w0.trace.json.gz", b"not read"),
+            ("run/x", b""),
+        ],
     );
     place.write("folder/w0.xplane.pb", &sample);
     assert!(reports(&place, "folder.zip") == reports(&place, "folder"));
@@ -75,7 +105,11 @@ fn zipped_run_folder_is_opened() {
 fn archives_without_one_run_are_refused_with_the_reason() {
     let place = Place::empty();
     let sample = sample();
-    zipped(&place, "several.zip", &[("a/w0.xplane.pb", &sample), ("b/w0.xplane.pb", &sample)]);
+    zipped(
+        &place,
+        "several.zip",
+        &[("a/w0.xplane.pb", &sample), ("b/w0.xplane.pb", &sample)],
+    );
     zipped(&place, "none.zip", &[("readme.txt", b"hello")]);
     zipped(&place, "outside.zip", &[("../../w0.xplane.pb", &sample)]);
     zipped(&place, "bomb.zip", &[("w0.xplane.pb", &vec![0; 100 << 20])]);
@@ -83,7 +117,11 @@ fn archives_without_one_run_are_refused_with_the_reason() {
     let whole = fs::read(place.path("several.zip")).unwrap();
     place.write("cut.zip", &whole[..whole.len() / 2]);
     for (name, code, why) in [
-        ("several.zip", 3, "profiles in several folders; name one with --run: b, a"),
+        (
+            "several.zip",
+            3,
+            "profiles in several folders; name one with --run: b, a",
+        ),
         ("none.zip", 3, "no file that ends in .xplane.pb"),
         ("outside.zip", 4, "outside of itself"),
         ("bomb.zip", 4, "do not trust it"),
@@ -98,7 +136,12 @@ fn archives_without_one_run_are_refused_with_the_reason() {
     assert_eq!(place.code(&["doctor", "several.zip", "--run", "a"]), 0);
     // From standard input as well.
     let input = File::open(place.path("several.zip")).unwrap();
-    let output = place.command().args(["doctor", "-", "--run", "b"]).stdin(input).output().unwrap();
+    let output = place
+        .command()
+        .args(["doctor", "-", "--run", "b"])
+        .stdin(input)
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
@@ -107,10 +150,21 @@ fn failed_pack_leaves_no_file() {
     let place = Place::empty();
     place.write("w0.xplane.pb", &sample());
     assert_eq!(place.code(&["pack", "missing", "-o", "run.systole.zip"]), 3);
-    assert_eq!(place.code(&["pack", "w0.xplane.pb", "-o", "no/such/run.systole.zip"]), 3);
-    assert_eq!(place.code(&["pack", "w0.xplane.pb", "-o", "run.systole.zip"]), 0);
+    assert_eq!(
+        place.code(&["pack", "w0.xplane.pb", "-o", "no/such/run.systole.zip"]),
+        3
+    );
+    assert_eq!(
+        place.code(&["pack", "w0.xplane.pb", "-o", "run.systole.zip"]),
+        0
+    );
     let output = place.run(&["pack", "run.systole.zip", "-o", "again.zip"]);
-    assert_eq!(output.status.code(), Some(2), "it is packed already: {}", stderr(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "it is packed already: {}",
+        stderr(&output)
+    );
     assert_eq!(fs::read_dir(place.dir.path()).unwrap().count(), 2);
 }
 
@@ -120,24 +174,47 @@ fn the_view_that_was_saved_last_is_packed() {
     use view::state::{Note, ViewCommand, ViewState};
 
     let place = Place::empty();
-    place.write("logs/plugins/profile/2026_01_31_12_00_00/worker0.xplane.pb", &sample());
+    place.write(
+        "logs/plugins/profile/2026_01_31_12_00_00/worker0.xplane.pb",
+        &sample(),
+    );
     let logs = place.path("logs");
-    let model =
-        importers::import_path(&logs, &importers::ImportOptions::default(), &importers::Progress::new()).unwrap();
+    let model = importers::import_path(
+        &logs,
+        &importers::ImportOptions::default(),
+        &importers::Progress::new(),
+    )
+    .unwrap();
     let mut view = ViewState::new(&model);
-    view.apply(&ViewCommand::AddNote(Note { range: model.extent(), text: "here it waits".to_owned() }), &model);
+    view.apply(
+        &ViewCommand::AddNote(Note {
+            range: model.extent(),
+            text: "here it waits".to_owned(),
+        }),
+        &model,
+    );
     let mut sessions = SessionStore::in_folder(&place.path("config/systole/sessions"));
     sessions.save("night", &logs, &view, None).unwrap();
-    sessions.save("of another run", Path::new("/elsewhere/x.pb"), &view, None).unwrap();
+    sessions
+        .save("of another run", Path::new("/elsewhere/x.pb"), &view, None)
+        .unwrap();
     let pack = |args: &[&str]| {
         let mut command = place.command();
-        command.env("XDG_CONFIG_HOME", place.path("config")).args(["pack", "logs", "-o", "run.systole.zip"]);
+        command.env("XDG_CONFIG_HOME", place.path("config")).args([
+            "pack",
+            "logs",
+            "-o",
+            "run.systole.zip",
+        ]);
         let output = command.args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         stderr(&output)
     };
     let said = pack(&[]);
-    assert!(said.contains("session “night” with 1 note is packed") && said.contains("--no-session"), "{said}");
+    assert!(
+        said.contains("session “night” with 1 note is packed") && said.contains("--no-session"),
+        "{said}"
+    );
     let archive = place.path("run.systole.zip");
     let text = importers::packed_session(&archive).unwrap().unwrap();
     assert!(
@@ -145,10 +222,20 @@ fn the_view_that_was_saved_last_is_packed() {
         "where it lay concerns nobody"
     );
     let saved = SessionStore::of_archive(&archive, &text).unwrap();
-    assert_eq!((saved.name.as_str(), &saved.trace, saved.view.notes.len()), ("night", &archive, 1));
-    let model =
-        importers::import_path(&archive, &importers::ImportOptions::default(), &importers::Progress::new()).unwrap();
-    assert!(saved.view.may_be_of(&model), "pins and marks come back, too");
+    assert_eq!(
+        (saved.name.as_str(), &saved.trace, saved.view.notes.len()),
+        ("night", &archive, 1)
+    );
+    let model = importers::import_path(
+        &archive,
+        &importers::ImportOptions::default(),
+        &importers::Progress::new(),
+    )
+    .unwrap();
+    assert!(
+        saved.view.may_be_of(&model),
+        "pins and marks come back, too"
+    );
     assert_eq!(place.code(&["doctor", "run.systole.zip"]), 0);
 
     assert!(!pack(&["--no-session"]).contains("is packed"));

@@ -14,8 +14,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Variables to remove, so that tests do not depend on the machine that runs them.
-pub const CI_VARIABLES: [&str; 5] =
-    ["GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_SHA", "GITHUB_OUTPUT", "NO_COLOR"];
+pub const CI_VARIABLES: [&str; 5] = [
+    "GITHUB_ACTIONS",
+    "GITHUB_STEP_SUMMARY",
+    "GITHUB_SHA",
+    "GITHUB_OUTPUT",
+    "NO_COLOR",
+];
 
 pub struct Place {
     pub dir: TempDir,
@@ -23,7 +28,9 @@ pub struct Place {
 
 impl Place {
     pub fn empty() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -52,7 +59,10 @@ impl Place {
 
     pub fn run(&self, args: &[&str]) -> Output {
         let output = self.command().args(args).output().unwrap();
-        assert!(!stderr(&output).contains("panicked"), "{args:?}: {output:?}");
+        assert!(
+            !stderr(&output).contains("panicked"),
+            "{args:?}: {output:?}"
+        );
         output
     }
 
@@ -79,7 +89,11 @@ pub fn corpus() -> Option<PathBuf> {
     if path.is_dir() {
         return Some(path);
     }
-    assert!(std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none(), "no corpus at {}", path.display());
+    assert!(
+        std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_none(),
+        "no corpus at {}",
+        path.display()
+    );
     println!("skipped: no corpus at {}", path.display());
     None
 }

@@ -11,10 +11,18 @@ use tempfile::TempDir;
 /// The JSON of `doctor`, and its messages on stderr.
 fn doctor(path: &Path, more: &[&str]) -> (Value, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-    let output = command.args(["doctor", "--format", "json"]).args(more).arg(path).stdin(Stdio::null()).output();
+    let output = command
+        .args(["doctor", "--format", "json"])
+        .args(more)
+        .arg(path)
+        .stdin(Stdio::null())
+        .output();
     let output = output.unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    (serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}")), said)
+    (
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}")),
+        said,
+    )
 }
 
 /// A log directory of samples: folder of the run, host, sample.
@@ -24,7 +32,11 @@ fn logs(files: &[(&str, &str, &str)]) -> TempDir {
     for (run, host, sample) in files {
         let folder = dir.path().join("plugins/profile").join(run);
         fs::create_dir_all(&folder).unwrap();
-        fs::copy(samples.join(format!("{sample}.xplane.pb")), folder.join(format!("{host}.xplane.pb"))).unwrap();
+        fs::copy(
+            samples.join(format!("{sample}.xplane.pb")),
+            folder.join(format!("{host}.xplane.pb")),
+        )
+        .unwrap();
     }
     dir
 }
@@ -38,17 +50,26 @@ const SERIAL: &str = "synthetic_v5e_8chip_serial";
 
 #[test]
 fn joined_hosts_of_sibling_runs_are_reported() {
-    let dir = logs(&[("2026_01_31_04_47_36", "host0", OVERLAP), ("2026_01_31_04_47_38", "host1", SERIAL)]);
+    let dir = logs(&[
+        ("2026_01_31_04_47_36", "host0", OVERLAP),
+        ("2026_01_31_04_47_38", "host1", SERIAL),
+    ]);
     let (json, said) = doctor(dir.path(), &[]);
     assert_eq!(files(&json), 2);
-    assert!(said.contains("2026_01_31_04_47_38 with 2026_01_31_04_47_36"), "{said}");
+    assert!(
+        said.contains("2026_01_31_04_47_38 with 2026_01_31_04_47_36"),
+        "{said}"
+    );
     let quiet = doctor(dir.path(), &["-q"]);
     assert_eq!((files(&quiet.0), quiet.1.as_str()), (2, ""));
 }
 
 #[test]
 fn possibly_related_run_is_named_with_the_option_to_read_it() {
-    let dir = logs(&[("2026_01_31_04_46_36", "host0", OVERLAP), ("2026_01_31_04_47_38", "host1", SERIAL)]);
+    let dir = logs(&[
+        ("2026_01_31_04_46_36", "host0", OVERLAP),
+        ("2026_01_31_04_47_38", "host1", SERIAL),
+    ]);
     let (json, said) = doctor(dir.path(), &[]);
     assert_eq!(files(&json), 1);
     assert!(said.contains("--run 2026_01_31_04_46_36"), "{said}");
@@ -60,12 +81,23 @@ fn capture_under_two_names_is_read_once() {
     let dir = logs(&[(run, "host0", OVERLAP), (run, "host1", OVERLAP)]);
     let (json, said) = doctor(dir.path(), &[]);
     assert_eq!(files(&json), 1);
-    assert!(said.contains("host1.xplane.pb is") && said.contains("host0.xplane.pb under another name"), "{said}");
+    assert!(
+        said.contains("host1.xplane.pb is") && said.contains("host0.xplane.pb under another name"),
+        "{said}"
+    );
 }
 
 fn printed(args: &[&str]) -> String {
-    let command = Command::new(env!("CARGO_BIN_EXE_systole")).args(args).stdin(Stdio::null()).output().unwrap();
-    assert!(command.status.success(), "{args:?}: {}", String::from_utf8_lossy(&command.stderr));
+    let command = Command::new(env!("CARGO_BIN_EXE_systole"))
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(
+        command.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&command.stderr)
+    );
     String::from_utf8(command.stdout).unwrap()
 }
 
@@ -78,16 +110,44 @@ fn runs_are_listed_newest_first_with_their_verdicts() {
     ]);
     let path = dir.path().to_str().unwrap();
     let text = printed(&["runs", path]);
-    let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("2026")).collect();
+    let heads: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("2026"))
+        .collect();
     assert_eq!(heads.len(), 2, "{text}");
-    assert!(heads[0].starts_with("2026_01_31_04_47_38  2 hosts (host0, host1) · "), "{text}");
-    assert!(heads[1].contains("8 × TPU v5 Lite") && heads[1].contains("steps, median"), "{text}");
-    assert!(text.contains("with 2026_01_31_04_47_36") && text.contains("% of"), "{text}");
-    let json: Value = serde_json::from_str(&printed(&["runs", path, "--format", "json", "--verdicts", "1"])).unwrap();
-    let [first, second] = &json["runs"].as_array().unwrap()[..] else { panic!("{json}") };
-    assert!(first["verdict"].is_string() && second["verdict"].is_null() && second["bytes"].is_number(), "{json}");
+    assert!(
+        heads[0].starts_with("2026_01_31_04_47_38  2 hosts (host0, host1) · "),
+        "{text}"
+    );
+    assert!(
+        heads[1].contains("8 × TPU v5 Lite") && heads[1].contains("steps, median"),
+        "{text}"
+    );
+    assert!(
+        text.contains("with 2026_01_31_04_47_36") && text.contains("% of"),
+        "{text}"
+    );
+    let json: Value = serde_json::from_str(&printed(&[
+        "runs",
+        path,
+        "--format",
+        "json",
+        "--verdicts",
+        "1",
+    ]))
+    .unwrap();
+    let [first, second] = &json["runs"].as_array().unwrap()[..] else {
+        panic!("{json}")
+    };
+    assert!(
+        first["verdict"].is_string() && second["verdict"].is_null() && second["bytes"].is_number(),
+        "{json}"
+    );
     assert!(printed(&["runs", path, "--verdicts", "0"]).contains("2 of 2 runs were not opened"));
-    assert!(printed(&["runs", path, "--format", "csv", "--verdicts", "0"]).starts_with("run,hosts,bytes"));
+    assert!(
+        printed(&["runs", path, "--format", "csv", "--verdicts", "0"])
+            .starts_with("run,hosts,bytes")
+    );
 }
 
 #[test]
@@ -98,7 +158,10 @@ fn empty_protobuf_beside_a_json_is_said_with_what_that_loses() {
     fs::write(dir.path().join("host0.trace.json"), event).unwrap();
     let (json, said) = doctor(dir.path(), &[]);
     assert_eq!(json["input"][0]["name"], "host0.trace.json");
-    for words in ["could not write more than 2 GB", "host0.trace.json is read instead, which has no peaks"] {
+    for words in [
+        "could not write more than 2 GB",
+        "host0.trace.json is read instead, which has no peaks",
+    ] {
         assert!(said.contains(words), "{said}");
     }
 }
@@ -108,26 +171,52 @@ fn run_that_is_being_written_is_waited_for() {
     use std::io::{BufRead as _, BufReader, Read as _};
 
     let dir = logs(&[("2026_01_31_04_47_36", "host0", OVERLAP)]);
-    let file = dir.path().join("plugins/profile/2026_01_31_04_47_36/host0.xplane.pb");
+    let file = dir
+        .path()
+        .join("plugins/profile/2026_01_31_04_47_36/host0.xplane.pb");
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
     let (json, said) = doctor(dir.path(), &[]);
-    assert!(json["import"].to_string().contains("still-written"), "{json}");
-    assert!(said.contains("host0.xplane.pb was written") && said.contains("--wait"), "{said}");
+    assert!(
+        json["import"].to_string().contains("still-written"),
+        "{json}"
+    );
+    assert!(
+        said.contains("host0.xplane.pb was written") && said.contains("--wait"),
+        "{said}"
+    );
 
     fs::write(&file, "").unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-    command.args(["doctor", "--format", "json", "--wait=120"]).arg(dir.path());
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    command
+        .args(["doctor", "--format", "json", "--wait=120"])
+        .arg(dir.path());
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
-    assert!(line.contains("waiting until") && line.contains("is written"), "{line}");
+    assert!(
+        line.contains("waiting until") && line.contains("is written"),
+        "{line}"
+    );
     fs::write(&file, &whole).unwrap();
     let mut text = String::new();
-    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
     assert!(child.wait().unwrap().success());
     let json: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["input"][0]["bytes"].as_u64(), Some(whole.len() as u64));
-    assert!(!json["import"].to_string().contains("still-written"), "{json}");
+    assert!(
+        !json["import"].to_string().contains("still-written"),
+        "{json}"
+    );
 }

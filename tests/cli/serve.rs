@@ -14,7 +14,10 @@ use serde_json::{Value, json};
 use crate::outputs::{printed, run, text};
 use crate::serve_client::Server;
 
-const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_recompile.xplane.pb");
+const SAMPLE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../assets/samples/synthetic_v5e_8chip_recompile.xplane.pb"
+);
 const TOKEN: &str = "0123456789abcdefXYZ";
 
 /// A log directory with two runs that can be read and one that cannot.
@@ -38,61 +41,158 @@ fn runs_reports_tables_and_queries_are_those_of_the_commands() {
     let server = Server::of(dir.path(), &[]);
     assert_eq!(server.json("/api/v1/health")["status"], "ok");
     let runs = server.json("/api/v1/runs");
-    let names: Vec<&str> = runs["runs"].as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["2026_01_03_10_00_00", "2026_01_02_10_00_00", "2026_01_01_10_00_00"]);
+    let names: Vec<&str> = runs["runs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "2026_01_03_10_00_00",
+            "2026_01_02_10_00_00",
+            "2026_01_01_10_00_00"
+        ]
+    );
     assert_eq!(runs["total"], 3);
     let page = server.json("/api/v1/runs?limit=1&offset=1");
-    assert_eq!((page["runs"].as_array().unwrap().len(), &page["runs"][0]["name"]), (1, &json!(names[1])));
+    assert_eq!(
+        (
+            page["runs"].as_array().unwrap().len(),
+            &page["runs"][0]["name"]
+        ),
+        (1, &json!(names[1]))
+    );
     let ids = server.ids();
     assert_eq!(ids, server.ids(), "ids stay");
     let (broken, one, other) = (&ids[0], &ids[1], &ids[2]);
 
     let path = dir.path().to_str().unwrap();
     let report = server.json(&format!("/api/v1/runs/{one}/reports/steps"));
-    let printed_report = printed(&["analyze", path, "--run", names[1], "--only", "steps", "--format", "json"]);
-    assert_eq!(report, serde_json::from_str::<Value>(&printed_report).unwrap());
+    let printed_report = printed(&[
+        "analyze", path, "--run", names[1], "--only", "steps", "--format", "json",
+    ]);
+    assert_eq!(
+        report,
+        serde_json::from_str::<Value>(&printed_report).unwrap()
+    );
     let all = server.json(&format!("/api/v1/runs/{one}/reports"));
     assert_eq!(all["reports"]["steps"], report["reports"]["steps"]);
     assert!(all["reports"].as_object().unwrap().len() > 10);
     let part = server.json(&format!("/api/v1/runs/{one}/reports/steps?steps=1..2"));
     assert_ne!(part["scope"], report["scope"]);
-    let empty = server.json(&format!("/api/v1/runs/{one}/reports/steps?steps=&range=&top=121.0"));
-    assert_eq!(empty["scope"], report["scope"], "an empty part is the whole");
-    assert_eq!(server.json("/api/v1/runs?limit=1.0&offset=2.0")["runs"].as_array().unwrap().len(), 1);
+    let empty = server.json(&format!(
+        "/api/v1/runs/{one}/reports/steps?steps=&range=&top=121.0"
+    ));
+    assert_eq!(
+        empty["scope"], report["scope"],
+        "an empty part is the whole"
+    );
+    assert_eq!(
+        server.json("/api/v1/runs?limit=1.0&offset=2.0")["runs"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
     let compared = server.json(&format!("/api/v1/compare?base={one}&new={other}"));
     assert!(compared["statement"].is_string(), "{compared}");
-    let rows = server.json(&format!("/api/v1/runs/{one}/tables/slices?limit=2&offset=1"));
+    let rows = server.json(&format!(
+        "/api/v1/runs/{one}/tables/slices?limit=2&offset=1"
+    ));
     let width = rows["columns"].as_array().unwrap().len();
-    assert_eq!((rows["rows"].as_array().unwrap().len(), rows["rows"][0].as_array().unwrap().len()), (2, width));
-    assert_eq!((&rows["rows"][0][0], &rows["offset"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        (
+            rows["rows"].as_array().unwrap().len(),
+            rows["rows"][0].as_array().unwrap().len()
+        ),
+        (2, width)
+    );
+    assert_eq!(
+        (&rows["rows"][0][0], &rows["offset"]),
+        (&json!(1), &json!(1))
+    );
     let tables = server.json(&format!("/api/v1/runs/{one}/tables"));
-    let slices = tables["tables"].as_array().unwrap().iter().find(|table| table["name"] == "slices").unwrap();
+    let slices = tables["tables"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|table| table["name"] == "slices")
+        .unwrap();
     assert_eq!(slices["rows"], rows["total"]);
-    let by_address = server.json(&format!("/api/v1/runs/{one}/query?sql=SELECT%20count(*)%20AS%20n%20FROM%20slices"));
-    assert_eq!(by_address, json!({"columns": ["n"], "rows": [[rows["total"]]], "truncated": false}));
+    let by_address = server.json(&format!(
+        "/api/v1/runs/{one}/query?sql=SELECT%20count(*)%20AS%20n%20FROM%20slices"
+    ));
+    assert_eq!(
+        by_address,
+        json!({"columns": ["n"], "rows": [[rows["total"]]], "truncated": false})
+    );
     let path = format!("/api/v1/runs/{one}/query");
     let kind = "Content-Type: application/json";
     let body = json!({"sql": "SELECT slice_id FROM slices", "limit": 2.0, "steps": ""}).to_string();
     let by_body = server.ask("POST", &path, &[kind], &body).json();
-    assert_eq!((by_body["rows"].as_array().unwrap().len(), &by_body["truncated"]), (2, &json!(true)));
-    for (body, code) in
-        [("{\"sql\":\"DELETE FROM slices\"}", "bad_request"), ("{", "bad_request"), ("{}", "bad_request")]
-    {
-        assert_eq!(server.ask("POST", &path, &[kind], body).refused(), (400, code.to_owned()), "{body}");
+    assert_eq!(
+        (
+            by_body["rows"].as_array().unwrap().len(),
+            &by_body["truncated"]
+        ),
+        (2, &json!(true))
+    );
+    for (body, code) in [
+        ("{\"sql\":\"DELETE FROM slices\"}", "bad_request"),
+        ("{", "bad_request"),
+        ("{}", "bad_request"),
+    ] {
+        assert_eq!(
+            server.ask("POST", &path, &[kind], body).refused(),
+            (400, code.to_owned()),
+            "{body}"
+        );
     }
-    assert_eq!(server.ask("POST", &path, &["Content-Type: text/plain"], "{}").refused().0, 415);
-    assert_eq!(server.ask("POST", &path, &[kind], &" ".repeat(300_000)).refused().0, 413);
+    assert_eq!(
+        server
+            .ask("POST", &path, &["Content-Type: text/plain"], "{}")
+            .refused()
+            .0,
+        415
+    );
+    assert_eq!(
+        server
+            .ask("POST", &path, &[kind], &" ".repeat(300_000))
+            .refused()
+            .0,
+        413
+    );
     let endless = "WITH%20RECURSIVE%20c(n)%20AS%20(VALUES(1)%20UNION%20ALL%20SELECT%20n%2B1%20FROM%20c)%20SELECT%20max(n)%20FROM%20c";
     let stopped = server.get(&format!("{path}?seconds=1&sql={endless}"), &[]);
-    assert!(text(&stopped.body).contains("stopped after 1 s"), "{}", text(&stopped.body));
+    assert!(
+        text(&stopped.body).contains("stopped after 1 s"),
+        "{}",
+        text(&stopped.body)
+    );
     let page = server.get(&format!("/api/v1/runs/{one}/html"), &[]);
-    assert!(page.status == 200 && text(&page.body).to_ascii_lowercase().starts_with("<!doctype html>"));
-    assert!(page.header("content-security-policy").unwrap().contains("sandbox"), "{}", page.head);
+    assert!(
+        page.status == 200
+            && text(&page.body)
+                .to_ascii_lowercase()
+                .starts_with("<!doctype html>")
+    );
+    assert!(
+        page.header("content-security-policy")
+            .unwrap()
+            .contains("sandbox"),
+        "{}",
+        page.head
+    );
     let model = server.get(&format!("/api/v1/runs/{one}/model?packed=false"), &[]);
-    let reopened = trace_model::TraceModel::from_snapshot(&model.body, &|saved| Err(saved)).unwrap();
+    let reopened =
+        trace_model::TraceModel::from_snapshot(&model.body, &|saved| Err(saved)).unwrap();
     assert_eq!(json!(reopened.slice_count()), rows["total"]);
 
-    let (status, code) = server.get(&format!("/api/v1/runs/{broken}/reports"), &[]).refused();
+    let (status, code) = server
+        .get(&format!("/api/v1/runs/{broken}/reports"), &[])
+        .refused();
     assert_eq!((status, &code[..]), (422, "unusable"), "a damaged run");
     for (path, expected) in [
         ("/api/v1/runs/0000000000000000", 404),
@@ -105,14 +205,33 @@ fn runs_reports_tables_and_queries_are_those_of_the_commands() {
     ] {
         assert_eq!(server.get(path, &[]).refused().0, expected, "{path}");
     }
-    for (path, expected) in [("reports/no-such", 404), ("tables/no-such", 404), ("reports?steps=9000..9001", 400)] {
-        assert_eq!(server.get(&format!("/api/v1/runs/{one}/{path}"), &[]).refused().0, expected, "{path}");
+    for (path, expected) in [
+        ("reports/no-such", 404),
+        ("tables/no-such", 404),
+        ("reports?steps=9000..9001", 400),
+    ] {
+        assert_eq!(
+            server
+                .get(&format!("/api/v1/runs/{one}/{path}"), &[])
+                .refused()
+                .0,
+            expected,
+            "{path}"
+        );
     }
     let wrong = server.ask("DELETE", "/api/v1/runs", &[], "");
-    assert_eq!((wrong.refused().0, wrong.header("allow")), (405, Some("get,head")));
+    assert_eq!(
+        (wrong.refused().0, wrong.header("allow")),
+        (405, Some("get,head"))
+    );
     // The page of programs with and without the window.
     let front = server.get("/", &[]);
-    assert!(front.status == 200 && text(&front.body).to_ascii_lowercase().starts_with("<!doctype html>"));
+    assert!(
+        front.status == 200
+            && text(&front.body)
+                .to_ascii_lowercase()
+                .starts_with("<!doctype html>")
+    );
 }
 
 #[test]
@@ -120,13 +239,49 @@ fn assumptions_are_parameters() {
     let dir = logs();
     let server = Server::of(dir.path(), &[]);
     let (one, path) = (&server.ids()[1], dir.path().to_str().unwrap());
-    let assumed = server.json(&format!("/api/v1/runs/{one}/reports/steps?warmup=1&device=0,1&device_spec=v6e"));
-    let words = ["--warmup", "1", "--device", "0,1", "--device-spec", "v6e", "--only", "steps", "--format", "json"];
-    let expected = printed(&[&["analyze", path, "--run", "2026_01_02_10_00_00"], &words[..]].concat());
+    let assumed = server.json(&format!(
+        "/api/v1/runs/{one}/reports/steps?warmup=1&device=0,1&device_spec=v6e"
+    ));
+    let words = [
+        "--warmup",
+        "1",
+        "--device",
+        "0,1",
+        "--device-spec",
+        "v6e",
+        "--only",
+        "steps",
+        "--format",
+        "json",
+    ];
+    let expected = printed(
+        &[
+            &["analyze", path, "--run", "2026_01_02_10_00_00"],
+            &words[..],
+        ]
+        .concat(),
+    );
     assert_eq!(assumed, serde_json::from_str::<Value>(&expected).unwrap());
-    assert_ne!(assumed, server.json(&format!("/api/v1/runs/{one}/reports/steps")), "each has a session of its own");
-    for wrong in ["hlo=dump", "device_spec=/etc/passwd", "device=99", "clock=fast", "warmup=1&warmup=2"] {
-        assert_eq!(server.get(&format!("/api/v1/runs/{one}/reports?{wrong}"), &[]).refused().0, 400, "{wrong}");
+    assert_ne!(
+        assumed,
+        server.json(&format!("/api/v1/runs/{one}/reports/steps")),
+        "each has a session of its own"
+    );
+    for wrong in [
+        "hlo=dump",
+        "device_spec=/etc/passwd",
+        "device=99",
+        "clock=fast",
+        "warmup=1&warmup=2",
+    ] {
+        assert_eq!(
+            server
+                .get(&format!("/api/v1/runs/{one}/reports?{wrong}"), &[])
+                .refused()
+                .0,
+            400,
+            "{wrong}"
+        );
     }
 }
 
@@ -141,39 +296,77 @@ fn files_are_sent_whole_in_part_or_not_again() {
     assert_eq!(files["files"][0]["bytes"], bytes.len());
     let facts = server.json(&format!("/api/v1/runs/{id}"));
     assert_eq!(facts["files"], files["files"]);
-    let [devices, others] = ["devices", "others"].map(|kind| facts["events"][kind].as_u64().unwrap());
-    assert!(others > 0 && devices > others && devices + others < bytes.len() as u64, "{devices} and {others}");
+    let [devices, others] =
+        ["devices", "others"].map(|kind| facts["events"][kind].as_u64().unwrap());
+    assert!(
+        others > 0 && devices > others && devices + others < bytes.len() as u64,
+        "{devices} and {others}"
+    );
     let broken = server.json(&format!("/api/v1/runs/{}", server.ids()[0]));
-    assert_eq!(broken["events"], Value::Null, "what is no profile does not tell");
+    assert_eq!(
+        broken["events"],
+        Value::Null,
+        "what is no profile does not tell"
+    );
     let path = format!("/api/v1/runs/{id}/files/0");
     let whole = server.get(&path, &["Accept-Encoding: gzip, br"]);
-    assert!(whole.body == bytes && whole.status == 200 && whole.header("content-encoding").is_none());
+    assert!(
+        whole.body == bytes && whole.status == 200 && whole.header("content-encoding").is_none()
+    );
     assert_eq!(whole.header("accept-ranges"), Some("bytes"));
     let tag = whole.header("etag").unwrap().to_owned();
     let part = server.get(&path, &["Range: bytes=10-19"]);
     assert_eq!((part.status, &part.body[..]), (206, &bytes[10..20]));
-    assert_eq!(part.header("content-range"), Some(&*format!("bytes 10-19/{}", bytes.len())));
+    assert_eq!(
+        part.header("content-range"),
+        Some(&*format!("bytes 10-19/{}", bytes.len()))
+    );
     let end = server.get(&path, &["Range: bytes=-5", &format!("If-Range: {tag}")]);
-    assert_eq!((end.status, &end.body[..]), (206, &bytes[bytes.len() - 5..]));
+    assert_eq!(
+        (end.status, &end.body[..]),
+        (206, &bytes[bytes.len() - 5..])
+    );
     let changed = server.get(&path, &["Range: bytes=0-1", "If-Range: \"other\""]);
     assert_eq!((changed.status, changed.body.len()), (200, bytes.len()));
     let beyond = server.get(&path, &["Range: bytes=99999999-"]);
-    assert_eq!((beyond.refused().0, beyond.header("content-range")), (416, Some(&*format!("bytes */{}", bytes.len()))));
+    assert_eq!(
+        (beyond.refused().0, beyond.header("content-range")),
+        (416, Some(&*format!("bytes */{}", bytes.len())))
+    );
     let known = server.get(&path, &[&format!("If-None-Match: {tag}")]);
     assert_eq!((known.status, known.body.len()), (304, 0));
     let head = server.ask("HEAD", &path, &[], "");
     assert_eq!((head.status, head.body.len()), (200, 0));
-    assert_eq!(head.header("content-length"), Some(&*bytes.len().to_string()));
+    assert_eq!(
+        head.header("content-length"),
+        Some(&*bytes.len().to_string())
+    );
     // A file that is written again has another tag.
-    fs::write(dir.path().join("plugins/profile/2026_01_02_10_00_00/host.xplane.pb"), &bytes[..1000]).unwrap();
+    fs::write(
+        dir.path()
+            .join("plugins/profile/2026_01_02_10_00_00/host.xplane.pb"),
+        &bytes[..1000],
+    )
+    .unwrap();
     let again = server.get(&path, &[&format!("If-None-Match: {tag}")]);
     assert_eq!((again.status, again.body.len()), (200, 1000));
     for n in ["1", "-1", "x", "4294967296", "0x0"] {
-        assert!([400, 404].contains(&server.get(&format!("/api/v1/runs/{id}/files/{n}"), &[]).refused().0), "{n}");
+        assert!(
+            [400, 404].contains(
+                &server
+                    .get(&format!("/api/v1/runs/{id}/files/{n}"), &[])
+                    .refused()
+                    .0
+            ),
+            "{n}"
+        );
     }
     // Texts are packed for clients that take it.
     let packed = server.get("/api/v1/openapi.json", &["Accept-Encoding: gzip"]);
-    assert_eq!((packed.header("content-encoding"), &packed.body[..2]), (Some("gzip"), &b"\x1f\x8b"[..]));
+    assert_eq!(
+        (packed.header("content-encoding"), &packed.body[..2]),
+        (Some("gzip"), &b"\x1f\x8b"[..])
+    );
 }
 
 #[cfg(unix)]
@@ -185,12 +378,25 @@ fn nothing_outside_the_places_can_be_read() {
     let run = dir.path().join("plugins/profile/2026_01_09_10_00_00");
     fs::create_dir_all(&run).unwrap();
     std::os::unix::fs::symlink(&secret, run.join("host.xplane.pb")).unwrap();
-    std::os::unix::fs::symlink(outside.path(), dir.path().join("plugins/profile/2026_01_10_10_00_00")).unwrap();
+    std::os::unix::fs::symlink(
+        outside.path(),
+        dir.path().join("plugins/profile/2026_01_10_10_00_00"),
+    )
+    .unwrap();
     let server = Server::of(dir.path(), &[]);
     let ids = server.ids();
     assert_eq!(ids.len(), 4, "a directory that is a link is no run");
-    for path in ["files/0", "files", "reports", "model", "tables/slices", "html"] {
-        let (status, _) = server.get(&format!("/api/v1/runs/{}/{path}", ids[0]), &[]).refused();
+    for path in [
+        "files/0",
+        "files",
+        "reports",
+        "model",
+        "tables/slices",
+        "html",
+    ] {
+        let (status, _) = server
+            .get(&format!("/api/v1/runs/{}/{path}", ids[0]), &[])
+            .refused();
         assert!([403, 404].contains(&status), "{path}: {status}");
     }
     let id = &ids[2];
@@ -212,7 +418,11 @@ fn nothing_outside_the_places_can_be_read() {
         format!("/api/v1/runs/{id}%2f..%2f{id}"),
     ] {
         let answer = server.get(&path, &[]);
-        assert!([400, 404].contains(&answer.refused().0), "{path}: {}", answer.head);
+        assert!(
+            [400, 404].contains(&answer.refused().0),
+            "{path}: {}",
+            answer.head
+        );
     }
 }
 
@@ -233,22 +443,51 @@ fn other_sites_and_other_names_are_refused() {
         ("Sec-Fetch-Site: same-origin".to_owned(), 200),
     ] {
         for path in ["/api/v1/runs", "/"] {
-            assert_eq!(server.get(path, &[&header]).status, expected, "{header} {path}");
+            assert_eq!(
+                server.get(path, &[&header]).status,
+                expected,
+                "{header} {path}"
+            );
         }
     }
     let answer = server.send("GET / HTTP/1.1\r\nConnection: close\r\n\r\n", b"");
     assert_eq!(answer.refused().0, 400, "without a name");
-    let answer = server.send("GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", b"");
+    let answer = server.send(
+        "GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        b"",
+    );
     assert_eq!(answer.refused().0, 403, "a name in the address");
-    assert_eq!(server.get(&format!("/?{}", "x".repeat(20_000)), &[]).refused().0, 414);
-    assert_eq!(server.get("/", &["X: y"; 100]).status, 431, "too many headers");
-    for header in ["content-security-policy", "x-content-type-options", "referrer-policy", "cross-origin-opener-policy"]
-    {
+    assert_eq!(
+        server
+            .get(&format!("/?{}", "x".repeat(20_000)), &[])
+            .refused()
+            .0,
+        414
+    );
+    assert_eq!(
+        server.get("/", &["X: y"; 100]).status,
+        431,
+        "too many headers"
+    );
+    for header in [
+        "content-security-policy",
+        "x-content-type-options",
+        "referrer-policy",
+        "cross-origin-opener-policy",
+    ] {
         for path in ["/", "/api/v1/runs", "/nothing"] {
-            assert!(server.get(path, &[]).header(header).is_some(), "{header} {path}");
+            assert!(
+                server.get(path, &[]).header(header).is_some(),
+                "{header} {path}"
+            );
         }
     }
-    assert!(server.get("/", &["Host: evil.example"]).header("access-control-allow-origin").is_none());
+    assert!(
+        server
+            .get("/", &["Host: evil.example"])
+            .header("access-control-allow-origin")
+            .is_none()
+    );
     let named = Server::of(dir.path(), &["--allow-host", "proxy.example"]);
     assert_eq!(named.get("/", &["Host: proxy.example"]).status, 200);
 }
@@ -259,31 +498,62 @@ fn a_token_is_demanded_where_others_can_ask() {
     for more in [&["--token", TOKEN][..], &["--host", "0.0.0.0"]] {
         let server = Server::of(dir.path(), more);
         let (_, token) = server.address.split_once("?token=").expect(&server.address);
-        assert!(token.len() >= 16 && more.contains(&token) == more.contains(&"--token"), "{}", server.address);
+        assert!(
+            token.len() >= 16 && more.contains(&token) == more.contains(&"--token"),
+            "{}",
+            server.address
+        );
         for path in ["/", "/api/v1/runs", "/api/v1/health", "/mcp", "/nothing"] {
             let answer = server.get(path, &[]);
-            assert_eq!((answer.refused().0, answer.header("www-authenticate")), (401, Some("bearer")), "{path}");
+            assert_eq!(
+                (answer.refused().0, answer.header("www-authenticate")),
+                (401, Some("bearer")),
+                "{path}"
+            );
         }
         assert_eq!(server.get("/?token=0123456789abcdef", &[]).status, 401);
-        assert_eq!(server.get("/api/v1/runs", &[&format!("Authorization: Bearer {token}")]).status, 200);
+        assert_eq!(
+            server
+                .get("/api/v1/runs", &[&format!("Authorization: Bearer {token}")])
+                .status,
+            200
+        );
         let entered = server.get(&format!("/?token={token}&run=1"), &[]);
-        assert_eq!((entered.status, entered.header("location")), (303, Some("/?run=1")));
+        assert_eq!(
+            (entered.status, entered.header("location")),
+            (303, Some("/?run=1"))
+        );
         let cookie = entered.header("set-cookie").unwrap();
-        assert!(cookie.contains("httponly") && cookie.contains("samesite=strict"), "{cookie}");
+        assert!(
+            cookie.contains("httponly") && cookie.contains("samesite=strict"),
+            "{cookie}"
+        );
         let cookie = format!("Cookie: {}", cookie.split(';').next().unwrap());
         assert_eq!(server.get("/api/v1/runs", &[&cookie]).status, 200);
     }
     // In a browser it is a page.
     let server = Server::of(dir.path(), &["--token", TOKEN]);
     let page = server.get("/", &["Accept: text/html,*/*"]);
-    assert_eq!((page.status, page.header("content-type")), (401, Some("text/html; charset=utf-8")));
-    assert!(text(&page.body).contains("open the address that systole serve printed"), "{}", text(&page.body));
+    assert_eq!(
+        (page.status, page.header("content-type")),
+        (401, Some("text/html; charset=utf-8"))
+    );
+    assert!(
+        text(&page.body).contains("open the address that systole serve printed"),
+        "{}",
+        text(&page.body)
+    );
     // On the command line, others of the machine could see it.
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
     command.env("SYSTOLE_TOKEN", TOKEN);
     let server = Server::start(command, dir.path(), &["--keep", "1"]);
     assert_eq!(server.get("/api/v1/runs", &[]).status, 401);
-    assert_eq!(server.get("/api/v1/runs", &[&format!("Authorization: Bearer {TOKEN}")]).status, 200);
+    assert_eq!(
+        server
+            .get("/api/v1/runs", &[&format!("Authorization: Bearer {TOKEN}")])
+            .status,
+        200
+    );
     let short = run(&["serve", dir.path().to_str().unwrap(), "--token", "short"]);
     assert_eq!(short.status.code(), Some(2));
 }
@@ -305,7 +575,10 @@ fn many_clients_ask_at_once() {
         // Those who go away before they have an answer, and those who never finish their question.
         for _ in 0..8 {
             let mut stream = server.connect();
-            let head = format!("GET /api/v1/runs/{}/reports HTTP/1.1\r\nHost: localhost\r\n\r\n", ids[1]);
+            let head = format!(
+                "GET /api/v1/runs/{}/reports HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                ids[1]
+            );
             stream.write_all(head.as_bytes()).unwrap();
             drop(stream);
         }
@@ -325,9 +598,13 @@ fn many_clients_ask_at_once() {
     }
     let mut last = server.connect();
     let mut answer = String::new();
-    last.write_all(b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    last.write_all(b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .unwrap();
     last.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with('}'), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.ends_with('}'),
+        "{answer}"
+    );
     drop(waiting);
     let until = Instant::now() + Duration::from_secs(30);
     while server.get("/api/v1/health", &[]).status != 200 {
@@ -345,7 +622,10 @@ fn it_stops_when_told_and_says_when_it_cannot_start() {
     let port = server.port.to_string();
     let second = run(&["serve", path, "--port", &port]);
     let why = text(&second.stderr);
-    assert!(why.contains(&format!("port {port} is in use")) && why.contains("--port 0"), "{why}");
+    assert!(
+        why.contains(&format!("port {port} is in use")) && why.contains("--port 0"),
+        "{why}"
+    );
     assert_eq!(second.status.code(), Some(3));
     // A connection that is open and idle does not keep it.
     let idle = server.connect();
@@ -363,7 +643,9 @@ fn log_directories_are_named_as_for_other_tools() {
     command.args(["serve", "-l", dir.path().to_str().unwrap(), "-p", "0"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
     let _ = child.kill();
     let _ = child.wait();
     assert!(line.starts_with("Systole at http://127.0.0.1:"), "{line}");
@@ -385,43 +667,102 @@ fn log_directories_are_named_as_for_other_tools() {
 fn agents_have_the_same_tools_over_http() {
     let dir = logs();
     let server = Server::of(dir.path(), &[]);
-    let kinds = ["Content-Type: application/json", "Accept: application/json, text/event-stream"];
+    let kinds = [
+        "Content-Type: application/json",
+        "Accept: application/json, text/event-stream",
+    ];
     let ask = |method: &str, params: Value| {
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        let body =
+            json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         server.ask("POST", "/mcp", &kinds, &body)
     };
-    let hello =
-        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-    assert_eq!(ask("initialize", hello).json()["result"]["serverInfo"]["name"], "systole");
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    assert_eq!(
+        ask("initialize", hello).json()["result"]["serverInfo"]["name"],
+        "systole"
+    );
     let tools = ask("tools/list", json!({})).json();
-    let names: Vec<&str> =
-        tools["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert!(names.contains(&"verdict") && names.contains(&"compare"), "{names:?}");
+    let names: Vec<&str> = tools["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert!(
+        names.contains(&"verdict") && names.contains(&"compare"),
+        "{names:?}"
+    );
     let arguments = json!({"path": ".", "run": "2026_01_02_10_00_00"});
-    let verdict = ask("tools/call", json!({"name": "verdict", "arguments": arguments})).json();
-    assert!(verdict["result"]["structuredContent"]["statement"].is_string(), "{verdict}");
-    let outside = ask("tools/call", json!({"name": "verdict", "arguments": {"path": "/etc/passwd"}})).json();
+    let verdict = ask(
+        "tools/call",
+        json!({"name": "verdict", "arguments": arguments}),
+    )
+    .json();
+    assert!(
+        verdict["result"]["structuredContent"]["statement"].is_string(),
+        "{verdict}"
+    );
+    let outside = ask(
+        "tools/call",
+        json!({"name": "verdict", "arguments": {"path": "/etc/passwd"}}),
+    )
+    .json();
     assert_eq!(outside["result"]["isError"], true, "{outside}");
-    assert_eq!(server.ask("POST", "/mcp", &[&kinds[..], &["Origin: http://evil.example"]].concat(), "{}").status, 403);
+    assert_eq!(
+        server
+            .ask(
+                "POST",
+                "/mcp",
+                &[&kinds[..], &["Origin: http://evil.example"]].concat(),
+                "{}"
+            )
+            .status,
+        403
+    );
 }
 
 #[test]
 fn runs_of_buckets_are_served_like_those_of_this_machine() {
     let bytes = fs::read(SAMPLE).unwrap();
     let bucket = crate::bucket_server::BucketServer::with(&[
-        ("jobs/plugins/profile/2026_01_01_10_00_00/host.xplane.pb", &bytes),
-        ("jobs/plugins/profile/2026_01_02_10_00_00/host.xplane.pb", b"no profile"),
+        (
+            "jobs/plugins/profile/2026_01_01_10_00_00/host.xplane.pb",
+            &bytes,
+        ),
+        (
+            "jobs/plugins/profile/2026_01_02_10_00_00/host.xplane.pb",
+            b"no profile",
+        ),
     ]);
     let cache = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-    command.env_clear().envs(bucket.variables()).env("HOME", cache.path()).env("SYSTOLE_CACHE_DIR", cache.path());
+    command
+        .env_clear()
+        .envs(bucket.variables())
+        .env("HOME", cache.path())
+        .env("SYSTOLE_CACHE_DIR", cache.path());
     let server = Server::start(command, std::path::Path::new("gs://logs/jobs"), &[]);
     let ids = server.ids();
     assert_eq!(ids.len(), 2);
     let run = server.json(&format!("/api/v1/runs/{}", ids[1]));
-    assert_eq!((&run["run"]["is_remote"], &run["files"][0]["name"]), (&json!(true), &json!("host.xplane.pb")));
-    assert!(server.get(&format!("/api/v1/runs/{}/files/0", ids[1]), &[]).body == bytes, "the copy");
+    assert_eq!(
+        (&run["run"]["is_remote"], &run["files"][0]["name"]),
+        (&json!(true), &json!("host.xplane.pb"))
+    );
+    assert!(
+        server
+            .get(&format!("/api/v1/runs/{}/files/0", ids[1]), &[])
+            .body
+            == bytes,
+        "the copy"
+    );
     let report = server.json(&format!("/api/v1/runs/{}/reports/verdict", ids[1]));
     assert!(report["reports"]["verdict"]["report"].is_object());
-    assert_eq!(server.get(&format!("/api/v1/runs/{}/reports/verdict", ids[0]), &[]).refused().0, 422);
+    assert_eq!(
+        server
+            .get(&format!("/api/v1/runs/{}/reports/verdict", ids[0]), &[])
+            .refused()
+            .0,
+        422
+    );
 }

@@ -28,18 +28,45 @@ impl Server {
 
     /// By a command with an environment.
     pub fn start(mut command: Command, logs: &Path, more: &[&str]) -> Self {
-        command.arg("serve").arg(logs).args(["--port", "0"]).args(more);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        command
+            .arg("serve")
+            .arg(logs)
+            .args(["--port", "0"])
+            .args(more);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
-        let address = line.split_whitespace().find(|word| word.starts_with("http://")).expect(&line).to_owned();
+        let address = line
+            .split_whitespace()
+            .find(|word| word.starts_with("http://"))
+            .expect(&line)
+            .to_owned();
         assert!(
-            line.starts_with("Systole at http://") && line.ends_with("/ (Ctrl+C to stop)\n") || !more.is_empty(),
+            line.starts_with("Systole at http://") && line.ends_with("/ (Ctrl+C to stop)\n")
+                || !more.is_empty(),
             "{line}"
         );
-        let port = address.rsplit(':').next().unwrap().split('/').next().unwrap().parse().unwrap();
-        Self { child, stdout, port, address }
+        let port = address
+            .rsplit(':')
+            .next()
+            .unwrap()
+            .split('/')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        Self {
+            child,
+            stdout,
+            port,
+            address,
+        }
     }
 
     /// The number of its process.
@@ -49,14 +76,19 @@ impl Server {
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_mins(1)))
+            .unwrap();
         stream
     }
 
     /// Sends the head of a request, and a body.
     pub fn send(&self, head: &str, body: &[u8]) -> Answer {
         let mut stream = self.connect();
-        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).unwrap();
+        stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(body))
+            .unwrap();
         Answer::read(stream)
     }
 
@@ -90,12 +122,20 @@ impl Server {
     /// The ids of the runs, the newest first.
     pub fn ids(&self) -> Vec<String> {
         let runs = self.json("/api/v1/runs");
-        runs["runs"].as_array().unwrap().iter().map(|run| run["id"].as_str().unwrap().to_owned()).collect()
+        runs["runs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|run| run["id"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     #[cfg(unix)]
     pub fn stop(mut self) -> ExitStatus {
-        let status = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        let status = Command::new("kill")
+            .arg(self.child.id().to_string())
+            .status()
+            .unwrap();
         assert!(status.success());
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).unwrap();
@@ -120,26 +160,43 @@ impl Answer {
     pub fn read(mut stream: TcpStream) -> Self {
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).unwrap();
-        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+        let end = bytes
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .expect("a head");
         let head = text(&bytes[..end]).to_ascii_lowercase();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let body = bytes[end + 4..].to_vec();
         let is_chunked = head.contains("transfer-encoding: chunked");
-        Self { status, body: if is_chunked { unchunked(&body) } else { body }, head }
+        Self {
+            status,
+            body: if is_chunked { unchunked(&body) } else { body },
+            head,
+        }
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")))
+        self.head
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{name}: ")))
     }
 
     pub fn json(&self) -> Value {
-        assert_eq!(self.header("content-type"), Some("application/json"), "{}", self.head);
+        assert_eq!(
+            self.header("content-type"),
+            Some("application/json"),
+            "{}",
+            self.head
+        );
         serde_json::from_slice(&self.body).unwrap()
     }
 
     /// The code of a refusal.
     pub fn refused(&self) -> (u16, String) {
-        (self.status, self.json()["error"]["code"].as_str().unwrap().to_owned())
+        (
+            self.status,
+            self.json()["error"]["code"].as_str().unwrap().to_owned(),
+        )
     }
 }
 

@@ -9,23 +9,38 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const PREDICTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_layer_predicted.txt");
+const PREDICTED: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../assets/samples/synthetic_v5e_layer_predicted.txt"
+);
 const BADGE: &str = "PREDICTED by XLA's cost model";
 
 fn run(args: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_systole")).args(args).stdin(Stdio::null()).output().unwrap();
-    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{args:?}: {output:?}");
+    let output = Command::new(env!("CARGO_BIN_EXE_systole"))
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(
+        !String::from_utf8_lossy(&output.stderr).contains("panicked"),
+        "{args:?}: {output:?}"
+    );
     output
 }
 
 fn text(args: &[&str]) -> String {
     let output = run(args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
 fn reports(path: &str, ids: &str) -> Value {
-    serde_json::from_str::<Value>(&text(&["analyze", path, "--only", ids, "--format", "json"])).unwrap()["reports"]
+    serde_json::from_str::<Value>(&text(&["analyze", path, "--only", ids, "--format", "json"]))
+        .unwrap()["reports"]
         .clone()
 }
 
@@ -43,50 +58,117 @@ fn every_output_of_a_prediction_is_marked() {
         &["analyze", PREDICTED, "--only", "ops"],
         &["analyze", PREDICTED, "--format", "md"],
         &["analyze", PREDICTED, "--only", "targets", "--format", "csv"],
-        &["analyze", PREDICTED, "--only", "targets", "--format", "json"],
+        &[
+            "analyze", PREDICTED, "--only", "targets", "--format", "json",
+        ],
         &["doctor", PREDICTED],
         &["render", PREDICTED],
         &["render", PREDICTED, "--panel", "steps"],
         &["render", PREDICTED, "--panel", "roofline"],
     ] {
-        assert!(text(args).replace("&#39;", "'").replace("&apos;", "'").contains(BADGE), "{args:?}");
+        assert!(
+            text(args)
+                .replace("&#39;", "'")
+                .replace("&apos;", "'")
+                .contains(BADGE),
+            "{args:?}"
+        );
     }
     let screen = text(&["analyze", PREDICTED]);
-    assert!(screen.contains(&format!("[{BADGE}]")) && !screen.contains("[measured]"), "{screen}");
+    assert!(
+        screen.contains(&format!("[{BADGE}]")) && !screen.contains("[measured]"),
+        "{screen}"
+    );
     let csv = text(&["analyze", PREDICTED, "--only", "targets", "--format", "csv"]);
-    assert!(csv.lines().all(|line| line.ends_with("times_from") || line.ends_with(BADGE)), "{csv}");
+    assert!(
+        csv.lines()
+            .all(|line| line.ends_with("times_from") || line.ends_with(BADGE)),
+        "{csv}"
+    );
     let dir = tempfile::tempdir().unwrap();
     let config = dir.path().join("systole.toml");
-    fs::write(&config, "[[budget]]\nmetric = \"step.time_ms\"\nmax = 5000\n").unwrap();
+    fs::write(
+        &config,
+        "[[budget]]\nmetric = \"step.time_ms\"\nmax = 5000\n",
+    )
+    .unwrap();
     for format in ["html", "junit", "sarif", "md"] {
         let path = dir.path().join(format);
         let out = format!("{format}={}", path.display());
-        run(&["analyze", PREDICTED, "--budget", config.to_str().unwrap(), "--output", &out]);
+        run(&[
+            "analyze",
+            PREDICTED,
+            "--budget",
+            config.to_str().unwrap(),
+            "--output",
+            &out,
+        ]);
         let written = fs::read_to_string(&path).unwrap();
-        assert!(written.replace("&#39;", "'").replace("&apos;", "'").contains(BADGE), "{format}: {written}");
+        assert!(
+            written
+                .replace("&#39;", "'")
+                .replace("&apos;", "'")
+                .contains(BADGE),
+            "{format}: {written}"
+        );
         assert!(!written.contains(", measured<"), "{written}");
     }
-    let measured = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_layer_measured.xplane.pb");
+    let measured = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../assets/samples/synthetic_v5e_layer_measured.xplane.pb"
+    );
     let page = dir.path().join("compared.html");
-    run(&["compare", measured, PREDICTED, "--output", &format!("html={}", page.display())]);
+    run(&[
+        "compare",
+        measured,
+        PREDICTED,
+        "--output",
+        &format!("html={}", page.display()),
+    ]);
     let page = fs::read_to_string(page).unwrap().replace("&#39;", "'");
     let (header, _) = page.split_once("</header>").unwrap();
-    assert!(header.contains(&format!("cand <b class=\"warn\">{BADGE}")) && !header.contains("base <b"), "{header}");
-    let measured =
-        text(&["analyze", concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/jax_cpu_small.xplane.pb")]);
-    assert!(!measured.contains("no time here was measured"), "{measured}");
+    assert!(
+        header.contains(&format!("cand <b class=\"warn\">{BADGE}")) && !header.contains("base <b"),
+        "{header}"
+    );
+    let measured = text(&[
+        "analyze",
+        concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../assets/samples/jax_cpu_small.xplane.pb"
+        ),
+    ]);
+    assert!(
+        !measured.contains("no time here was measured"),
+        "{measured}"
+    );
 }
 
 #[test]
 fn modelled_link_rate_is_not_judged() {
     let found = reports(PREDICTED, "targets,hints");
-    let targets = found["targets"]["report"]["targets"].as_array().unwrap().clone();
+    let targets = found["targets"]["report"]["targets"]
+        .as_array()
+        .unwrap()
+        .clone();
     let ici = targets.iter().find(|target| target["id"] == "ici").unwrap();
     assert_eq!(ici["light"], "not-judged", "{ici}");
-    assert!(ici["note"].as_str().unwrap().contains("computed from the speed of the links"), "{ici}");
-    let hints = found["hints"]["report"]["hints"].as_array().unwrap().clone();
+    assert!(
+        ici["note"]
+            .as_str()
+            .unwrap()
+            .contains("computed from the speed of the links"),
+        "{ici}"
+    );
+    let hints = found["hints"]["report"]["hints"]
+        .as_array()
+        .unwrap()
+        .clone();
     let narrow = hints.iter().find(|hint| hint["id"] == "K18").unwrap();
-    assert_eq!((&narrow["confidence"], &narrow["severity"]), (&"low".into(), &"high".into()));
+    assert_eq!(
+        (&narrow["confidence"], &narrow["severity"]),
+        (&"low".into(), &"high".into())
+    );
     assert!(narrow["saving_percent"].as_f64().unwrap() > 15.0);
 }
 
@@ -99,7 +181,8 @@ fn prediction_near_peak_passes_a_gate() {
                    backend_config={\"window_config\":{\"estimated_cycles\":\"1080000\"}}\n}\n";
     let (_dir, path) = file("dot.v5e.txt", program.as_bytes());
     let output = run(&["analyze", &path, "--fail-on", "critical"]);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("K18") && output.status.success(), "{said}");
 }
 
@@ -119,11 +202,27 @@ fn loop_with_separate_body_is_no_overhead() {
                     cycles_per_microsecond: 1000\n}\n";
     let (_dir, path) = file("jit_f.schedule.txt", schedule.as_bytes());
     let screen = text(&["analyze", &path]);
-    assert!(screen.contains("in loops, whose bodies appear as separate ops (while)"), "{screen}");
-    assert!(!screen.contains("overhead of loops") && !screen.contains("K22"), "{screen}");
+    assert!(
+        screen.contains("in loops, whose bodies appear as separate ops (while)"),
+        "{screen}"
+    );
+    assert!(
+        !screen.contains("overhead of loops") && !screen.contains("K22"),
+        "{screen}"
+    );
     let hints = reports(&path, "hints")["hints"]["report"].clone();
-    let silent = hints["cannot_tell"].as_array().unwrap().iter().find(|rule| rule["id"] == "K22");
-    assert!(silent.is_some_and(|rule| rule["reason"].as_str().unwrap().contains("appear as separate ops")), "{hints}");
+    let silent = hints["cannot_tell"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|rule| rule["id"] == "K22");
+    assert!(
+        silent.is_some_and(|rule| rule["reason"]
+            .as_str()
+            .unwrap()
+            .contains("appear as separate ops")),
+        "{hints}"
+    );
 }
 
 /// A graph of two nodes without times: a matmul, and an all-gather after it.
@@ -136,18 +235,54 @@ fn placeholders_are_not_judged() {
         node.extend(needs.iter().flat_map(|&need| [0x28, need]));
         [vec![node.len() as u8], node].concat()
     };
-    let graph = [b"\x07\x0a\x050.0.4".to_vec(), node(1, "matmul", 4, &[]), node(2, "gather", 7, &[1])].concat();
+    let graph = [
+        b"\x07\x0a\x050.0.4".to_vec(),
+        node(1, "matmul", 4, &[]),
+        node(2, "gather", 7, &[1]),
+    ]
+    .concat();
     let (_dir, path) = file("f.0.et", &graph);
     let screen = text(&["analyze", &path]);
-    assert!(screen.contains("PREDICTED by the longest path") && screen.contains("Times are placeholders"), "{screen}");
-    for judged in ["of device time", "What to do", "critical", "hidden", "green", "red ("] {
+    assert!(
+        screen.contains("PREDICTED by the longest path")
+            && screen.contains("Times are placeholders"),
+        "{screen}"
+    );
+    for judged in [
+        "of device time",
+        "What to do",
+        "critical",
+        "hidden",
+        "green",
+        "red (",
+    ] {
         assert!(!screen.contains(judged), "{judged} in {screen}");
     }
     let found = reports(&path, "verdict,hints");
-    assert_eq!(found["verdict"]["report"]["findings"].as_array().map(Vec::len), Some(0));
-    assert!(found["hints"]["not_applicable"].as_str().unwrap().contains("placeholders"), "{found}");
+    assert_eq!(
+        found["verdict"]["report"]["findings"]
+            .as_array()
+            .map(Vec::len),
+        Some(0)
+    );
+    assert!(
+        found["hints"]["not_applicable"]
+            .as_str()
+            .unwrap()
+            .contains("placeholders"),
+        "{found}"
+    );
     let page = tempfile::tempdir().unwrap();
     let html = page.path().join("page.html");
-    run(&["analyze", &path, "--output", &format!("html={}", html.display())]);
-    assert!(!fs::read_to_string(&html).unwrap().contains("Top ops of a step"));
+    run(&[
+        "analyze",
+        &path,
+        "--output",
+        &format!("html={}", html.display()),
+    ]);
+    assert!(
+        !fs::read_to_string(&html)
+            .unwrap()
+            .contains("Top ops of a step")
+    );
 }

@@ -13,35 +13,46 @@ use crate::place::corpus;
 
 /// The rows of a result.
 fn rows(path: &str, sql: &str) -> Vec<Vec<Value>> {
-    let answer: Value =
-        serde_json::from_str(&printed(&["query", path, sql, "--format", "json", "--limit", "0"])).unwrap();
+    let answer: Value = serde_json::from_str(&printed(&[
+        "query", path, sql, "--format", "json", "--limit", "0",
+    ]))
+    .unwrap();
     assert_eq!(answer["truncated"], false);
     serde_json::from_value(answer["rows"].clone()).unwrap()
 }
 
 fn number(path: &str, sql: &str) -> i64 {
     let rows = rows(path, sql);
-    rows[0][0].as_i64().unwrap_or_else(|| panic!("{sql}: {rows:?}"))
+    rows[0][0]
+        .as_i64()
+        .unwrap_or_else(|| panic!("{sql}: {rows:?}"))
 }
 
 #[test]
 fn sums_over_slices_match_reports() {
     let path = &recompile();
-    let by_slices =
-        "SELECT name, count(*), sum(self_ps) FROM slices WHERE track_kind = 'ops' GROUP BY name ORDER BY name";
-    let by_report =
-        "SELECT name, sum(occurrences), sum(self_time_ps) FROM ops WHERE occurrences > 0 GROUP BY name ORDER BY name";
+    let by_slices = "SELECT name, count(*), sum(self_ps) FROM slices WHERE track_kind = 'ops' GROUP BY name ORDER BY name";
+    let by_report = "SELECT name, sum(occurrences), sum(self_time_ps) FROM ops WHERE occurrences > 0 GROUP BY name ORDER BY name";
     let found = rows(path, by_slices);
     assert!(found.len() > 5, "{found:?}");
     assert_eq!(found, rows(path, by_report));
-    assert_eq!(number(path, "SELECT count(*) FROM slices"), number(path, "SELECT sum(slices) FROM tracks"));
+    assert_eq!(
+        number(path, "SELECT count(*) FROM slices"),
+        number(path, "SELECT sum(slices) FROM tracks")
+    );
 }
 
 #[test]
 fn pushed_down_filters_and_orders_keep_results() {
     let path = &recompile();
-    let middle = number(path, "SELECT start_ps FROM slices ORDER BY +start_ps LIMIT 1 OFFSET 300");
-    let track = number(path, "SELECT track_id FROM tracks ORDER BY slices DESC LIMIT 1");
+    let middle = number(
+        path,
+        "SELECT start_ps FROM slices ORDER BY +start_ps LIMIT 1 OFFSET 300",
+    );
+    let track = number(
+        path,
+        "SELECT track_id FROM tracks ORDER BY slices DESC LIMIT 1",
+    );
     // The unary plus prevents SQLite from pushing the term down to the table.
     for term in [
         format!("start_ps >= {middle}"),
@@ -59,15 +70,32 @@ fn pushed_down_filters_and_orders_keep_results() {
         "step = 2".to_owned(),
     ] {
         let mut plain = term.clone();
-        for column in ["slice_id", "track_id", "start_ps", "name", "category", "depth", "flops", "step"] {
+        for column in [
+            "slice_id", "track_id", "start_ps", "name", "category", "depth", "flops", "step",
+        ] {
             plain = plain.replace(column, &format!("+{column}"));
         }
-        let of = |term: &str| rows(path, &format!("SELECT slice_id FROM slices WHERE {term} ORDER BY +slice_id"));
+        let of = |term: &str| {
+            rows(
+                path,
+                &format!("SELECT slice_id FROM slices WHERE {term} ORDER BY +slice_id"),
+            )
+        };
         assert_eq!(of(&term), of(&plain), "{term}");
     }
-    for (columns, direction) in [("name", ""), ("name", "DESC"), ("device, category", ""), ("category", "")] {
-        let pushed = format!("SELECT {columns}, count(*), sum(dur_ps) FROM slices GROUP BY {columns}");
-        let plain = columns.split(", ").map(|column| format!("+{column}")).collect::<Vec<_>>().join(", ");
+    for (columns, direction) in [
+        ("name", ""),
+        ("name", "DESC"),
+        ("device, category", ""),
+        ("category", ""),
+    ] {
+        let pushed =
+            format!("SELECT {columns}, count(*), sum(dur_ps) FROM slices GROUP BY {columns}");
+        let plain = columns
+            .split(", ")
+            .map(|column| format!("+{column}"))
+            .collect::<Vec<_>>()
+            .join(", ");
         let plain = format!("SELECT {columns}, count(*), sum(dur_ps) FROM slices GROUP BY {plain}");
         let mut answers = [rows(path, &pushed), rows(path, &plain)];
         for rows in &mut answers {
@@ -75,11 +103,21 @@ fn pushed_down_filters_and_orders_keep_results() {
         }
         assert_eq!(answers[0], answers[1], "{columns}");
         let order = |columns: &str| {
-            rows(path, &format!("SELECT {columns} FROM slices ORDER BY {} {direction}", columns.replace('+', "")))
+            rows(
+                path,
+                &format!(
+                    "SELECT {columns} FROM slices ORDER BY {} {direction}",
+                    columns.replace('+', "")
+                ),
+            )
         };
         let unsorted = format!("SELECT {columns} FROM slices ORDER BY +{columns} {direction}");
         if !columns.contains(',') {
-            assert_eq!(order(columns), rows(path, &unsorted), "{columns} {direction}");
+            assert_eq!(
+                order(columns),
+                rows(path, &unsorted),
+                "{columns} {direction}"
+            );
         }
     }
 }
@@ -88,13 +126,28 @@ fn pushed_down_filters_and_orders_keep_results() {
 fn query_errors_point_at_the_wrong_word() {
     let path = &recompile();
     let said = refused(&["query", path, "SELECT nme FROM slices"]);
-    assert!(said.contains("no such column: nme\n  SELECT nme FROM slices\n         ^"), "{said}");
-    assert!(said.contains("columns of slices: slice_id, track_id"), "{said}");
+    assert!(
+        said.contains("no such column: nme\n  SELECT nme FROM slices\n         ^"),
+        "{said}"
+    );
+    assert!(
+        said.contains("columns of slices: slice_id, track_id"),
+        "{said}"
+    );
     let said = refused(&["query", path, "SELECT * FROM opps"]);
-    assert!(said.contains("no such table: opps") && said.contains("hint_ops"), "{said}");
+    assert!(
+        said.contains("no such table: opps") && said.contains("hint_ops"),
+        "{said}"
+    );
     let said = refused(&["query", path, "SELECT nanoseconds(1)"]);
-    assert!(said.contains("no such function") && said.contains("us(ps)"), "{said}");
-    assert!(refused(&["query", path, "SELECT percentile(dur_ps, 101) FROM slices"]).contains("0 to 100"));
+    assert!(
+        said.contains("no such function") && said.contains("us(ps)"),
+        "{said}"
+    );
+    assert!(
+        refused(&["query", path, "SELECT percentile(dur_ps, 101) FROM slices"])
+            .contains("0 to 100")
+    );
     assert!(refused(&["query", path, "SELECT us('text')"]).contains("takes numbers"));
     assert!(refused(&["query", path]).contains("SQL"));
 }
@@ -124,7 +177,8 @@ fn queries_are_read_only_without_file_access() {
 
 #[test]
 fn endless_query_is_stopped() {
-    let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
+    let endless =
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
     let said = refused(&["query", &recompile(), endless, "--timeout", "0.3"]);
     assert!(said.contains("stopped after 0.3 s"), "{said}");
 }
@@ -134,7 +188,11 @@ fn rows_beyond_the_limit_are_reported() {
     let path = &recompile();
     let output = run(&["query", path, "SELECT slice_id FROM slices", "--limit", "3"]);
     assert_eq!(text(&output.stdout).lines().count(), 4);
-    assert!(text(&output.stderr).contains("first 3 rows; --limit 0"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("first 3 rows; --limit 0"),
+        "{}",
+        text(&output.stderr)
+    );
     let json: Value = serde_json::from_str(&printed(&[
         "query",
         path,
@@ -145,34 +203,69 @@ fn rows_beyond_the_limit_are_reported() {
         "json",
     ]))
     .unwrap();
-    assert_eq!((json["truncated"].as_bool(), json["rows"].as_array().unwrap().len()), (Some(true), 3));
-    let exact = run(&["query", path, "SELECT slice_id FROM slices LIMIT 3", "--limit", "3"]);
+    assert_eq!(
+        (
+            json["truncated"].as_bool(),
+            json["rows"].as_array().unwrap().len()
+        ),
+        (Some(true), 3)
+    );
+    let exact = run(&[
+        "query",
+        path,
+        "SELECT slice_id FROM slices LIMIT 3",
+        "--limit",
+        "3",
+    ]);
     assert!(exact.stderr.is_empty(), "{}", text(&exact.stderr));
 }
 
 #[test]
 fn ready_made_queries_work_on_every_sample() {
-    let list: Value = serde_json::from_str(&printed(&["query", &recompile(), "--list", "--format", "json"])).unwrap();
-    let queries: Vec<&str> =
-        list["queries"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let list: Value = serde_json::from_str(&printed(&[
+        "query",
+        &recompile(),
+        "--list",
+        "--format",
+        "json",
+    ]))
+    .unwrap();
+    let queries: Vec<&str> = list["queries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
     assert!(queries.len() > 5);
-    for file in ["synthetic_v5e_8chip_recompile.xplane.pb", "synthetic_v6e_4chip_padded.trace.json.gz"] {
+    for file in [
+        "synthetic_v5e_8chip_recompile.xplane.pb",
+        "synthetic_v6e_4chip_padded.trace.json.gz",
+    ] {
         for query in &queries {
             let lines = printed(&["query", &sample(file), query, "--format", "ndjson"]);
             assert!(
-                lines.lines().all(|line| serde_json::from_str::<Value>(line).unwrap().is_object()),
+                lines
+                    .lines()
+                    .all(|line| serde_json::from_str::<Value>(line).unwrap().is_object()),
                 "{file} {query}"
             );
         }
     }
     let top = printed(&["query", &recompile(), "top-ops", "--format", "csv"]);
-    assert!(top.starts_with("name,category,executions,self_ps,mean_self_ps\n") && top.lines().count() > 3, "{top}");
+    assert!(
+        top.starts_with("name,category,executions,self_ps,mean_self_ps\n")
+            && top.lines().count() > 3,
+        "{top}"
+    );
 }
 
 #[test]
 fn arguments_of_slices_are_read_on_demand() {
     let path = &recompile();
-    let found = rows(path, "SELECT slice_id, args FROM slices WHERE args IS NOT NULL LIMIT 1");
+    let found = rows(
+        path,
+        "SELECT slice_id, args FROM slices WHERE args IS NOT NULL LIMIT 1",
+    );
     let args: Value = serde_json::from_str(found[0][1].as_str().unwrap()).unwrap();
     let (key, value) = args.as_object().unwrap().iter().next().unwrap();
     let one = rows(path, &format!("SELECT arg({}, '{key}')", found[0][0]));
@@ -186,34 +279,87 @@ fn exported_files_equal_sql_results() {
     let out = directory.path().join("new/tables");
     let out = out.to_str().unwrap();
     printed(&["export", path, "-o", out]);
-    let reader = SerializedFileReader::new(File::open(format!("{out}/slices.parquet")).unwrap()).unwrap();
-    let names: Vec<String> =
-        reader.metadata().file_metadata().schema().get_fields().iter().map(|field| field.name().to_owned()).collect();
+    let reader =
+        SerializedFileReader::new(File::open(format!("{out}/slices.parquet")).unwrap()).unwrap();
+    let names: Vec<String> = reader
+        .metadata()
+        .file_metadata()
+        .schema()
+        .get_fields()
+        .iter()
+        .map(|field| field.name().to_owned())
+        .collect();
     assert_eq!(names[..4], ["run", "slice_id", "track_id", "start_ps"]);
     assert!(!names.contains(&"args".to_owned()));
     let (mut count, mut sum) = (0, 0);
     for row in reader.get_row_iter(None).unwrap() {
         let row = row.unwrap();
-        assert_eq!(row.get_string(0).unwrap(), "synthetic_v5e_8chip_recompile.xplane.pb");
+        assert_eq!(
+            row.get_string(0).unwrap(),
+            "synthetic_v5e_8chip_recompile.xplane.pb"
+        );
         count += 1;
         sum += row.get_long(4).unwrap();
     }
     assert_eq!(count, number(path, "SELECT count(*) FROM slices"));
     assert_eq!(sum, number(path, "SELECT sum(dur_ps) FROM slices"));
-    for table in
-        ["tracks", "counters", "flows", "instructions", "sources", "runs", "steps", "ops", "collectives", "hints"]
-    {
-        assert!(fs::metadata(format!("{out}/{table}.parquet")).unwrap().len() > 100, "{table}");
+    for table in [
+        "tracks",
+        "counters",
+        "flows",
+        "instructions",
+        "sources",
+        "runs",
+        "steps",
+        "ops",
+        "collectives",
+        "hints",
+    ] {
+        assert!(
+            fs::metadata(format!("{out}/{table}.parquet"))
+                .unwrap()
+                .len()
+                > 100,
+            "{table}"
+        );
     }
 
-    printed(&["export", path, "--to", "csv", "--tables", "ops,tracks", "--run-name", "a,b", "-o", out]);
+    printed(&[
+        "export",
+        path,
+        "--to",
+        "csv",
+        "--tables",
+        "ops,tracks",
+        "--run-name",
+        "a,b",
+        "-o",
+        out,
+    ]);
     let ops = fs::read_to_string(format!("{out}/ops.csv")).unwrap();
-    assert!(ops.starts_with("run,name,self_time_each_ps") && ops.contains("\n\"a,b\","), "{ops}");
-    printed(&["export", path, "--to", "arrow", "--tables", "hints", "-o", out]);
-    assert!(fs::read(format!("{out}/hints.arrow")).unwrap().starts_with(b"ARROW1"));
-    assert!(refused(&["export", path, "--tables", "opps", "-o", out]).contains("there is no table \"opps\""));
+    assert!(
+        ops.starts_with("run,name,self_time_each_ps") && ops.contains("\n\"a,b\","),
+        "{ops}"
+    );
+    printed(&[
+        "export", path, "--to", "arrow", "--tables", "hints", "-o", out,
+    ]);
+    assert!(
+        fs::read(format!("{out}/hints.arrow"))
+            .unwrap()
+            .starts_with(b"ARROW1")
+    );
+    assert!(
+        refused(&["export", path, "--tables", "opps", "-o", out])
+            .contains("there is no table \"opps\"")
+    );
     fs::write(directory.path().join("file"), "").unwrap();
-    let taken = run(&["export", path, "-o", directory.path().join("file").to_str().unwrap()]);
+    let taken = run(&[
+        "export",
+        path,
+        "-o",
+        directory.path().join("file").to_str().unwrap(),
+    ]);
     assert_eq!(taken.status.code(), Some(3), "{}", text(&taken.stderr));
 }
 
@@ -222,29 +368,52 @@ fn columns_sharing_a_name_are_all_kept() {
     let twice = "SELECT 1 AS name, 2 AS name, 3 AS name_2";
     let line = printed(&["query", &recompile(), twice, "--format", "ndjson"]);
     let row: Value = serde_json::from_str(&line).unwrap();
-    assert_eq!(row, serde_json::json!({"name": 1, "name_2": 2, "name_2_2": 3}));
+    assert_eq!(
+        row,
+        serde_json::json!({"name": 1, "name_2": 2, "name_2_2": 3})
+    );
 }
 
 #[test]
 fn computed_times_are_marked_in_every_row() {
     let path = &sample("synthetic_v5e_layer_predicted.txt");
-    let asked = run(&["query", path, "SELECT count(*) FROM slices", "--format", "json"]);
+    let asked = run(&[
+        "query",
+        path,
+        "SELECT count(*) FROM slices",
+        "--format",
+        "json",
+    ]);
     let answer: Value = serde_json::from_slice(&asked.stdout).unwrap();
     assert_eq!(answer["badge"], "PREDICTED by XLA's cost model");
-    assert!(text(&asked.stderr).contains("PREDICTED by XLA's cost model"), "{}", text(&asked.stderr));
+    assert!(
+        text(&asked.stderr).contains("PREDICTED by XLA's cost model"),
+        "{}",
+        text(&asked.stderr)
+    );
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();
-    printed(&["export", path, "--to", "csv", "--tables", "tracks", "-o", out]);
+    printed(&[
+        "export", path, "--to", "csv", "--tables", "tracks", "-o", out,
+    ]);
     let tracks = fs::read_to_string(directory.path().join("tracks.csv")).unwrap();
     assert!(tracks.starts_with("run,times_from,track_id"), "{tracks}");
-    assert!(tracks.lines().skip(1).all(|line| line.contains(",PREDICTED by XLA's cost model,")), "{tracks}");
+    assert!(
+        tracks
+            .lines()
+            .skip(1)
+            .all(|line| line.contains(",PREDICTED by XLA's cost model,")),
+        "{tracks}"
+    );
 }
 
 #[test]
 fn exported_chrome_events_import_to_the_same_timeline() {
-    for file in
-        ["synthetic_v5e_8chip_overlap.xplane.pb", "synthetic_v6e_4chip_padded.trace.json.gz", "jax_cpu_small.xplane.pb"]
-    {
+    for file in [
+        "synthetic_v5e_8chip_overlap.xplane.pb",
+        "synthetic_v6e_4chip_padded.trace.json.gz",
+        "jax_cpu_small.xplane.pb",
+    ] {
         let path = &sample(file);
         let directory = tempfile::tempdir().unwrap();
         let out = directory.path().to_str().unwrap();
@@ -255,11 +424,18 @@ fn exported_chrome_events_import_to_the_same_timeline() {
         let by_name = "SELECT name, count(*), sum(dur_ps), min(start_ps) - (SELECT min(start_ps) FROM slices) FROM slices \
                        WHERE track <> 'Steps of Systole' GROUP BY name ORDER BY name";
         assert_eq!(rows(again, by_name), rows(path, by_name), "{file}");
-        let counters = "SELECT name, count(*), sum(value) FROM counters GROUP BY name ORDER BY name";
+        let counters =
+            "SELECT name, count(*), sum(value) FROM counters GROUP BY name ORDER BY name";
         assert_eq!(rows(again, counters), rows(path, counters), "{file}");
         let json: Value = serde_json::from_str(&fs::read_to_string(again).unwrap()).unwrap();
-        let ends =
-            |phase: &str| json["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == phase).count();
+        let ends = |phase: &str| {
+            json["traceEvents"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|event| event["ph"] == phase)
+                .count()
+        };
         let flows = number(path, "SELECT count(*) FROM flows");
         assert_eq!([ends("s") as i64, ends("f") as i64], [flows; 2], "{file}");
     }
@@ -267,7 +443,12 @@ fn exported_chrome_events_import_to_the_same_timeline() {
 
 #[test]
 fn exported_chrome_events_have_the_same_ops() {
-    let mut files = ["synthetic_v5e_8chip_overlap.xplane.pb", "synthetic_two_hosts"].map(sample).to_vec();
+    let mut files = [
+        "synthetic_v5e_8chip_overlap.xplane.pb",
+        "synthetic_two_hosts",
+    ]
+    .map(sample)
+    .to_vec();
     // Its ops overlap on the timeline, by rounding.
     let overlapping = corpus().map(|corpus| corpus.join("tpu/v6e_x4_host_offload.xplane.pb"));
     files.extend(overlapping.map(|path| path.to_str().unwrap().to_owned()));
@@ -287,7 +468,14 @@ fn exported_chrome_events_have_the_same_ops() {
 fn exported_times_of_a_simulator_stay_simulated() {
     let path = &sample("synthetic_v5e_layer_predicted.txt");
     let directory = tempfile::tempdir().unwrap();
-    printed(&["export", path, "--to", "chrome-json", "-o", directory.path().to_str().unwrap()]);
+    printed(&[
+        "export",
+        path,
+        "--to",
+        "chrome-json",
+        "-o",
+        directory.path().to_str().unwrap(),
+    ]);
     let again = directory.path().join("trace.json");
     let badge = |path: &str| -> Value {
         let asked = run(&["query", path, "SELECT 1", "--format", "json"]);
@@ -301,23 +489,60 @@ fn exported_times_of_a_simulator_stay_simulated() {
 fn files_are_divided_by_run_host_and_device() {
     let directory = tempfile::tempdir().unwrap();
     let (path, out) = (&recompile(), directory.path().to_str().unwrap());
-    let partitioned = ["export", path, "--partition", "run,device", "--tables", "slices,steps", "--run-name", "a/b"];
+    let partitioned = [
+        "export",
+        path,
+        "--partition",
+        "run,device",
+        "--tables",
+        "slices,steps",
+        "--run-name",
+        "a/b",
+    ];
     printed(&[&partitioned[..], &["-o", out]].concat());
     let of_run = directory.path().join("slices").join("run=a%2Fb");
     let (mut rows, mut devices) = (0, 0);
     for device in fs::read_dir(of_run).unwrap() {
-        let file = SerializedFileReader::new(File::open(device.unwrap().path().join("data.parquet")).unwrap()).unwrap();
+        let file = SerializedFileReader::new(
+            File::open(device.unwrap().path().join("data.parquet")).unwrap(),
+        )
+        .unwrap();
         let fields = file.metadata().file_metadata().schema().get_fields();
-        assert!(fields.iter().all(|field| field.name() != "run" && field.name() != "device"), "{fields:?}");
+        assert!(
+            fields
+                .iter()
+                .all(|field| field.name() != "run" && field.name() != "device"),
+            "{fields:?}"
+        );
         assert!(fields.iter().any(|field| field.name() == "host"));
         rows += file.metadata().file_metadata().num_rows();
         devices += 1;
     }
     assert_eq!(rows, number(path, "SELECT count(*) FROM slices"));
-    assert_eq!(devices, number(path, "SELECT count(DISTINCT coalesce(device, '')) FROM slices"));
+    assert_eq!(
+        devices,
+        number(
+            path,
+            "SELECT count(DISTINCT coalesce(device, '')) FROM slices"
+        )
+    );
     // Steps have no column `device`.
-    assert!(directory.path().join("steps/run=a%2Fb/data.parquet").is_file());
-    let said = refused(&["export", path, "--to", "perfetto", "--partition", "run", "-o", out]);
+    assert!(
+        directory
+            .path()
+            .join("steps/run=a%2Fb/data.parquet")
+            .is_file()
+    );
+    let said = refused(&[
+        "export",
+        path,
+        "--to",
+        "perfetto",
+        "--partition",
+        "run",
+        "-o",
+        out,
+    ]);
     assert!(said.contains("--partition is for parquet"), "{said}");
     assert!(refused(&["export", path, "--partition", "lane", "-o", out]).contains("device"));
 }
@@ -326,7 +551,13 @@ fn files_are_divided_by_run_host_and_device() {
 fn the_run_is_one_row_of_key_figures() {
     let path = &recompile();
     let verdict = rows(path, "SELECT verdict, devices, steps FROM runs");
-    assert!(verdict[0][0].as_str().unwrap().starts_with("Compiling takes 50.00 ms"), "{verdict:?}");
+    assert!(
+        verdict[0][0]
+            .as_str()
+            .unwrap()
+            .starts_with("Compiling takes 50.00 ms"),
+        "{verdict:?}"
+    );
     assert_eq!(verdict[0][1..], [Value::from(8), Value::from(4)]);
     let idle = "SELECT idle_ps - (SELECT self_time_ps FROM ops WHERE category = 'IDLE') FROM runs";
     assert_eq!(number(path, idle), 0);
@@ -335,25 +566,51 @@ fn the_run_is_one_row_of_key_figures() {
 #[test]
 fn slices_are_those_of_the_chosen_part() {
     let path = &recompile();
-    let count = |condition: &str| number(path, &format!("SELECT count(*) FROM slices WHERE {condition}"));
+    let count = |condition: &str| {
+        number(
+            path,
+            &format!("SELECT count(*) FROM slices WHERE {condition}"),
+        )
+    };
     let chosen = |options: &[&str], sql: &str| {
-        let args = [&["query", path, sql, "--format", "json", "--limit", "0"], options].concat();
+        let args = [
+            &["query", path, sql, "--format", "json", "--limit", "0"],
+            options,
+        ]
+        .concat();
         let answer: Value = serde_json::from_str(&printed(&args)).unwrap();
         answer["rows"].clone()
     };
     let all = "SELECT count(*) FROM slices";
-    assert_eq!(chosen(&["--steps", "1..2"], all)[0][0], count("step BETWEEN 1 AND 2"));
-    assert_eq!(chosen(&["--range", "0..1s"], all)[0][0], count("start_ps >= 0 AND start_ps < 1000000000000"));
-    assert_eq!(chosen(&["--device", "0"], all)[0][0], count("device LIKE '%TPU:0%'"));
+    assert_eq!(
+        chosen(&["--steps", "1..2"], all)[0][0],
+        count("step BETWEEN 1 AND 2")
+    );
+    assert_eq!(
+        chosen(&["--range", "0..1s"], all)[0][0],
+        count("start_ps >= 0 AND start_ps < 1000000000000")
+    );
+    assert_eq!(
+        chosen(&["--device", "0"], all)[0][0],
+        count("device LIKE '%TPU:0%'")
+    );
     assert!(count("step BETWEEN 1 AND 2") > 0 && count("step BETWEEN 1 AND 2") < count("1"));
     // A slice keeps its number, and is found by it.
     let id = number(path, "SELECT max(slice_id) FROM slices WHERE step = 1");
     let named = format!("SELECT slice_id, name FROM slices WHERE slice_id = {id}");
-    assert_eq!(chosen(&["--steps", "1..1"], &named), serde_json::json!(rows(path, &named)));
+    assert_eq!(
+        chosen(&["--steps", "1..1"], &named),
+        serde_json::json!(rows(path, &named))
+    );
     assert_eq!(chosen(&["--steps", "2..2"], &named), serde_json::json!([]));
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();
-    printed(&["export", path, "--tables", "slices", "--to", "csv", "--steps", "1..2", "-o", out]);
-    let lines = fs::read_to_string(directory.path().join("slices.csv")).unwrap().lines().count() as i64;
+    printed(&[
+        "export", path, "--tables", "slices", "--to", "csv", "--steps", "1..2", "-o", out,
+    ]);
+    let lines = fs::read_to_string(directory.path().join("slices.csv"))
+        .unwrap()
+        .lines()
+        .count() as i64;
     assert_eq!(lines - 1, count("step BETWEEN 1 AND 2"));
 }

@@ -18,7 +18,16 @@ use crate::place::Place;
 /// A profile of steps with so much work.
 fn profile(work_ms: i64) -> Vec<u8> {
     let work = Picos::from_ps(work_ms * trace_model::time::PS_PER_MS);
-    xspace_bytes(&FleetSpec { devices: 2, steps: 12, work, calls: true, ..FleetSpec::default() }.session())
+    xspace_bytes(
+        &FleetSpec {
+            devices: 2,
+            steps: 12,
+            work,
+            calls: true,
+            ..FleetSpec::default()
+        }
+        .session(),
+    )
 }
 
 fn add_run(logdir: &Path, name: &str, work_ms: i64) {
@@ -28,14 +37,33 @@ fn add_run(logdir: &Path, name: &str, work_ms: i64) {
 }
 
 fn watch(logdir: &Path, more: &[&str]) -> (Output, Vec<Value>) {
-    let args = ["watch", logdir.to_str().unwrap(), "--once", "--settle", "0", "--format", "json"];
+    let args = [
+        "watch",
+        logdir.to_str().unwrap(),
+        "--once",
+        "--settle",
+        "0",
+        "--format",
+        "json",
+    ];
     let output = run(&[&args, more].concat());
-    let lines = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines = text(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     (output, lines)
 }
 
 fn of(lines: &[Value]) -> Vec<(&str, &str)> {
-    lines.iter().map(|line| (line["run"].as_str().unwrap(), line["status"].as_str().unwrap())).collect()
+    lines
+        .iter()
+        .map(|line| {
+            (
+                line["run"].as_str().unwrap(),
+                line["status"].as_str().unwrap(),
+            )
+        })
+        .collect()
 }
 
 #[test]
@@ -43,23 +71,48 @@ fn each_run_is_judged_once_against_the_last_good_ones() {
     let dir = tempfile::tempdir().unwrap();
     let logs = dir.path();
     let (output, lines) = watch(logs, &[]);
-    assert!(output.status.success() && lines.is_empty(), "nothing is there yet: {}", text(&output.stderr));
+    assert!(
+        output.status.success() && lines.is_empty(),
+        "nothing is there yet: {}",
+        text(&output.stderr)
+    );
     add_run(logs, "2026_01_01_10_00_00", 7);
     add_run(logs, "2026_01_02_10_00_00", 7);
     let (output, lines) = watch(logs, &[]);
-    assert_eq!(of(&lines), [("2026_01_01_10_00_00", "not judged"), ("2026_01_02_10_00_00", "pass")]);
-    assert!(output.status.success() && lines[1]["change"].is_string() && lines[0]["change"].is_null());
-    assert!(lines.iter().all(|line| line["step_ps"].as_f64().is_some_and(|ps| ps > 9e9)), "{lines:?}");
+    assert_eq!(
+        of(&lines),
+        [
+            ("2026_01_01_10_00_00", "not judged"),
+            ("2026_01_02_10_00_00", "pass")
+        ]
+    );
+    assert!(
+        output.status.success() && lines[1]["change"].is_string() && lines[0]["change"].is_null()
+    );
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["step_ps"].as_f64().is_some_and(|ps| ps > 9e9)),
+        "{lines:?}"
+    );
     assert!(watch(logs, &[]).1.is_empty(), "nothing is new");
 
     add_run(logs, "2026_01_03_10_00_00", 9);
     add_run(logs, "2026_01_04_10_00_00", 7);
     let (output, lines) = watch(logs, &["--exit-on-regression"]);
-    assert_eq!(of(&lines), [("2026_01_03_10_00_00", "FAIL")], "it stops there");
+    assert_eq!(
+        of(&lines),
+        [("2026_01_03_10_00_00", "FAIL")],
+        "it stops there"
+    );
     assert_eq!(output.status.code(), Some(10));
     assert!(!lines[0]["failed"].as_array().unwrap().is_empty());
     let (output, lines) = watch(logs, &["--exit-on-regression"]);
-    assert_eq!(of(&lines), [("2026_01_04_10_00_00", "pass")], "the failed run is no baseline");
+    assert_eq!(
+        of(&lines),
+        [("2026_01_04_10_00_00", "pass")],
+        "the failed run is no baseline"
+    );
     assert!(output.status.success());
     let history = fs::read_to_string(logs.join("systole.history.jsonl")).unwrap();
     assert_eq!(history.lines().count(), 4);
@@ -74,19 +127,40 @@ fn a_run_that_cannot_be_read_does_not_stop_the_watch() {
     fs::write(broken.join("host.xplane.pb"), "no profile").unwrap();
     add_run(logs, "2026_01_02_10_00_00", 7);
     let (output, lines) = watch(logs, &[]);
-    assert_eq!(of(&lines), [("2026_01_01_10_00_00", "unreadable"), ("2026_01_02_10_00_00", "not judged")]);
+    assert_eq!(
+        of(&lines),
+        [
+            ("2026_01_01_10_00_00", "unreadable"),
+            ("2026_01_02_10_00_00", "not judged")
+        ]
+    );
     assert!(output.status.success() && lines[0]["error"].is_string());
     let one_line = run(&["watch", logs.to_str().unwrap(), "--once", "--settle", "0"]);
-    assert_eq!(text(&one_line.stdout).lines().count(), 1, "the unreadable one again, for want of a history");
+    assert_eq!(
+        text(&one_line.stdout).lines().count(),
+        1,
+        "the unreadable one again, for want of a history"
+    );
 }
 
 #[test]
 fn what_is_no_log_directory_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("no-such");
-    assert_eq!(run(&["watch", missing.to_str().unwrap(), "--once"]).status.code(), Some(3));
+    assert_eq!(
+        run(&["watch", missing.to_str().unwrap(), "--once"])
+            .status
+            .code(),
+        Some(3)
+    );
     fs::write(dir.path().join("a.xplane.pb"), "").unwrap();
-    let output = run(&["watch", dir.path().to_str().unwrap(), "--once", "--settle", "0"]);
+    let output = run(&[
+        "watch",
+        dir.path().to_str().unwrap(),
+        "--once",
+        "--settle",
+        "0",
+    ]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }
 
@@ -101,22 +175,55 @@ fn log_directories_in_buckets_are_watched_like_those_on_this_machine() {
     let place = Place::empty();
     let watch = |scheme: &str, more: &[&str]| {
         let path = format!("{scheme}://logs/runs");
-        let args = [&["watch", &path, "--once", "--settle", "0", "--format", "json"], more].concat();
+        let args = [
+            &[
+                "watch", &path, "--once", "--settle", "0", "--format", "json",
+            ],
+            more,
+        ]
+        .concat();
         let mut command = place.command();
-        command.env_clear().envs(server.variables()).env("HOME", place.dir.path());
-        let output = command.env("SYSTOLE_CACHE_DIR", place.path("cache")).args(args).output().unwrap();
-        let lines: Vec<Value> = text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        command
+            .env_clear()
+            .envs(server.variables())
+            .env("HOME", place.dir.path());
+        let output = command
+            .env("SYSTOLE_CACHE_DIR", place.path("cache"))
+            .args(args)
+            .output()
+            .unwrap();
+        let lines: Vec<Value> = text(&output.stdout)
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         (output, lines)
     };
     let (output, _) = watch("gs", &[]);
-    assert_eq!(output.status.code(), Some(2), "there is no default for the history");
-    assert!(text(&output.stderr).contains("--history FILE"), "{}", text(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "there is no default for the history"
+    );
+    assert!(
+        text(&output.stderr).contains("--history FILE"),
+        "{}",
+        text(&output.stderr)
+    );
 
     let history = ["--history", "history.jsonl"];
     let (output, lines) = watch("gs", &history);
-    assert_eq!(of(&lines), [("2026_01_01_10_00_00", "not judged"), ("2026_01_02_10_00_00", "pass")]);
+    assert_eq!(
+        of(&lines),
+        [
+            ("2026_01_01_10_00_00", "not judged"),
+            ("2026_01_02_10_00_00", "pass")
+        ]
+    );
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(watch("gs", &history).1.is_empty(), "both are in the history");
+    assert!(
+        watch("gs", &history).1.is_empty(),
+        "both are in the history"
+    );
 
     server.put(&key("2026_01_03_10_00_00"), &profile(9));
     let (output, lines) = watch("gs", &[&history[..], &["--exit-on-regression"]].concat());
@@ -125,7 +232,11 @@ fn log_directories_in_buckets_are_watched_like_those_on_this_machine() {
     server.seen();
     assert!(watch("gs", &history).1.is_empty());
     let asked = server.seen();
-    assert_eq!(asked, ["HEAD /logs/runs", "GET /logs"], "what is known costs one list of the objects");
+    assert_eq!(
+        asked,
+        ["HEAD /logs/runs", "GET /logs"],
+        "what is known costs one list of the objects"
+    );
 
     let (_, lines) = watch("s3", &["--history", "other.jsonl"]);
     assert_eq!(lines.len(), 3, "{lines:?}");
@@ -141,14 +252,35 @@ fn a_cut_run_of_old_is_read_at_once_and_called_damaged() {
     let file = run_dir.join("host.xplane.pb");
     fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     let old = std::time::SystemTime::now() - std::time::Duration::from_hours(1);
-    fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(&file)
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
     let logs = dir.path().to_str().unwrap();
     let listed = run(&["runs", logs]);
-    assert!(text(&listed.stdout).contains("damaged: The file ends"), "{}", text(&listed.stdout));
+    assert!(
+        text(&listed.stdout).contains("damaged: The file ends"),
+        "{}",
+        text(&listed.stdout)
+    );
     let output = run(&["watch", logs, "--once"]);
-    assert!(text(&output.stdout).contains("damaged: The file ends"), "{}", text(&output.stdout));
-    assert!(!text(&output.stderr).contains("is not complete"), "it is not waited for: {}", text(&output.stderr));
+    assert!(
+        text(&output.stdout).contains("damaged: The file ends"),
+        "{}",
+        text(&output.stdout)
+    );
+    assert!(
+        !text(&output.stderr).contains("is not complete"),
+        "it is not waited for: {}",
+        text(&output.stderr)
+    );
     let missing = run(&["watch", "no-such-directory", "--once"]);
     assert_eq!(missing.status.code(), Some(3));
-    assert!(text(&missing.stderr).contains("No such file"), "{}", text(&missing.stderr));
+    assert!(
+        text(&missing.stderr).contains("No such file"),
+        "{}",
+        text(&missing.stderr)
+    );
 }

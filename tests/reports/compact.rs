@@ -38,10 +38,17 @@ pub fn lines(report: &Value) -> Vec<String> {
     for (name, value) in &own {
         match name.rsplit_once('.') {
             None => lines.push(format!("{name}: {}", text(value))),
-            Some((outer, name)) => inside.entry(outer).or_default().push(format!("{name}={}", text(value))),
+            Some((outer, name)) => inside
+                .entry(outer)
+                .or_default()
+                .push(format!("{name}={}", text(value))),
         }
     }
-    lines.extend(inside.iter().map(|(outer, fields)| format!("{outer}: {}", fields.join(", "))));
+    lines.extend(
+        inside
+            .iter()
+            .map(|(outer, fields)| format!("{outer}: {}", fields.join(", "))),
+    );
     for (name, rows) in tables.0 {
         lines.extend(table(&name, &rows));
     }
@@ -57,7 +64,14 @@ struct Tables(BTreeMap<String, Vec<Row>>);
 
 impl Tables {
     /// Takes `value` apart: its fields into `row`, its lists of rows into tables below `path`.
-    fn walk(&mut self, path: &str, value: &Value, name: &str, row: &mut Row, number: Option<usize>) {
+    fn walk(
+        &mut self,
+        path: &str,
+        value: &Value,
+        name: &str,
+        row: &mut Row,
+        number: Option<usize>,
+    ) {
         match value {
             Value::Object(fields) => {
                 for (field, value) in fields {
@@ -75,7 +89,8 @@ impl Tables {
                     let number = self.0.get(&path).map_or(0, Vec::len);
                     self.0.entry(path.clone()).or_default().push(Row::new());
                     self.walk(&path, item, "", &mut inner, Some(number));
-                    if let Some(place) = self.0.get_mut(&path).and_then(|rows| rows.get_mut(number)) {
+                    if let Some(place) = self.0.get_mut(&path).and_then(|rows| rows.get_mut(number))
+                    {
                         *place = inner;
                     }
                 }
@@ -102,7 +117,11 @@ fn listed(items: &[Value]) -> String {
     let (shown, rest) = items.split_at(items.len().min(MAX_ITEMS));
     let mut words: Vec<String> = shown.iter().map(text).collect();
     if !rest.is_empty() {
-        words.push(format!("{} more: {}", rest.len(), sum(&rest.iter().collect::<Vec<_>>())));
+        words.push(format!(
+            "{} more: {}",
+            rest.len(),
+            sum(&rest.iter().collect::<Vec<_>>())
+        ));
     }
     words.join(" | ")
 }
@@ -113,21 +132,33 @@ fn sum(values: &[&Value]) -> String {
     if !numbers.is_empty() {
         return rounded(numbers.iter().sum());
     }
-    let texts: BTreeSet<String> = values.iter().filter(|value| !value.is_null()).map(|value| text(value)).collect();
-    if texts.is_empty() { String::new() } else { format!("{} different", texts.len()) }
+    let texts: BTreeSet<String> = values
+        .iter()
+        .filter(|value| !value.is_null())
+        .map(|value| text(value))
+        .collect();
+    if texts.is_empty() {
+        String::new()
+    } else {
+        format!("{} different", texts.len())
+    }
 }
 
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.replace('\n', " / "),
-        Value::Number(number) if number.is_f64() => number.as_f64().map_or_else(String::new, rounded),
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().map_or_else(String::new, rounded)
+        }
         other => other.to_string(),
     }
 }
 
 fn rounded(number: f64) -> String {
-    let digits: f64 = format!("{number:.*e}", DIGITS - 1).parse().unwrap_or(number);
+    let digits: f64 = format!("{number:.*e}", DIGITS - 1)
+        .parse()
+        .unwrap_or(number);
     Value::from(digits).to_string()
 }
 
@@ -135,15 +166,32 @@ fn table(name: &str, rows: &[Row]) -> Vec<String> {
     let mut names: Vec<&String> = rows.iter().flat_map(Row::keys).collect();
     names.sort_unstable();
     names.dedup();
-    let values =
-        |name: &String, from: usize| rows.iter().skip(from).filter_map(|row| row.get(name)).collect::<Vec<_>>();
+    let values = |name: &String, from: usize| {
+        rows.iter()
+            .skip(from)
+            .filter_map(|row| row.get(name))
+            .collect::<Vec<_>>()
+    };
     names.retain(|name| values(name, 0).iter().any(|value| !value.is_null()));
     // Columns that identify a row come before its numbers.
-    names.sort_by_key(|name| (*name != OF, !values(name, 0).iter().any(|value| value.is_string())));
+    names.sort_by_key(|name| {
+        (
+            *name != OF,
+            !values(name, 0).iter().any(|value| value.is_string()),
+        )
+    });
     let mut lines = vec![format!("[{name}] {}", rows.len())];
-    lines.push(csv(names.iter().map(|name| if name.is_empty() { "value".to_owned() } else { (*name).clone() })));
+    lines.push(csv(names.iter().map(|name| {
+        if name.is_empty() {
+            "value".to_owned()
+        } else {
+            (*name).clone()
+        }
+    })));
     for row in rows.iter().take(MAX_ROWS) {
-        lines.push(csv(names.iter().map(|name| row.get(*name).map_or_else(String::new, text))));
+        lines.push(csv(names
+            .iter()
+            .map(|name| row.get(*name).map_or_else(String::new, text))));
     }
     if rows.len() > MAX_ROWS {
         let rest = names.iter().map(|name| match name.as_str() {
@@ -156,8 +204,13 @@ fn table(name: &str, rows: &[Row]) -> Vec<String> {
 }
 
 fn csv(cells: impl Iterator<Item = String>) -> String {
-    let quoted =
-        cells.map(|cell| if cell.contains([',', '"']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell });
+    let quoted = cells.map(|cell| {
+        if cell.contains([',', '"']) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell
+        }
+    });
     quoted.collect::<Vec<_>>().join(",")
 }
 
@@ -201,7 +254,10 @@ mod tests {
             lines(&json!({ "rows": (0..20).chain([last]).map(row).collect::<Vec<_>>() }))
         };
         let all = report(20);
-        assert_eq!((all.len(), all.last().unwrap().as_str()), (2 + MAX_ROWS + 1, "15 more: 15 different,195.0"));
+        assert_eq!(
+            (all.len(), all.last().unwrap().as_str()),
+            (2 + MAX_ROWS + 1, "15 more: 15 different,195.0")
+        );
         assert_ne!(report(20), report(21));
     }
 }

@@ -19,15 +19,23 @@ use serde_json::{Value, json};
 use session::Session;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
 }
 
 /// Sample traces, smallest name first. A folder is one run of several hosts.
 fn samples() -> Vec<PathBuf> {
-    let paths = fs::read_dir(root().join("assets/samples")).unwrap().map(|entry| entry.unwrap().path());
+    let paths = fs::read_dir(root().join("assets/samples"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let is_trace = |path: &PathBuf| {
         let name = path.to_str().unwrap();
-        path.is_dir() || [".pb", ".pb.gz", ".json", ".json.gz", ".txt"].iter().any(|ending| name.ends_with(ending))
+        path.is_dir()
+            || [".pb", ".pb.gz", ".json", ".json.gz", ".txt"]
+                .iter()
+                .any(|ending| name.ends_with(ending))
     };
     let mut found: Vec<_> = paths.filter(is_trace).collect();
     found.sort();
@@ -59,22 +67,44 @@ const NOT_KEPT: &[&str] = &[
 /// One sample for each feature: samples in files, and generated ones for features that no file has.
 fn kept() -> Vec<Sample> {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    let files = samples().into_iter().filter(|path| !NOT_KEPT.contains(&name(path).as_str()));
-    let files =
-        files.map(|path| Sample { name: name(&path), session: opened(&path, &ImportOptions::default()), folder: None });
-    let memory =
-        session_with_memory(&SyntheticRun::new(TrainingSpec { data: 1, model: 1, ..TrainingSpec::default() })).0;
+    let files = samples()
+        .into_iter()
+        .filter(|path| !NOT_KEPT.contains(&name(path).as_str()));
+    let files = files.map(|path| Sample {
+        name: name(&path),
+        session: opened(&path, &ImportOptions::default()),
+        folder: None,
+    });
+    let memory = session_with_memory(&SyntheticRun::new(TrainingSpec {
+        data: 1,
+        model: 1,
+        ..TrainingSpec::default()
+    }))
+    .0;
     let rare = [
         ("rare_memory", memory),
         ("rare_counters", CounterSamples::default().session()),
-        ("rare_kernel", PallasKernel { executions: 1, with_lines: true, ..PallasKernel::default() }.session()),
+        (
+            "rare_kernel",
+            PallasKernel {
+                executions: 1,
+                with_lines: true,
+                ..PallasKernel::default()
+            }
+            .session(),
+        ),
         ("rare_sparse_core", SparseOffload::default().session()),
         ("rare_slices", MegascaleSample::default().session()),
     ];
     let rare = rare.map(|(name, session)| {
-        let source = InputSource::from_bytes(format!("{name}.xplane.pb"), xspace_bytes(&session)).unwrap();
+        let source =
+            InputSource::from_bytes(format!("{name}.xplane.pb"), xspace_bytes(&session)).unwrap();
         let model = importers::import(&source, &Progress::new()).unwrap();
-        Sample { name: name.to_owned(), session: Session::from_model(model, Options::default()), folder: None }
+        Sample {
+            name: name.to_owned(),
+            session: Session::from_model(model, Options::default()),
+            folder: None,
+        }
     });
     files.chain(rare).chain([with_code()]).collect()
 }
@@ -93,25 +123,54 @@ fn with_code() -> Sample {
     let (path, dump) = (dir.path().join("jit_f.v5e.txt"), dir.path().join("jf"));
     fs::create_dir_all(&dump).unwrap();
     fs::write(&path, PROGRAM).unwrap();
-    fs::write(dump.join("5-fusion.1-64-final_hlo-static-per-bundle-utilization.txt"), TABLE).unwrap();
-    fs::write(dump.join("5-fusion.1-65-schedule-analysis_final_bundles.txt"), TEXT).unwrap();
-    let import = ImportOptions { llo: Some(dump), ..ImportOptions::default() };
+    fs::write(
+        dump.join("5-fusion.1-64-final_hlo-static-per-bundle-utilization.txt"),
+        TABLE,
+    )
+    .unwrap();
+    fs::write(
+        dump.join("5-fusion.1-65-schedule-analysis_final_bundles.txt"),
+        TEXT,
+    )
+    .unwrap();
+    let import = ImportOptions {
+        llo: Some(dump),
+        ..ImportOptions::default()
+    };
     let session = opened(&path, &import);
-    Sample { name: "rare_code".to_owned(), session, folder: Some(dir.path().to_owned()) }
+    Sample {
+        name: "rare_code".to_owned(),
+        session,
+        folder: Some(dir.path().to_owned()),
+    }
 }
 
 /// All reports of a sample, of the whole trace and of one step; the analyses that apply.
 fn golden_text(session: &Session) -> (String, BTreeSet<&'static str>) {
     let (mut text, mut applicable) = (String::new(), BTreeSet::new());
     let mut put = |line: &str| text.extend([line, "\n"]);
-    for (scope, title) in [(Scope::WholeTrace, "whole trace"), (Scope::Steps { first: 1, last: 1 }, "step 1")] {
+    for (scope, title) in [
+        (Scope::WholeTrace, "whole trace"),
+        (Scope::Steps { first: 1, last: 1 }, "step 1"),
+    ] {
         let mut silent: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for entry in ANALYSES {
-            let of_all = || session.report_by_id(entry.id, Scope::WholeTrace).map(|report| report.json()).ok();
-            match session.report_by_id(entry.id, scope).map(|report| report.json()) {
+            let of_all = || {
+                session
+                    .report_by_id(entry.id, Scope::WholeTrace)
+                    .map(|report| report.json())
+                    .ok()
+            };
+            match session
+                .report_by_id(entry.id, scope)
+                .map(|report| report.json())
+            {
                 Err(why) => silent.entry(why.to_string()).or_default().push(entry.id),
                 Ok(json) if scope != Scope::WholeTrace && of_all().as_ref() == Some(&json) => {
-                    silent.entry("as of the whole trace".to_owned()).or_default().push(entry.id);
+                    silent
+                        .entry("as of the whole trace".to_owned())
+                        .or_default()
+                        .push(entry.id);
                 }
                 Ok(json) => {
                     applicable.insert(entry.id);
@@ -149,7 +208,11 @@ fn reports_match_golden_files() {
             fs::create_dir_all(&golden).unwrap();
             fs::write(&file, &text).unwrap();
         } else if fs::read_to_string(&file).ok().as_ref() != Some(&text) {
-            differing.push(format!("{}\n{}", file.display(), first_difference(&file, &text)));
+            differing.push(format!(
+                "{}\n{}",
+                file.display(),
+                first_difference(&file, &text)
+            ));
         }
         lines += text.lines().count();
         applicable.extend(apply);
@@ -164,18 +227,40 @@ fn reports_match_golden_files() {
             differing.push(format!("{} belongs to no sample", file.display()));
         }
     }
-    assert!(differing.is_empty(), "UPDATE_GOLDEN=1 accepts:\n{}", differing.join("\n"));
+    assert!(
+        differing.is_empty(),
+        "UPDATE_GOLDEN=1 accepts:\n{}",
+        differing.join("\n")
+    );
     assert!(lines < MAX_LINES, "{lines} lines");
-    let never: Vec<_> = ANALYSES.iter().map(|entry| entry.id).filter(|id| !applicable.contains(id)).collect();
-    assert!(never.is_empty(), "no sample has anything to say to {never:?}");
+    let never: Vec<_> = ANALYSES
+        .iter()
+        .map(|entry| entry.id)
+        .filter(|id| !applicable.contains(id))
+        .collect();
+    assert!(
+        never.is_empty(),
+        "no sample has anything to say to {never:?}"
+    );
 }
 
 fn first_difference(file: &Path, now: &str) -> String {
     let before = fs::read_to_string(file).unwrap_or_default();
-    let pairs = before.lines().chain(std::iter::repeat("(end)")).zip(now.lines().chain(["(end)"])).enumerate();
+    let pairs = before
+        .lines()
+        .chain(std::iter::repeat("(end)"))
+        .zip(now.lines().chain(["(end)"]))
+        .enumerate();
     let differs = pairs
         .filter(|(_, (before, now))| before != now)
-        .map(|(line, (before, now))| format!("  line {}: was {}, is {}", line + 1, before.trim(), now.trim()));
+        .map(|(line, (before, now))| {
+            format!(
+                "  line {}: was {}, is {}",
+                line + 1,
+                before.trim(),
+                now.trim()
+            )
+        });
     differs.take(3).collect::<Vec<_>>().join("\n")
 }
 
@@ -185,22 +270,46 @@ fn documents_match_their_schema() {
     let schema: Value = serde_json::from_str(&render::json::schema().unwrap()).unwrap();
     let ids: Vec<_> = ANALYSES.iter().map(|entry| entry.id).collect();
     for sample in samples() {
-        let session = Session::open(&sample, &ImportOptions::default(), Options::default(), &Progress::new()).unwrap();
+        let session = Session::open(
+            &sample,
+            &ImportOptions::default(),
+            Options::default(),
+            &Progress::new(),
+        )
+        .unwrap();
         for scope in [Scope::WholeTrace, Scope::Steps { first: 0, last: 1 }] {
             let document = Document::new(&session, scope, &ids, DocumentView::Tables);
             for top in [0, 1] {
-                let written: Value = serde_json::from_str(&render::json::document(&document, top).unwrap()).unwrap();
+                let written: Value =
+                    serde_json::from_str(&render::json::document(&document, top).unwrap()).unwrap();
                 let errors = json_schema::errors(&schema, &written);
-                assert!(errors.is_empty(), "{}, {scope:?}: {:#?}", sample.display(), &errors[..errors.len().min(20)]);
-                assert_eq!(written["truncated"], written["truncated_lists"] != json!([]), "{}", sample.display());
+                assert!(
+                    errors.is_empty(),
+                    "{}, {scope:?}: {:#?}",
+                    sample.display(),
+                    &errors[..errors.len().min(20)]
+                );
+                assert_eq!(
+                    written["truncated"],
+                    written["truncated_lists"] != json!([]),
+                    "{}",
+                    sample.display()
+                );
                 assert!(top == 1 || written["truncated"] == false);
             }
         }
     }
     // Ensures that the check does not accept everything.
     assert!(!json_schema::errors(&schema, &json!({ "schema": "systole.report/2" })).is_empty());
-    let tool = json_schema::errors(&schema, &json!({ "tool": { "name": "systole", "version": "1", "more": 1 } }));
-    assert!(tool.iter().any(|error| error == "$.tool.more is not described"), "{tool:?}");
+    let tool = json_schema::errors(
+        &schema,
+        &json!({ "tool": { "name": "systole", "version": "1", "more": 1 } }),
+    );
+    assert!(
+        tool.iter()
+            .any(|error| error == "$.tool.more is not described"),
+        "{tool:?}"
+    );
 }
 
 /// The unit of a number is in its name, or in a field `unit` beside it; these numbers have no unit.
@@ -225,8 +334,18 @@ fn numbers_have_units_in_their_names() {
         "_speedup",
     ];
     // In the unit of the row around them, which has a field `unit` or a metric with its unit in its name.
-    const OF_ROW: &[&str] =
-        &["(with unit)", "actual", "base", "cand", "change", "high", "limit", "low", "median", "noise"];
+    const OF_ROW: &[&str] = &[
+        "(with unit)",
+        "actual",
+        "base",
+        "cand",
+        "change",
+        "high",
+        "limit",
+        "low",
+        "median",
+        "noise",
+    ];
     // Counts, ordinals, probabilities and ratios; `value` of a hardware counter, whose unit nothing records.
     const WITHOUT: &str = "achieved adjacent after-step after_steps ahead_max ahead_median allocations alpha base_ops base_runs base_steps batch \
         bundles calls cand_ops cand_runs cand_steps chip class collectives compilations confidence cores count critical decode_tokens deserialized \
@@ -236,13 +355,23 @@ fn numbers_have_units_in_their_names() {
         products programs ratio recompilations recorded released releases requests reuse shown slices slow_not_explained space \
         speedup_over_bf16 spills step steps tile to tokens total tracks uneven unknown_releases unmatched value wall_steps warmup_steps \
         work_z writes xla_calls z";
-    let without: BTreeSet<&str> = WITHOUT.split_whitespace().chain(OF_ROW.iter().copied()).collect();
-    for text in [render::json::schema().unwrap(), render::comparison::schema().unwrap()] {
+    let without: BTreeSet<&str> = WITHOUT
+        .split_whitespace()
+        .chain(OF_ROW.iter().copied())
+        .collect();
+    for text in [
+        render::json::schema().unwrap(),
+        render::comparison::schema().unwrap(),
+    ] {
         let schema: Value = serde_json::from_str(&text).unwrap();
         let names = json_schema::number_names(&schema);
-        assert!(names.len() > 100 || text.contains("comparison/"), "the schema is described: {names:?}");
-        let has_unit =
-            |name: &&String| UNITS.iter().any(|unit| name.ends_with(unit)) || without.contains(name.as_str());
+        assert!(
+            names.len() > 100 || text.contains("comparison/"),
+            "the schema is described: {names:?}"
+        );
+        let has_unit = |name: &&String| {
+            UNITS.iter().any(|unit| name.ends_with(unit)) || without.contains(name.as_str())
+        };
         let bare: Vec<_> = names.iter().filter(|name| !has_unit(name)).collect();
         assert!(bare.is_empty(), "{bare:?}");
     }
@@ -267,17 +396,26 @@ fn plurals_agree_with_their_numbers() {
     ];
     let is_wrong = |text: &str| {
         let words: Vec<&str> = text.split(' ').collect();
-        let noun = |word: &str| NOUNS.contains(&word.trim_matches(|letter: char| !letter.is_alphanumeric()));
-        let counted = |pair: &[&str]| pair[0].trim_start_matches(['(', '"']) == "1" && noun(pair[1]);
+        let noun = |word: &str| {
+            NOUNS.contains(&word.trim_matches(|letter: char| !letter.is_alphanumeric()))
+        };
+        let counted =
+            |pair: &[&str]| pair[0].trim_start_matches(['(', '"']) == "1" && noun(pair[1]);
         text.contains("(s)") || words.windows(2).any(counted)
     };
-    assert!(is_wrong("mean of 2 host(s)") && is_wrong("of (1 ops)") && !is_wrong("of 21 ops, 1 op"));
+    assert!(
+        is_wrong("mean of 2 host(s)") && is_wrong("of (1 ops)") && !is_wrong("of 21 ops, 1 op")
+    );
     let (mut seen, mut wrong) = (0, Vec::new());
     for file in fs::read_dir(root().join("tests/golden")).unwrap() {
         let path = file.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         seen += text.lines().count();
-        wrong.extend(text.lines().filter(|line| is_wrong(line)).map(|line| format!("{}: {line}", path.display())));
+        wrong.extend(
+            text.lines()
+                .filter(|line| is_wrong(line))
+                .map(|line| format!("{}: {line}", path.display())),
+        );
     }
     assert!(seen > 1_000 && wrong.is_empty(), "{seen} lines; {wrong:#?}");
 }

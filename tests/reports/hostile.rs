@@ -12,7 +12,11 @@
 //! The number of a mutant determines its changes. A failing mutant is written to a file, and
 //! `SYSTOLE_MUTANT=4711` repeats it alone.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests may fail loudly too")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "helpers of tests may fail loudly too"
+)]
 
 mod commands;
 mod honest;
@@ -86,7 +90,10 @@ fn mutant(seeds: &[Seed], number: u64) -> (&Seed, Vec<u8>, Rng) {
 fn import(seed: &Seed, bytes: &[u8], folder: &Path) -> Result<TraceModel, ImportError> {
     // Simulators write several files, named after the workload.
     if !matches!(seed.content, Content::Text(_) | Content::Frames(_)) {
-        return importers::import(&InputSource::from_bytes(seed.name, bytes.to_vec())?, &Progress::new());
+        return importers::import(
+            &InputSource::from_bytes(seed.name, bytes.to_vec())?,
+            &Progress::new(),
+        );
     }
     let path = folder.join(seed.name);
     fs::write(&path, bytes)?;
@@ -99,11 +106,20 @@ fn import(seed: &Seed, bytes: &[u8], folder: &Path) -> Result<TraceModel, Import
 /// The scopes that are tested: the whole trace, and sometimes a part.
 fn scopes(model: &TraceModel, rng: &mut Rng) -> Vec<Scope> {
     let extent = model.extent();
-    let mut at =
-        || Timestamp::from_ps(extent.start.ps().saturating_add((rng.next() >> 1) as i64 % extent.dur().ps().max(1)));
+    let mut at = || {
+        Timestamp::from_ps(
+            extent
+                .start
+                .ps()
+                .saturating_add((rng.next() >> 1) as i64 % extent.dur().ps().max(1)),
+        )
+    };
     let (one, other) = (at(), at());
     match rng.below(8) {
-        0 => vec![Scope::WholeTrace, Scope::Range(TimeRange::new(one.min(other), one.max(other)))],
+        0 => vec![
+            Scope::WholeTrace,
+            Scope::Range(TimeRange::new(one.min(other), one.max(other))),
+        ],
         1 => vec![Scope::WholeTrace, Scope::Steps { first: 0, last: 1 }],
         2 => vec![Scope::Range(TimeRange::new(one, Timestamp::MAX))],
         _ => vec![Scope::WholeTrace],
@@ -151,7 +167,10 @@ fn outcome(schema: &Schema, seed: &Seed, bytes: &[u8], mut rng: Rng, folder: &Pa
         Ok(Err(why)) => Outcome::Failed(why),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
-            Outcome::Failed(format!("panic: {}", text.or(panic.downcast_ref().copied()).unwrap_or("?")))
+            Outcome::Failed(format!(
+                "panic: {}",
+                text.or(panic.downcast_ref().copied()).unwrap_or("?")
+            ))
         }
     }
 }
@@ -164,7 +183,9 @@ fn keep(number: u64, (title, name): (&str, &str), bytes: &[u8], why: &str) -> St
 }
 
 fn number_of(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok().map(|text| text.parse().expect("a number"))
+    std::env::var(variable)
+        .ok()
+        .map(|text| text.parse().expect("a number"))
 }
 
 #[test]
@@ -191,7 +212,12 @@ fn mutated_files_are_rejected_or_reported() {
                 Outcome::Refused => count[0] += 1,
                 Outcome::Reported => count[1] += 1,
                 Outcome::Failed(why) => {
-                    failures.lock().unwrap().push(keep(number, (seed.title, seed.name), &bytes, &why));
+                    failures.lock().unwrap().push(keep(
+                        number,
+                        (seed.title, seed.name),
+                        &bytes,
+                        &why,
+                    ));
                 }
             }
         }
@@ -204,16 +230,27 @@ fn mutated_files_are_rejected_or_reported() {
     thread::scope(|scope| {
         for number in 0..thread::available_parallelism().map_or(2, usize::from) {
             let name = format!("mutants-{number}");
-            thread::Builder::new().name(name).spawn_scoped(scope, work).unwrap();
+            thread::Builder::new()
+                .name(name)
+                .spawn_scoped(scope, work)
+                .unwrap();
         }
     });
     let (counts, failures) = (counts.into_inner().unwrap(), failures.into_inner().unwrap());
     for ((title, name), [refused, reported]) in &counts {
         println!("{title} ({name}): {refused} refused, {reported} reported");
         // If all mutants of a capture are refused, no analysis was tested.
-        assert!(to - from < QUICK || *reported > refused / 4, "{title} ({name}) is only refused");
+        assert!(
+            to - from < QUICK || *reported > refused / 4,
+            "{title} ({name}) is only refused"
+        );
     }
-    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} failures:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }
 
 /// The unchanged captures must be valid.
@@ -222,9 +259,16 @@ fn unmutated_inputs_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     for seed in seeds::all() {
         let bytes = seed.content.to_bytes();
-        let model = import(&seed, &bytes, folder.path()).unwrap_or_else(|why| panic!("{}: {why}", seed.title));
+        let model = import(&seed, &bytes, folder.path())
+            .unwrap_or_else(|why| panic!("{}: {why}", seed.title));
         assert!(model.slice_count() > 0, "{} ({})", seed.title, seed.name);
-        println!("{} ({}): {} bytes, {} slices", seed.title, seed.name, bytes.len(), model.slice_count());
+        println!(
+            "{} ({}): {} bytes, {} slices",
+            seed.title,
+            seed.name,
+            bytes.len(),
+            model.slice_count()
+        );
     }
 }
 
@@ -233,15 +277,37 @@ fn unmutated_inputs_can_be_read() {
 fn waiting_for_an_idle_pipe_prints_a_message() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.json");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-    command.args(["doctor", "--format", "json"]).arg(&pipe).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(["doctor", "--format", "json"])
+        .arg(&pipe)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut said = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
-    assert!(said.contains("waiting") && said.contains("pipe.json") && said.contains("Ctrl+C"), "{said}");
+    BufReader::new(child.stderr.take().unwrap())
+        .read_line(&mut said)
+        .unwrap();
+    assert!(
+        said.contains("waiting") && said.contains("pipe.json") && said.contains("Ctrl+C"),
+        "{said}"
+    );
     // Data that arrives later is read as the whole input; the program does not wait a second time.
-    fs::write(&pipe, r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5,"args":{"k":1}}]"#).unwrap();
+    fs::write(
+        &pipe,
+        r#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":5,"args":{"k":1}}]"#,
+    )
+    .unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("trace-event-json"));
+    assert!(
+        output.status.success()
+            && String::from_utf8_lossy(&output.stdout).contains("trace-event-json")
+    );
 }

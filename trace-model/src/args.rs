@@ -47,7 +47,9 @@ impl ArgValue {
             Self::Bool(v) => Some(i64::from(*v)),
             Self::Text(text) => {
                 let text = text.trim();
-                text.parse().ok().or_else(|| text.parse::<u64>().ok().map(|v| v as i64))
+                text.parse()
+                    .ok()
+                    .or_else(|| text.parse::<u64>().ok().map(|v| v as i64))
             }
             Self::Opaque(_) | Self::Null => None,
         }
@@ -55,7 +57,11 @@ impl ArgValue {
 
     /// The string, if the value is one.
     pub fn as_str(&self) -> Option<&str> {
-        if let Self::Text(text) = self { Some(text) } else { None }
+        if let Self::Text(text) = self {
+            Some(text)
+        } else {
+            None
+        }
     }
 }
 
@@ -119,9 +125,17 @@ pub enum SavedArgs {
 /// Of arguments with the same name, the last one counts, as for what importers read of an event.
 pub(crate) fn last_of_each_name(args: Vec<Arg>) -> Vec<Arg> {
     let mut names = HashSet::with_capacity(args.len());
-    let is_last: Vec<bool> = args.iter().rev().map(|arg| names.insert(arg.name.as_str())).collect();
+    let is_last: Vec<bool> = args
+        .iter()
+        .rev()
+        .map(|arg| names.insert(arg.name.as_str()))
+        .collect();
     drop(names);
-    args.into_iter().zip(is_last.into_iter().rev()).filter(|(_, is_last)| *is_last).map(|(arg, _)| arg).collect()
+    args.into_iter()
+        .zip(is_last.into_iter().rev())
+        .filter(|(_, is_last)| *is_last)
+        .map(|(arg, _)| arg)
+        .collect()
 }
 
 /// Arguments in memory; handles count from 0.
@@ -130,7 +144,9 @@ pub struct ArgRows(pub Vec<Vec<Arg>>);
 
 impl ArgSource for ArgRows {
     fn args(&self, handle: u64) -> Result<Vec<Arg>, String> {
-        let row = usize::try_from(handle).ok().and_then(|handle| self.0.get(handle));
+        let row = usize::try_from(handle)
+            .ok()
+            .and_then(|handle| self.0.get(handle));
         row.cloned().ok_or_else(|| "no such slice".to_owned())
     }
 
@@ -149,9 +165,15 @@ mod tests {
 
     #[test]
     fn the_last_of_repeated_arguments_counts() {
-        let arg = |name: &str, value| Arg { name: name.to_owned(), value: ArgValue::Int(value) };
+        let arg = |name: &str, value| Arg {
+            name: name.to_owned(),
+            value: ArgValue::Int(value),
+        };
         let args = vec![arg("a", 1), arg("b", 2), arg("a", 3)];
         assert_eq!(last_of_each_name(args), [arg("b", 2), arg("a", 3)]);
-        assert_eq!(last_of_each_name(vec![arg("b", 2), arg("a", 1)]), [arg("b", 2), arg("a", 1)]);
+        assert_eq!(
+            last_of_each_name(vec![arg("b", 2), arg("a", 1)]),
+            [arg("b", 2), arg("a", 1)]
+        );
     }
 }

@@ -132,7 +132,10 @@ mod tests {
     fn an_index_of_blocks_finds_what_a_search_of_all_entries_finds() {
         for step in [1, 3, 100, 1000] {
             let rows: Vec<u32> = (7..).step_by(step).take(300).collect();
-            let mut column = SparseColumn { rows: rows.clone(), ..SparseColumn::default() };
+            let mut column = SparseColumn {
+                rows: rows.clone(),
+                ..SparseColumn::default()
+            };
             for &row in &rows {
                 column.values.push(i64::from(row));
             }

@@ -24,7 +24,12 @@ pub struct SliceSpec {
 impl SliceSpec {
     /// A slice without arguments or device clock.
     pub fn new(range: TimeRange, label: LabelId) -> Self {
-        Self { range, label, args: None, device: None }
+        Self {
+            range,
+            label,
+            args: None,
+            device: None,
+        }
     }
 }
 
@@ -120,9 +125,16 @@ impl SliceBatch {
     /// Slice `index` as it was pushed, to copy it to another track.
     pub fn spec(&self, index: u32) -> SliceSpec {
         let index_in_args = (index as usize) < self.args.len();
-        let args = index_in_args.then(|| self.args.get(index as usize)).filter(|&handle| handle != NO_ARGS);
+        let args = index_in_args
+            .then(|| self.args.get(index as usize))
+            .filter(|&handle| handle != NO_ARGS);
         let args = args.map(|handle| handle as u64);
-        SliceSpec { range: self.range(index), label: self.label(index), args, device: self.device_range(index) }
+        SliceSpec {
+            range: self.range(index),
+            label: self.label(index),
+            args,
+            device: self.device_range(index),
+        }
     }
 
     /// Whether any slice has a span on the device clock.
@@ -171,18 +183,27 @@ impl SliceBatch {
         if unclocked.is_empty() {
             return Vec::new();
         }
-        let as_they_are: Vec<u32> = if order.is_none() { (0..self.len() as u32).collect() } else { Vec::new() };
+        let as_they_are: Vec<u32> = if order.is_none() {
+            (0..self.len() as u32).collect()
+        } else {
+            Vec::new()
+        };
         let order = order.unwrap_or(&as_they_are);
         let is_clocked = |index: u32| {
             let at = unclocked.partition_point(|range| range.end <= index);
             unclocked.get(at).is_none_or(|range| index < range.start)
         };
-        let end = |index: u32| self.starts[index as usize].saturating_add(self.durs.get(index as usize));
+        let end =
+            |index: u32| self.starts[index as usize].saturating_add(self.durs.get(index as usize));
         let mut next: Vec<Option<u32>> = vec![None; order.len()];
         let mut clocked = None;
         for (position, &index) in order.iter().enumerate().rev() {
             next[position] = clocked;
-            clocked = if is_clocked(index) { Some(index) } else { clocked };
+            clocked = if is_clocked(index) {
+                Some(index)
+            } else {
+                clocked
+            };
         }
         let mut placed = Vec::new();
         let mut before: Option<u32> = None;
@@ -194,20 +215,20 @@ impl SliceBatch {
             let (start, mut dur) = (self.starts[index as usize], self.durs.get(index as usize));
             let device = |of: u32| self.device_starts[of as usize];
             let after = next[position];
-            let shifted = match (before, after) {
-                // The slice encloses the next one: keep the timeline's distance between their starts.
-                (_, Some(inner)) if self.starts[inner as usize] < end(index) => {
-                    device(inner).saturating_add(start.saturating_sub(self.starts[inner as usize]))
-                }
-                (Some(before), _) if end(before) <= start => {
-                    let device_end = device(before).saturating_add(self.device_durs.get(before as usize));
-                    device_end.saturating_add(start.saturating_sub(end(before)))
-                }
-                (Some(near), _) | (None, Some(near)) => {
-                    device(near).saturating_add(start.saturating_sub(self.starts[near as usize]))
-                }
-                (None, None) => start,
-            };
+            let shifted =
+                match (before, after) {
+                    // The slice encloses the next one: keep the timeline's distance between their starts.
+                    (_, Some(inner)) if self.starts[inner as usize] < end(index) => device(inner)
+                        .saturating_add(start.saturating_sub(self.starts[inner as usize])),
+                    (Some(before), _) if end(before) <= start => {
+                        let device_end =
+                            device(before).saturating_add(self.device_durs.get(before as usize));
+                        device_end.saturating_add(start.saturating_sub(end(before)))
+                    }
+                    (Some(near), _) | (None, Some(near)) => device(near)
+                        .saturating_add(start.saturating_sub(self.starts[near as usize])),
+                    (None, None) => start,
+                };
             if let Some(after) = after.filter(|&after| end(index) <= self.starts[after as usize]) {
                 let room = device(after).saturating_sub(shifted);
                 dur = if room > 0 { dur.min(room) } else { dur };
@@ -232,15 +253,27 @@ impl SliceBatch {
 
     /// Span on the timeline of slice `index`.
     pub fn range(&self, index: u32) -> TimeRange {
-        TimeRange::at(Timestamp::from_ps(self.starts[index as usize]), Picos::from_ps(self.durs.get(index as usize)))
+        TimeRange::at(
+            Timestamp::from_ps(self.starts[index as usize]),
+            Picos::from_ps(self.durs.get(index as usize)),
+        )
     }
 
     /// Span on the device clock, where slice `index` has one.
     pub fn device_range(&self, index: u32) -> Option<TimeRange> {
         let at = self.unclocked.partition_point(|range| range.end <= index);
-        let is_unclocked = self.unclocked.get(at).is_some_and(|range| range.contains(&index));
-        let start = *self.device_starts.get(index as usize).filter(|_| !is_unclocked)?;
-        Some(TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(self.device_durs.get(index as usize))))
+        let is_unclocked = self
+            .unclocked
+            .get(at)
+            .is_some_and(|range| range.contains(&index));
+        let start = *self
+            .device_starts
+            .get(index as usize)
+            .filter(|_| !is_unclocked)?;
+        Some(TimeRange::at(
+            Timestamp::from_ps(start),
+            Picos::from_ps(self.device_durs.get(index as usize)),
+        ))
     }
 
     /// Label of slice `index`.
@@ -255,7 +288,11 @@ impl SliceBatch {
 
     /// A sparse fact of slice `index`; takes time linear in the number of facts of the batch.
     pub fn attr(&self, index: u32, attr: SliceAttr) -> Option<i64> {
-        self.attrs.iter().rev().find(|&&(a, i, _)| a == attr && i == index).map(|&(_, _, value)| value)
+        self.attrs
+            .iter()
+            .rev()
+            .find(|&&(a, i, _)| a == attr && i == index)
+            .map(|&(_, _, value)| value)
     }
 
     /// Every sparse fact: kind, index of the slice, value.
@@ -295,14 +332,24 @@ impl SliceBatch {
             self.device_starts.extend_from_slice(&other.device_starts);
             self.device_durs.extend(&other.device_durs);
             let at = offset as u32;
-            self.unclocked.extend(other.unclocked.into_iter().map(|range| range.start + at..range.end + at));
+            self.unclocked.extend(
+                other
+                    .unclocked
+                    .into_iter()
+                    .map(|range| range.start + at..range.end + at),
+            );
         } else if self.has_device_clock() && !other.is_empty() {
             self.leave_unclocked(offset + other.len());
         }
         self.starts.extend_from_slice(&other.starts);
         self.labels.extend_from_slice(&other.labels);
         self.durs.extend(&other.durs);
-        self.attrs.extend(other.attrs.into_iter().map(|(attr, i, value)| (attr, i + offset as u32, value)));
+        self.attrs.extend(
+            other
+                .attrs
+                .into_iter()
+                .map(|(attr, i, value)| (attr, i + offset as u32, value)),
+        );
         offset as u32
     }
 }

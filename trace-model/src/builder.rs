@@ -167,13 +167,24 @@ impl TraceBuilder {
     pub fn group(&mut self, parent: Option<GroupId>, kind: GroupKind, name: &str) -> GroupId {
         let source = self.current_source();
         let name = self.strings.intern(name);
-        *self.group_index.entry((source, parent, name)).or_insert_with(|| {
-            let sort = 0;
-            self.groups.push(Group { parent, kind, name, source, sort, facts: Vec::new(), device: None });
-            self.tracks_in.push(Vec::new());
-            self.op_tracks.push(None);
-            GroupId((self.groups.len() - 1) as u32)
-        })
+        *self
+            .group_index
+            .entry((source, parent, name))
+            .or_insert_with(|| {
+                let sort = 0;
+                self.groups.push(Group {
+                    parent,
+                    kind,
+                    name,
+                    source,
+                    sort,
+                    facts: Vec::new(),
+                    device: None,
+                });
+                self.tracks_in.push(Vec::new());
+                self.op_tracks.push(None);
+                GroupId((self.groups.len() - 1) as u32)
+            })
     }
 
     /// The group as collected so far; importers set its name, order and facts.
@@ -198,18 +209,33 @@ impl TraceBuilder {
     }
 
     /// The track of `group` with this id and name, adding it when new.
-    pub fn track(&mut self, group: GroupId, kind: TrackKind, external_id: i64, name: &str) -> TrackId {
+    pub fn track(
+        &mut self,
+        group: GroupId,
+        kind: TrackKind,
+        external_id: i64,
+        name: &str,
+    ) -> TrackId {
         let name = self.strings.intern(name);
-        *self.track_index.entry((group, external_id, name)).or_insert_with(|| {
-            self.tracks.push(Track { group, name, kind, external_id, sort: 0 });
-            self.track_builders.push(TrackBuilder::default());
-            let id = TrackId((self.tracks.len() - 1) as u32);
-            self.tracks_in[group.index()].push(id);
-            if kind == TrackKind::Ops {
-                self.op_tracks[group.index()].get_or_insert(id);
-            }
-            id
-        })
+        *self
+            .track_index
+            .entry((group, external_id, name))
+            .or_insert_with(|| {
+                self.tracks.push(Track {
+                    group,
+                    name,
+                    kind,
+                    external_id,
+                    sort: 0,
+                });
+                self.track_builders.push(TrackBuilder::default());
+                let id = TrackId((self.tracks.len() - 1) as u32);
+                self.tracks_in[group.index()].push(id);
+                if kind == TrackKind::Ops {
+                    self.op_tracks[group.index()].get_or_insert(id);
+                }
+                id
+            })
     }
 
     /// The track as collected so far; importers set its name and order.
@@ -229,7 +255,9 @@ impl TraceBuilder {
 
     /// Tracks of a group added so far.
     pub fn tracks_in(&self, group: GroupId) -> impl Iterator<Item = (TrackId, &Track)> {
-        self.tracks_in[group.index()].iter().map(|&id| (id, &self.tracks[id.index()]))
+        self.tracks_in[group.index()]
+            .iter()
+            .map(|&id| (id, &self.tracks[id.index()]))
     }
 
     /// The first track of ops of a group.
@@ -244,7 +272,10 @@ impl TraceBuilder {
 
     /// Tracks added so far, with their ids.
     pub fn tracks(&self) -> impl Iterator<Item = (TrackId, &Track)> {
-        self.tracks.iter().enumerate().map(|(i, track)| (TrackId(i as u32), track))
+        self.tracks
+            .iter()
+            .enumerate()
+            .map(|(i, track)| (TrackId(i as u32), track))
     }
 }
 
@@ -264,7 +295,11 @@ impl TraceBuilder {
     pub fn program(&mut self, name: &str, id: Option<u64>) -> ProgramId {
         let name = self.strings.intern(name);
         *self.program_index.entry((name, id)).or_insert_with(|| {
-            self.programs.push(Program { name, id, hlo: None });
+            self.programs.push(Program {
+                name,
+                id,
+                hlo: None,
+            });
             ProgramId((self.programs.len() - 1) as u32)
         })
     }
@@ -300,7 +335,10 @@ impl TraceBuilder {
 
     /// All ops added so far.
     pub fn ops(&self) -> impl Iterator<Item = (OpId, &Op)> {
-        self.ops.iter().enumerate().map(|(index, op)| (OpId(index as u32), op))
+        self.ops
+            .iter()
+            .enumerate()
+            .map(|(index, op)| (OpId(index as u32), op))
     }
 
     /// An op added before.
@@ -352,35 +390,70 @@ impl TraceBuilder {
     }
 
     /// Opens a slice. Opens and closes of one track must come in time order.
-    pub fn begin_slice(&mut self, track: TrackId, at: Timestamp, label: LabelId, args: Option<u64>) -> SliceKey {
-        let spec = SliceSpec { args, ..SliceSpec::new(TimeRange::new(at, at), label) };
+    pub fn begin_slice(
+        &mut self,
+        track: TrackId,
+        at: Timestamp,
+        label: LabelId,
+        args: Option<u64>,
+    ) -> SliceKey {
+        let spec = SliceSpec {
+            args,
+            ..SliceSpec::new(TimeRange::new(at, at), label)
+        };
         let key = self.add_slice(track, spec);
-        self.track_builders[track.index()].open.push(OpenSlice { index: key.index, label });
+        self.track_builders[track.index()].open.push(OpenSlice {
+            index: key.index,
+            label,
+        });
         key
     }
 
     /// Closes the innermost open slice, or the innermost one with this name. If none is open, logs this and returns
     /// `None`.
-    pub fn end_slice(&mut self, track: TrackId, at: Timestamp, name: Option<&str>) -> Option<SliceKey> {
-        let Self { track_builders, labels, strings, log, .. } = self;
+    pub fn end_slice(
+        &mut self,
+        track: TrackId,
+        at: Timestamp,
+        name: Option<&str>,
+    ) -> Option<SliceKey> {
+        let Self {
+            track_builders,
+            labels,
+            strings,
+            log,
+            ..
+        } = self;
         let builder = &mut track_builders[track.index()];
         let position = match name {
             None => builder.open.len().checked_sub(1),
-            Some(name) => builder.open.iter().rposition(|open| strings.get(labels[open.label.index()].name) == name),
+            Some(name) => builder
+                .open
+                .iter()
+                .rposition(|open| strings.get(labels[open.label.index()].name) == name),
         };
         let Some(position) = position else {
-            log.add(IssueKind::EndWithoutBegin, || format!("{:?} at {} ps", name.unwrap_or("(no name)"), at.ps()));
+            log.add(IssueKind::EndWithoutBegin, || {
+                format!("{:?} at {} ps", name.unwrap_or("(no name)"), at.ps())
+            });
             return None;
         };
         let open = builder.open.remove(position);
         let start = builder.batch.range(open.index).start;
-        builder.closed.push((open.index, (at - start).clamped().ps()));
-        Some(SliceKey { track, index: open.index })
+        builder
+            .closed
+            .push((open.index, (at - start).clamped().ps()));
+        Some(SliceKey {
+            track,
+            index: open.index,
+        })
     }
 
     /// Attaches a sparse fact; the last value wins.
     pub fn set_attr(&mut self, slice: SliceKey, attr: SliceAttr, value: i64) {
-        self.track_builders[slice.track.index()].batch.set_attr(slice.index, attr, value);
+        self.track_builders[slice.track.index()]
+            .batch
+            .set_attr(slice.index, attr, value);
     }
 
     /// Registers a source of arguments.
@@ -400,12 +473,24 @@ impl TraceBuilder {
     }
 
     /// Adds a sample to a counter track. Without `dur`, its value holds until the next sample.
-    pub fn add_counter_sample(&mut self, track: TrackId, at: Timestamp, dur: Option<Picos>, value: f64) {
+    pub fn add_counter_sample(
+        &mut self,
+        track: TrackId,
+        at: Timestamp,
+        dur: Option<Picos>,
+        value: f64,
+    ) {
         let index = *self.counter_index.entry(track).or_insert_with(|| {
-            self.counters.push(CounterBuilder { track, unit: None, samples: Vec::new() });
+            self.counters.push(CounterBuilder {
+                track,
+                unit: None,
+                samples: Vec::new(),
+            });
             self.counters.len() - 1
         });
-        self.counters[index].samples.push((at.ps(), dur.map(Picos::ps), value));
+        self.counters[index]
+            .samples
+            .push((at.ps(), dur.map(Picos::ps), value));
     }
 
     /// Sets the unit of a counter track that has samples.

@@ -40,7 +40,10 @@ pub(crate) struct CompactColumn {
 
 impl CompactColumn {
     pub(crate) fn with_capacity(rows: usize) -> Self {
-        Self { blocks: Vec::with_capacity(rows / BLOCK), ..Self::default() }
+        Self {
+            blocks: Vec::with_capacity(rows / BLOCK),
+            ..Self::default()
+        }
     }
 
     #[inline]
@@ -81,7 +84,9 @@ impl CompactColumn {
         let from = (block.place >> 4) as usize + (row % BLOCK) * width;
         let mut eight = [0; 8];
         eight.copy_from_slice(&self.bytes[from..from + 8]);
-        block.base.wrapping_add((u64::from_le_bytes(eight) & mask(width)) as i64)
+        block
+            .base
+            .wrapping_add((u64::from_le_bytes(eight) & mask(width)) as i64)
     }
 
     /// Copies the values from row `from` on, as many as `out` takes.
@@ -127,10 +132,14 @@ impl CompactColumn {
             return;
         }
         if !other.blocks.is_empty() {
-            self.bytes.truncate(self.bytes.len().saturating_sub(PADDING));
+            self.bytes
+                .truncate(self.bytes.len().saturating_sub(PADDING));
             let offset = (self.bytes.len() as u64) << 4;
             self.blocks
-                .extend(other.blocks.iter().map(|block| PackedBlock { base: block.base, place: block.place + offset }));
+                .extend(other.blocks.iter().map(|block| PackedBlock {
+                    base: block.base,
+                    place: block.place + offset,
+                }));
             self.bytes.extend_from_slice(&other.bytes);
         }
         self.tail.extend_from_slice(&other.tail);
@@ -141,11 +150,16 @@ impl CompactColumn {
     pub(crate) fn bounds(&self) -> (i64, i64) {
         let blocks = self.blocks.iter().map(|block| {
             let width = (block.place & 15) as usize;
-            let most = i64::try_from(mask(width)).map_or(i64::MAX, |spread| block.base.saturating_add(spread));
+            let most = i64::try_from(mask(width))
+                .map_or(i64::MAX, |spread| block.base.saturating_add(spread));
             (block.base, most)
         });
         let tail = self.tail.iter().map(|&value| (value, value));
-        blocks.chain(tail).fold((i64::MAX, i64::MIN), |(a, b), (least, most)| (a.min(least), b.max(most)))
+        blocks
+            .chain(tail)
+            .fold((i64::MAX, i64::MIN), |(a, b), (least, most)| {
+                (a.min(least), b.max(most))
+            })
     }
 
     /// Whether every row can be read.
@@ -158,7 +172,11 @@ impl CompactColumn {
         };
         in_blocks.is_some_and(|rows| {
             let rows_of = |block: usize| BLOCK.min(rows.saturating_sub(block * BLOCK));
-            rows.div_ceil(BLOCK) == self.blocks.len() && (0..self.blocks.len()).map(rows_of).zip(&self.blocks).all(fits)
+            rows.div_ceil(BLOCK) == self.blocks.len()
+                && (0..self.blocks.len())
+                    .map(rows_of)
+                    .zip(&self.blocks)
+                    .all(fits)
         })
     }
 
@@ -170,7 +188,9 @@ impl CompactColumn {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.blocks.capacity() * size_of::<PackedBlock>() + self.bytes.capacity() + self.tail.capacity() * 8
+        self.blocks.capacity() * size_of::<PackedBlock>()
+            + self.bytes.capacity()
+            + self.tail.capacity() * 8
     }
 
     /// Packs the last rows and frees unused capacity. Nothing may be pushed afterwards.
@@ -193,12 +213,17 @@ impl CompactColumn {
 
     /// Adds a block of these values.
     fn pack(&mut self, values: &[i64]) {
-        let (least, most) = values.iter().fold((i64::MAX, i64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+        let (least, most) = values
+            .iter()
+            .fold((i64::MAX, i64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
         // Exact for any two i64: the difference is taken modulo 2^64 and is never negative.
         let spread = most.wrapping_sub(least) as u64;
         let width = (u64::BITS - spread.leading_zeros()).div_ceil(8) as usize;
         let from = self.bytes.len().saturating_sub(PADDING);
-        self.blocks.push(PackedBlock { base: least, place: ((from as u64) << 4) | width as u64 });
+        self.blocks.push(PackedBlock {
+            base: least,
+            place: ((from as u64) << 4) | width as u64,
+        });
         self.bytes.resize(from + values.len() * width + PADDING, 0);
         let bytes = &mut self.bytes[from..];
         // A loop for each width takes half of the instructions of one for all widths.
@@ -260,7 +285,16 @@ mod tests {
 
     #[test]
     fn round_trips_every_i64() {
-        let edges = [0, 1, -1, i64::MAX, i64::MIN, i64::from(i32::MAX), i64::from(i32::MIN), 1 << 40];
+        let edges = [
+            0,
+            1,
+            -1,
+            i64::MAX,
+            i64::MIN,
+            i64::from(i32::MAX),
+            i64::from(i32::MIN),
+            1 << 40,
+        ];
         for span in 1..=edges.len() {
             // Blocks with few extreme values are narrow; a block with all of them has the full width.
             let value = |i: usize| edges[(i / 50) % span].wrapping_add((i % 3) as i64);
@@ -275,10 +309,19 @@ mod tests {
     #[test]
     fn round_trips_every_block_width() {
         for width in 0..=8_u32 {
-            let most = if width == 8 { i64::MAX } else { (1_i64 << (8 * width)) - 1 };
+            let most = if width == 8 {
+                i64::MAX
+            } else {
+                (1_i64 << (8 * width)) - 1
+            };
             let values = || (0..300).map(move |i| if i % 2 == 0 { 0 } else { most });
             let column = column(values());
-            assert!(values().enumerate().all(|(i, value)| column.get(i) == value), "{width} bytes");
+            assert!(
+                values()
+                    .enumerate()
+                    .all(|(i, value)| column.get(i) == value),
+                "{width} bytes"
+            );
         }
     }
 
@@ -289,7 +332,11 @@ mod tests {
         equal.freeze();
         similar.freeze();
         assert!(equal.heap_bytes() < 2_000, "{}", equal.heap_bytes());
-        assert!(similar.heap_bytes() < 12_800 + 2_000, "{}", similar.heap_bytes());
+        assert!(
+            similar.heap_bytes() < 12_800 + 2_000,
+            "{}",
+            similar.heap_bytes()
+        );
     }
 
     #[test]
@@ -299,13 +346,19 @@ mod tests {
         both.resize(402, -1);
         both.freeze();
         assert_eq!(both.len(), 402);
-        assert_eq!((both.get(199), both.get(200), both.get(399), both.get(401)), (199, 1_000, 1_199, -1));
+        assert_eq!(
+            (both.get(199), both.get(200), both.get(399), both.get(401)),
+            (199, 1_000, 1_199, -1)
+        );
     }
 
     #[test]
     fn joins_columns_of_any_length() {
         let lens = [0_i64, 1, 127, 128, 129, 255, 256, 300];
-        for (first, second, frozen) in lens.iter().flat_map(|&a| lens.map(|b| (a, b, (a + b) % 2 == 0))) {
+        for (first, second, frozen) in lens
+            .iter()
+            .flat_map(|&a| lens.map(|b| (a, b, (a + b) % 2 == 0)))
+        {
             let value = |i: i64| i * i * if i % 5 == 0 { -1 } else { 1_000_003 };
             let expected: Vec<i64> = (0..first + second).map(value).collect();
             let mut other = column((first..first + second).map(value));
@@ -320,7 +373,11 @@ mod tests {
                 joined.extend_from_slice(&[7]);
                 assert_eq!(joined.len(), expected.len() + 1);
                 joined.freeze();
-                assert_eq!(joined.to_vec().split_last(), Some((&7, &expected[..])), "{first} and {second}");
+                assert_eq!(
+                    joined.to_vec().split_last(),
+                    Some((&7, &expected[..])),
+                    "{first} and {second}"
+                );
                 assert!((0..expected.len()).all(|row| joined.get(row) == expected[row]));
             }
         }

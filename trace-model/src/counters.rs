@@ -57,15 +57,22 @@ impl CounterSeries {
     /// The samples within `range`, clipped to it; zero-length ones are left out.
     pub fn samples_in(&self, range: TimeRange) -> impl Iterator<Item = (TimeRange, f64)> + '_ {
         let from = self.first_after(range.start);
-        let rest = self.starts[from..].iter().zip(&self.ends[from..]).zip(&self.values[from..]);
-        rest.take_while(move |((start, _), _)| **start < range.end).filter_map(move |((&start, &end), &value)| {
-            let part = TimeRange::new(start, end).intersect(range)?;
-            (!part.is_empty()).then_some((part, value))
-        })
+        let rest = self.starts[from..]
+            .iter()
+            .zip(&self.ends[from..])
+            .zip(&self.values[from..]);
+        rest.take_while(move |((start, _), _)| **start < range.end)
+            .filter_map(move |((&start, &end), &value)| {
+                let part = TimeRange::new(start, end).intersect(range)?;
+                (!part.is_empty()).then_some((part, value))
+            })
     }
     /// The value that holds at `at`.
     pub fn value_at(&self, at: Timestamp) -> Option<f64> {
-        let i = self.starts.partition_point(|&start| start <= at).checked_sub(1)?;
+        let i = self
+            .starts
+            .partition_point(|&start| start <= at)
+            .checked_sub(1)?;
         (at < self.ends[i] || self.starts[i] == at).then(|| self.values[i])
     }
     /// Mean over `range`, weighted by how long each value holds; `None` if no sample holds.

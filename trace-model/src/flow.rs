@@ -42,7 +42,12 @@ pub struct FlowPoint {
 impl FlowPoint {
     /// An end on the slice at `index` of a batch.
     pub fn new(id: u64, class: u16, role: FlowRole, index: u32) -> Self {
-        Self { id, index, class, role }
+        Self {
+            id,
+            index,
+            class,
+            role,
+        }
     }
 
     /// Id and class, which both ends of a flow share.
@@ -87,7 +92,10 @@ pub(crate) struct Flows {
 
 impl Flows {
     pub(crate) fn new(unlinked: UnlinkedFlows) -> Self {
-        Self { unlinked: Mutex::new(unlinked), ..Self::default() }
+        Self {
+            unlinked: Mutex::new(unlinked),
+            ..Self::default()
+        }
     }
 
     /// All flows, sorted; `starts` holds the start of each slice. Runs on one thread, because a thread-pool task that
@@ -95,7 +103,10 @@ impl Flows {
     pub(crate) fn linked(&self, starts: &[i64]) -> &[Flow] {
         self.linked.get_or_init(|| {
             let mut unlinked = self.unlinked.lock().unwrap_or_else(PoisonError::into_inner);
-            let UnlinkedFlows { known: mut flows, points } = std::mem::take(&mut *unlinked);
+            let UnlinkedFlows {
+                known: mut flows,
+                points,
+            } = std::mem::take(&mut *unlinked);
             for points in points {
                 link(points, starts, &mut flows);
             }
@@ -110,7 +121,9 @@ impl Flows {
     pub(crate) fn by_end(&self, starts: &[i64]) -> &[u32] {
         self.by_end.get_or_init(|| {
             // Flows are already sorted by their start, so flows with equal ends are sorted by position.
-            let ends = (0_u64..).zip(self.linked(starts)).map(|(position, flow)| u64::from(flow.to.0) << 32 | position);
+            let ends = (0_u64..)
+                .zip(self.linked(starts))
+                .map(|(position, flow)| u64::from(flow.to.0) << 32 | position);
             let mut ends: Vec<u64> = ends.collect();
             ends.sort_unstable();
             ends.into_iter().map(|end| end as u32).collect()
@@ -123,8 +136,16 @@ impl Flows {
     pub(crate) fn rows_are_below(&self, rows: usize) -> bool {
         let unlinked = self.unlinked.lock().unwrap_or_else(PoisonError::into_inner);
         let is_below = |row: u32| (row as usize) < rows;
-        unlinked.known.iter().all(|flow| is_below(flow.from.0) && is_below(flow.to.0))
-            && unlinked.points.iter().flatten().flatten().all(|point| is_below(point.index))
+        unlinked
+            .known
+            .iter()
+            .all(|flow| is_below(flow.from.0) && is_below(flow.to.0))
+            && unlinked
+                .points
+                .iter()
+                .flatten()
+                .flatten()
+                .all(|point| is_below(point.index))
     }
 }
 
@@ -138,7 +159,11 @@ impl Serialize for Flows {
         drop(unlinked);
         // They are linked, will be linked in a moment by another thread, or there are none.
         let known = self.linked.get_or_init(Vec::new).clone();
-        UnlinkedFlows { known, points: Vec::new() }.serialize(to)
+        UnlinkedFlows {
+            known,
+            points: Vec::new(),
+        }
+        .serialize(to)
     }
 }
 
@@ -151,8 +176,13 @@ impl<'de> Deserialize<'de> for Flows {
             points: Vec<Vec<LongList<FlowPoint>>>,
         }
         let SavedFlows { known, points } = SavedFlows::deserialize(from)?;
-        let points = points.into_iter().map(|tracks| tracks.into_iter().map(|points| points.0).collect());
-        Ok(Self::new(UnlinkedFlows { known: known.0, points: points.collect() }))
+        let points = points
+            .into_iter()
+            .map(|tracks| tracks.into_iter().map(|points| points.0).collect());
+        Ok(Self::new(UnlinkedFlows {
+            known: known.0,
+            points: points.collect(),
+        }))
     }
 }
 
@@ -163,9 +193,14 @@ fn link(points: Vec<Vec<FlowPoint>>, starts: &[i64], flows: &mut Vec<Flow>) {
     // Both lists are sorted by key, so groups with equal keys are found in one pass.
     let mut rest = &mut producers[..];
     for consumers in consumers.chunk_by(|a, b| a.key() == b.key()) {
-        let Some(key) = consumers.first().map(FlowPoint::key) else { continue };
+        let Some(key) = consumers.first().map(FlowPoint::key) else {
+            continue;
+        };
         let skipped = rest.iter().take_while(|point| point.key() < key).count();
-        let same = rest[skipped..].iter().take_while(|point| point.key() == key).count();
+        let same = rest[skipped..]
+            .iter()
+            .take_while(|point| point.key() == key)
+            .count();
         let (group, behind) = rest.split_at_mut(skipped + same);
         rest = behind;
         let group = &mut group[skipped..];
@@ -176,11 +211,19 @@ fn link(points: Vec<Vec<FlowPoint>>, starts: &[i64], flows: &mut Vec<Flow>) {
         for consumer in consumers {
             let before = match group.len() {
                 0 | 1 => 0,
-                _ => group.partition_point(|producer| start(producer) <= start(consumer)).saturating_sub(1),
+                _ => group
+                    .partition_point(|producer| start(producer) <= start(consumer))
+                    .saturating_sub(1),
             };
-            let Some(producer) = group.get(before) else { continue };
+            let Some(producer) = group.get(before) else {
+                continue;
+            };
             if producer.index != consumer.index {
-                flows.push(Flow { from: SliceId(producer.index), to: SliceId(consumer.index), id: consumer.id });
+                flows.push(Flow {
+                    from: SliceId(producer.index),
+                    to: SliceId(consumer.index),
+                    id: consumer.id,
+                });
             }
         }
     }
@@ -190,10 +233,19 @@ fn link(points: Vec<Vec<FlowPoint>>, starts: &[i64], flows: &mut Vec<Flow>) {
 /// do than merging the tracks.
 fn sorted_points(points: Vec<Vec<FlowPoint>>) -> (Vec<FlowPoint>, Vec<FlowPoint>) {
     let all: usize = points.iter().map(Vec::len).sum();
-    let outs = points.iter().flatten().filter(|point| point.role == FlowRole::Out).count();
+    let outs = points
+        .iter()
+        .flatten()
+        .filter(|point| point.role == FlowRole::Out)
+        .count();
     let (mut producers, mut consumers) = (Vec::with_capacity(outs), Vec::with_capacity(all - outs));
     for point in points.into_iter().flatten() {
-        if point.role == FlowRole::Out { &mut producers } else { &mut consumers }.push(point);
+        if point.role == FlowRole::Out {
+            &mut producers
+        } else {
+            &mut consumers
+        }
+        .push(point);
     }
     producers.sort_by_key(FlowPoint::key);
     consumers.sort_by_key(FlowPoint::key);
@@ -211,7 +263,10 @@ fn sorted(mut flows: Vec<Flow>, rows: usize) -> Vec<Flow> {
         return flows;
     }
     let mut sorted = flows.clone();
-    for shift in (0..u32::BITS).step_by(BITS as usize).take_while(|&shift| rows >> shift > 0) {
+    for shift in (0..u32::BITS)
+        .step_by(BITS as usize)
+        .take_while(|&shift| rows >> shift > 0)
+    {
         let bucket = |flow: &Flow| (flow.from.0 >> shift) as usize % BUCKETS;
         let mut next = [0_usize; BUCKETS];
         for flow in &flows {
@@ -240,9 +295,19 @@ mod tests {
 
     #[test]
     fn flows_are_sorted_at_any_count() {
-        for (count, rows) in [(0, 1), (10, 5), (5_000, 3), (20_000, 5_000_000), (9_000, 1 << 22)] {
+        for (count, rows) in [
+            (0, 1),
+            (10, 5),
+            (5_000, 3),
+            (20_000, 5_000_000),
+            (9_000, 1 << 22),
+        ] {
             let row = |i: u64, factor: u64| SliceId((i.wrapping_mul(factor) % rows as u64) as u32);
-            let flow = |i: u64| Flow { from: row(i, 2_654_435_761), to: row(i, 40_503), id: i % 7 };
+            let flow = |i: u64| Flow {
+                from: row(i, 2_654_435_761),
+                to: row(i, 40_503),
+                id: i % 7,
+            };
             let flows: Vec<Flow> = (0..count).map(flow).collect();
             let mut expected = flows.clone();
             expected.sort_unstable();
@@ -254,19 +319,34 @@ mod tests {
     fn consumer_pairs_with_the_latest_earlier_producer() {
         let starts = [0, 10, 20, 30, 40, 50];
         let point = |id, class, role, index| FlowPoint::new(id, class, role, index);
-        let one = vec![point(7, 0, FlowRole::Out, 3), point(7, 0, FlowRole::Out, 0), point(9, 0, FlowRole::Out, 1)];
+        let one = vec![
+            point(7, 0, FlowRole::Out, 3),
+            point(7, 0, FlowRole::Out, 0),
+            point(9, 0, FlowRole::Out, 1),
+        ];
         let other = vec![
             point(7, 0, FlowRole::In, 1),
             point(7, 0, FlowRole::In, 5),
             point(7, 1, FlowRole::In, 4),
             point(9, 0, FlowRole::In, 1),
         ];
-        let flows = Flows::new(UnlinkedFlows { known: Vec::new(), points: vec![vec![one.clone(), other.clone()]] });
-        let ends = |flows: &[Flow]| flows.iter().map(|flow| (flow.from.0, flow.to.0, flow.id)).collect::<Vec<_>>();
+        let flows = Flows::new(UnlinkedFlows {
+            known: Vec::new(),
+            points: vec![vec![one.clone(), other.clone()]],
+        });
+        let ends = |flows: &[Flow]| {
+            flows
+                .iter()
+                .map(|flow| (flow.from.0, flow.to.0, flow.id))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(ends(flows.linked(&starts)), [(0, 1, 7), (3, 5, 7)]);
         assert_eq!(flows.by_end(&starts), [0, 1]);
         // Keys of different files have nothing in common.
-        let flows = Flows::new(UnlinkedFlows { known: Vec::new(), points: vec![vec![one], vec![other]] });
+        let flows = Flows::new(UnlinkedFlows {
+            known: Vec::new(),
+            points: vec![vec![one], vec![other]],
+        });
         assert_eq!(ends(flows.linked(&starts)), []);
     }
 }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 /// How much an issue matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema, Deserialize,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; nothing is missing.
@@ -192,7 +194,14 @@ impl ImportLog {
         let at = match self.counts.binary_search_by_key(&kind, |entry| entry.kind) {
             Ok(at) => at,
             Err(at) => {
-                self.counts.insert(at, IssueCount { kind, count: 0, examples: Vec::new() });
+                self.counts.insert(
+                    at,
+                    IssueCount {
+                        kind,
+                        count: 0,
+                        examples: Vec::new(),
+                    },
+                );
                 at
             }
         };
@@ -205,7 +214,12 @@ impl ImportLog {
 
     /// Adds all of `other`, for logs kept by worker threads.
     pub fn merge(&mut self, other: Self) {
-        for IssueCount { kind, count, examples } in other.counts {
+        for IssueCount {
+            kind,
+            count,
+            examples,
+        } in other.counts
+        {
             let mut examples = examples.into_iter();
             self.add_many(kind, count, || examples.next().unwrap_or_default());
             if let Ok(at) = self.counts.binary_search_by_key(&kind, |entry| entry.kind) {
@@ -222,12 +236,19 @@ impl ImportLog {
 
     /// How often `kind` occurred.
     pub fn count(&self, kind: IssueKind) -> u64 {
-        self.counts.iter().find(|entry| entry.kind == kind).map_or(0, |entry| entry.count)
+        self.counts
+            .iter()
+            .find(|entry| entry.kind == kind)
+            .map_or(0, |entry| entry.count)
     }
 
     /// How many events are missing from the model.
     pub fn lost(&self) -> u64 {
-        self.counts.iter().filter(|e| e.kind.severity() == Severity::Loss).map(|e| e.count).sum()
+        self.counts
+            .iter()
+            .filter(|e| e.kind.severity() == Severity::Loss)
+            .map(|e| e.count)
+            .sum()
     }
 }
 
@@ -257,6 +278,10 @@ mod tests {
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), IssueKind::ALL.len());
-        assert!(IssueKind::ALL.iter().all(|kind| kind.explain().ends_with('.')));
+        assert!(
+            IssueKind::ALL
+                .iter()
+                .all(|kind| kind.explain().ends_with('.'))
+        );
     }
 }

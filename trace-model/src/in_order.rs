@@ -18,9 +18,14 @@ impl Columns {
         from: Timestamp,
     ) -> impl Iterator<Item = (SliceRef<'_>, TimeRange)> + use<'_> {
         // Each lane with the row after its last one.
-        let wanted = self.lanes(track).iter().map(|lane| self.first_row(lane, from)..lane.rows.end);
-        let mut heap: BinaryHeap<(NextSlice, u32)> =
-            wanted.filter(|rows| !rows.is_empty()).map(|rows| (self.next(SliceId(rows.start)), rows.end)).collect();
+        let wanted = self
+            .lanes(track)
+            .iter()
+            .map(|lane| self.first_row(lane, from)..lane.rows.end);
+        let mut heap: BinaryHeap<(NextSlice, u32)> = wanted
+            .filter(|rows| !rows.is_empty())
+            .map(|rows| (self.next(SliceId(rows.start)), rows.end))
+            .collect();
         std::iter::from_fn(move || {
             let mut top = heap.peek_mut()?;
             let (Reverse((start, Reverse(end), found)), behind) = *top;
@@ -35,7 +40,8 @@ impl Columns {
 
     /// The first slice of a lane that ends after `from` or starts at or after it.
     fn first_row(&self, lane: &Lane, from: Timestamp) -> u32 {
-        self.rows_overlapping(lane, TimeRange::new(from, from)).start
+        self.rows_overlapping(lane, TimeRange::new(from, from))
+            .start
     }
 
     /// The last time up to `at` at which a slice of a track started or ended; [`Timestamp::MIN`] if there is none. A
@@ -49,7 +55,9 @@ impl Columns {
                 last = last.max(self.slice(SliceId(row - 1)).range().end);
             }
             let slice = (row < lane.rows.end).then(|| self.slice(SliceId(row)));
-            let Some(slice) = slice.filter(|slice| slice.start() < at) else { continue };
+            let Some(slice) = slice.filter(|slice| slice.start() < at) else {
+                continue;
+            };
             // A slice that is deeper than its parent by more than one overlapped others when it started.
             if slice.parent().map(SliceRef::id) != around || lane.depth > below {
                 return None;
@@ -70,7 +78,10 @@ impl Columns {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::{GroupKind, SliceRef, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackId, TrackKind};
+    use crate::{
+        GroupKind, SliceRef, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackId,
+        TrackKind,
+    };
 
     fn track_of(spans: &[(i64, i64)]) -> (TraceModel, TrackId) {
         let mut builder = TraceBuilder::new();

@@ -101,14 +101,20 @@ impl ModelIndex {
 
     /// Which counter series a track has.
     pub(crate) fn counter(&self, track: TrackId) -> Option<usize> {
-        self.counters.get(track.index()).filter(|&&at| at != NONE).map(|&at| at as usize)
+        self.counters
+            .get(track.index())
+            .filter(|&&at| at != NONE)
+            .map(|&at| at as usize)
     }
 
     /// Lanes among which that of a row of slices is; the end may lie beyond the last lane.
     pub(crate) fn lanes_near(&self, row: u32) -> (usize, usize) {
         let block = (row / BLOCK) as usize;
         let lane = |block: usize| self.first_lanes.get(block).map(|&lane| lane as usize);
-        (lane(block).unwrap_or(0), lane(block + 1).map_or(usize::MAX, |lane| lane + 1))
+        (
+            lane(block).unwrap_or(0),
+            lane(block + 1).map_or(usize::MAX, |lane| lane + 1),
+        )
     }
 
     /// Whether groups of several sources have this name.

@@ -38,8 +38,15 @@ pub struct LodIndex {
 impl LodIndex {
     /// For these classes of labels, on all CPU cores.
     pub fn build(model: &TraceModel, class_of: impl Fn(LabelId) -> u8 + Sync) -> Self {
-        let of_lane = |lane| (LaneMipmap::build(model, lane), ClassSums::build(model, lane, &class_of));
-        Self { lanes: model.all_lanes().into_par_iter().map(of_lane).collect() }
+        let of_lane = |lane| {
+            (
+                LaneMipmap::build(model, lane),
+                ClassSums::build(model, lane, &class_of),
+            )
+        };
+        Self {
+            lanes: model.all_lanes().into_par_iter().map(of_lane).collect(),
+        }
     }
 
     /// The mipmap of `lane`, by its index in [`TraceModel::all_lanes`](crate::Columns::all_lanes).
@@ -54,9 +61,18 @@ impl LodIndex {
 
     /// Bytes of heap memory in use.
     pub fn heap_bytes(&self) -> usize {
-        let of_mipmap = |mipmap: &LaneMipmap| mipmap.levels.iter().map(|level| level.capacity() * 4).sum::<usize>();
+        let of_mipmap = |mipmap: &LaneMipmap| {
+            mipmap
+                .levels
+                .iter()
+                .map(|level| level.capacity() * 4)
+                .sum::<usize>()
+        };
         let of_sums = |sums: &ClassSums| sums.classes.len() + sums.before.capacity() * 8;
-        self.lanes.iter().map(|(mipmap, sums)| of_mipmap(mipmap) + of_sums(sums)).sum()
+        self.lanes
+            .iter()
+            .map(|(mipmap, sums)| of_mipmap(mipmap) + of_sums(sums))
+            .sum()
     }
 }
 
@@ -89,15 +105,26 @@ impl ClassSums {
         for &label in &model.slices.labels[lane.rows.start as usize..lane.rows.end as usize] {
             occurs[usize::from(class_of(LabelId(label)))] = true;
         }
-        let classes: Box<[u8]> = (0..=u8::MAX).filter(|&class| occurs[usize::from(class)]).collect();
-        let mut sums = Self { before: Vec::with_capacity((lane.len() / BLOCK + 2) * classes.len()), classes };
+        let classes: Box<[u8]> = (0..=u8::MAX)
+            .filter(|&class| occurs[usize::from(class)])
+            .collect();
+        let mut sums = Self {
+            before: Vec::with_capacity((lane.len() / BLOCK + 2) * classes.len()),
+            classes,
+        };
         let places = sums.places();
         let mut covered = vec![0; sums.classes.len()];
         let mut pauses = Pauses::default();
         for first in lane.rows.clone().step_by(BLOCK) {
             pauses.add(BLOCK as u32);
             sums.before.extend_from_slice(&covered);
-            add_rows(model, first..lane.rows.end.min(first + BLOCK as u32), &class_of, &places, &mut covered);
+            add_rows(
+                model,
+                first..lane.rows.end.min(first + BLOCK as u32),
+                &class_of,
+                &places,
+                &mut covered,
+            );
         }
         sums.before.extend_from_slice(&covered);
         // Most lanes are short, and there may be many.
@@ -122,7 +149,11 @@ impl ClassSums {
     ) {
         let places = self.places();
         let zero = vec![0; self.classes.len()];
-        let mut cursor = SumCursor { row: lane.rows.start, until_row: zero.clone(), until_time: zero.clone() };
+        let mut cursor = SumCursor {
+            row: lane.rows.start,
+            until_row: zero.clone(),
+            until_time: zero.clone(),
+        };
         let (mut before, mut covered) = (zero.clone(), zero);
         let mut times = times.into_iter();
         if let Some(first) = times.next() {
@@ -133,7 +164,9 @@ impl ClassSums {
             // It is overwritten next.
             swap(&mut before, &mut cursor.until_time);
             self.advance(model, lane, (&class_of, &places), &mut cursor, time.ps());
-            for ((covered, before), until) in covered.iter_mut().zip(&before).zip(&cursor.until_time) {
+            for ((covered, before), until) in
+                covered.iter_mut().zip(&before).zip(&cursor.until_time)
+            {
                 *covered = until.wrapping_sub(*before).max(0);
             }
             each(&covered, SliceId(row)..SliceId(cursor.row));
@@ -155,17 +188,28 @@ impl ClassSums {
         let of_block = lane.rows.start + (block * BLOCK) as u32;
         if of_block > cursor.row {
             let count = self.classes.len();
-            cursor.until_row.copy_from_slice(&self.before[block * count..(block + 1) * count]);
+            cursor
+                .until_row
+                .copy_from_slice(&self.before[block * count..(block + 1) * count]);
             cursor.row = of_block;
         }
-        add_rows(model, cursor.row..row, class_of, places, &mut cursor.until_row);
+        add_rows(
+            model,
+            cursor.row..row,
+            class_of,
+            places,
+            &mut cursor.until_row,
+        );
         cursor.row = row;
         cursor.until_time.copy_from_slice(&cursor.until_row);
         // Only the last slice that begins before the time can reach beyond it.
         if row > lane.rows.start {
             let last = row as usize - 1;
-            let beyond = starts[last].saturating_add(model.slices.durs.get(last)).saturating_sub(time);
-            let place = usize::from(places[usize::from(class_of(LabelId(model.slices.labels[last])))]);
+            let beyond = starts[last]
+                .saturating_add(model.slices.durs.get(last))
+                .saturating_sub(time);
+            let place =
+                usize::from(places[usize::from(class_of(LabelId(model.slices.labels[last])))]);
             cursor.until_time[place] = cursor.until_time[place].wrapping_sub(beyond.max(0));
         }
     }
@@ -192,7 +236,10 @@ fn add_rows(
     while from < rows.end as usize {
         let count = BLOCK.min(rows.end as usize - from);
         model.slices.durs.read(from, &mut durs[..count]);
-        for (&dur, &label) in durs[..count].iter().zip(&model.slices.labels[from..from + count]) {
+        for (&dur, &label) in durs[..count]
+            .iter()
+            .zip(&model.slices.labels[from..from + count])
+        {
             let sum = &mut sums[usize::from(places[usize::from(class_of(LabelId(label)))])];
             *sum = sum.wrapping_add(dur);
         }
@@ -237,7 +284,10 @@ impl LaneMipmap {
                     .collect(),
             );
             while let Some(below) = levels.last().filter(|level| level.len() > ARITY) {
-                let next = below.chunks(ARITY).filter_map(|nodes| longest(&mut nodes.iter().copied())).collect();
+                let next = below
+                    .chunks(ARITY)
+                    .filter_map(|nodes| longest(&mut nodes.iter().copied()))
+                    .collect();
                 levels.push(next);
             }
         }
@@ -247,12 +297,25 @@ impl LaneMipmap {
     /// The slices of a range; `None` if there are none. Takes logarithmic time.
     pub fn slices(&self, model: &TraceModel, lane: &Lane, range: TimeRange) -> Option<LodSlices> {
         let rows = model.rows_overlapping(lane, range);
-        let count = rows.end.checked_sub(rows.start).filter(|&count| count > 0)?;
-        Some(LodSlices { longest: SliceId(self.longest(model, lane, rows)), count })
+        let count = rows
+            .end
+            .checked_sub(rows.start)
+            .filter(|&count| count > 0)?;
+        Some(LodSlices {
+            longest: SliceId(self.longest(model, lane, rows)),
+            count,
+        })
     }
 
     /// Appends to `out` the slices of a range that take at least `least`, in time order.
-    pub fn long_slices(&self, model: &TraceModel, lane: &Lane, range: TimeRange, least: Picos, out: &mut Vec<SliceId>) {
+    pub fn long_slices(
+        &self,
+        model: &TraceModel,
+        lane: &Lane,
+        range: TimeRange,
+        least: Picos,
+        out: &mut Vec<SliceId>,
+    ) {
         let is_long = |row: u32| model.slices.durs.get(row as usize) >= least.ps();
         let rows = model.rows_overlapping(lane, range);
         let base = lane.rows.start;
@@ -275,7 +338,9 @@ impl LaneMipmap {
         let mut best = rows.start;
         let (mut at, end) = ((rows.start - base) as usize, (rows.end - base) as usize);
         while at < end {
-            let (row, width) = self.widest_node(at, end, |_| true).unwrap_or((base + at as u32, 1));
+            let (row, width) = self
+                .widest_node(at, end, |_| true)
+                .unwrap_or((base + at as u32, 1));
             best = if dur(row) > dur(best) { row } else { best };
             at += width;
         }
@@ -284,7 +349,12 @@ impl LaneMipmap {
 
     /// The widest node that begins at row `at` of the lane, ends by `end` and is wanted for its longest row, as all below
     /// it are: that row and the number of rows.
-    fn widest_node(&self, at: usize, end: usize, is_wanted: impl Fn(u32) -> bool) -> Option<(u32, usize)> {
+    fn widest_node(
+        &self,
+        at: usize,
+        end: usize,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> Option<(u32, usize)> {
         let (mut width, mut found) = (1, None);
         for level in &self.levels {
             width *= ARITY;

@@ -118,15 +118,20 @@ impl Columns {
     }
     /// The simulator or model that computed the times of any file, if they were not measured.
     pub fn simulator(&self) -> Option<&str> {
-        self.sources.iter().find_map(|source| source.simulator.as_deref())
+        self.sources
+            .iter()
+            .find_map(|source| source.simulator.as_deref())
     }
     /// Whether any file has this caveat.
     pub fn has_caveat(&self, caveat: Caveat) -> bool {
-        self.sources.iter().any(|source| source.caveats.contains(&caveat))
+        self.sources
+            .iter()
+            .any(|source| source.caveats.contains(&caveat))
     }
     /// `SIMULATED by ASTRA-sim`; `None` if times were measured.
     pub fn badge(&self) -> Option<String> {
-        self.simulator().map(|by| badge(by, self.has_caveat(Caveat::Predicted)))
+        self.simulator()
+            .map(|by| badge(by, self.has_caveat(Caveat::Predicted)))
     }
     /// The file with this id.
     pub fn source(&self, id: SourceId) -> &Source {
@@ -171,15 +176,21 @@ impl Columns {
     }
     /// The `TensorCore` devices, by host, then ordinal.
     pub fn tensor_cores(&self) -> Vec<GroupId> {
-        let mut ids: Vec<_> =
-            self.group_ids().filter(|&id| matches!(self.group(id).kind, GroupKind::TensorCore { .. })).collect();
+        let mut ids: Vec<_> = self
+            .group_ids()
+            .filter(|&id| matches!(self.group(id).kind, GroupKind::TensorCore { .. }))
+            .collect();
         ids.sort_by_key(|&id| (self.group(id).source, self.group(id).kind, id));
         ids
     }
     /// The fact `name` recorded about a group.
     pub fn group_fact(&self, group: GroupId, name: &str) -> Option<&crate::ArgValue> {
         let name = self.strings.find(name)?;
-        self.group(group).facts.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+        self.group(group)
+            .facts
+            .iter()
+            .find(|(key, _)| *key == name)
+            .map(|(_, value)| value)
     }
 
     /// All tracks.
@@ -200,7 +211,12 @@ impl Columns {
     }
     /// The first track of `kind` in a group.
     pub fn track_of_kind(&self, group: GroupId, kind: TrackKind) -> Option<TrackId> {
-        self.index.tracks(group).iter().copied().filter(|&id| self.track(id).kind == kind).min()
+        self.index
+            .tracks(group)
+            .iter()
+            .copied()
+            .filter(|&id| self.track(id).kind == kind)
+            .min()
     }
 
     /// All labels, by [`LabelId::index`].
@@ -243,7 +259,9 @@ impl Columns {
     pub fn program_title(&self, id: ProgramId) -> String {
         let program = self.program(id);
         let name = self.str(program.name);
-        program.id.map_or_else(|| name.to_owned(), |id| format!("{name}({id})"))
+        program
+            .id
+            .map_or_else(|| name.to_owned(), |id| format!("{name}({id})"))
     }
     /// Sums of profiles that were aggregated before export.
     pub fn aggregates(&self) -> &[AggregatedOp] {
@@ -303,7 +321,10 @@ impl Columns {
     pub fn flows_to(&self, slice: SliceId) -> impl Iterator<Item = Flow> {
         let (flows, by_end) = (self.flows(), self.flows.by_end(&self.slices.starts));
         let from = by_end.partition_point(|&i| flows[i as usize].to < slice);
-        by_end[from..].iter().map(|&i| flows[i as usize]).take_while(move |flow| flow.to == slice)
+        by_end[from..]
+            .iter()
+            .map(|&i| flows[i as usize])
+            .take_while(move |flow| flow.to == slice)
     }
 
     /// Memory use by part.
@@ -313,7 +334,11 @@ impl Columns {
             slice_bytes: self.slices.heap_bytes(),
             arg_bytes: self.slices.args.heap_bytes(),
             string_bytes: self.strings.heap_bytes(),
-            counter_bytes: self.counters.iter().map(|series| series.values.capacity() * 24).sum(),
+            counter_bytes: self
+                .counters
+                .iter()
+                .map(|series| series.values.capacity() * 24)
+                .sum(),
         }
     }
 }

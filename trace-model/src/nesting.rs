@@ -74,7 +74,11 @@ impl OpenSlices {
             around.covered_until = end;
             around.position
         });
-        self.0.push(EnclosingSlice { end, position: covered.len() as u32, covered_until: start });
+        self.0.push(EnclosingSlice {
+            end,
+            position: covered.len() as u32,
+            covered_until: start,
+        });
         covered.push(0);
         parent
     }
@@ -92,7 +96,10 @@ impl EnclosingSlice {
 /// lanes are filled first-fit, without parents.
 pub(crate) fn nest(spans: impl ExactSizeIterator<Item = (i64, i64)>, free: bool) -> Nesting {
     let count = spans.len();
-    let mut out = Nesting { depths: Vec::with_capacity(count), ..Nesting::default() };
+    let mut out = Nesting {
+        depths: Vec::with_capacity(count),
+        ..Nesting::default()
+    };
     if free {
         let mut lanes = FreeLanes::default();
         out.depths.extend(spans.map(|span| lanes.take(0, span)));
@@ -111,13 +118,20 @@ pub(crate) fn nest(spans: impl ExactSizeIterator<Item = (i64, i64)>, free: bool)
             out.spilled.push(position);
             lanes.get_or_insert_with(|| {
                 let mut lanes = FreeLanes::default();
-                open.0.iter().for_each(|slice| lanes.occupy(out.depths[slice.position as usize], slice.end));
+                open.0
+                    .iter()
+                    .for_each(|slice| lanes.occupy(out.depths[slice.position as usize], slice.end));
                 lanes
             });
         }
         let parent = open.add(span, &mut out.covered);
-        let below = parent.map_or(0, |parent| out.depths[parent as usize] + 1) + u32::from(is_spilled);
-        out.depths.push(lanes.as_mut().map_or(below, |lanes| lanes.take(below, span)));
+        let below =
+            parent.map_or(0, |parent| out.depths[parent as usize] + 1) + u32::from(is_spilled);
+        out.depths.push(
+            lanes
+                .as_mut()
+                .map_or(below, |lanes| lanes.take(below, span)),
+        );
         out.parents.push(parent.unwrap_or(NO_PARENT));
     }
     out
@@ -206,7 +220,12 @@ impl FreeLanes {
 /// but the device clock keeps them apart. Lanes follow the timeline, which is what is drawn; parents, and with them
 /// self time, follow the clock that timed the ops.
 pub(crate) fn parents_by(starts: &[i64], durs: &[i64]) -> (Vec<u32>, Vec<i64>) {
-    let span = |position: usize| (starts[position], starts[position].saturating_add(durs[position]));
+    let span = |position: usize| {
+        (
+            starts[position],
+            starts[position].saturating_add(durs[position]),
+        )
+    };
     let key = |&position: &u32| {
         let (start, end) = span(position as usize);
         (start, std::cmp::Reverse(end), position)
@@ -220,7 +239,8 @@ pub(crate) fn parents_by(starts: &[i64], durs: &[i64]) -> (Vec<u32>, Vec<i64>) {
     }
     let mut sorted: Vec<u32> = (0..starts.len() as u32).collect();
     sorted.sort_unstable_by_key(key);
-    let (by_rank, covered_by_rank) = parents_in_order(sorted.iter().map(|&position| span(position as usize)));
+    let (by_rank, covered_by_rank) =
+        parents_in_order(sorted.iter().map(|&position| span(position as usize)));
     let (mut parents, mut covered) = (vec![NO_PARENT; starts.len()], vec![0; starts.len()]);
     for (&position, (&parent, &time)) in sorted.iter().zip(by_rank.iter().zip(&covered_by_rank)) {
         covered[position as usize] = time;
@@ -259,13 +279,19 @@ pub(crate) struct Moved {
 
 /// Assigns rows by depth, then by position, which is time order.
 pub(crate) fn rows_by_depth(depths: &[u32]) -> TrackRows {
-    let lanes = depths.iter().max().map_or(0, |&deepest| deepest as usize + 1);
+    let lanes = depths
+        .iter()
+        .max()
+        .map_or(0, |&deepest| deepest as usize + 1);
     let mut lane_lens = vec![0_u32; lanes];
     for &depth in depths {
         lane_lens[depth as usize] += 1;
     }
     if lanes <= 1 {
-        return TrackRows { lane_lens, moved: None };
+        return TrackRows {
+            lane_lens,
+            moved: None,
+        };
     }
     let mut next = Vec::with_capacity(lanes);
     let mut first = 0;
@@ -281,14 +307,21 @@ pub(crate) fn rows_by_depth(depths: &[u32]) -> TrackRows {
         row
     });
     let row_of = row_of.collect();
-    TrackRows { lane_lens, moved: Some(Moved { row_of, by_row }) }
+    TrackRows {
+        lane_lens,
+        moved: Some(Moved { row_of, by_row }),
+    }
 }
 
 /// Sorted rows `(parent, child)` of every slice that has a parent. Without `row_of`, rows equal positions.
 pub(crate) fn children_in_rows(parents: &[u32], row_of: Option<&[u32]>) -> Vec<(u32, u32)> {
     let row = |position: u32| row_of.map_or(position, |rows| rows[position as usize]);
-    let with_parent = (0..).zip(parents).filter(|&(_, &parent)| parent != NO_PARENT);
-    let mut pairs: Vec<_> = with_parent.map(|(position, &parent)| (row(parent), row(position))).collect();
+    let with_parent = (0..)
+        .zip(parents)
+        .filter(|&(_, &parent)| parent != NO_PARENT);
+    let mut pairs: Vec<_> = with_parent
+        .map(|(position, &parent)| (row(parent), row(position)))
+        .collect();
     pairs.sort_unstable();
     pairs
 }
@@ -323,23 +356,42 @@ mod tests {
     #[test]
     fn time_belongs_to_the_slice_that_began_last() {
         let covered = |spans: &[(i64, i64)]| nest(spans.iter().copied(), false).covered;
-        assert_eq!(covered(&[(0, 100), (10, 40), (50, 90), (55, 60)]), [70, 0, 5, 0]);
+        assert_eq!(
+            covered(&[(0, 100), (10, 40), (50, 90), (55, 60)]),
+            [70, 0, 5, 0]
+        );
         // The last child ends after its parent, by rounding.
         assert_eq!(covered(&[(0, 16), (2, 6), (8, 17)]), [12, 0, 0]);
         // Children overlap each other, one overlaps what follows its parent.
-        assert_eq!(covered(&[(0, 100), (10, 40), (30, 60), (50, 55), (90, 120)]), [60, 10, 5, 0, 0]);
+        assert_eq!(
+            covered(&[(0, 100), (10, 40), (30, 60), (50, 55), (90, 120)]),
+            [60, 10, 5, 0, 0]
+        );
         assert_eq!(covered(&[(0, 10), (5, 20), (8, 9), (15, 30)]), [5, 6, 0, 0]);
-        assert_eq!(nest([(0, 10), (5, 20)].into_iter(), true).covered, [0, 0], "asynchronous spans run side by side");
+        assert_eq!(
+            nest([(0, 10), (5, 20)].into_iter(), true).covered,
+            [0, 0],
+            "asynchronous spans run side by side"
+        );
     }
 
     #[test]
     fn neighbours_that_overlap_by_rounding_need_few_lanes() {
         let nesting = nest(
-            (0..1_000).flat_map(|i| [(i * 10, i * 10 + 11), (i * 10 + 2, i * 10 + 9)]).collect::<Vec<_>>().into_iter(),
+            (0..1_000)
+                .flat_map(|i| [(i * 10, i * 10 + 11), (i * 10 + 2, i * 10 + 9)])
+                .collect::<Vec<_>>()
+                .into_iter(),
             false,
         );
         assert_eq!(nesting.depths.iter().max(), Some(&3));
-        assert!(nesting.parents.chunks(2).zip((0..).step_by(2)).all(|(pair, at)| pair == [NO_PARENT, at]));
+        assert!(
+            nesting
+                .parents
+                .chunks(2)
+                .zip((0..).step_by(2))
+                .all(|(pair, at)| pair == [NO_PARENT, at])
+        );
     }
 
     #[test]
@@ -353,19 +405,36 @@ mod tests {
     #[test]
     fn parents_may_use_another_clock_than_lanes() {
         // On the timeline the second op seems to start inside the first; on the device clock it starts after it.
-        let (timeline, device) = ([(0, 100), (50, 120), (60, 70)], [(0, 50), (50, 120), (60, 70)]);
+        let (timeline, device) = (
+            [(0, 100), (50, 120), (60, 70)],
+            [(0, 50), (50, 120), (60, 70)],
+        );
         let lanes = nest(timeline.into_iter(), false);
-        assert_eq!((lanes.depths, lanes.parents), (vec![0, 1, 2], vec![NO_PARENT, NO_PARENT, 1]));
-        let by_device = |spans: [(i64, i64); 3]| parents_by(&spans.map(|(a, _)| a), &spans.map(|(a, b)| b - a)).0;
+        assert_eq!(
+            (lanes.depths, lanes.parents),
+            (vec![0, 1, 2], vec![NO_PARENT, NO_PARENT, 1])
+        );
+        let by_device = |spans: [(i64, i64); 3]| {
+            parents_by(&spans.map(|(a, _)| a), &spans.map(|(a, b)| b - a)).0
+        };
         assert_eq!(by_device(device), [NO_PARENT, NO_PARENT, 1]);
-        assert_eq!(by_device([(0, 50), (10, 20), (60, 70)]), [NO_PARENT, 0, NO_PARENT]);
+        assert_eq!(
+            by_device([(0, 50), (10, 20), (60, 70)]),
+            [NO_PARENT, 0, NO_PARENT]
+        );
         // The order on the device clock can differ from that on the timeline.
-        assert_eq!(by_device([(10, 20), (0, 50), (60, 70)]), [1, NO_PARENT, NO_PARENT]);
+        assert_eq!(
+            by_device([(10, 20), (0, 50), (60, 70)]),
+            [1, NO_PARENT, NO_PARENT]
+        );
     }
 
     #[test]
     fn async_spans_fill_the_first_free_lane() {
-        assert_eq!(depths(&[(0, 10), (2, 8), (4, 20), (8, 9), (10, 12)], true), [0, 1, 2, 1, 0]);
+        assert_eq!(
+            depths(&[(0, 10), (2, 8), (4, 20), (8, 9), (10, 12)], true),
+            [0, 1, 2, 1, 0]
+        );
     }
 
     #[test]

@@ -97,7 +97,11 @@ pub struct MemoryAccess {
 /// ```
 pub fn without_number(name: &str) -> &str {
     match name.rsplit_once('.') {
-        Some((base, number)) if !base.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => base,
+        Some((base, number))
+            if !base.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            base
+        }
         _ => name,
     }
 }
@@ -187,12 +191,18 @@ impl Op {
         fill(&mut self.flops, other.flops.as_ref());
         fill(&mut self.model_flops, other.model_flops.as_ref());
         fill(&mut self.bytes_accessed, other.bytes_accessed.as_ref());
-        fill(&mut self.raw_bytes_accessed, other.raw_bytes_accessed.as_ref());
+        fill(
+            &mut self.raw_bytes_accessed,
+            other.raw_bytes_accessed.as_ref(),
+        );
         fill(&mut self.shape, other.shape.as_ref());
         fill(&mut self.framework_name, other.framework_name.as_ref());
         fill(&mut self.source, other.source.as_ref());
         fill(&mut self.source_stack, other.source_stack.as_ref());
-        fill(&mut self.deduplicated_name, other.deduplicated_name.as_ref());
+        fill(
+            &mut self.deduplicated_name,
+            other.deduplicated_name.as_ref(),
+        );
         fill(&mut self.all_reduce_id, other.all_reduce_id.as_ref());
         fill(&mut self.bundles, other.bundles.as_ref());
         if self.memory.is_empty() {
@@ -222,13 +232,20 @@ pub struct ProgramBytes {
 impl ProgramBytes {
     /// The bytes `range` of `owner`; empty if the range lies outside.
     pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>, range: Range<usize>) -> Self {
-        let range = if (*owner).as_ref().get(range.clone()).is_some() { range } else { 0..0 };
+        let range = if (*owner).as_ref().get(range.clone()).is_some() {
+            range
+        } else {
+            0..0
+        };
         Self { owner, range }
     }
 
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
-        (*self.owner).as_ref().get(self.range.clone()).unwrap_or_default()
+        (*self.owner)
+            .as_ref()
+            .get(self.range.clone())
+            .unwrap_or_default()
     }
 }
 

@@ -69,7 +69,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<LongList<T>, A::Error> {
         let mut pauses = Pauses::default();
         // A damaged length must not ask for more memory than there is.
-        let mut items = Vec::with_capacity(from.size_hint().unwrap_or(0).min(Pauses::ITEMS as usize));
+        let mut items =
+            Vec::with_capacity(from.size_hint().unwrap_or(0).min(Pauses::ITEMS as usize));
         while let Some(item) = from.next_element()? {
             items.push(item);
             pauses.add(2);

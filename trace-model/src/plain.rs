@@ -55,17 +55,27 @@ impl FixedSize for Timestamp {
         i64::write_all(&values.iter().map(|value| value.ps()).collect::<Vec<_>>())
     }
     fn read_all(bytes: &[u8]) -> Option<Vec<Self>> {
-        Some(i64::read_all(bytes)?.into_iter().map(Self::from_ps).collect())
+        Some(
+            i64::read_all(bytes)?
+                .into_iter()
+                .map(Self::from_ps)
+                .collect(),
+        )
     }
 }
 
 /// For `#[serde(with = "plain")]`.
-pub(crate) fn serialize<T: FixedSize, S: Serializer>(values: &[T], to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<T: FixedSize, S: Serializer>(
+    values: &[T],
+    to: S,
+) -> Result<S::Ok, S::Error> {
     to.serialize_bytes(&T::write_all(values))
 }
 
 /// For `#[serde(with = "plain")]`.
-pub(crate) fn deserialize<'de, T: FixedSize, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+pub(crate) fn deserialize<'de, T: FixedSize, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
     from.deserialize_bytes(ColumnVisitor(PhantomData))
 }
 

@@ -53,9 +53,19 @@ impl<'a> SliceRef<'a> {
     pub fn device_range(self) -> Option<TimeRange> {
         let clock = self.model.slices.device_clock(self.id.0)?;
         let i = (self.id.0 - clock.rows.start) as usize;
-        let start = self.start().ps().saturating_add(clock.base).saturating_add(clock.start_minus_base.get(i));
-        let dur = self.dur().ps().saturating_add(clock.dur_minus_timeline.get(i));
-        Some(TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur)))
+        let start = self
+            .start()
+            .ps()
+            .saturating_add(clock.base)
+            .saturating_add(clock.start_minus_base.get(i));
+        let dur = self
+            .dur()
+            .ps()
+            .saturating_add(clock.dur_minus_timeline.get(i));
+        Some(TimeRange::at(
+            Timestamp::from_ps(start),
+            Picos::from_ps(dur),
+        ))
     }
 
     /// The most precise span: on the device clock if recorded, else on the timeline. Use it for durations, and for
@@ -66,16 +76,29 @@ impl<'a> SliceRef<'a> {
 
     /// Start of [`Self::measured_range`].
     pub fn measured_start(self) -> Timestamp {
-        let Some(clock) = self.model.slices.device_clock(self.id.0) else { return self.start() };
-        let later = clock.start_minus_base.get((self.id.0 - clock.rows.start) as usize);
-        Timestamp::from_ps(self.start().ps().saturating_add(clock.base).saturating_add(later))
+        let Some(clock) = self.model.slices.device_clock(self.id.0) else {
+            return self.start();
+        };
+        let later = clock
+            .start_minus_base
+            .get((self.id.0 - clock.rows.start) as usize);
+        Timestamp::from_ps(
+            self.start()
+                .ps()
+                .saturating_add(clock.base)
+                .saturating_add(later),
+        )
     }
 
     /// Length of [`Self::measured_range`].
     pub fn measured_dur(self) -> Picos {
         // Analyses sum millions of durations, so this reads two columns of lengths instead of the four of the range.
-        let Some(clock) = self.model.slices.device_clock(self.id.0) else { return self.dur() };
-        let difference = clock.dur_minus_timeline.get((self.id.0 - clock.rows.start) as usize);
+        let Some(clock) = self.model.slices.device_clock(self.id.0) else {
+            return self.dur();
+        };
+        let difference = clock
+            .dur_minus_timeline
+            .get((self.id.0 - clock.rows.start) as usize);
         Picos::from_ps(self.dur().ps().saturating_add(difference).max(0))
     }
 
@@ -115,7 +138,10 @@ impl<'a> SliceRef<'a> {
     /// The parent, on the clock of [`Self::measured_range`].
     pub fn parent(self) -> Option<SliceRef<'a>> {
         let parent = self.model.slices.parents[self.row()];
-        (parent != NO_PARENT).then_some(SliceRef { model: self.model, id: SliceId(parent) })
+        (parent != NO_PARENT).then_some(SliceRef {
+            model: self.model,
+            id: SliceId(parent),
+        })
     }
 
     /// Whether any slice has this one as its parent.
@@ -129,10 +155,17 @@ impl<'a> SliceRef<'a> {
         let by_clock = self.model.slices.reparented_children(self.id.0);
         let is_deep = by_clock.is_none() && self.model.lanes(self.track()).len() > DEEP;
         let by_time = (by_clock.is_none() && !is_deep).then(|| self.children_by_time());
-        let listed = if is_deep { self.model.children_listed(self.id) } else { &[] };
+        let listed = if is_deep {
+            self.model.children_listed(self.id)
+        } else {
+            &[]
+        };
         let pairs = by_clock.unwrap_or_default().iter().map(|&(_, child)| child);
         let rows = pairs.chain(listed.iter().copied());
-        by_time.into_iter().flatten().chain(rows.map(move |child| self.model.slice(SliceId(child))))
+        by_time
+            .into_iter()
+            .flatten()
+            .chain(rows.map(move |child| self.model.slice(SliceId(child))))
     }
 
     fn children_by_time(self) -> impl Iterator<Item = SliceRef<'a>> {
@@ -179,7 +212,13 @@ impl<'a> SliceRef<'a> {
 
 impl std::fmt::Debug for SliceRef<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} {} +{}", self.name(), self.start().ps(), self.dur().ps())
+        write!(
+            f,
+            "{:?} {} +{}",
+            self.name(),
+            self.start().ps(),
+            self.dur().ps()
+        )
     }
 }
 
@@ -200,7 +239,12 @@ impl Columns {
         let column = self.slices.attrs.get(&attr);
         column
             .into_iter()
-            .flat_map(|c| c.rows.iter().enumerate().map(|(i, &row)| (row, c.values.get(i))))
+            .flat_map(|c| {
+                c.rows
+                    .iter()
+                    .enumerate()
+                    .map(|(i, &row)| (row, c.values.get(i)))
+            })
             .map(|(row, value)| (self.slice(SliceId(row)), value))
     }
 
@@ -212,11 +256,18 @@ impl Columns {
         range: TimeRange,
     ) -> impl Iterator<Item = (SliceRef<'_>, i64)> + use<'_> {
         let wanted = self.rows_overlapping(lane, range);
-        self.slices.attrs.get(&attr).into_iter().flat_map(move |column| {
-            let from = column.rows.partition_point(|&row| row < wanted.start);
-            let to = column.rows.partition_point(|&row| row < wanted.end).max(from);
-            (from..to).map(|i| (self.slice(SliceId(column.rows[i])), column.values.get(i)))
-        })
+        self.slices
+            .attrs
+            .get(&attr)
+            .into_iter()
+            .flat_map(move |column| {
+                let from = column.rows.partition_point(|&row| row < wanted.start);
+                let to = column
+                    .rows
+                    .partition_point(|&row| row < wanted.end)
+                    .max(from);
+                (from..to).map(|i| (self.slice(SliceId(column.rows[i])), column.values.get(i)))
+            })
     }
 
     /// Slices of a lane.
@@ -243,14 +294,20 @@ impl Columns {
         lane: &Lane,
         range: TimeRange,
     ) -> impl DoubleEndedIterator<Item = SliceRef<'_>> + Clone + use<'_> {
-        self.rows_overlapping(lane, range).map(|row| self.slice(SliceId(row)))
+        self.rows_overlapping(lane, range)
+            .map(|row| self.slice(SliceId(row)))
     }
 
     /// One bit for each row: whether it has children. Looking for the children of each slice would take a search each.
     fn rows_with_children(&self) -> &[u64] {
         self.has_children.get_or_init(|| {
             let mut bits = vec![0_u64; self.slice_count().div_ceil(u64::BITS as usize)];
-            for &parent in self.slices.parents.iter().filter(|&&parent| parent != NO_PARENT) {
+            for &parent in self
+                .slices
+                .parents
+                .iter()
+                .filter(|&&parent| parent != NO_PARENT)
+            {
                 bits[(parent / u64::BITS) as usize] |= 1 << (parent % u64::BITS);
             }
             bits
@@ -262,7 +319,9 @@ impl Columns {
         let parents = &self.slices.parents;
         let of = |row: u32| parents.get(row as usize).copied().unwrap_or(NO_PARENT);
         let rows = self.by_parent.get_or_init(|| {
-            let mut rows: Vec<u32> = (0..parents.len() as u32).filter(|&row| of(row) != NO_PARENT).collect();
+            let mut rows: Vec<u32> = (0..parents.len() as u32)
+                .filter(|&row| of(row) != NO_PARENT)
+                .collect();
             rows.sort_by_key(|&row| of(row));
             rows
         });
@@ -279,7 +338,9 @@ impl Columns {
     ) -> impl Iterator<Item = SliceRef<'_>> + use<'_> {
         let starts = &self.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
         let from = starts.partition_point(|&start| start < range.start.ps());
-        let to = starts.partition_point(|&start| start < range.end.ps()).max(from);
+        let to = starts
+            .partition_point(|&start| start < range.end.ps())
+            .max(from);
         let base = lane.rows.start;
         (base + from as u32..base + to as u32).map(|row| self.slice(SliceId(row)))
     }
@@ -292,7 +353,8 @@ impl Columns {
         let mut begin = first_from(&starts[..end], range.start.ps());
         if begin > 0 {
             let row = base + begin - 1;
-            if self.slices.starts[row].saturating_add(self.slices.durs.get(row)) > range.start.ps() {
+            if self.slices.starts[row].saturating_add(self.slices.durs.get(row)) > range.start.ps()
+            {
                 begin -= 1;
             }
         }
@@ -303,7 +365,9 @@ impl Columns {
     pub fn slice_at(&self, track: TrackId, at: Timestamp) -> Option<SliceRef<'_>> {
         self.lanes(track).iter().rev().find_map(|lane| {
             let starts = &self.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
-            let before = starts.partition_point(|&start| start <= at.ps()).checked_sub(1)?;
+            let before = starts
+                .partition_point(|&start| start <= at.ps())
+                .checked_sub(1)?;
             let slice = self.slice(SliceId(lane.rows.start + before as u32));
             (slice.range().contains(at) || slice.start() == at).then_some(slice)
         })
@@ -311,11 +375,15 @@ impl Columns {
 
     pub(crate) fn args_of(&self, slice: SliceRef<'_>) -> Result<Vec<Arg>, String> {
         let (args, row) = (&self.slices.args, slice.id.index());
-        let handle = if row < args.len() { args.get(row) } else { NO_ARGS };
+        let handle = if row < args.len() {
+            args.get(row)
+        } else {
+            NO_ARGS
+        };
         match self.track_args[slice.track().index()] {
-            Some(source) if handle != NO_ARGS => {
-                self.arg_sources[usize::from(source)].args(handle as u64).map(last_of_each_name)
-            }
+            Some(source) if handle != NO_ARGS => self.arg_sources[usize::from(source)]
+                .args(handle as u64)
+                .map(last_of_each_name),
             _ => Ok(Vec::new()),
         }
     }

@@ -9,7 +9,19 @@ use crate::attrs::{SliceAttr, SparseColumn};
 use crate::compact::CompactColumn;
 
 /// A slice of a model, by its row; valid only in that model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(transparent)]
 pub struct SliceId(pub(crate) u32);
 
@@ -75,15 +87,24 @@ pub(crate) struct DeviceClockColumns {
 impl SliceTable {
     pub(crate) fn device_clock(&self, row: u32) -> Option<&DeviceClockColumns> {
         let first = *self.first_clocks.get(row as usize / CLOCK_BLOCK)? as usize;
-        let next = self.device_clocks.get(first..)?.iter().find(|clock| row < clock.rows.end);
+        let next = self
+            .device_clocks
+            .get(first..)?
+            .iter()
+            .find(|clock| row < clock.rows.end);
         next.filter(|clock| clock.rows.start <= row)
     }
 
     /// Children of `row` if they cannot be found by time, because the parents of its track follow the device clock and
     /// that disagrees with the timeline.
     pub(crate) fn reparented_children(&self, row: u32) -> Option<&[(u32, u32)]> {
-        let at = self.reparented.partition_point(|track| track.rows.end <= row);
-        let Reparented { pairs, .. } = self.reparented.get(at).filter(|track| track.rows.contains(&row))?;
+        let at = self
+            .reparented
+            .partition_point(|track| track.rows.end <= row);
+        let Reparented { pairs, .. } = self
+            .reparented
+            .get(at)
+            .filter(|track| track.rows.contains(&row))?;
         let from = pairs.partition_point(|&(parent, _)| parent < row);
         let to = pairs.partition_point(|&(parent, _)| parent <= row);
         Some(&pairs[from..to])
@@ -109,8 +130,14 @@ impl SliceTable {
     /// Fills [`Self::first_clocks`].
     fn index_clocks(&mut self) {
         if !self.device_clocks.is_empty() {
-            let first = |row| self.device_clocks.partition_point(|clock| clock.rows.end as usize <= row) as u32;
-            self.first_clocks = (0..self.starts.len()).step_by(CLOCK_BLOCK).map(first).collect();
+            let first = |row| {
+                self.device_clocks
+                    .partition_point(|clock| clock.rows.end as usize <= row) as u32
+            };
+            self.first_clocks = (0..self.starts.len())
+                .step_by(CLOCK_BLOCK)
+                .map(first)
+                .collect();
         }
     }
 
@@ -125,7 +152,15 @@ impl SliceTable {
                 .map(|c| c.start_minus_base.heap_bytes() + c.dur_minus_timeline.heap_bytes())
                 .sum::<usize>()
             + self.first_clocks.capacity() * 4
-            + self.attrs.values().map(SparseColumn::heap_bytes).sum::<usize>()
-            + self.reparented.iter().map(|track| track.pairs.capacity() * size_of::<(u32, u32)>()).sum::<usize>()
+            + self
+                .attrs
+                .values()
+                .map(SparseColumn::heap_bytes)
+                .sum::<usize>()
+            + self
+                .reparented
+                .iter()
+                .map(|track| track.pairs.capacity() * size_of::<(u32, u32)>())
+                .sum::<usize>()
     }
 }

@@ -37,7 +37,14 @@ pub enum Caveat {
 
 /// The label for times that a simulator or model (`by`) computed: `SIMULATED by ASTRA-sim`.
 pub fn badge(by: &str, is_predicted: bool) -> String {
-    format!("{} by {by}", if is_predicted { "PREDICTED" } else { "SIMULATED" })
+    format!(
+        "{} by {by}",
+        if is_predicted {
+            "PREDICTED"
+        } else {
+            "SIMULATED"
+        }
+    )
 }
 
 /// Text that importers have as a constant. Under its own name, derived code does not borrow it from what it reads.
@@ -99,13 +106,18 @@ fn constant<'de, D: Deserializer<'de>>(from: D) -> Result<&'static str, D::Error
 }
 
 fn constants<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<&'static str>, D::Error> {
-    Ok(Vec::<String>::deserialize(from)?.into_iter().map(kept).collect())
+    Ok(Vec::<String>::deserialize(from)?
+        .into_iter()
+        .map(kept)
+        .collect())
 }
 
 /// Paths need not be Unicode; what is not is replaced.
 #[allow(clippy::ref_option)] // The signature that serde calls.
 fn lossy<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
-    path.as_ref().map(|path| path.to_string_lossy()).serialize(to)
+    path.as_ref()
+        .map(|path| path.to_string_lossy())
+        .serialize(to)
 }
 
 impl Source {
@@ -116,7 +128,9 @@ impl Source {
     /// Unix time of [`Timestamp::ZERO`](crate::Timestamp::ZERO) in nanoseconds, before any shift. It comes from the
     /// file's own times if they count from 1970, otherwise from the start of the session.
     pub fn zero_unix_ns(&self) -> Option<i64> {
-        let by_origin = PLAUSIBLE_UNIX_PS.contains(&self.origin_ps).then(|| i64::try_from(self.origin_ps / 1000).ok());
+        let by_origin = PLAUSIBLE_UNIX_PS
+            .contains(&self.origin_ps)
+            .then(|| i64::try_from(self.origin_ps / 1000).ok());
         by_origin.flatten().or(self.started_unix_ns)
     }
 }

@@ -43,9 +43,21 @@ pub struct SpansInOrder<'a> {
 impl<'a> SpansInOrder<'a> {
     /// The rows of one track.
     fn new(model: &'a Columns, rows: Range<u32>) -> Self {
-        let clock = if rows.is_empty() { None } else { model.slices.device_clock(rows.start) };
+        let clock = if rows.is_empty() {
+            None
+        } else {
+            model.slices.device_clock(rows.start)
+        };
         let empty = [TimeRange::default(); BLOCK];
-        Self { model, clock, rows, shown: empty, measured: empty, at: 0, len: 0 }
+        Self {
+            model,
+            clock,
+            rows,
+            shown: empty,
+            measured: empty,
+            at: 0,
+            len: 0,
+        }
     }
 
     /// Unpacks the next block; `false` at the end.
@@ -73,9 +85,13 @@ impl<'a> SpansInOrder<'a> {
         clock.start_minus_base.read(of_clock, &mut later[..len]);
         clock.dur_minus_timeline.read(of_clock, &mut longer[..len]);
         let values = starts.iter().zip(&durs).zip(later.iter().zip(&longer));
-        for (measured, ((&start, &dur), (&later, &longer))) in self.measured.iter_mut().zip(values) {
+        for (measured, ((&start, &dur), (&later, &longer))) in self.measured.iter_mut().zip(values)
+        {
             let start = start.saturating_add(clock.base).saturating_add(later);
-            *measured = TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur.saturating_add(longer)));
+            *measured = TimeRange::at(
+                Timestamp::from_ps(start),
+                Picos::from_ps(dur.saturating_add(longer)),
+            );
         }
         true
     }
@@ -89,8 +105,15 @@ impl<'a> Iterator for SpansInOrder<'a> {
         if self.at == self.len && !self.fill() {
             return None;
         }
-        let slice = SliceRef { model: self.model, id: SliceId(self.rows.start) };
-        let spans = SliceSpans { slice, shown: self.shown[self.at], measured: self.measured[self.at] };
+        let slice = SliceRef {
+            model: self.model,
+            id: SliceId(self.rows.start),
+        };
+        let spans = SliceSpans {
+            slice,
+            shown: self.shown[self.at],
+            measured: self.measured[self.at],
+        };
         self.rows.start += 1;
         self.at += 1;
         Some(spans)
@@ -106,7 +129,10 @@ impl ExactSizeIterator for SpansInOrder<'_> {}
 /// Queries for the labels and spans of many slices.
 impl Columns {
     /// Labels of the slices in some rows.
-    pub fn labels_of(&self, rows: Range<usize>) -> impl ExactSizeIterator<Item = LabelId> + use<'_> {
+    pub fn labels_of(
+        &self,
+        rows: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = LabelId> + use<'_> {
         self.slices.labels[rows].iter().map(|&label| LabelId(label))
     }
 

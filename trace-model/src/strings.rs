@@ -9,7 +9,9 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A string in a [`StringTable`]; valid only for that table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct StringId(u32);
 
 impl StringId {
@@ -55,26 +57,36 @@ impl StringTable {
     pub fn intern(&mut self, text: &str) -> StringId {
         let hash = self.hasher.hash_one(text);
         let (arena, ends) = (&self.arena, &self.ends);
-        if let Some(&id) = self.index.find(hash, |&id| text_at(arena, ends, id) == text) {
+        if let Some(&id) = self
+            .index
+            .find(hash, |&id| text_at(arena, ends, id) == text)
+        {
             return StringId(id);
         }
         let id = u32::try_from(self.ends.len()).unwrap_or(0);
         self.arena.push_str(text);
         self.ends.push(self.arena.len());
         let (arena, ends, hasher) = (&self.arena, &self.ends, &self.hasher);
-        self.index.insert_unique(hash, id, |&id| hasher.hash_one(text_at(arena, ends, id)));
+        self.index
+            .insert_unique(hash, id, |&id| hasher.hash_one(text_at(arena, ends, id)));
         StringId(id)
     }
 
     /// The id of `text`, if it is in the table.
     pub fn find(&self, text: &str) -> Option<StringId> {
         let hash = self.hasher.hash_one(text);
-        self.index.find(hash, |&id| text_at(&self.arena, &self.ends, id) == text).map(|&id| StringId(id))
+        self.index
+            .find(hash, |&id| text_at(&self.arena, &self.ends, id) == text)
+            .map(|&id| StringId(id))
     }
 
     /// The string of `id`; empty if the id is out of range.
     pub fn get(&self, id: StringId) -> &str {
-        if id.index() < self.ends.len() { text_at(&self.arena, &self.ends, id.0) } else { "" }
+        if id.index() < self.ends.len() {
+            text_at(&self.arena, &self.ends, id.0)
+        } else {
+            ""
+        }
     }
 
     /// Number of distinct strings.
@@ -94,7 +106,9 @@ impl StringTable {
 
     /// Bytes of heap memory in use.
     pub fn heap_bytes(&self) -> usize {
-        self.arena.capacity() + self.ends.capacity() * size_of::<usize>() + self.index.allocation_size()
+        self.arena.capacity()
+            + self.ends.capacity() * size_of::<usize>()
+            + self.index.allocation_size()
     }
 }
 
@@ -108,7 +122,11 @@ struct SavedStrings<'a> {
 
 impl Serialize for StringTable {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        SavedStrings { arena: Cow::Borrowed(&self.arena), ends: Cow::Borrowed(&self.ends) }.serialize(to)
+        SavedStrings {
+            arena: Cow::Borrowed(&self.arena),
+            ends: Cow::Borrowed(&self.ends),
+        }
+        .serialize(to)
     }
 }
 
@@ -129,7 +147,12 @@ impl<'de> Deserialize<'de> for StringTable {
         for id in 0..u32::try_from(ends.len()).map_err(D::Error::custom)? {
             index.insert_unique(hash(&id), id, hash);
         }
-        Ok(Self { arena, ends, index, hasher })
+        Ok(Self {
+            arena,
+            ends,
+            index,
+            hasher,
+        })
     }
 }
 
@@ -159,7 +182,9 @@ mod tests {
     #[test]
     fn ids_survive_growth() {
         let mut table = StringTable::default();
-        let ids: Vec<_> = (0..10_000).map(|i| table.intern(&format!("op.{i}"))).collect();
+        let ids: Vec<_> = (0..10_000)
+            .map(|i| table.intern(&format!("op.{i}")))
+            .collect();
         for (i, id) in ids.into_iter().enumerate() {
             assert_eq!(table.get(id), format!("op.{i}"));
         }

@@ -23,21 +23,45 @@ pub const PS_PER_S: i64 = 1_000_000_000_000;
 
 /// A point in time, in picoseconds after the origin of the trace.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Timestamp(i64);
 
 /// A length of time in picoseconds; negative only as a difference.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(transparent)]
 pub struct Picos(i64);
 
 /// `start..end`, half-open: a range that ends where another starts does not
 /// overlap it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema,
+)]
 pub struct TimeRange {
     /// Start: the first instant in the range.
     #[serde(rename = "start_ps", alias = "start")]
@@ -105,7 +129,10 @@ impl TimeRange {
     /// The range from `start` to `end`; empty if `end` precedes `start`.
     #[inline]
     pub fn new(start: Timestamp, end: Timestamp) -> Self {
-        Self { start, end: end.max(start) }
+        Self {
+            start,
+            end: end.max(start),
+        }
     }
     /// The range of length `dur` that starts at `start`.
     #[inline]
@@ -135,12 +162,18 @@ impl TimeRange {
     /// The part that both share; `None` if they only touch or are apart.
     #[inline]
     pub fn intersect(self, other: Self) -> Option<Self> {
-        self.overlaps(other).then(|| Self { start: self.start.max(other.start), end: self.end.min(other.end) })
+        self.overlaps(other).then(|| Self {
+            start: self.start.max(other.start),
+            end: self.end.min(other.end),
+        })
     }
     /// The smallest range around both.
     #[inline]
     pub fn hull(self, other: Self) -> Self {
-        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+        Self {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
     }
 }
 
@@ -209,18 +242,33 @@ impl std::iter::Sum<i64> for Picos {
 /// [`Picos::ps`] where the exact number is wanted.
 impl fmt::Display for Picos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const UNITS: [(i64, &str); 5] =
-            [(PS_PER_S, "s"), (PS_PER_MS, "ms"), (PS_PER_US, "µs"), (PS_PER_NS, "ns"), (1, "ps")];
+        const UNITS: [(i64, &str); 5] = [
+            (PS_PER_S, "s"),
+            (PS_PER_MS, "ms"),
+            (PS_PER_US, "µs"),
+            (PS_PER_NS, "ns"),
+            (1, "ps"),
+        ];
         if self.0 == 0 {
             return f.pad("0 s");
         }
         let magnitude = self.0.unsigned_abs();
         // 999.96 µs rounds to 1000 µs at four digits: it belongs to the next unit.
-        let (unit, name) =
-            UNITS.into_iter().find(|&(unit, _)| magnitude as f64 >= unit as f64 * 0.99995).unwrap_or((1, "ps"));
+        let (unit, name) = UNITS
+            .into_iter()
+            .find(|&(unit, _)| magnitude as f64 >= unit as f64 * 0.99995)
+            .unwrap_or((1, "ps"));
         let value = self.0 as f64 / unit as f64;
-        let whole_digits = if value.abs() >= 999.95 { 4 } else { (value.abs().max(1.0).log10() as usize) + 1 };
-        let decimals = if unit == 1 { 0 } else { 4usize.saturating_sub(whole_digits) };
+        let whole_digits = if value.abs() >= 999.95 {
+            4
+        } else {
+            (value.abs().max(1.0).log10() as usize) + 1
+        };
+        let decimals = if unit == 1 {
+            0
+        } else {
+            4usize.saturating_sub(whole_digits)
+        };
         f.pad(&format!("{value:.decimals$} {name}"))
     }
 }
@@ -231,8 +279,9 @@ impl FromStr for Picos {
     fn from_str(text: &str) -> Result<Self, ParsePicosError> {
         let bad = || ParsePicosError(text.to_owned());
         let trimmed = text.trim();
-        let split =
-            trimmed.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))).unwrap_or(trimmed.len());
+        let split = trimmed
+            .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+')))
+            .unwrap_or(trimmed.len());
         let (number, unit) = trimmed.split_at(split);
         let unit = match unit.trim() {
             "" | "ps" => 1,
@@ -242,9 +291,15 @@ impl FromStr for Picos {
             "s" => PS_PER_S,
             _ => return Err(bad()),
         };
-        let value: f64 = number.parse().map_err(|_not_a_number: std::num::ParseFloatError| bad())?;
+        let value: f64 = number
+            .parse()
+            .map_err(|_not_a_number: std::num::ParseFloatError| bad())?;
         let ps = (value * unit as f64).round();
-        if ps.is_finite() && ps.abs() < i64::MAX as f64 { Ok(Self(ps as i64)) } else { Err(bad()) }
+        if ps.is_finite() && ps.abs() < i64::MAX as f64 {
+            Ok(Self(ps as i64))
+        } else {
+            Err(bad())
+        }
     }
 }
 
@@ -254,7 +309,11 @@ pub struct ParsePicosError(String);
 
 impl fmt::Display for ParsePicosError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not a length of time; write for example 12.5ms, 40us or 3s", self.0)
+        write!(
+            f,
+            "'{}' is not a length of time; write for example 12.5ms, 40us or 3s",
+            self.0
+        )
     }
 }
 impl std::error::Error for ParsePicosError {}

@@ -51,7 +51,10 @@ pub mod tag {
 fn field_number(tag: u64, at: usize) -> Result<u32, BrokenMessage> {
     match u32::try_from(tag >> 3) {
         Ok(number) if number != 0 && number < 1 << 29 => Ok(number),
-        _ => Err(BrokenMessage { at, why: "a field number out of range" }),
+        _ => Err(BrokenMessage {
+            at,
+            why: "a field number out of range",
+        }),
     }
 }
 
@@ -81,8 +84,16 @@ impl<'a> WireCursor<'a> {
     /// The message at `range` of `file`; a range outside the file is empty.
     #[inline]
     pub fn new(file: &'a [u8], range: Range<usize>) -> Self {
-        let end = if range.end <= file.len() { range.end } else { 0 };
-        Self { file, at: range.start.min(end), end }
+        let end = if range.end <= file.len() {
+            range.end
+        } else {
+            0
+        };
+        Self {
+            file,
+            at: range.start.min(end),
+            end,
+        }
     }
 
     /// Offset of the next field.
@@ -96,10 +107,15 @@ impl<'a> WireCursor<'a> {
     ///
     /// The tag or its value is damaged or cut off.
     #[inline]
-    #[expect(clippy::should_implement_trait, reason = "no iterator: after damage there is nothing more to read")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "no iterator: after damage there is nothing more to read"
+    )]
     pub fn next(&mut self) -> Result<Option<(u32, WireValue)>, BrokenMessage> {
         let at = self.at;
-        let Some(tag) = self.tag()? else { return Ok(None) };
+        let Some(tag) = self.tag()? else {
+            return Ok(None);
+        };
         self.field(tag, at).map(Some)
     }
 
@@ -114,7 +130,11 @@ impl<'a> WireCursor<'a> {
     /// The tag is cut off.
     #[inline]
     pub fn tag(&mut self) -> Result<Option<u64>, BrokenMessage> {
-        if self.at >= self.end { Ok(None) } else { self.varint().map(Some) }
+        if self.at >= self.end {
+            Ok(None)
+        } else {
+            self.varint().map(Some)
+        }
     }
 
     /// Skips the value of a field that has this `tag`, which begins at `tag_at`.
@@ -147,7 +167,12 @@ impl<'a> WireCursor<'a> {
                 self.skip(4)?;
                 WireValue::Fixed32
             }
-            _ => return Err(BrokenMessage { at: tag_at, why: "a field of no known type" }),
+            _ => {
+                return Err(BrokenMessage {
+                    at: tag_at,
+                    why: "a field of no known type",
+                });
+            }
         })
     }
 
@@ -171,7 +196,11 @@ impl<'a> WireCursor<'a> {
     /// the number, and three steps join the groups of seven bits.
     #[inline]
     fn long_varint(&mut self) -> Result<u64, BrokenMessage> {
-        let Some(word) = self.file.get(self.at..).and_then(|rest| rest.first_chunk::<8>()) else {
+        let Some(word) = self
+            .file
+            .get(self.at..)
+            .and_then(|rest| rest.first_chunk::<8>())
+        else {
             return self.any_varint();
         };
         let word = u64::from_le_bytes(*word);
@@ -217,7 +246,9 @@ impl<'a> WireCursor<'a> {
             return None;
         }
         let [first, message @ ..] = self.file.get(self.at..)?.first_chunk::<17>()?;
-        let [head, _] = message.as_chunks::<8>().0 else { return None };
+        let [head, _] = message.as_chunks::<8>().0 else {
+            return None;
+        };
         // Length, tag of field 1, its number in one byte or two, another tag. All of them are below 128.
         let head = u64::from_le_bytes(*head);
         let more = head >> 23 & 1;
@@ -255,8 +286,11 @@ impl<'a> WireCursor<'a> {
                 return Ok(value);
             }
         }
-        let why =
-            if rest.len() < 10 { "the file or a message ends inside a number" } else { "a number that never ends" };
+        let why = if rest.len() < 10 {
+            "the file or a message ends inside a number"
+        } else {
+            "a number that never ends"
+        };
         Err(BrokenMessage { at: self.at, why })
     }
 
@@ -283,13 +317,18 @@ impl<'a> WireCursor<'a> {
         let at = self.at;
         let len = self.varint()?;
         let start = self.at;
-        let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
+        let end = usize::try_from(len)
+            .ok()
+            .and_then(|len| start.checked_add(len));
         match end.filter(|&end| end <= self.end) {
             Some(end) => {
                 self.at = end;
                 Ok(start..end)
             }
-            None => Err(BrokenMessage { at, why: "a length that reaches past its surroundings" }),
+            None => Err(BrokenMessage {
+                at,
+                why: "a length that reaches past its surroundings",
+            }),
         }
     }
 
@@ -299,7 +338,10 @@ impl<'a> WireCursor<'a> {
                 self.at = end;
                 Ok(())
             }
-            None => Err(BrokenMessage { at: self.at, why: "the file or a message ends inside a number" }),
+            None => Err(BrokenMessage {
+                at: self.at,
+                why: "the file or a message ends inside a number",
+            }),
         }
     }
 }
@@ -319,7 +361,9 @@ mod tests {
 
     #[test]
     fn every_wire_type_is_read_or_skipped() {
-        let mut bytes = vec![0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 2, 3, 4, 0x21];
+        let mut bytes = vec![
+            0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 2, 3, 4, 0x21,
+        ];
         bytes.extend(1.5_f64.to_le_bytes());
         let fields = all(&bytes).unwrap();
         assert_eq!(fields[0], (1, WireValue::Varint(150)));
@@ -335,7 +379,12 @@ mod tests {
         bytes.push(1);
         assert_eq!(all(&bytes).unwrap(), [(1, WireValue::Varint(u64::MAX))]);
         for shift in 0..64 {
-            for value in [1_u64 << shift, (1 << shift) - 1, u64::MAX >> shift, 0x5555_5555_5555_5555 >> shift] {
+            for value in [
+                1_u64 << shift,
+                (1 << shift) - 1,
+                u64::MAX >> shift,
+                0x5555_5555_5555_5555 >> shift,
+            ] {
                 let mut bytes = vec![0x08];
                 let mut rest = value;
                 while rest >= 0x80 {
@@ -356,7 +405,9 @@ mod tests {
 
     #[test]
     fn reading_stops_at_the_message_end() {
-        let file = [0x08, 0x96, 0x81, 0x01, 0x21, 1, 2, 3, 4, 5, 6, 7, 8, 0x12, 2, b'h', b'i', 0, 0, 0, 0];
+        let file = [
+            0x08, 0x96, 0x81, 0x01, 0x21, 1, 2, 3, 4, 5, 6, 7, 8, 0x12, 2, b'h', b'i', 0, 0, 0, 0,
+        ];
         let last = |end: usize| {
             let mut cursor = WireCursor::new(&file, 0..end);
             loop {
@@ -378,18 +429,38 @@ mod tests {
 
     #[test]
     fn tags_tell_number_and_type() {
-        let mut bytes = vec![0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 2, 3, 4, 0x21];
+        let mut bytes = vec![
+            0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x1d, 1, 2, 3, 4, 0x21,
+        ];
         bytes.extend(1.5_f64.to_le_bytes());
         bytes.extend([0x0b]);
         let mut cursor = WireCursor::new(&bytes, 0..bytes.len());
-        assert_eq!((cursor.tag(), cursor.varint()), (Ok(Some(tag::varint(1))), Ok(150)));
-        assert_eq!((cursor.tag(), cursor.length_delimited()), (Ok(Some(tag::bytes(2))), Ok(5..7)));
-        assert_eq!((cursor.tag(), cursor.skip_value(0x1d, 7)), (Ok(Some(0x1d)), Ok(())));
-        assert_eq!((cursor.tag(), cursor.fixed64()), (Ok(Some(tag::fixed64(4))), Ok(1.5_f64.to_bits())));
+        assert_eq!(
+            (cursor.tag(), cursor.varint()),
+            (Ok(Some(tag::varint(1))), Ok(150))
+        );
+        assert_eq!(
+            (cursor.tag(), cursor.length_delimited()),
+            (Ok(Some(tag::bytes(2))), Ok(5..7))
+        );
+        assert_eq!(
+            (cursor.tag(), cursor.skip_value(0x1d, 7)),
+            (Ok(Some(0x1d)), Ok(()))
+        );
+        assert_eq!(
+            (cursor.tag(), cursor.fixed64()),
+            (Ok(Some(tag::fixed64(4))), Ok(1.5_f64.to_bits()))
+        );
         assert_eq!(cursor.tag(), Ok(Some(0x0b)));
         assert_eq!(cursor.skip_value(0x0b, 21).unwrap_err().at, 21);
         assert_eq!(cursor.tag(), Ok(None));
-        assert_eq!(cursor.skip_value(0, 3).unwrap_err(), BrokenMessage { at: 3, why: "a field number out of range" });
+        assert_eq!(
+            cursor.skip_value(0, 3).unwrap_err(),
+            BrokenMessage {
+                at: 3,
+                why: "a field number out of range"
+            }
+        );
     }
 
     fn varint(mut rest: u64) -> Vec<u8> {
@@ -404,23 +475,44 @@ mod tests {
 
     #[test]
     fn numbers_of_a_known_field_are_read_at_once() {
-        for value in (0..56).map(|shift| 1_u64 << shift).chain([0, u64::MAX >> 8]) {
+        for value in (0..56)
+            .map(|shift| 1_u64 << shift)
+            .chain([0, u64::MAX >> 8])
+        {
             let mut bytes = [vec![0x18], varint(value)].concat();
             let len = bytes.len();
             bytes.extend([0x88; 16]);
             let mut cursor = WireCursor::new(&bytes, 0..len);
-            assert_eq!((cursor.number(tag::varint(2)), cursor.position()), (None, 0), "another field");
-            assert_eq!((cursor.number(tag::varint(3)), cursor.position()), (Some(value), len));
+            assert_eq!(
+                (cursor.number(tag::varint(2)), cursor.position()),
+                (None, 0),
+                "another field"
+            );
+            assert_eq!(
+                (cursor.number(tag::varint(3)), cursor.position()),
+                (Some(value), len)
+            );
             assert_eq!(cursor.number(tag::varint(3)), None, "the end");
             // The message is cut off, or lies at the end of the file.
-            assert_eq!(WireCursor::new(&bytes, 0..len - 1).number(tag::varint(3)), None);
-            assert_eq!(WireCursor::new(&bytes[..len], 0..len).number(tag::varint(3)).is_some(), len >= 9);
+            assert_eq!(
+                WireCursor::new(&bytes, 0..len - 1).number(tag::varint(3)),
+                None
+            );
+            assert_eq!(
+                WireCursor::new(&bytes[..len], 0..len)
+                    .number(tag::varint(3))
+                    .is_some(),
+                len >= 9
+            );
         }
         // Nine bytes; a number that never ends.
         for number in [varint(1 << 56), vec![0xff; 16]] {
             let bytes = [vec![0x18], number, vec![0; 16]].concat();
             let mut cursor = WireCursor::new(&bytes, 0..bytes.len());
-            assert_eq!((cursor.number(tag::varint(3)), cursor.position()), (None, 0));
+            assert_eq!(
+                (cursor.number(tag::varint(3)), cursor.position()),
+                (None, 0)
+            );
         }
         assert_eq!(WireCursor::new(&[], 0..0).number(0), None);
     }
@@ -429,18 +521,37 @@ mod tests {
     fn messages_of_two_numbers_are_read_at_once() {
         const FIELD: u64 = tag::bytes(4);
         for id in [0, 1, 127, 128, 300, 16_383] {
-            for value in (0..56).map(|shift| 1_u64 << shift).chain([0, u64::MAX >> 8]) {
-                for other in [tag::varint(2), tag::varint(3), tag::varint(7), tag::varint(15)] {
-                    let message = [&[0x08], &varint(id)[..], &[other as u8], &varint(value)].concat();
+            for value in (0..56)
+                .map(|shift| 1_u64 << shift)
+                .chain([0, u64::MAX >> 8])
+            {
+                for other in [
+                    tag::varint(2),
+                    tag::varint(3),
+                    tag::varint(7),
+                    tag::varint(15),
+                ] {
+                    let message =
+                        [&[0x08], &varint(id)[..], &[other as u8], &varint(value)].concat();
                     let mut bytes = [&[FIELD as u8, message.len() as u8], &message[..]].concat();
                     let len = bytes.len();
                     bytes.extend([0x88; 16]);
                     let mut cursor = WireCursor::new(&bytes, 0..len);
-                    assert_eq!((cursor.pair(tag::bytes(5)), cursor.position()), (None, 0), "another field");
-                    assert_eq!((cursor.pair(FIELD), cursor.position()), (Some((id, other, value)), len));
+                    assert_eq!(
+                        (cursor.pair(tag::bytes(5)), cursor.position()),
+                        (None, 0),
+                        "another field"
+                    );
+                    assert_eq!(
+                        (cursor.pair(FIELD), cursor.position()),
+                        (Some((id, other, value)), len)
+                    );
                     // The message is cut off, has more content than the pair, or lies at the end of the file.
                     assert_eq!(WireCursor::new(&bytes, 0..len - 1).pair(FIELD), None);
-                    assert_eq!(WireCursor::new(&bytes[..len], 0..len).pair(FIELD).is_some(), len >= 17);
+                    assert_eq!(
+                        WireCursor::new(&bytes[..len], 0..len).pair(FIELD).is_some(),
+                        len >= 17
+                    );
                     bytes[1] += 1;
                     assert_eq!(WireCursor::new(&bytes, 0..len + 1).pair(FIELD), None);
                 }
@@ -449,7 +560,11 @@ mod tests {
         let none = |bytes: &[u8]| {
             let bytes = [&[FIELD as u8], bytes, &[0; 16]].concat();
             let mut cursor = WireCursor::new(&bytes, 0..bytes.len());
-            assert_eq!((cursor.pair(FIELD), cursor.position()), (None, 0), "{bytes:?}");
+            assert_eq!(
+                (cursor.pair(FIELD), cursor.position()),
+                (None, 0),
+                "{bytes:?}"
+            );
         };
         // A third number; a long id; a text; field 1 twice; wrong order; a long length; an unterminated number.
         none(&[6, 0x08, 1, 0x18, 2, 0x20, 3]);
@@ -458,7 +573,9 @@ mod tests {
         none(&[4, 0x08, 1, 0x08, 2]);
         none(&[4, 0x18, 1, 0x08, 2]);
         none(&[0x84, 0, 0x08, 1, 0x18, 2]);
-        none(&[13, 0x08, 1, 0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]);
+        none(&[
+            13, 0x08, 1, 0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1,
+        ]);
         none(&[0]);
         assert_eq!(WireCursor::new(&[], 0..0).pair(FIELD), None);
     }
@@ -470,6 +587,11 @@ mod tests {
         assert_eq!(place(&[0x08, 1, 0x12, 5, 0]), 3);
         assert_eq!(place(&[0x0b]), 0);
         assert_eq!(place(&[0x00, 0x00]), 0);
-        assert_eq!(place(&[0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]), 1);
+        assert_eq!(
+            place(&[
+                0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01
+            ]),
+            1
+        );
     }
 }

@@ -62,14 +62,21 @@ impl Context<'_> {
     }
 
     /// The reports of `entries`, in their order, several at a time.
-    pub fn reports_of(&self, entries: &[&AnalysisEntry]) -> Vec<Result<Arc<dyn Report>, AnalysisError>> {
+    pub fn reports_of(
+        &self,
+        entries: &[&AnalysisEntry],
+    ) -> Vec<Result<Arc<dyn Report>, AnalysisError>> {
         let next = AtomicUsize::new(0);
         let work = || {
             // Take entries from both ends: the first ones summarize others, and alone would make one thread compute all
             // of them while the others wait.
             let taken = || {
                 let nth = next.fetch_add(1, Ordering::Relaxed);
-                let at = if nth.is_multiple_of(2) { nth / 2 } else { entries.len().checked_sub(1 + nth / 2)? };
+                let at = if nth.is_multiple_of(2) {
+                    nth / 2
+                } else {
+                    entries.len().checked_sub(1 + nth / 2)?
+                };
                 entries.get(at).filter(|_| nth < entries.len())
             };
             while let Some(entry) = taken() {
@@ -81,11 +88,17 @@ impl Context<'_> {
         // Some threads wait for a report that another one computes. In small traces everything is finished before a
         // second thread has started.
         let is_worth_it = cores > 1 && self.model.slice_count() > WORTH_A_THREAD;
-        let threads = if is_worth_it { (2 * cores).min(entries.len()) } else { 1 };
+        let threads = if is_worth_it {
+            (2 * cores).min(entries.len())
+        } else {
+            1
+        };
         std::thread::scope(|scope| {
             for _ in 1..threads {
                 // If no thread can be started, this one computes all.
-                let _ = Builder::new().name("analysis".to_owned()).spawn_scoped(scope, work);
+                let _ = Builder::new()
+                    .name("analysis".to_owned())
+                    .spawn_scoped(scope, work);
             }
             work();
         });

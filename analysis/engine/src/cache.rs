@@ -76,25 +76,42 @@ thread_local! {
 impl ReportCache {
     /// Costs of all reports computed so far, in order of completion.
     pub fn costs(&self) -> Vec<ReportCost> {
-        self.costs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.costs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Drops the reports of a scope. Facts stay, and so does a report that is being computed, for those who wait for it.
     pub fn forget(&self, scope: Scope) {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner).retain(|&(_, of), _| of != scope);
-        self.costs.lock().unwrap_or_else(PoisonError::into_inner).retain(|cost| cost.scope != scope);
+        self.slots
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|&(_, of), _| of != scope);
+        self.costs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|cost| cost.scope != scope);
     }
 
     /// Stops the analyses of a scope: they end within a few milliseconds, with [`AnalysisError::Cancelled`]. Reports of
     /// the scope are dropped. Facts and reports of other scopes are completed.
     pub fn cancel(&self, scope: Scope) {
-        self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).insert(scope);
+        self.cancelled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(scope);
         self.forget(scope);
     }
 
     /// Allows reports of a scope again after [`Self::cancel`].
     pub fn resume(&self, scope: Scope) {
-        if self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).remove(&scope) {
+        if self
+            .cancelled
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&scope)
+        {
             // The errors of those that were cancelled.
             self.forget(scope);
         }
@@ -114,12 +131,20 @@ impl ReportCache {
     /// A cache for tests of cancellation: it counts the checks, loops check more often, and the check with the number
     /// `last` stops everything.
     pub fn counting_checks(last: u64) -> Self {
-        Self { counter: Some(CheckCounter { checks: AtomicU64::new(0), last }), ..Self::default() }
+        Self {
+            counter: Some(CheckCounter {
+                checks: AtomicU64::new(0),
+                last,
+            }),
+            ..Self::default()
+        }
     }
 
     /// How often [`Self::check`] was called, if that is counted.
     pub fn checks(&self) -> Option<u64> {
-        self.counter.as_ref().map(|counter| counter.checks.load(Ordering::Relaxed))
+        self.counter
+            .as_ref()
+            .map(|counter| counter.checks.load(Ordering::Relaxed))
     }
 
     /// Whether a report is being computed.
@@ -139,9 +164,17 @@ impl ReportCache {
         {
             self.stop();
         }
-        let is_cancelled =
-            self.is_stopped() || self.cancelled.lock().unwrap_or_else(PoisonError::into_inner).contains(&scope);
-        if is_cancelled { Err(AnalysisError::Cancelled) } else { Ok(()) }
+        let is_cancelled = self.is_stopped()
+            || self
+                .cancelled
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .contains(&scope);
+        if is_cancelled {
+            Err(AnalysisError::Cancelled)
+        } else {
+            Ok(())
+        }
     }
 
     fn compute<R: Any + Send + Sync>(
@@ -154,11 +187,21 @@ impl ReportCache {
         let running = RunningReport::begin(&self.running);
         let result = self.check(scope).and_then(|()| run());
         // A report of a part of the trace is none.
-        let result = self.check(scope).and(result).map(|report| Arc::new(report) as _);
+        let result = self
+            .check(scope)
+            .and(result)
+            .map(|report| Arc::new(report) as _);
         drop(running);
         let took = began.elapsed();
-        let cost = ReportCost { id, scope, own: took.saturating_sub(INNER.replace(outer + took)) };
-        self.costs.lock().unwrap_or_else(PoisonError::into_inner).push(cost);
+        let cost = ReportCost {
+            id,
+            scope,
+            own: took.saturating_sub(INNER.replace(outer + took)),
+        };
+        self.costs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(cost);
         result
     }
 
@@ -175,7 +218,9 @@ impl ReportCache {
         };
         let stored = slot.get_or_init(|| self.compute(id, scope, run)).clone()?;
         // The key holds the analysis' id: only a duplicate id could fail here.
-        stored.downcast().map_err(|_report| AnalysisError::NotApplicable(format!("two analyses are called {id:?}")))
+        stored.downcast().map_err(|_report| {
+            AnalysisError::NotApplicable(format!("two analyses are called {id:?}"))
+        })
     }
 }
 
@@ -184,7 +229,9 @@ mod tests {
     use super::*;
 
     fn number(cache: &ReportCache, scope: Scope, value: u32) -> Result<u32, AnalysisError> {
-        cache.get("number", scope, || Ok(value)).map(|number| *number)
+        cache
+            .get("number", scope, || Ok(value))
+            .map(|number| *number)
     }
 
     #[test]
@@ -193,11 +240,23 @@ mod tests {
         assert_eq!(number(&cache, step, 1), Ok(1));
         cache.cancel(step);
         assert_eq!(number(&cache, step, 2), Err(AnalysisError::Cancelled));
-        assert_eq!(number(&cache, Scope::WholeTrace, 3), Ok(3), "other scopes go on");
+        assert_eq!(
+            number(&cache, Scope::WholeTrace, 3),
+            Ok(3),
+            "other scopes go on"
+        );
         cache.resume(step);
-        assert_eq!(number(&cache, step, 4), Ok(4), "neither the old report nor the error is kept");
+        assert_eq!(
+            number(&cache, step, 4),
+            Ok(4),
+            "neither the old report nor the error is kept"
+        );
         cache.resume(step);
-        assert_eq!(number(&cache, step, 5), Ok(4), "nothing was cancelled: the report is kept");
+        assert_eq!(
+            number(&cache, step, 5),
+            Ok(4),
+            "nothing was cancelled: the report is kept"
+        );
     }
 
     #[test]
@@ -218,8 +277,15 @@ mod tests {
             cache.stop();
             Ok(1_u32)
         });
-        assert_eq!(outer.err(), Some(AnalysisError::Cancelled), "it may know a part of the trace only");
-        assert_eq!(number(&cache, Scope::Steps { first: 1, last: 1 }, 2), Err(AnalysisError::Cancelled));
+        assert_eq!(
+            outer.err(),
+            Some(AnalysisError::Cancelled),
+            "it may know a part of the trace only"
+        );
+        assert_eq!(
+            number(&cache, Scope::Steps { first: 1, last: 1 }, 2),
+            Err(AnalysisError::Cancelled)
+        );
         assert!(cache.is_stopped() && !cache.is_busy());
     }
 }

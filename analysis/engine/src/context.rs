@@ -38,7 +38,9 @@ impl<'a> Context<'a> {
     /// The links between the devices.
     pub fn network(&self) -> Option<Network> {
         let cores = self.tensor_cores();
-        let devices = cores.iter().filter_map(|&core| self.model.group(core).device.as_ref());
+        let devices = cores
+            .iter()
+            .filter_map(|&core| self.model.group(core).device.as_ref());
         Network::of(devices, self.options.chip(), self.options.topology.clone())
     }
 

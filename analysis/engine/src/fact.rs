@@ -23,6 +23,8 @@ impl<F: Fact> Fact for Arc<F> {
 impl<'a> Context<'a> {
     /// A fact of the whole trace.
     pub fn fact<F: Fact>(&self) -> &'a F {
-        self.reports.facts.get(|| F::find(&self.scoped(Scope::WholeTrace)))
+        self.reports
+            .facts
+            .get(|| F::find(&self.scoped(Scope::WholeTrace)))
     }
 }

@@ -3,11 +3,17 @@
 /// Whether `text` matches `pattern`, in which `*` matches any characters.
 pub fn glob(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let Some(last) = pattern.rsplit_once('*').map(|(_, last)| last) else { return rest.is_empty() };
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let Some(last) = pattern.rsplit_once('*').map(|(_, last)| last) else {
+        return rest.is_empty();
+    };
     let count = pattern.matches('*').count();
     for part in parts.take(count.saturating_sub(1)) {
-        let Some(at) = rest.find(part) else { return false };
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
         rest = rest.get(at + part.len()..).unwrap_or_default();
     }
     rest.ends_with(last)

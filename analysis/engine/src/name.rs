@@ -50,7 +50,11 @@ pub fn beginning(text: &str, width: usize) -> &str {
         used += c.width().unwrap_or(0);
         used <= width
     };
-    let end = text.char_indices().take_while(fits).last().map_or(0, |(at, c)| at + c.len_utf8());
+    let end = text
+        .char_indices()
+        .take_while(fits)
+        .last()
+        .map_or(0, |(at, c)| at + c.len_utf8());
     &text[..end]
 }
 

@@ -46,7 +46,11 @@ fn percent(value: f64) -> String {
 }
 
 fn plain(value: f64) -> String {
-    if value.fract() == 0.0 && value.abs() < 1e15 { format!("{value:.0}") } else { digits(value) }
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else {
+        digits(value)
+    }
 }
 
 /// Four significant digits, never fewer before the point than there are.
@@ -62,7 +66,10 @@ fn digits(value: f64) -> String {
         return format!("{value:.3e}");
     }
     // Rounding first: 9.9996 has two digits before the point once rounded.
-    let exponent = format!("{magnitude:.3e}").rsplit('e').next().and_then(|text| text.parse::<i32>().ok());
+    let exponent = format!("{magnitude:.3e}")
+        .rsplit('e')
+        .next()
+        .and_then(|text| text.parse::<i32>().ok());
     let decimals = (3 - exponent.unwrap_or(0)).clamp(0, 7) as usize;
     format!("{value:.decimals$}")
 }
@@ -74,7 +81,11 @@ fn scaled(value: f64, unit: &str) -> String {
         scaled /= 1000.0;
         prefix += 1;
     }
-    let number = if prefix == 0 { plain(scaled) } else { digits(scaled) };
+    let number = if prefix == 0 {
+        plain(scaled)
+    } else {
+        digits(scaled)
+    };
     format!("{number} {}{unit}", PREFIXES[prefix])
 }
 
@@ -82,7 +93,11 @@ fn scaled(value: f64, unit: &str) -> String {
 pub fn exact(value: f64) -> String {
     const LEAST: f64 = 1e-15;
     let is_usual = value == 0.0 || !value.is_finite() || (LEAST..LARGEST).contains(&value.abs());
-    if is_usual { value.to_string() } else { format!("{value:e}") }
+    if is_usual {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
 }
 
 /// A whole number with a thin gap between thousands.
@@ -135,10 +150,17 @@ mod tests {
         ] {
             assert_eq!(value(number, unit), expected);
         }
-        for (number, text) in
-            [(0.1, "0.1"), (-0.0, "-0"), (1e17, "100000000000000000"), (1e300, "1e300"), (-2.5e-300, "-2.5e-300")]
-        {
-            assert_eq!((exact(number).as_str(), exact(number).parse()), (text, Ok(number)));
+        for (number, text) in [
+            (0.1, "0.1"),
+            (-0.0, "-0"),
+            (1e17, "100000000000000000"),
+            (1e300, "1e300"),
+            (-2.5e-300, "-2.5e-300"),
+        ] {
+            assert_eq!(
+                (exact(number).as_str(), exact(number).parse()),
+                (text, Ok(number))
+            );
         }
     }
 }

@@ -20,10 +20,14 @@ impl FactCache {
     /// The value of this type, computed by `find` on first use.
     pub(crate) fn get<F: Send + Sync + 'static>(&self, find: impl FnOnce() -> F) -> &F {
         let id = TypeId::of::<F>();
-        let slot = self.slots.get(&id).unwrap_or_else(|| self.slots.insert(id, Box::default()));
+        let slot = self
+            .slots
+            .get(&id)
+            .unwrap_or_else(|| self.slots.insert(id, Box::default()));
         let fact = slot.get_or_init(|| Box::new(find()));
         #[expect(clippy::expect_used, reason = "the key is the type of the value")]
-        fact.downcast_ref().expect("a fact of the type that is its key")
+        fact.downcast_ref()
+            .expect("a fact of the type that is its key")
     }
 }
 
@@ -46,12 +50,23 @@ impl<K, V> Default for OnceMap<K, V> {
 impl<K: Eq + Hash, V: Clone> OnceMap<K, V> {
     /// The value for `key`, computed by `find` on first use.
     pub fn get(&self, key: K, find: impl FnOnce() -> V) -> V {
-        let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        let slot = Arc::clone(
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .entry(key)
+                .or_default(),
+        );
         slot.get_or_init(find).clone()
     }
 
     /// The value for `key`, if it has been computed.
     pub fn known(&self, key: &K) -> Option<V> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key)?.get().cloned()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(key)?
+            .get()
+            .cloned()
     }
 }

@@ -46,7 +46,9 @@ pub struct ServingPattern {
 impl Options {
     /// The chip that the user names.
     pub fn chip(&self) -> Option<&Chip> {
-        self.own_chip.as_deref().or_else(|| Chip::named(self.device_spec.as_deref()?))
+        self.own_chip
+            .as_deref()
+            .or_else(|| Chip::named(self.device_spec.as_deref()?))
     }
 }
 
@@ -83,13 +85,20 @@ impl Suppression {
     pub fn covers(&self, id: &str, ops: &[(&str, Option<&str>)]) -> bool {
         let names = || ops.iter().map(|op| Some(op.0));
         let sources = || ops.iter().map(|op| op.1);
-        self.hint == id && every(self.op.as_deref(), names()) && every(self.source.as_deref(), sources())
+        self.hint == id
+            && every(self.op.as_deref(), names())
+            && every(self.source.as_deref(), sources())
     }
 }
 
 /// Whether there is no pattern, or there are strings and all of them match it.
-fn every<'a>(pattern: Option<&str>, mut texts: impl ExactSizeIterator<Item = Option<&'a str>>) -> bool {
-    pattern.is_none_or(|pattern| texts.len() > 0 && texts.all(|text| text.is_some_and(|text| glob(pattern, text))))
+fn every<'a>(
+    pattern: Option<&str>,
+    mut texts: impl ExactSizeIterator<Item = Option<&'a str>>,
+) -> bool {
+    pattern.is_none_or(|pattern| {
+        texts.len() > 0 && texts.all(|text| text.is_some_and(|text| glob(pattern, text)))
+    })
 }
 
 /// A limit above or below which a rule reports a hint. Users override it by its id.
@@ -108,7 +117,12 @@ pub struct Threshold {
 impl Threshold {
     /// A limit of any unit; see the fields for what is what.
     pub const fn new(id: &'static str, value: f64, unit: Unit, why: &'static str) -> Self {
-        Self { id, value, unit, why }
+        Self {
+            id,
+            value,
+            unit,
+            why,
+        }
     }
 
     /// A limit in percent.
@@ -118,7 +132,12 @@ impl Threshold {
 
     /// The user's value, or the default.
     pub fn of(&self, options: &Options) -> f64 {
-        options.hints.thresholds.get(self.id).copied().unwrap_or(self.value)
+        options
+            .hints
+            .thresholds
+            .get(self.id)
+            .copied()
+            .unwrap_or(self.value)
     }
 }
 
@@ -128,12 +147,19 @@ mod tests {
 
     #[test]
     fn every_condition_must_hold_for_every_op() {
-        let by_op = Suppression { hint: "K11".into(), op: Some("fusion.*".into()), ..Suppression::default() };
+        let by_op = Suppression {
+            hint: "K11".into(),
+            op: Some("fusion.*".into()),
+            ..Suppression::default()
+        };
         assert!(by_op.covers("K11", &[("fusion.1", None)]));
         assert!(!by_op.covers("K12", &[("fusion.1", None)]));
         assert!(!by_op.covers("K11", &[("fusion.1", None), ("dot.1", None)]));
         assert!(!by_op.covers("K11", &[]));
-        let by_source = Suppression { source: Some("*/model.py:*".into()), ..by_op };
+        let by_source = Suppression {
+            source: Some("*/model.py:*".into()),
+            ..by_op
+        };
         assert!(by_source.covers("K11", &[("fusion.1", Some("a/model.py:12"))]));
         assert!(!by_source.covers("K11", &[("fusion.1", None)]));
     }

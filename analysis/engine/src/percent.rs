@@ -71,7 +71,12 @@ mod tests {
             assert_eq!(text(value), expected);
         }
         assert_eq!(
-            format!("{:+.1} {:+.1} {:+.1}", Percent(2.0), Percent(-2.0), Percent(0.04)),
+            format!(
+                "{:+.1} {:+.1} {:+.1}",
+                Percent(2.0),
+                Percent(-2.0),
+                Percent(0.04)
+            ),
             "+2.0 % -2.0 % +0.04 %"
         );
         assert_eq!(format!("{:.0}", Percent(99.5)), "99.5 %");

@@ -4,7 +4,19 @@ use hardware::peaks::{Peak, PeakSource};
 use serde::{Deserialize, Serialize};
 
 /// Where a number comes from. It is printed with the number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provenance {
     /// Timed by the hardware or the host; by what `trace.badge` names if the trace was simulated or predicted.
@@ -34,7 +46,9 @@ impl Provenance {
     /// Display name in reports of a trace with this [`badge`](trace_model::Columns::badge): what a simulator or model
     /// computed was not measured.
     pub fn title_in(self, badge: Option<&str>) -> &str {
-        badge.filter(|_| self == Self::Measured).unwrap_or_else(|| self.title())
+        badge
+            .filter(|_| self == Self::Measured)
+            .unwrap_or_else(|| self.title())
     }
 
     /// Display name, one or two words.

@@ -39,7 +39,11 @@ pub enum CellKind {
 impl Column {
     /// The title, with a mark if the numbers use an assumed peak ([`Table::mark`] explains it).
     pub fn heading(&self) -> String {
-        let mark = if self.provenance == Provenance::AssumedPeak { "†" } else { "" };
+        let mark = if self.provenance == Provenance::AssumedPeak {
+            "†"
+        } else {
+            ""
+        };
         format!("{}{mark}", self.title)
     }
 }
@@ -65,7 +69,11 @@ impl Cell {
     }
     /// A string, or [`Cell::Missing`] if it is empty.
     pub fn non_empty(text: &str) -> Self {
-        if text.is_empty() { Self::Missing } else { Self::text(text) }
+        if text.is_empty() {
+            Self::Missing
+        } else {
+            Self::text(text)
+        }
     }
     /// A count.
     pub fn count(count: u64) -> Self {
@@ -158,12 +166,21 @@ impl Table {
         rows: impl IntoIterator<Item = R>,
     ) -> TableBuilder<'a, R> {
         let rows = rows.into_iter().collect();
-        TableBuilder { id, title: title.into(), columns: Vec::new(), rows, notes: Vec::new() }
+        TableBuilder {
+            id,
+            title: title.into(),
+            columns: Vec::new(),
+            rows,
+            notes: Vec::new(),
+        }
     }
 
     /// Explanation of the mark in headings, if one is marked.
     pub fn mark(&self) -> Option<&'static str> {
-        let marked = self.columns.iter().any(|column| column.provenance == Provenance::AssumedPeak);
+        let marked = self
+            .columns
+            .iter()
+            .any(|column| column.provenance == Provenance::AssumedPeak);
         marked.then_some("† against an assumed peak: this capture does not record it")
     }
 }
@@ -212,8 +229,17 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
         provenance: Provenance,
         cell: impl Fn(R) -> C + 'a,
     ) -> Self {
-        let head = Column { id, title, unit, provenance, kind: C::KIND };
-        self.columns.push(TypedColumn { head, cell: Box::new(move |row| cell(row).into()) });
+        let head = Column {
+            id,
+            title,
+            unit,
+            provenance,
+            kind: C::KIND,
+        };
+        self.columns.push(TypedColumn {
+            head,
+            cell: Box::new(move |row| cell(row).into()),
+        });
         self
     }
 
@@ -239,7 +265,12 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
 
     /// Computes the cells, row by row.
     pub fn build(self) -> Table {
-        let cells = |row: &R| self.columns.iter().map(|column| (column.cell)(*row)).collect();
+        let cells = |row: &R| {
+            self.columns
+                .iter()
+                .map(|column| (column.cell)(*row))
+                .collect()
+        };
         Table {
             id: self.id,
             title: self.title,

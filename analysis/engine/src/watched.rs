@@ -5,7 +5,11 @@ use super::{Context, Scope};
 
 /// Items of a loop between two looks at whether it is still wanted: at most a few milliseconds of work. A browser, which draws
 /// meanwhile, needs longer for each.
-const ITEMS_PER_CHECK: usize = if cfg!(target_arch = "wasm32") { 1 << 11 } else { 1 << 14 };
+const ITEMS_PER_CHECK: usize = if cfg!(target_arch = "wasm32") {
+    1 << 11
+} else {
+    1 << 14
+};
 
 /// Items where looks are counted: tests need no large traces for it.
 const ITEMS_PER_COUNTED_CHECK: usize = 1 << 10;
@@ -24,7 +28,12 @@ pub struct Watched<'a, I> {
 impl<'a> Context<'a> {
     /// The items of a long loop, over slices, ops or devices, until this analysis is cancelled.
     pub fn watched<I: IntoIterator>(&self, items: I) -> Watched<'a, I::IntoIter> {
-        Watched { items: items.into_iter(), reports: self.reports, scope: self.scope, left: 0 }
+        Watched {
+            items: items.into_iter(),
+            reports: self.reports,
+            scope: self.scope,
+            left: 0,
+        }
     }
 }
 
@@ -37,7 +46,10 @@ impl<I: Iterator> Iterator for Watched<'_, I> {
             if self.reports.check(self.scope).is_err() {
                 return None;
             }
-            self.left = self.reports.checks().map_or(ITEMS_PER_CHECK, |_| ITEMS_PER_COUNTED_CHECK);
+            self.left = self
+                .reports
+                .checks()
+                .map_or(ITEMS_PER_CHECK, |_| ITEMS_PER_COUNTED_CHECK);
         }
         self.left -= 1;
         self.items.next()

@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use engine::Context;
 use hardware::chips::Chip;
 use hardware::ici::{GroupLayout, Topology, layouts, placed};
-use hlo::{CollectiveAttributes, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups};
+use hlo::{
+    CollectiveAttributes, DeviceAssignment, GroupMode, HloModule, Instruction, ReplicaGroups,
+};
 use serde::Serialize;
 use trace_model::OpId;
 use trace_model::hlo_text::Shape;
@@ -49,14 +51,21 @@ impl CollectiveTraffic {
     /// the inside fusions and wrappers, and the devices. For fusions the program is used first, because their text
     /// has no groups.
     pub fn of(cx: &Context<'_>, op: Option<OpId>, kind: CollectiveKind, captured: usize) -> Self {
-        let Some(id) = op else { return Self::estimated(captured) };
+        let Some(id) = op else {
+            return Self::estimated(captured);
+        };
         let op = cx.model.op(id);
         let program = op.program.and_then(|program| cx.hlo(program).ok());
         let devices = program.as_ref().and_then(|module| module.devices.as_ref());
-        let text = op.hlo_text.and_then(|text| HloModule::from_text(cx.model.str(text)));
-        let last = text.as_ref().and_then(|module| Some((module, module.instructions.last()?)));
+        let text = op
+            .hlo_text
+            .and_then(|text| HloModule::from_text(cx.model.str(text)));
+        let last = text
+            .as_ref()
+            .and_then(|module| Some((module, module.instructions.last()?)));
         let is_fusion = last.is_some_and(|(_, op)| &*op.opcode == "fusion");
-        let by_text = last.map(|(module, op)| Self::of_instruction(module, op, devices, kind, captured));
+        let by_text =
+            last.map(|(module, op)| Self::of_instruction(module, op, devices, kind, captured));
         let is_complete = |found: &&Self| !is_fusion && found.bytes.is_some() && found.knows_who();
         if let Some(found) = by_text.as_ref().filter(is_complete) {
             return found.clone();
@@ -93,9 +102,16 @@ impl CollectiveTraffic {
     /// depend on them.
     fn or(self, other: Self, kind: CollectiveKind) -> Self {
         let prefer_other = !self.knows_who() && other.knows_who();
-        let (mut out, bytes) = if prefer_other { (other, self.bytes) } else { (self, other.bytes) };
+        let (mut out, bytes) = if prefer_other {
+            (other, self.bytes)
+        } else {
+            (self, other.bytes)
+        };
         out.bytes = out.bytes.or(bytes);
-        out.sent_bytes = out.bytes.zip(out.participants).map(|(bytes, n)| sent_bytes(kind, bytes, n));
+        out.sent_bytes = out
+            .bytes
+            .zip(out.participants)
+            .map(|(bytes, n)| sent_bytes(kind, bytes, n));
         out
     }
 
@@ -107,7 +123,11 @@ impl CollectiveTraffic {
     /// All captured devices; `None` for a single device, because the others are unknown.
     fn estimated(captured: usize) -> Self {
         let participants = Some(captured as u64).filter(|&n| n > 1);
-        Self { participants, participants_estimated: participants.is_some(), ..Self::default() }
+        Self {
+            participants,
+            participants_estimated: participants.is_some(),
+            ..Self::default()
+        }
     }
 
     /// The message of an instruction.
@@ -133,15 +153,27 @@ impl CollectiveTraffic {
             CollectiveKind::ReduceScatter => result_bytes(op)?.checked_mul(out.participants?),
             _ => None,
         });
-        out.sent_bytes = out.bytes.zip(out.participants).map(|(bytes, n)| sent_bytes(kind, bytes, n));
+        out.sent_bytes = out
+            .bytes
+            .zip(out.participants)
+            .map(|(bytes, n)| sent_bytes(kind, bytes, n));
         out
     }
 
-    fn read_participants(&mut self, who: &CollectiveAttributes, opcode: &str, devices: Option<&DeviceAssignment>) {
+    fn read_participants(
+        &mut self,
+        who: &CollectiveAttributes,
+        opcode: &str,
+        devices: Option<&DeviceAssignment>,
+    ) {
         let mode = who.group_mode(opcode);
         if !who.pairs.is_empty() {
             // A device that only sends to itself uses no link.
-            let ends = who.pairs.iter().filter(|(from, to)| from != to).flat_map(|&(from, to)| [from, to]);
+            let ends = who
+                .pairs
+                .iter()
+                .filter(|(from, to)| from != to)
+                .flat_map(|&(from, to)| [from, to]);
             let n = ends.collect::<BTreeSet<u64>>().len() as u64;
             (self.participants, self.participants_estimated) = (Some(n.max(1)), false);
             return;
@@ -149,17 +181,24 @@ impl CollectiveTraffic {
         let everybody = devices.and_then(|devices| match mode {
             GroupMode::Replicas => Some(devices.replicas),
             GroupMode::Partitions => Some(devices.partitions),
-            GroupMode::Devices | GroupMode::ReplicasAndPartitions => devices.replicas.checked_mul(devices.partitions),
+            GroupMode::Devices | GroupMode::ReplicasAndPartitions => {
+                devices.replicas.checked_mul(devices.partitions)
+            }
         });
         // Unknown for fusions and wrappers: their own attributes have no groups.
         let base = opcode.trim_end_matches("-start").trim_end_matches("-done");
         let everybody = everybody.filter(|_| CollectiveKind::from_opcode(base).is_some());
-        let size = who.groups.as_ref().and_then(ReplicaGroups::size).filter(|&size| size > 0);
+        let size = who
+            .groups
+            .as_ref()
+            .and_then(ReplicaGroups::size)
+            .filter(|&size| size > 0);
         let known = match (mode, size) {
-            (_, None) => everybody.filter(|&n| n > 0 && who.groups.as_ref().is_none_or(ReplicaGroups::is_everybody)),
-            (GroupMode::ReplicasAndPartitions, Some(size)) => {
-                devices.and_then(|devices| size.checked_mul(devices.partitions)).filter(|&n| n > 0)
-            }
+            (_, None) => everybody
+                .filter(|&n| n > 0 && who.groups.as_ref().is_none_or(ReplicaGroups::is_everybody)),
+            (GroupMode::ReplicasAndPartitions, Some(size)) => devices
+                .and_then(|devices| size.checked_mul(devices.partitions))
+                .filter(|&n| n > 0),
             (_, Some(size)) => Some(size),
         };
         if known.is_some() {
@@ -169,14 +208,21 @@ impl CollectiveTraffic {
             (self.participants, self.participants_estimated) = (Some(size), true);
         }
         let total = who.groups.as_ref().and_then(total);
-        if mode != GroupMode::ReplicasAndPartitions && total.is_some_and(|total| total <= MAX_SPELLED_OUT) {
+        if mode != GroupMode::ReplicasAndPartitions
+            && total.is_some_and(|total| total <= MAX_SPELLED_OUT)
+        {
             let groups = who.groups.as_ref().and_then(ReplicaGroups::expand);
             self.spell_out(groups.filter(|groups| groups.len() > 1), mode, devices);
         }
     }
 
     /// Stores groups, with device ids if the program contains the device assignment.
-    fn spell_out(&mut self, groups: Option<Vec<Vec<u64>>>, mode: GroupMode, devices: Option<&DeviceAssignment>) {
+    fn spell_out(
+        &mut self,
+        groups: Option<Vec<Vec<u64>>>,
+        mode: GroupMode,
+        devices: Option<&DeviceAssignment>,
+    ) {
         let assigned = |assignment: &DeviceAssignment, id: u64| match mode {
             GroupMode::Devices => {
                 let partitions = assignment.partitions.max(1);
@@ -185,10 +231,14 @@ impl CollectiveTraffic {
             GroupMode::Replicas => assignment.device(id, 0),
             GroupMode::Partitions | GroupMode::ReplicasAndPartitions => assignment.device(0, id),
         };
-        let as_devices = groups.as_ref().zip(devices).and_then(|(groups, assignment)| {
-            let group = |group: &Vec<u64>| group.iter().map(|&id| assigned(assignment, id)).collect();
-            groups.iter().map(group).collect::<Option<Vec<Vec<u64>>>>()
-        });
+        let as_devices = groups
+            .as_ref()
+            .zip(devices)
+            .and_then(|(groups, assignment)| {
+                let group =
+                    |group: &Vec<u64>| group.iter().map(|&id| assigned(assignment, id)).collect();
+                groups.iter().map(group).collect::<Option<Vec<Vec<u64>>>>()
+            });
         self.groups_are_devices = as_devices.is_some();
         self.groups = as_devices.or(groups);
     }
@@ -199,7 +249,10 @@ fn total(groups: &ReplicaGroups) -> Option<u64> {
     match groups {
         ReplicaGroups::Listed(groups) => Some(groups.iter().map(|group| group.len() as u64).sum()),
         ReplicaGroups::Iota(iota) => iota.count.checked_mul(iota.size),
-        ReplicaGroups::Mesh(mesh) => mesh.mesh.iter().try_fold(1_u64, |all, &(_, size)| all.checked_mul(size)),
+        ReplicaGroups::Mesh(mesh) => mesh
+            .mesh
+            .iter()
+            .try_fold(1_u64, |all, &(_, size)| all.checked_mul(size)),
     }
 }
 
@@ -209,21 +262,33 @@ fn collective_in<'a>(module: &'a HloModule, op: &'a Instruction) -> &'a Instruct
     let mut op = op;
     // An op can be awaited through updates; such chains are short.
     for _ in 0..8 {
-        let first = module.operands(op).next().filter(|first| !first.opcode.is_empty());
+        let first = module
+            .operands(op)
+            .next()
+            .filter(|first| !first.opcode.is_empty());
         match first {
             Some(first) if is_done(op) => op = first,
             _ => break,
         }
     }
-    let inner = module.body(op).map(|body| module.instructions_of(body)).unwrap_or_default();
-    let is_collective = |op: &&Instruction| CollectiveKind::from_opcode(op.opcode.trim_end_matches("-start")).is_some();
+    let inner = module
+        .body(op)
+        .map(|body| module.instructions_of(body))
+        .unwrap_or_default();
+    let is_collective = |op: &&Instruction| {
+        CollectiveKind::from_opcode(op.opcode.trim_end_matches("-start")).is_some()
+    };
     inner.iter().rev().find(is_collective).unwrap_or(op)
 }
 
 /// Message size and number of participants of a fusion that starts or ends an asynchronous collective, if the
 /// collective changes the size of its operand.
 fn half_fusion(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> Option<(u64, u64)> {
-    let parts = op.shape.as_ref().filter(|_| &*op.opcode == "fusion")?.parts();
+    let parts = op
+        .shape
+        .as_ref()
+        .filter(|_| &*op.opcode == "fusion")?
+        .parts();
     let operand = module.operands(op).next()?.shape.as_deref()?;
     let result = match parts {
         [first, second, ..] if first == operand => second,
@@ -231,7 +296,11 @@ fn half_fusion(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> Op
         _ => return None,
     };
     let (found, n) = resized(operand, result).filter(|&(found, _)| found == kind)?;
-    let whole = if found == CollectiveKind::AllGather { result } else { operand };
+    let whole = if found == CollectiveKind::AllGather {
+        result
+    } else {
+        operand
+    };
     Some((whole.bytes()?, n))
 }
 
@@ -249,21 +318,32 @@ fn message_bytes(module: &HloModule, op: &Instruction, kind: CollectiveKind) -> 
         return None; // The fused computation is unknown: its result can be larger than the message.
     }
     let operands = || {
-        let shapes = module.operands(op).map(|operand| operand.shape.as_ref()?.bytes());
+        let shapes = module
+            .operands(op)
+            .map(|operand| operand.shape.as_ref()?.bytes());
         shapes.sum::<Option<u64>>().filter(|&bytes| bytes > 0)
     };
     let part = |n: usize| op.shape.as_ref()?.parts().get(n)?.bytes();
     let is_start = op.opcode.ends_with("-start");
     // `(operands, results, contexts …)`, but an `all-reduce-start` has plain results.
-    let results =
-        || if is_start && matches!(op.shape.as_deref(), Some(Shape::Tuple(_))) { part(1) } else { result_bytes(op) };
+    let results = || {
+        if is_start && matches!(op.shape.as_deref(), Some(Shape::Tuple(_))) {
+            part(1)
+        } else {
+            result_bytes(op)
+        }
+    };
     match kind {
-        CollectiveKind::AllGather | CollectiveKind::CollectivePermute | CollectiveKind::CollectiveBroadcast => {
+        CollectiveKind::AllGather
+        | CollectiveKind::CollectivePermute
+        | CollectiveKind::CollectiveBroadcast => {
             results().or_else(|| operands().filter(|_| kind != CollectiveKind::AllGather))
         }
         CollectiveKind::ReduceScatter => operands(),
         CollectiveKind::AllToAll => operands().or_else(results),
-        CollectiveKind::RaggedAllToAll | CollectiveKind::Send => module.operands(op).next()?.shape.as_ref()?.bytes(),
+        CollectiveKind::RaggedAllToAll | CollectiveKind::Send => {
+            module.operands(op).next()?.shape.as_ref()?.bytes()
+        }
         CollectiveKind::Recv => part(0),
         CollectiveKind::AllReduce if is_start => operands().or_else(|| result_bytes(op)),
         CollectiveKind::AllReduce | CollectiveKind::Unknown => result_bytes(op).or_else(operands),
@@ -320,29 +400,34 @@ mod tests {
         assert_eq!(size(start, CollectiveKind::AllGather), Some(128));
         let scatter = "%rs = f32[1,4]{1,0} reduce-scatter(f32[8,4]{1,0} %p), dimensions={0}";
         assert_eq!(size(scatter, CollectiveKind::ReduceScatter), Some(128));
-        let permute =
-            "%cps = (f32[4]{0}, f32[4]{0}, u32[]{:S(2)}, u32[]{:S(2)}) collective-permute-start(f32[4]{0} %p)";
+        let permute = "%cps = (f32[4]{0}, f32[4]{0}, u32[]{:S(2)}, u32[]{:S(2)}) collective-permute-start(f32[4]{0} %p)";
         assert_eq!(size(permute, CollectiveKind::CollectivePermute), Some(16));
-        let tuple = "%ar = (f32[4]{0}, bf16[2]{0}) all-reduce(f32[4]{0} %p, bf16[2]{0} %q), to_apply=%add";
+        let tuple =
+            "%ar = (f32[4]{0}, bf16[2]{0}) all-reduce(f32[4]{0} %p, bf16[2]{0} %q), to_apply=%add";
         assert_eq!(size(tuple, CollectiveKind::AllReduce), Some(20));
         let start = "%ars = f32[4]{0} all-reduce-start(%p), to_apply=%add";
         assert_eq!(size(start, CollectiveKind::AllReduce), Some(16));
         let wrapped = "%a = ((f32[8]{0}), f32[8]{0}, u32[]) async-start(f32[8]{0} %p), calls=%all-to-all.clone";
         assert_eq!(size(wrapped, CollectiveKind::AllToAll), Some(32));
-        let ragged =
-            "%r = f32[8] ragged-all-to-all(f32[16] %in, f32[8] %out, s64[4] %a, s64[4] %b, s64[4] %c, s64[4] %d)";
+        let ragged = "%r = f32[8] ragged-all-to-all(f32[16] %in, f32[8] %out, s64[4] %a, s64[4] %b, s64[4] %c, s64[4] %d)";
         let ragged = message(ragged, CollectiveKind::RaggedAllToAll);
         assert_eq!((ragged.bytes, ragged.is_upper_bound), (Some(64), true));
         let recv = "%rv = (f32[8]{0}, u32[], token[]) recv(token[] %t), channel_id=3";
         assert_eq!(size(recv, CollectiveKind::Recv), Some(32));
-        assert_eq!(size("%x = token[] custom-call()", CollectiveKind::Unknown), None);
+        assert_eq!(
+            size("%x = token[] custom-call()", CollectiveKind::Unknown),
+            None
+        );
     }
 
     /// If operand shapes are missing, the input of a reduce-scatter is everyone's result.
     #[test]
     fn reduce_scatter_without_operands_sums_all_results() {
         let bare = "%rs = f32[1,4]{1,0} reduce-scatter(%p), replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}";
-        assert_eq!(message(bare, CollectiveKind::ReduceScatter).bytes, Some(128));
+        assert_eq!(
+            message(bare, CollectiveKind::ReduceScatter).bytes,
+            Some(128)
+        );
     }
 
     #[test]
@@ -353,7 +438,10 @@ mod tests {
              bf16[1,2048,8]{2,1,0} %b), kind=kCustom, calls=%fused_computation.404";
         for text in [start, done] {
             let found = message(text, CollectiveKind::AllGather);
-            assert_eq!((found.bytes, found.participants), (Some(2048 * 8 * 2), Some(4)));
+            assert_eq!(
+                (found.bytes, found.participants),
+                (Some(2048 * 8 * 2), Some(4))
+            );
             assert!(!found.participants_estimated);
             assert_eq!(found.sent_bytes, Some(2048.0 * 8.0 * 2.0 * 3.0 / 4.0));
             // The shapes contradict any other pattern.
@@ -364,35 +452,63 @@ mod tests {
     #[test]
     fn participant_count_comes_from_groups_pairs_or_capture() {
         let all_reduce = |attributes: &str| {
-            let text = format!("%ar = f32[10]{{0}} all-reduce(f32[10]{{0}} %p){attributes}, to_apply=%add");
+            let text = format!(
+                "%ar = f32[10]{{0}} all-reduce(f32[10]{{0}} %p){attributes}, to_apply=%add"
+            );
             let message = message(&text, CollectiveKind::AllReduce);
-            (message.participants, message.participants_estimated, message.sent_bytes)
+            (
+                message.participants,
+                message.participants_estimated,
+                message.sent_bytes,
+            )
         };
         let sent = |n: f64| Some(80.0 * (n - 1.0) / n);
-        assert_eq!(all_reduce(", replica_groups=[4,2]<=[2,4]T(1,0)"), (Some(2), false, sent(2.0)));
+        assert_eq!(
+            all_reduce(", replica_groups=[4,2]<=[2,4]T(1,0)"),
+            (Some(2), false, sent(2.0))
+        );
         assert_eq!(
             all_reduce(", channel_id=1, replica_groups=[2,4]<=[8], use_global_device_ids=true"),
             (Some(4), false, sent(4.0))
         );
-        assert_eq!(all_reduce(", replica_groups=mesh['x'=2,'y'=4] {'y'}"), (Some(4), false, sent(4.0)));
+        assert_eq!(
+            all_reduce(", replica_groups=mesh['x'=2,'y'=4] {'y'}"),
+            (Some(4), false, sent(4.0))
+        );
         // Groups of one device use no network.
-        assert_eq!(all_reduce(", replica_groups={{0},{1}}"), (Some(1), false, Some(0.0)));
+        assert_eq!(
+            all_reduce(", replica_groups={{0},{1}}"),
+            (Some(1), false, Some(0.0))
+        );
         // All devices, however many there are.
-        assert_eq!(all_reduce(", replica_groups={}"), (Some(4), true, sent(4.0)));
+        assert_eq!(
+            all_reduce(", replica_groups={}"),
+            (Some(4), true, sent(4.0))
+        );
         assert_eq!(all_reduce(""), (Some(4), true, sent(4.0)));
         // Replicas with all their partitions: the text does not contain the number.
-        assert_eq!(all_reduce(", channel_id=1, replica_groups={{0}}"), (Some(4), true, sent(4.0)));
+        assert_eq!(
+            all_reduce(", channel_id=1, replica_groups={{0}}"),
+            (Some(4), true, sent(4.0))
+        );
         // Contradictory or oversized groups are ignored.
-        assert_eq!(all_reduce(", replica_groups=[99999999,99999999]<=[9]"), (Some(4), true, sent(4.0)));
+        assert_eq!(
+            all_reduce(", replica_groups=[99999999,99999999]<=[9]"),
+            (Some(4), true, sent(4.0))
+        );
         let permute = "%cp = f32[4]{0} collective-permute(f32[4]{0} %p), source_target_pairs={{0,1},{1,2},{2,0},{3,3}}";
         let permute = message(permute, CollectiveKind::CollectivePermute);
-        assert_eq!((permute.participants, permute.sent_bytes), (Some(3), Some(16.0)));
+        assert_eq!(
+            (permute.participants, permute.sent_bytes),
+            (Some(3), Some(16.0))
+        );
     }
 
     #[test]
     fn several_replica_groups_are_listed() {
         let groups = |groups: &str| {
-            let text = format!("%ar = f32[1]{{0}} all-reduce(f32[1]{{0}} %p), replica_groups={groups}");
+            let text =
+                format!("%ar = f32[1]{{0}} all-reduce(f32[1]{{0}} %p), replica_groups={groups}");
             message(&text, CollectiveKind::AllReduce).groups
         };
         assert_eq!(groups("[2,2]<=[4]"), Some(vec![vec![0, 1], vec![2, 3]]));

@@ -40,10 +40,18 @@ struct CompileRole {
 impl CompileRole {
     fn of(name: &str, class: HostClass) -> Self {
         let phase = match class {
-            class @ (HostClass::Compile | HostClass::Lower | HostClass::Trace | HostClass::Load) => Some(class),
+            class
+            @ (HostClass::Compile | HostClass::Lower | HostClass::Trace | HostClass::Load) => {
+                Some(class)
+            }
             _ => None,
         };
-        Self { phase, is_call: pjit_function(name).is_some(), cache: CacheRole::of(name), lazy: LazyRole::of(name) }
+        Self {
+            phase,
+            is_call: pjit_function(name).is_some(),
+            cache: CacheRole::of(name),
+            lazy: LazyRole::of(name),
+        }
     }
     fn matters(self) -> bool {
         self.phase.is_some() || self.is_call || self.cache.is_some() || self.lazy.is_some()
@@ -68,10 +76,19 @@ impl<'a> CompileEvents<'a> {
         let (model, classes) = (cx.model, cx.fact::<HostClasses>());
         let role = |label: LabelId| {
             let name = || model.str(model.label(label).name);
-            if classes.knows(label) { CompileRole::of(name(), classes.class(label)) } else { CompileRole::default() }
+            if classes.knows(label) {
+                CompileRole::of(name(), classes.class(label))
+            } else {
+                CompileRole::default()
+            }
         };
         let roles: Vec<CompileRole> = model.label_ids().map(role).collect();
-        let mut out = Self { phases: Vec::new(), calls: Vec::new(), cache: BTreeMap::new(), lazy: Vec::new() };
+        let mut out = Self {
+            phases: Vec::new(),
+            calls: Vec::new(),
+            cache: BTreeMap::new(),
+            lazy: Vec::new(),
+        };
         if !roles.iter().any(|role| role.matters()) {
             return out;
         }
@@ -84,7 +101,9 @@ impl<'a> CompileEvents<'a> {
             if !own.matters() {
                 continue;
             }
-            let Some(range) = slice.range().intersect(window) else { continue };
+            let Some(range) = slice.range().intersect(window) else {
+                continue;
+            };
             if let Some(cache) = own.cache {
                 *out.cache.entry(cache).or_default() += 1;
             }
@@ -97,10 +116,17 @@ impl<'a> CompileEvents<'a> {
         out
     }
 
-    fn phase(&mut self, slice: SliceRef<'a>, range: TimeRange, role: &impl Fn(LabelId) -> CompileRole) {
+    fn phase(
+        &mut self,
+        slice: SliceRef<'a>,
+        range: TimeRange,
+        role: &impl Fn(LabelId) -> CompileRole,
+    ) {
         let phase_of = |slice: SliceRef<'_>| {
             let is_check = slice.dur().ps() < SHORTEST_LOAD_PS;
-            role(slice.label_id()).phase.filter(|&class| class != HostClass::Load || !is_check)
+            role(slice.label_id())
+                .phase
+                .filter(|&class| class != HostClass::Load || !is_check)
         };
         let Some(class) = phase_of(slice) else { return };
         let mut around = ancestors(slice).filter_map(phase_of);
@@ -110,7 +136,12 @@ impl<'a> CompileEvents<'a> {
             _ => around.next().is_some(),
         };
         if !is_inner {
-            self.phases.push(PhaseEvent { slice, class, range, call: None });
+            self.phases.push(PhaseEvent {
+                slice,
+                class,
+                range,
+                call: None,
+            });
         }
     }
 
@@ -121,7 +152,10 @@ impl<'a> CompileEvents<'a> {
 
     /// The spans in which one phase was active, on any thread.
     pub fn when(&self, class: HostClass) -> impl Iterator<Item = TimeRange> {
-        self.phases.iter().filter(move |event| event.class == class).map(|event| event.range)
+        self.phases
+            .iter()
+            .filter(move |event| event.class == class)
+            .map(|event| event.range)
     }
 }
 
@@ -134,11 +168,17 @@ pub fn ancestors(slice: SliceRef<'_>) -> impl Iterator<Item = SliceRef<'_>> {
 /// compilation belongs to the innermost call, tracing and lowering to the innermost call that compiles.
 fn attribute(events: &mut [PhaseEvent<'_>]) {
     let mut compiling = std::collections::BTreeSet::new();
-    for event in events.iter_mut().filter(|event| event.class == HostClass::Compile) {
+    for event in events
+        .iter_mut()
+        .filter(|event| event.class == HostClass::Compile)
+    {
         event.call = innermost(event.slice).map(whole_call);
         compiling.extend(event.call.map(SliceRef::id));
     }
-    for event in events.iter_mut().filter(|event| event.class != HostClass::Compile) {
+    for event in events
+        .iter_mut()
+        .filter(|event| event.class != HostClass::Compile)
+    {
         let compiled = ancestors(event.slice).find(|around| compiling.contains(&around.id()));
         event.call = compiled.or_else(|| innermost(event.slice).map(whole_call));
     }
@@ -150,7 +190,9 @@ fn innermost(slice: SliceRef<'_>) -> Option<SliceRef<'_>> {
 
 /// `PjitFunction(f)` is recorded twice, one inside the other.
 fn whole_call(call: SliceRef<'_>) -> SliceRef<'_> {
-    call.parent().filter(|around| around.label_id() == call.label_id()).unwrap_or(call)
+    call.parent()
+        .filter(|around| around.label_id() == call.label_id())
+        .unwrap_or(call)
 }
 
 /// Events of compilation caches.

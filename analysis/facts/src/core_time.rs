@@ -54,11 +54,21 @@ impl Fact for CoreTimes {
     }
 }
 
-pub(crate) fn core_time(cx: &Context<'_>, core: GroupId) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
-    let Some(window) = window::window(cx, core)? else { return Ok(None) };
+pub(crate) fn core_time(
+    cx: &Context<'_>,
+    core: GroupId,
+) -> Result<Option<Arc<CoreTime>>, AnalysisError> {
+    let Some(window) = window::window(cx, core)? else {
+        return Ok(None);
+    };
     let all = cx.scoped(Scope::WholeTrace);
-    let Some(extent) = window::window(&all, core)? else { return Ok(None) };
-    let whole = cx.fact::<CoreTimes>().0.get(core, || Arc::new(CoreTime::of(&all, core, extent)));
+    let Some(extent) = window::window(&all, core)? else {
+        return Ok(None);
+    };
+    let whole = cx
+        .fact::<CoreTimes>()
+        .0
+        .get(core, || Arc::new(CoreTime::of(&all, core, extent)));
     Ok(Some(if window == extent {
         whole
     } else if extent.measured.encloses(window.measured) {
@@ -72,12 +82,25 @@ impl CoreTime {
     fn of(cx: &Context<'_>, core: GroupId, window: TimeWindow) -> Self {
         let classes = cx.fact::<Arc<OpClasses>>();
         let mut spans: Vec<SelfTimeSegment> = Vec::new();
-        let tracks = cx.model.tracks_of(core).into_iter().filter(|&t| cx.model.track(t).kind == TrackKind::Ops);
+        let tracks = cx
+            .model
+            .tracks_of(core)
+            .into_iter()
+            .filter(|&t| cx.model.track(t).kind == TrackKind::Ops);
         let slices = tracks.flat_map(|track| cx.model.spans_on(track));
-        for SliceSpans { slice, measured: range, .. } in cx.watched(slices) {
+        for SliceSpans {
+            slice,
+            measured: range,
+            ..
+        } in cx.watched(slices)
+        {
             if range.overlaps(window.measured) {
                 let class = classes.class_of(slice.op());
-                spans.push(SelfTimeSegment { range, slice: slice.id(), class });
+                spans.push(SelfTimeSegment {
+                    range,
+                    slice: slice.id(),
+                    class,
+                });
             }
         }
         let mut segments = self_time_segments(spans);
@@ -93,29 +116,58 @@ impl CoreTime {
             });
         }
         segments.shrink_to_fit();
-        Self { core, window, segments }
+        Self {
+            core,
+            window,
+            segments,
+        }
     }
 
     /// The part in a smaller window: an op that runs only outside it is never innermost inside.
     fn within(&self, window: TimeWindow) -> Self {
-        let from = self.segments.partition_point(|segment| segment.range.end <= window.measured.start);
-        let to = self.segments.partition_point(|segment| segment.range.start < window.measured.end);
+        let from = self
+            .segments
+            .partition_point(|segment| segment.range.end <= window.measured.start);
+        let to = self
+            .segments
+            .partition_point(|segment| segment.range.start < window.measured.end);
         let clip = |segment: &SelfTimeSegment| {
-            Some(SelfTimeSegment { range: segment.range.intersect(window.measured)?, ..*segment })
+            Some(SelfTimeSegment {
+                range: segment.range.intersect(window.measured)?,
+                ..*segment
+            })
         };
         let mut segments = Vec::with_capacity(to.saturating_sub(from));
-        segments.extend(self.segments.get(from..to).unwrap_or_default().iter().filter_map(clip));
-        Self { core: self.core, window, segments }
+        segments.extend(
+            self.segments
+                .get(from..to)
+                .unwrap_or_default()
+                .iter()
+                .filter_map(clip),
+        );
+        Self {
+            core: self.core,
+            window,
+            segments,
+        }
     }
 
     /// The spans in which an op of the wanted kind was the innermost one.
     pub fn when(&self, wanted: impl Fn(OpClass) -> bool) -> IntervalSet {
-        self.segments.iter().filter(|segment| wanted(segment.class)).map(|segment| segment.range).collect()
+        self.segments
+            .iter()
+            .filter(|segment| wanted(segment.class))
+            .map(|segment| segment.range)
+            .collect()
     }
 
     /// Time in which an op of the wanted kind was the innermost one.
     pub(crate) fn time(&self, wanted: impl Fn(OpClass) -> bool) -> Picos {
-        self.segments.iter().filter(|segment| wanted(segment.class)).map(|segment| segment.range.dur()).sum()
+        self.segments
+            .iter()
+            .filter(|segment| wanted(segment.class))
+            .map(|segment| segment.range.dur())
+            .sum()
     }
 
     /// Time in which any op ran.
@@ -142,7 +194,10 @@ pub fn self_time_segments(mut spans: Vec<SelfTimeSegment>) -> Vec<SelfTimeSegmen
     let mut now = Timestamp::MIN;
     let mut emit = |segment: &SelfTimeSegment, from: Timestamp, to: Timestamp| {
         if from < to {
-            out.push(SelfTimeSegment { range: TimeRange::new(from, to), ..*segment });
+            out.push(SelfTimeSegment {
+                range: TimeRange::new(from, to),
+                ..*segment
+            });
         }
         from.max(to)
     };
@@ -175,24 +230,39 @@ mod tests {
     fn segments_of(spans: &[(i64, i64)]) -> Vec<(usize, i64, i64)> {
         let spans = spans.iter().enumerate().map(|(i, &(start, end))| {
             let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
-            SelfTimeSegment { range, slice: SliceId::from_index(i), class: OpClass::default() }
+            SelfTimeSegment {
+                range,
+                slice: SliceId::from_index(i),
+                class: OpClass::default(),
+            }
         });
         let cut = self_time_segments(spans.collect());
-        cut.iter().map(|s| (s.slice.index(), s.range.start.ps(), s.range.end.ps())).collect()
+        cut.iter()
+            .map(|s| (s.slice.index(), s.range.start.ps(), s.range.end.ps()))
+            .collect()
     }
 
     /// Self time of the golden vector: parent 30, second child 35, grandchild 5, busy 100.
     #[test]
     fn self_time_excludes_children() {
         let segments = segments_of(&[(0, 100), (10, 40), (50, 90), (55, 60)]);
-        let own = |i: usize| segments.iter().filter(|s| s.0 == i).map(|s| s.2 - s.1).sum::<i64>();
+        let own = |i: usize| {
+            segments
+                .iter()
+                .filter(|s| s.0 == i)
+                .map(|s| s.2 - s.1)
+                .sum::<i64>()
+        };
         assert_eq!([0, 1, 2, 3].map(own), [30, 30, 35, 5]);
     }
 
     #[test]
     fn partial_overlap_counts_for_the_later_op() {
         assert_eq!(segments_of(&[(0, 10), (5, 20)]), [(0, 0, 5), (1, 5, 20)]);
-        assert_eq!(segments_of(&[(0, 10), (5, 20), (12, 15)]), [(0, 0, 5), (1, 5, 12), (2, 12, 15), (1, 15, 20)]);
+        assert_eq!(
+            segments_of(&[(0, 10), (5, 20), (12, 15)]),
+            [(0, 0, 5), (1, 5, 12), (2, 12, 15), (1, 15, 20)]
+        );
     }
 
     #[test]
@@ -209,7 +279,12 @@ mod tests {
             ",
         );
         let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
         let time = cx.core_time(model.tensor_cores()[0]).unwrap().unwrap();
         assert_eq!(time.window.dur().ps(), 14_000);
         assert_eq!((time.window.dur() - time.busy_time()).ps(), 2_000);

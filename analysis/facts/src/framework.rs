@@ -21,7 +21,12 @@ pub enum Framework {
 impl Framework {
     /// Determines the framework from facts of the session, else from names that only one framework writes.
     pub fn of(model: &TraceModel) -> Self {
-        let fact = |name: &str| model.sources().iter().any(|source| source.facts.iter().any(|(key, _)| key == name));
+        let fact = |name: &str| {
+            model
+                .sources()
+                .iter()
+                .any(|source| source.facts.iter().any(|(key, _)| key == name))
+        };
         if fact("jax_version") {
             return Self::Jax;
         }
@@ -35,13 +40,29 @@ impl Framework {
             ("TpuExecuteOp", Self::TensorFlow),
         ];
         // Labels of ops are names of instructions, which do not reveal the framework.
-        let names = model.labels().iter().filter(|label| label.op.is_none()).map(|label| model.str(label.name));
-        let framework_names = model.ops().iter().filter_map(|op| Some(model.str(op.framework_name?)));
-        let found = names.chain(framework_names).find_map(|name| marks.iter().find(|(mark, _)| name.contains(mark)));
+        let names = model
+            .labels()
+            .iter()
+            .filter(|label| label.op.is_none())
+            .map(|label| model.str(label.name));
+        let framework_names = model
+            .ops()
+            .iter()
+            .filter_map(|op| Some(model.str(op.framework_name?)));
+        let found = names
+            .chain(framework_names)
+            .find_map(|name| marks.iter().find(|(mark, _)| name.contains(mark)));
         // A capture of a simulator of XLA programs contains the program.
-        let is_simulated =
-            || model.simulator().is_some() && model.programs().iter().all(|program| program.hlo.is_none());
-        let is_foreign = || model.groups().iter().any(|group| matches!(group.kind, GroupKind::Process { .. }));
+        let is_simulated = || {
+            model.simulator().is_some()
+                && model.programs().iter().all(|program| program.hlo.is_none())
+        };
+        let is_foreign = || {
+            model
+                .groups()
+                .iter()
+                .any(|group| matches!(group.kind, GroupKind::Process { .. }))
+        };
         match found {
             Some(&(_, framework)) => framework,
             None if is_simulated() || is_foreign() => Self::Any,
@@ -74,9 +95,13 @@ mod tests {
         };
         let ops = "ops: MM\nM = fusion.1 [convolution fusion]";
         assert_eq!(of(ops, |_| {}), Framework::Jax);
-        let simulate = |builder: &mut TraceBuilder| builder.source_mut().simulator = Some("a model".to_owned());
+        let simulate = |builder: &mut TraceBuilder| {
+            builder.source_mut().simulator = Some("a model".to_owned())
+        };
         assert_eq!(of(ops, simulate), Framework::Any);
-        let program = format!("{ops} :: %fusion.1 = f32[8]{{0}} fusion(f32[8]{{0}} %p), kind=kOutput, calls=%c");
+        let program = format!(
+            "{ops} :: %fusion.1 = f32[8]{{0}} fusion(f32[8]{{0}} %p), kind=kOutput, calls=%c"
+        );
         // Shapes in HLO syntax are not an XLA program.
         assert_eq!(of(&program, simulate), Framework::Any);
         let predict = |builder: &mut TraceBuilder| {
@@ -87,7 +112,10 @@ mod tests {
         };
         assert_eq!(of(&program, predict), Framework::Jax);
         assert_eq!(
-            of("ops: MM\nhost main: p\nM = fusion.1 [convolution fusion]\np = PjitFunction(f)", simulate),
+            of(
+                "ops: MM\nhost main: p\nM = fusion.1 [convolution fusion]\np = PjitFunction(f)",
+                simulate
+            ),
             Framework::Jax
         );
         let process = |builder: &mut TraceBuilder| {

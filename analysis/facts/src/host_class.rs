@@ -11,7 +11,9 @@ use trace_model::{LabelId, TraceModel, TrackId, TrackKind, pausing};
 use super::python_frame::PythonFrame;
 
 /// Kinds of host work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostClass {
     /// Python to jaxpr.
@@ -43,7 +45,8 @@ pub enum HostClass {
 }
 
 use HostClass::{
-    Cache, Compile, DeviceToHost, Dispatch, HostToDevice, Infeed, Lazy, Load, Lower, Outfeed, Trace, User, Wait,
+    Cache, Compile, DeviceToHost, Dispatch, HostToDevice, Infeed, Lazy, Load, Lower, Outfeed,
+    Trace, User, Wait,
 };
 
 /// How a rule matches a name.
@@ -76,7 +79,14 @@ impl NameTest {
 /// so they would add no time.
 const RULES: &[(HostClass, &[NameTest])] = &[
     (Trace, &[Has("trace_to_jaxpr")]),
-    (Lower, &[Exactly("lower_sharding_computation"), Exactly("lower_jaxpr_to_module"), Has("jaxpr_to_mlir_module")]),
+    (
+        Lower,
+        &[
+            Exactly("lower_sharding_computation"),
+            Exactly("lower_jaxpr_to_module"),
+            Has("jaxpr_to_mlir_module"),
+        ],
+    ),
     (
         Compile,
         &[
@@ -189,7 +199,14 @@ const RULES: &[(HostClass, &[NameTest])] = &[
             Begins("XlaDelinearize"),
         ],
     ),
-    (Infeed, &[Has("InfeedEnqueue"), Begins("Iterator"), Begins("EnqueueTPUEmbedding")]),
+    (
+        Infeed,
+        &[
+            Has("InfeedEnqueue"),
+            Begins("Iterator"),
+            Begins("EnqueueTPUEmbedding"),
+        ],
+    ),
     (Outfeed, &[Begins("OutfeedDequeue")]),
     (
         Wait,
@@ -227,7 +244,10 @@ const RULES: &[(HostClass, &[NameTest])] = &[
 
 /// Strips decorations from a name: a leading `[3] `, a trailing `#k=v,k=v#`.
 pub fn stripped(name: &str) -> &str {
-    let name = match name.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+    let name = match name
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "))
+    {
         Some((ordinal, rest)) if ordinal.bytes().all(|byte| byte.is_ascii_digit()) => rest,
         _ => name,
     };
@@ -248,14 +268,23 @@ pub fn classify(name: &str) -> HostClass {
             _ => User,
         };
     }
-    RULES.iter().find(|(_, rules)| rules.iter().any(|rule| rule.matches(name))).map_or(User, |(class, _)| *class)
+    RULES
+        .iter()
+        .find(|(_, rules)| rules.iter().any(|rule| rule.matches(name)))
+        .map_or(User, |(class, _)| *class)
 }
 
 /// Whether an event of [`HostClass::User`] is a data loader of the program: Python
 /// frames that take the next element of an iterator, and names of common loaders.
 pub fn is_input_loader(name: &str) -> bool {
-    const PARTS: [&str; 6] =
-        ["dataloader", "data_loader", "load_batch", "next_batch", "iterator_ops.py", "input_pipeline"];
+    const PARTS: [&str; 6] = [
+        "dataloader",
+        "data_loader",
+        "load_batch",
+        "next_batch",
+        "iterator_ops.py",
+        "input_pipeline",
+    ];
     PythonFrame::of(name).is_some_and(PythonFrame::loads_input) || {
         let name = name.to_ascii_lowercase();
         PARTS.iter().any(|part| name.contains(part))
@@ -264,7 +293,9 @@ pub fn is_input_loader(name: &str) -> bool {
 
 /// `f` of `PjitFunction(f)`.
 pub fn pjit_function(name: &str) -> Option<&str> {
-    stripped(name).strip_prefix("PjitFunction(")?.strip_suffix(')')
+    stripped(name)
+        .strip_prefix("PjitFunction(")?
+        .strip_suffix(')')
 }
 
 /// The classes of all labels on host threads. Labels of device ops are skipped because there are many more of them.
@@ -294,13 +325,22 @@ impl HostClasses {
 
     /// The class of a label; [`HostClass::User`] for those that are not on a host thread.
     pub fn class(&self, label: LabelId) -> HostClass {
-        self.classes.get(label.index()).copied().flatten().unwrap_or(User)
+        self.classes
+            .get(label.index())
+            .copied()
+            .flatten()
+            .unwrap_or(User)
     }
 
     /// Whether a runtime that compiles programs (JAX, XLA, `PyTorch`/XLA) recorded events; without them it is unknown
     /// whether anything was compiled.
     pub fn has_compiling_runtime(&self) -> bool {
-        let of_runtime = |class: &HostClass| matches!(class, Trace | Lower | Compile | Cache | Load | Dispatch | Lazy);
+        let of_runtime = |class: &HostClass| {
+            matches!(
+                class,
+                Trace | Lower | Compile | Cache | Load | Dispatch | Lazy
+            )
+        };
         self.classes.iter().flatten().any(of_runtime)
     }
 
@@ -312,7 +352,9 @@ impl HostClasses {
 
 /// Threads of all hosts.
 pub fn host_threads(model: &TraceModel) -> impl Iterator<Item = TrackId> {
-    model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread)
+    model
+        .track_ids()
+        .filter(|&track| model.track(track).kind == TrackKind::HostThread)
 }
 
 #[cfg(test)]
@@ -359,10 +401,20 @@ mod tests {
 
     #[test]
     fn data_loaders_are_recognized_by_frame_names() {
-        for name in ["$loader.py:12 __next__", "$builtins next", "load_batch", "$torch/dataloader.py:7 f"] {
+        for name in [
+            "$loader.py:12 __next__",
+            "$builtins next",
+            "load_batch",
+            "$torch/dataloader.py:7 f",
+        ] {
             assert!(is_input_loader(name), "{name}");
         }
-        for name in ["$builtins isinstance", "$model.py:3 next_token_ids", "$train.py:9 step", "context"] {
+        for name in [
+            "$builtins isinstance",
+            "$model.py:3 next_token_ids",
+            "$train.py:9 step",
+            "context",
+        ] {
             assert!(!is_input_loader(name), "{name}");
         }
     }
@@ -372,7 +424,10 @@ mod tests {
         assert_eq!(stripped("[12] f"), "f");
         assert_eq!(stripped("[x] f"), "[x] f");
         assert_eq!(stripped("XlaCompile:#module=jit_f#"), "XlaCompile");
-        assert_eq!(pjit_function("PjitFunction(train_step)"), Some("train_step"));
+        assert_eq!(
+            pjit_function("PjitFunction(train_step)"),
+            Some("train_step")
+        );
         assert_eq!(pjit_function("train_step"), None);
     }
 }

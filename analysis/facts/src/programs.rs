@@ -18,7 +18,9 @@ impl Fact for ParsedPrograms {
 }
 
 pub(super) fn hlo(cx: &Context<'_>, program: ProgramId) -> Result<Arc<HloModule>, HloError> {
-    cx.fact::<ParsedPrograms>().0.get(program, || HloModule::of_program(cx.model, program).map(Arc::new))
+    cx.fact::<ParsedPrograms>().0.get(program, || {
+        HloModule::of_program(cx.model, program).map(Arc::new)
+    })
 }
 
 /// The HLO of a program for one use: if it is not cached yet, it is not cached here either.

@@ -29,10 +29,21 @@ pub(crate) fn spans(cx: &Context<'_>, track: TrackId) -> TrackExtent {
     cx.fact::<TrackSpans>().0.get(track, || {
         let mut spans = TrackExtent::default();
         // A track has a device clock for all of its slices or for none.
-        let is_timed = cx.model.slices_on(track).next().is_some_and(|slice| slice.device_range().is_some());
-        for SliceSpans { shown, measured, .. } in whole.watched(cx.model.spans_on(track)) {
+        let is_timed = cx
+            .model
+            .slices_on(track)
+            .next()
+            .is_some_and(|slice| slice.device_range().is_some());
+        for SliceSpans {
+            shown, measured, ..
+        } in whole.watched(cx.model.spans_on(track))
+        {
             spans.range = hull(spans.range, Some(shown));
-            let by_clock = if is_timed { &mut spans.timed } else { &mut spans.untimed };
+            let by_clock = if is_timed {
+                &mut spans.timed
+            } else {
+                &mut spans.untimed
+            };
             *by_clock = hull(*by_clock, Some(measured));
         }
         spans

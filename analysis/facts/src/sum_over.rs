@@ -27,7 +27,10 @@ impl SumOver {
             Scope::Steps { first, last } => report.selected(first, last).count(),
             Scope::Range(_) => 0,
         };
-        Self { devices: devices as u64, steps: Some(count as u64).filter(|&count| count > 0) }
+        Self {
+            devices: devices as u64,
+            steps: Some(count as u64).filter(|&count| count > 0),
+        }
     }
 
     /// The part of one device in one step; of one device where there are no steps.
@@ -42,7 +45,11 @@ impl SumOver {
 
     /// One of two titles: of what is of each step, or of each device.
     pub fn title(self, [of_step, of_device]: [&'static str; 2]) -> &'static str {
-        if self.steps.is_some() { of_step } else { of_device }
+        if self.steps.is_some() {
+            of_step
+        } else {
+            of_device
+        }
     }
 
     /// The title of self time, as [`Self::each`] divides it.
@@ -53,22 +60,37 @@ impl SumOver {
     /// What a sum is over: `8 devices and 4 steps`.
     pub fn text(self) -> String {
         let devices = counted(self.devices, "device");
-        self.steps.map_or_else(|| devices.clone(), |steps| format!("{devices} and {}", counted(steps, "step")))
+        self.steps.map_or_else(
+            || devices.clone(),
+            |steps| format!("{devices} and {}", counted(steps, "step")),
+        )
     }
 
     /// How what is of one step or device follows from sums, for tables that have both.
     pub fn note(self) -> String {
         match (self.steps, self.devices) {
-            (None, 1) => "one device and no steps: times, counts and amounts are sums of all executions".to_owned(),
-            (None, _) => format!("a device: the mean over {}; counts and amounts are sums", self.text()),
+            (None, 1) => {
+                "one device and no steps: times, counts and amounts are sums of all executions"
+                    .to_owned()
+            }
+            (None, _) => format!(
+                "a device: the mean over {}; counts and amounts are sums",
+                self.text()
+            ),
             (Some(_), _) => {
-                format!("a step: the mean over {}, with what runs between; counts and amounts are sums", self.text())
+                format!(
+                    "a step: the mean over {}, with what runs between; counts and amounts are sums",
+                    self.text()
+                )
             }
         }
     }
 
     /// For tables that have sums only.
     pub fn sums_note(self) -> String {
-        format!("times and amounts: sums of all executions, over {}", self.text())
+        format!(
+            "times and amounts: sums of all executions, over {}",
+            self.text()
+        )
     }
 }

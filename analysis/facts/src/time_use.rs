@@ -5,7 +5,9 @@ use serde::Serialize;
 use crate::category::OpGroup;
 
 /// A category of time use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeUse {
     /// Ops of [`OpGroup::MatMul`].
@@ -65,7 +67,12 @@ impl TimeUse {
     pub fn is_work(self) -> bool {
         matches!(
             self,
-            Self::MatMul | Self::DataMovement | Self::Vector | Self::CustomKernel | Self::SparseCore | Self::Other
+            Self::MatMul
+                | Self::DataMovement
+                | Self::Vector
+                | Self::CustomKernel
+                | Self::SparseCore
+                | Self::Other
         )
     }
 }

@@ -10,7 +10,8 @@
 
 use engine::{AnalysisError, Context, Fact, OnceMap, Scope};
 use trace_model::{
-    GroupId, GroupKind, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackId, TrackKind,
+    GroupId, GroupKind, Picos, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackId,
+    TrackKind,
 };
 
 use super::device_shift::{cut, shifted};
@@ -55,24 +56,38 @@ impl Fact for CoreExtents {
 
 pub(crate) fn window(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeWindow>, AnalysisError> {
     cx.reports.check(cx.scope)?;
-    let Some(whole) = core_extent(cx, core) else { return Ok(None) };
+    let Some(whole) = core_extent(cx, core) else {
+        return Ok(None);
+    };
     let part = match cx.scope {
         Scope::WholeTrace => return Ok(Some(whole)),
         Scope::Range(range) => range,
         Scope::Steps { first, last } => {
-            let range = cx.fact::<StepsReport>().range_on(cx.model, core, first, last);
+            let range = cx
+                .fact::<StepsReport>()
+                .range_on(cx.model, core, first, last);
             range.ok_or_else(|| no_steps(first, last))?
         }
     };
-    let Some(range) = part.intersect(whole.range) else { return Ok(None) };
+    let Some(range) = part.intersect(whole.range) else {
+        return Ok(None);
+    };
     let measured = match cx.scope {
         _ if range == whole.range => whole.measured,
         Scope::Steps { .. } => shifted(cx.model, core, range),
         _ => {
             // Several ops may begin or end at the very border, at different times by their own clock.
             let inner = cut(cx.model, core, range);
-            let start = if range.start == whole.range.start { whole.measured.start } else { inner.start };
-            let end = if range.end == whole.range.end { whole.measured.end } else { inner.end };
+            let start = if range.start == whole.range.start {
+                whole.measured.start
+            } else {
+                inner.start
+            };
+            let end = if range.end == whole.range.end {
+                whole.measured.end
+            } else {
+                inner.end
+            };
             TimeRange::new(start, end)
         }
     };
@@ -86,16 +101,27 @@ pub(crate) fn host_window(cx: &Context<'_>) -> Result<TimeRange, AnalysisError> 
         Scope::WholeTrace => Ok(extent),
         Scope::Range(range) => Ok(range.intersect(extent).unwrap_or_default()),
         Scope::Steps { first, last } => {
-            let spans = cx.fact::<StepsReport>().selected(first, last).filter_map(|step| on_host(cx, &step.spans));
-            spans.reduce(TimeRange::hull).ok_or_else(|| no_steps(first, last))
+            let spans = cx
+                .fact::<StepsReport>()
+                .selected(first, last)
+                .filter_map(|step| on_host(cx, &step.spans));
+            spans
+                .reduce(TimeRange::hull)
+                .ok_or_else(|| no_steps(first, last))
         }
     }
 }
 
-pub(crate) fn window_on_host(cx: &Context<'_>, core: GroupId) -> Result<Option<TimeRange>, AnalysisError> {
+pub(crate) fn window_on_host(
+    cx: &Context<'_>,
+    core: GroupId,
+) -> Result<Option<TimeRange>, AnalysisError> {
     match cx.scope {
         Scope::WholeTrace => {
-            let ran = programs_on_host(cx, core).into_iter().map(|(_, range)| range).reduce(TimeRange::hull);
+            let ran = programs_on_host(cx, core)
+                .into_iter()
+                .map(|(_, range)| range)
+                .reduce(TimeRange::hull);
             Ok(ran.map(|ran| ran.hull(cx.model.extent())))
         }
         Scope::Range(_) => Ok(Some(to_host(cx, core, host_window(cx)?))),
@@ -118,41 +144,82 @@ fn core_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
         // All devices, not only the selected ones: how long the run took is a fact of the capture.
         let cores = cx.model.tensor_cores();
         let extent = |&other: &GroupId| Some(own_extent(cx, other)?.range);
-        let on_host = |other: &&GroupId| cx.model.group(**other).source == cx.model.group(core).source;
-        let run = cores.iter().filter(on_host).filter_map(extent).reduce(TimeRange::hull);
+        let on_host =
+            |other: &&GroupId| cx.model.group(**other).source == cx.model.group(core).source;
+        let run = cores
+            .iter()
+            .filter(on_host)
+            .filter_map(extent)
+            .reduce(TimeRange::hull);
         let run = run.or_else(|| cores.iter().filter_map(extent).reduce(TimeRange::hull))?;
-        let Some(own) = own_extent(cx, core) else { return Some(TimeWindow { range: run, measured: run }) };
+        let Some(own) = own_extent(cx, core) else {
+            return Some(TimeWindow {
+                range: run,
+                measured: run,
+            });
+        };
         let is_away = |away: TimeRange| {
             let is_long = 100.0 * away.dur().ps() as f64 >= AWAY_PERCENT * run.dur().ps() as f64;
-            is_long && cores.iter().filter(on_host).any(|&other| runs_in(cx.model, other, away) >= AWAY_RUNS)
+            is_long
+                && cores
+                    .iter()
+                    .filter(on_host)
+                    .any(|&other| runs_in(cx.model, other, away) >= AWAY_RUNS)
         };
-        let (before, after) = (TimeRange::new(run.start, own.range.start), TimeRange::new(own.range.end, run.end));
-        let start = if is_away(before) { run.start } else { own.range.start };
-        let end = if is_away(after) { run.end } else { own.range.end };
+        let (before, after) = (
+            TimeRange::new(run.start, own.range.start),
+            TimeRange::new(own.range.end, run.end),
+        );
+        let start = if is_away(before) {
+            run.start
+        } else {
+            own.range.start
+        };
+        let end = if is_away(after) {
+            run.end
+        } else {
+            own.range.end
+        };
         let range = TimeRange::new(start, end);
         if range == own.range {
             return Some(own);
         }
-        Some(TimeWindow { range, measured: cut(cx.model, core, range).hull(own.measured) })
+        Some(TimeWindow {
+            range,
+            measured: cut(cx.model, core, range).hull(own.measured),
+        })
     })
 }
 
 /// Steps or programs of a core that lie in a range, those of which there are more.
 fn runs_in(model: &TraceModel, core: GroupId, range: TimeRange) -> usize {
     let count = |kind| {
-        let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == kind);
+        let tracks = model
+            .tracks_of(core)
+            .into_iter()
+            .filter(|&track| model.track(track).kind == kind);
         let lanes = tracks.filter_map(|track| model.lanes(track).first());
-        lanes.flat_map(|lane| model.slices_in(lane, range)).filter(|run| range.encloses(run.range())).count()
+        lanes
+            .flat_map(|lane| model.slices_in(lane, range))
+            .filter(|run| range.encloses(run.range()))
+            .count()
     };
     count(TrackKind::Steps).max(count(TrackKind::Modules))
 }
 
 /// From the first op or step of a core to the end of the last; its programs count where it recorded no ops.
 pub fn own_extent(cx: &Context<'_>, core: GroupId) -> Option<TimeWindow> {
-    let is_core = matches!(cx.model.group(core).kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. });
+    let is_core = matches!(
+        cx.model.group(core).kind,
+        GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. }
+    );
     let of = |kinds: [TrackKind; 2]| extent_of(cx, core, |kind| !is_core || kinds.contains(&kind));
     cx.fact::<CoreExtents>().own.get(core, || {
-        let ops = if has_ops(cx.model, core) { TrackKind::Ops } else { TrackKind::Modules };
+        let ops = if has_ops(cx.model, core) {
+            TrackKind::Ops
+        } else {
+            TrackKind::Modules
+        };
         of([TrackKind::Steps, ops])
     })
 }
@@ -172,9 +239,19 @@ pub fn ran_nothing(model: &TraceModel, core: GroupId) -> bool {
 
 /// From the first slice to the end of the last on the tracks of `core` that `counts` selects; `None` if these have no
 /// slices.
-fn extent_of(cx: &Context<'_>, core: GroupId, counts: impl Fn(TrackKind) -> bool) -> Option<TimeWindow> {
-    let counted = cx.model.tracks_of(core).into_iter().filter(|&track| counts(cx.model.track(track).kind));
-    let spans = counted.map(|track| spans(cx, track)).reduce(TrackExtent::hull)?;
+fn extent_of(
+    cx: &Context<'_>,
+    core: GroupId,
+    counts: impl Fn(TrackKind) -> bool,
+) -> Option<TimeWindow> {
+    let counted = cx
+        .model
+        .tracks_of(core)
+        .into_iter()
+        .filter(|&track| counts(cx.model.track(track).kind));
+    let spans = counted
+        .map(|track| spans(cx, track))
+        .reduce(TrackExtent::hull)?;
     let range = spans.range?;
     // Steps and programs have times on the timeline only, ops mostly on both clocks.
     let measured = match (spans.timed, spans.untimed) {
@@ -195,35 +272,67 @@ pub fn slices_of_window<'a>(
 ) -> impl Iterator<Item = SliceSpans<'a>> {
     let (model, is_whole) = (cx.model, cx.scope == Scope::WholeTrace);
     // Steps and programs have times on the timeline only.
-    let on_timeline = matches!(model.track(track).kind, TrackKind::Steps | TrackKind::Modules);
-    let measured_window = if on_timeline { window.range } else { window.measured };
-    let range = if is_whole { TimeRange::new(Timestamp::MIN, Timestamp::MAX) } else { window.range };
-    let lanes = model.lanes(track).iter().flat_map(move |lane| model.spans_in(lane, range));
+    let on_timeline = matches!(
+        model.track(track).kind,
+        TrackKind::Steps | TrackKind::Modules
+    );
+    let measured_window = if on_timeline {
+        window.range
+    } else {
+        window.measured
+    };
+    let range = if is_whole {
+        TimeRange::new(Timestamp::MIN, Timestamp::MAX)
+    } else {
+        window.range
+    };
+    let lanes = model
+        .lanes(track)
+        .iter()
+        .flat_map(move |lane| model.spans_in(lane, range));
     lanes.filter_map(move |spans| {
         if is_whole {
             return Some(spans);
         }
         // Markers take no time: they belong to the window that they start in.
         let part = |span: TimeRange, of: TimeRange| {
-            let nothing = || window.contains(spans.slice).then(|| TimeRange::at(span.start, Picos::ZERO));
+            let nothing = || {
+                window
+                    .contains(spans.slice)
+                    .then(|| TimeRange::at(span.start, Picos::ZERO))
+            };
             span.intersect(of).or_else(nothing)
         };
         let measured = part(spans.measured, measured_window)?;
-        Some(SliceSpans { shown: part(spans.shown, window.range)?, measured, ..spans })
+        Some(SliceSpans {
+            shown: part(spans.shown, window.range)?,
+            measured,
+            ..spans
+        })
     })
 }
 
 /// From the first of these slices to the end of the last, on the timeline.
 pub fn hull_of_window(cx: &Context<'_>, track: TrackId, window: TimeWindow) -> Option<TimeRange> {
     let whole = TimeRange::new(Timestamp::MIN, Timestamp::MAX);
-    let range = if cx.scope == Scope::WholeTrace { whole } else { window.range };
+    let range = if cx.scope == Scope::WholeTrace {
+        whole
+    } else {
+        window.range
+    };
     // The slices of a lane follow each other: the last one ends last.
     let of_lane = |lane| {
         let mut inside = cx.model.slices_in(lane, range);
         let first = inside.next()?.range();
-        first.hull(inside.next_back().map_or(first, SliceRef::range)).intersect(range)
+        first
+            .hull(inside.next_back().map_or(first, SliceRef::range))
+            .intersect(range)
     };
-    cx.model.lanes(track).iter().filter_map(of_lane).reduce(TimeRange::hull)
+    cx.model
+        .lanes(track)
+        .iter()
+        .filter_map(of_lane)
+        .reduce(TimeRange::hull)
 }
 
 /// Whether an execution counts in a window: it starts inside. For the whole trace all do.
@@ -234,7 +343,11 @@ pub fn counts(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> bool
 /// The time of an execution in a window.
 pub fn part_in(cx: &Context<'_>, window: TimeWindow, slice: SliceRef<'_>) -> Picos {
     let range = slice.measured_range();
-    let part = if cx.scope == Scope::WholeTrace { Some(range) } else { range.intersect(window.measured) };
+    let part = if cx.scope == Scope::WholeTrace {
+        Some(range)
+    } else {
+        range.intersect(window.measured)
+    };
     part.map_or(Picos::ZERO, TimeRange::dur)
 }
 
@@ -252,7 +365,9 @@ pub fn measured_range(slice: SliceRef<'_>, model: &TraceModel) -> TimeRange {
 }
 
 fn no_steps(first: u32, last: u32) -> AnalysisError {
-    AnalysisError::NotApplicable(format!("there is no step from {first} to {last} in this trace"))
+    AnalysisError::NotApplicable(format!(
+        "there is no step from {first} to {last} in this trace"
+    ))
 }
 
 #[cfg(test)]
@@ -271,12 +386,22 @@ mod tests {
     fn two_ops() -> TraceModel {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
-        let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+        let core = builder.group(
+            Some(host),
+            GroupKind::TensorCore { ordinal: 0 },
+            "/device:TPU:0",
+        );
         let ops = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
         let op = builder.label("op", None);
         for start in [100, 300] {
             let device = Some(range(start + 1000, start + 1100));
-            builder.add_slice(ops, SliceSpec { device, ..SliceSpec::new(range(start, start + 100), op) });
+            builder.add_slice(
+                ops,
+                SliceSpec {
+                    device,
+                    ..SliceSpec::new(range(start, start + 100), op)
+                },
+            );
         }
         let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
         let thread = builder.track(cpu, TrackKind::HostThread, 1, "main");
@@ -286,22 +411,42 @@ mod tests {
 
     fn window_of(model: &TraceModel, scope: Scope) -> Result<Option<TimeWindow>, AnalysisError> {
         let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model, scope, options: &options, reports: &reports };
+        let cx = Context {
+            model,
+            scope,
+            options: &options,
+            reports: &reports,
+        };
         cx.window(model.tensor_cores()[0])
     }
 
     #[test]
     fn whole_trace_scope_covers_the_recorded_time_of_a_core() {
         let window = window_of(&two_ops(), Scope::WholeTrace);
-        assert_eq!(window, Ok(Some(TimeWindow { range: range(100, 400), measured: range(1100, 1400) })));
+        assert_eq!(
+            window,
+            Ok(Some(TimeWindow {
+                range: range(100, 400),
+                measured: range(1100, 1400)
+            }))
+        );
     }
 
     #[test]
     fn range_is_clipped_to_the_core_and_shifted_to_its_clock() {
         let model = two_ops();
         let window = window_of(&model, Scope::Range(range(250, 9_000)));
-        assert_eq!(window, Ok(Some(TimeWindow { range: range(250, 400), measured: range(1250, 1400) })));
-        assert_eq!(window_of(&model, Scope::Range(range(5_000, 9_000))), Ok(None));
+        assert_eq!(
+            window,
+            Ok(Some(TimeWindow {
+                range: range(250, 400),
+                measured: range(1250, 1400)
+            }))
+        );
+        assert_eq!(
+            window_of(&model, Scope::Range(range(5_000, 9_000))),
+            Ok(None)
+        );
     }
 
     #[test]
@@ -311,16 +456,30 @@ mod tests {
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
         let ops = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
         let op = builder.label("op", None);
-        let both = [(range(0, 9), range(0, 9)), (range(100, 150), range(500, 580)), (range(150, 160), range(585, 605))];
+        let both = [
+            (range(0, 9), range(0, 9)),
+            (range(100, 150), range(500, 580)),
+            (range(150, 160), range(585, 605)),
+        ];
         for (shown, timed) in both {
-            builder.add_slice(ops, SliceSpec { device: Some(timed), ..SliceSpec::new(shown, op) });
+            builder.add_slice(
+                ops,
+                SliceSpec {
+                    device: Some(timed),
+                    ..SliceSpec::new(shown, op)
+                },
+            );
         }
         let model = builder.finish();
         // In the middle of a gap of 91 on the timeline and 491 by the device: time passes evenly.
-        let window = window_of(&model, Scope::Range(range(90, 160))).unwrap().unwrap();
+        let window = window_of(&model, Scope::Range(range(90, 160)))
+            .unwrap()
+            .unwrap();
         assert_eq!(window.measured, range(446, 605));
         // Inside an op of 50 on the timeline and 80 by the device.
-        let window = window_of(&model, Scope::Range(range(120, 130))).unwrap().unwrap();
+        let window = window_of(&model, Scope::Range(range(120, 130)))
+            .unwrap()
+            .unwrap();
         assert_eq!(window.measured, range(532, 548));
     }
 
@@ -331,19 +490,43 @@ mod tests {
         let ops = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
         let steps = builder.track(core, TrackKind::Steps, 1, "Steps");
         let label = builder.label("0", None);
-        for (shown, timed) in [(range(100, 150), range(500, 580)), (range(150, 160), range(585, 605))] {
-            builder.add_slice(ops, SliceSpec { device: Some(timed), ..SliceSpec::new(shown, label) });
+        for (shown, timed) in [
+            (range(100, 150), range(500, 580)),
+            (range(150, 160), range(585, 605)),
+        ] {
+            builder.add_slice(
+                ops,
+                SliceSpec {
+                    device: Some(timed),
+                    ..SliceSpec::new(shown, label)
+                },
+            );
         }
         builder.add_slice(steps, SliceSpec::new(range(90, 160), label));
         let model = builder.finish();
-        let step = model.slices_on(model.track_of_kind(core, TrackKind::Steps).unwrap()).next().unwrap();
+        let step = model
+            .slices_on(model.track_of_kind(core, TrackKind::Steps).unwrap())
+            .next()
+            .unwrap();
         assert_eq!(measured_range(step, &model), range(490, 605));
-        let op = model.slices_on(model.track_of_kind(core, TrackKind::Ops).unwrap()).next().unwrap();
+        let op = model
+            .slices_on(model.track_of_kind(core, TrackKind::Ops).unwrap())
+            .next()
+            .unwrap();
         assert_eq!(measured_range(op, &model), range(500, 580));
         let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
         let report = cx.steps();
-        assert_eq!(measured_range(step, &model).dur().ps(), report.steps[0].time_ps, "reports say the same");
+        assert_eq!(
+            measured_range(step, &model).dur().ps(),
+            report.steps[0].time_ps,
+            "reports say the same"
+        );
     }
 
     #[test]
@@ -368,8 +551,16 @@ mod tests {
         builder.add_slice(steps, SliceSpec::new(range(0, 9_000), step));
         let model = builder.finish();
         let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
         let window = cx.window(core).unwrap().unwrap();
-        assert_eq!((window.range, window.measured), (range(0, 9_000), range(500_000, 509_000)));
+        assert_eq!(
+            (window.range, window.measured),
+            (range(0, 9_000), range(500_000, 509_000))
+        );
     }
 }

@@ -30,7 +30,9 @@ pub struct OpWork {
 }
 
 /// A limit of the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundBy {
     /// Operations per second.
@@ -65,13 +67,23 @@ pub fn possible(percent: f64) -> Option<f64> {
 
 /// A rate in percent of its peak; values within the rounding tolerance above the peak become the peak.
 pub(crate) fn without_rounding(percent: f64) -> f64 {
-    if is_beyond_peak(percent) { percent } else { percent.min(100.0) }
+    if is_beyond_peak(percent) {
+        percent
+    } else {
+        percent.min(100.0)
+    }
 }
 
 impl BoundBy {
     /// Every limit of the device itself. Ties go to the earlier one.
-    pub const ALL: [Self; 6] =
-        [Self::Compute, Self::Hbm, Self::CmemRead, Self::CmemWrite, Self::VmemRead, Self::VmemWrite];
+    pub const ALL: [Self; 6] = [
+        Self::Compute,
+        Self::Hbm,
+        Self::CmemRead,
+        Self::CmemWrite,
+        Self::VmemRead,
+        Self::VmemWrite,
+    ];
 
     /// Display name, as in `XProf`.
     pub fn title(self) -> &'static str {
@@ -124,40 +136,50 @@ impl OpWork {
         let amount = limit.amount(self)?;
         let peak = limit.peak(peaks)?.per_second;
         // Beyond all numbers is beyond the peak as well.
-        (seconds > 0.0 && peak > 0.0).then(|| without_rounding((100.0 * amount / seconds / peak).min(f64::MAX)))
+        (seconds > 0.0 && peak > 0.0)
+            .then(|| without_rounding((100.0 * amount / seconds / peak).min(f64::MAX)))
     }
 
     /// The limit that binds and its utilization in percent. `None` if nothing is done, where a rate is impossible, and
     /// where a limit that could bind is unknown: with HBM bytes unknown, "bound by compute" would be a guess.
     pub fn bound(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
         self.hbm_bytes?;
-        self.highest(seconds, peaks).filter(|&(_, percent)| !is_beyond_peak(percent))
+        self.highest(seconds, peaks)
+            .filter(|&(_, percent)| !is_beyond_peak(percent))
     }
 
     /// The limit that is exceeded the most, and its utilization in percent; `None` if every rate is possible.
     pub fn beyond_peak(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
-        self.highest(seconds, peaks).filter(|&(_, percent)| is_beyond_peak(percent))
+        self.highest(seconds, peaks)
+            .filter(|&(_, percent)| is_beyond_peak(percent))
     }
 
     /// The limit with the largest utilization above 0.
     fn highest(&self, seconds: f64, peaks: &Peaks) -> Option<(BoundBy, f64)> {
-        BoundBy::ALL.into_iter().filter_map(|limit| Some((limit, self.percent_of(limit, seconds, peaks)?))).fold(
-            None,
-            |best: Option<(BoundBy, f64)>, (limit, percent)| match best {
-                Some((_, highest)) if percent <= highest => best,
-                _ if percent > 0.0 => Some((limit, percent)),
-                _ => best,
-            },
-        )
+        BoundBy::ALL
+            .into_iter()
+            .filter_map(|limit| Some((limit, self.percent_of(limit, seconds, peaks)?)))
+            .fold(
+                None,
+                |best: Option<(BoundBy, f64)>, (limit, percent)| match best {
+                    Some((_, highest)) if percent <= highest => best,
+                    _ if percent > 0.0 => Some((limit, percent)),
+                    _ => best,
+                },
+            )
     }
 
     /// Least seconds that the known limits allow; `None` if none is known.
     pub fn ideal_seconds(&self, peaks: &Peaks) -> Option<f64> {
         let times = BoundBy::ALL.into_iter().filter_map(|limit| {
             let (amount, peak) = (limit.amount(self)?, limit.peak(peaks)?.per_second);
-            (peak > 0.0).then(|| amount / peak).filter(|seconds| (seconds * 1e12).is_finite())
+            (peak > 0.0)
+                .then(|| amount / peak)
+                .filter(|seconds| (seconds * 1e12).is_finite())
         });
-        times.fold(None, |most: Option<f64>, time| Some(most.map_or(time, |most| most.max(time))))
+        times.fold(None, |most: Option<f64>, time| {
+            Some(most.map_or(time, |most| most.max(time)))
+        })
     }
 
     /// So much of each.
@@ -204,23 +226,42 @@ mod tests {
     use crate::peaks::PeakSource;
 
     fn peaks(flops: f64, hbm: f64) -> Peaks {
-        let peak = |per_second| Some(Peak { per_second, source: PeakSource::Recorded });
-        Peaks { flops: peak(flops), hbm: peak(hbm), ..Peaks::default() }
+        let peak = |per_second| {
+            Some(Peak {
+                per_second,
+                source: PeakSource::Recorded,
+            })
+        };
+        Peaks {
+            flops: peak(flops),
+            hbm: peak(hbm),
+            ..Peaks::default()
+        }
     }
 
     fn near(value: f64, expected: f64, tolerance: f64) {
-        assert!((value - expected).abs() <= tolerance, "{value} is not {expected}");
+        assert!(
+            (value - expected).abs() <= tolerance,
+            "{value} is not {expected}"
+        );
     }
 
     /// `bf16 m × k × n`: operations, and bytes if everything crosses HBM once.
     fn matmul(m: f64, k: f64, n: f64) -> OpWork {
-        OpWork { flops: Some(2.0 * m * k * n), hbm_bytes: Some(2.0 * (m * k + k * n + m * n)), ..OpWork::default() }
+        OpWork {
+            flops: Some(2.0 * m * k * n),
+            hbm_bytes: Some(2.0 * (m * k + k * n + m * n)),
+            ..OpWork::default()
+        }
     }
 
     #[test]
     fn limits_of_a_captured_v5e_matmul() {
         let mut peaks = peaks(202.7e12, 819.1576e9);
-        peaks.vmem_read = Some(Peak { per_second: 18_432e9, source: PeakSource::Recorded });
+        peaks.vmem_read = Some(Peak {
+            per_second: 18_432e9,
+            source: PeakSource::Recorded,
+        });
         let work = OpWork {
             flops: Some(268_435_456.0),
             hbm_bytes: Some(2.0 * 524_288.0),
@@ -229,9 +270,21 @@ mod tests {
         };
         let seconds = 3_430_000e-12;
         near(268_435_456.0 / seconds / 1e12, 78.26, 0.005);
-        near(work.percent_of(BoundBy::Compute, seconds, &peaks).unwrap(), 38.61, 0.005);
-        near(work.percent_of(BoundBy::Hbm, seconds, &peaks).unwrap(), 37.32, 0.005);
-        near(work.percent_of(BoundBy::VmemRead, seconds, &peaks).unwrap(), 0.83, 0.005);
+        near(
+            work.percent_of(BoundBy::Compute, seconds, &peaks).unwrap(),
+            38.61,
+            0.005,
+        );
+        near(
+            work.percent_of(BoundBy::Hbm, seconds, &peaks).unwrap(),
+            37.32,
+            0.005,
+        );
+        near(
+            work.percent_of(BoundBy::VmemRead, seconds, &peaks).unwrap(),
+            0.83,
+            0.005,
+        );
         assert_eq!(work.bound(seconds, &peaks).unwrap().0, BoundBy::Compute);
         near(work.hbm_intensity().unwrap(), 256.0, 1e-9);
         near(268_435_456.0 / 1_572_864.0, 170.67, 0.005);
@@ -241,7 +294,10 @@ mod tests {
     fn a_small_batch_is_bound_by_memory_and_a_large_one_by_compute() {
         let peaks = peaks(1.97e14, 8.19e11);
         let small = matmul(64.0, 8192.0, 8192.0);
-        assert_eq!((small.flops, small.hbm_bytes), (Some(8_589_934_592.0), Some(136_314_880.0)));
+        assert_eq!(
+            (small.flops, small.hbm_bytes),
+            (Some(8_589_934_592.0), Some(136_314_880.0))
+        );
         near(small.hbm_intensity().unwrap(), 63.0, 0.05);
         near(small.flops.unwrap() / 1.97e14 * 1e6, 43.60, 0.005);
         near(small.ideal_seconds(&peaks).unwrap() * 1e6, 166.44, 0.005);
@@ -254,23 +310,50 @@ mod tests {
     #[test]
     fn ties_choose_the_earlier_limit_and_no_work_has_no_limit() {
         let peaks = peaks(10.0, 10.0);
-        let work = |flops, bytes| OpWork { flops: Some(flops), hbm_bytes: Some(bytes), ..OpWork::default() };
-        assert_eq!(work(5.0, 5.0).bound(1.0, &peaks), Some((BoundBy::Compute, 50.0)));
-        assert_eq!(work(0.0, 5.0).bound(1.0, &peaks), Some((BoundBy::Hbm, 50.0)));
+        let work = |flops, bytes| OpWork {
+            flops: Some(flops),
+            hbm_bytes: Some(bytes),
+            ..OpWork::default()
+        };
+        assert_eq!(
+            work(5.0, 5.0).bound(1.0, &peaks),
+            Some((BoundBy::Compute, 50.0))
+        );
+        assert_eq!(
+            work(0.0, 5.0).bound(1.0, &peaks),
+            Some((BoundBy::Hbm, 50.0))
+        );
         assert_eq!(work(0.0, 0.0).bound(1.0, &peaks), None);
         assert_eq!(work(5.0, 5.0).bound(0.0, &peaks), None);
         // Only the compiler's operations are known: memory could bind just as well.
-        assert_eq!(OpWork { flops: Some(5.0), ..OpWork::default() }.bound(1.0, &peaks), None);
+        assert_eq!(
+            OpWork {
+                flops: Some(5.0),
+                ..OpWork::default()
+            }
+            .bound(1.0, &peaks),
+            None
+        );
     }
 
     #[test]
     fn rates_above_peak_have_no_limit_except_for_rounding() {
         let peaks = peaks(10.0, 10.0);
-        let work = |flops, bytes| OpWork { flops: Some(flops), hbm_bytes: Some(bytes), ..OpWork::default() };
-        assert_eq!(work(10.001, 5.0).bound(1.0, &peaks), Some((BoundBy::Compute, 100.0)));
+        let work = |flops, bytes| OpWork {
+            flops: Some(flops),
+            hbm_bytes: Some(bytes),
+            ..OpWork::default()
+        };
+        assert_eq!(
+            work(10.001, 5.0).bound(1.0, &peaks),
+            Some((BoundBy::Compute, 100.0))
+        );
         assert_eq!(work(10.001, 5.0).beyond_peak(1.0, &peaks), None);
         assert_eq!(work(5.0, 20.0).bound(1.0, &peaks), None);
-        assert_eq!(work(5.0, 20.0).beyond_peak(1.0, &peaks), Some((BoundBy::Hbm, 200.0)));
+        assert_eq!(
+            work(5.0, 20.0).beyond_peak(1.0, &peaks),
+            Some((BoundBy::Hbm, 200.0))
+        );
     }
 
     #[test]

@@ -61,11 +61,25 @@ pub struct Padding {
 /// Padding of an `m × k × n` product, in the better of both roles that the compiler may give `m` and `n`: a warning
 /// about padding should not be a false alarm. `None` for empty products.
 pub fn best([m, k, n]: [u64; 3], tile: u64, rows: u64) -> Option<Padding> {
-    let (as_is, swapped) = (efficiency(m, k, n, tile, rows)?, efficiency(n, k, m, tile, rows)?);
+    let (as_is, swapped) = (
+        efficiency(m, k, n, tile, rows)?,
+        efficiency(n, k, m, tile, rows)?,
+    );
     let best = as_is.max(swapped);
-    let (m_unit, n_unit) = if swapped > as_is { (tile, rows) } else { (rows, tile) };
-    let fills = [(Dimension::K, fill(k, tile)), (Dimension::N, fill(n, n_unit)), (Dimension::M, fill(m, m_unit))];
-    let worst = fills.into_iter().filter(|&(_, fill)| fill < 1.0).min_by(|a, b| a.1.total_cmp(&b.1));
+    let (m_unit, n_unit) = if swapped > as_is {
+        (tile, rows)
+    } else {
+        (rows, tile)
+    };
+    let fills = [
+        (Dimension::K, fill(k, tile)),
+        (Dimension::N, fill(n, n_unit)),
+        (Dimension::M, fill(m, m_unit)),
+    ];
+    let worst = fills
+        .into_iter()
+        .filter(|&(_, fill)| fill < 1.0)
+        .min_by(|a, b| a.1.total_cmp(&b.1));
     Some(Padding {
         efficiency: best,
         worst: worst.map(|(dimension, _)| dimension),
@@ -96,22 +110,35 @@ mod tests {
     #[test]
     fn full_tiles_waste_nothing_and_empty_matmuls_have_no_padding() {
         assert_eq!(efficiency(512, 512, 512, 256, 16), Some(1.0));
-        let nothing = Padding { efficiency: 1.0, worst: None, without_worst: 1.0 };
+        let nothing = Padding {
+            efficiency: 1.0,
+            worst: None,
+            without_worst: 1.0,
+        };
         assert_eq!(best([512, 512, 512], 256, 16), Some(nothing));
         // With the roles of rows and columns changed nothing is padded.
         assert_eq!(best([128, 128, 8], 128, 8), Some(nothing));
         assert_eq!(efficiency(0, 512, 512, 256, 16), None);
-        assert_eq!([sublanes(32), sublanes(16), sublanes(8), sublanes(4)], [8, 16, 32, 32]);
+        assert_eq!(
+            [sublanes(32), sublanes(16), sublanes(8), sublanes(4)],
+            [8, 16, 32, 32]
+        );
     }
 
     #[test]
     fn suggests_growing_the_least_filled_dimension() {
         // A head of 64 on a 256-wide unit: a quarter of the work is useful.
         let padding = best([4096, 64, 4096], 256, 16).unwrap();
-        assert_eq!((padding.efficiency, padding.worst, padding.without_worst), (0.25, Some(Dimension::K), 1.0));
+        assert_eq!(
+            (padding.efficiency, padding.worst, padding.without_worst),
+            (0.25, Some(Dimension::K), 1.0)
+        );
         let padding = best([4, 64, 200], 128, 8).unwrap();
         // m 4 of 8, k 64 of 128, n 200 of 256: k and m are both half full.
-        assert_eq!((padding.efficiency, padding.worst), (0.5 * 0.5 * 200.0 / 256.0, Some(Dimension::K)));
+        assert_eq!(
+            (padding.efficiency, padding.worst),
+            (0.5 * 0.5 * 200.0 / 256.0, Some(Dimension::K))
+        );
         assert_eq!(best([0, 64, 64], 128, 8), None);
     }
 }

@@ -41,12 +41,17 @@ const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e3..=1e21;
 impl Peak {
     /// A peak that a device can have; nothing is a share of another one.
     fn of(per_second: f64, source: PeakSource) -> Option<Self> {
-        PLAUSIBLE.contains(&per_second).then_some(Self { per_second, source })
+        PLAUSIBLE
+            .contains(&per_second)
+            .then_some(Self { per_second, source })
     }
 
     /// This limit, `factor` times as high.
     pub fn times(self, factor: f64) -> Self {
-        Self { per_second: self.per_second * factor, ..self }
+        Self {
+            per_second: self.per_second * factor,
+            ..self
+        }
     }
 }
 
@@ -88,25 +93,40 @@ impl Peaks {
         let unknown = DeviceInfo::default();
         let device = device.unwrap_or(&unknown);
         let named = named.map(|chip| (chip, PeakSource::Assumed));
-        let typed = device.type_name.as_deref().and_then(Chip::named).map(|chip| (chip, PeakSource::Published));
+        let typed = device
+            .type_name
+            .as_deref()
+            .and_then(Chip::named)
+            .map(|chip| (chip, PeakSource::Published));
         let published = named.or(typed);
-        let speedup =
-            |rate: fn(&Chip) -> Option<f64>| published.and_then(|(chip, _)| Some(rate(chip)? / chip.bf16_flops));
+        let speedup = |rate: fn(&Chip) -> Option<f64>| {
+            published.and_then(|(chip, _)| Some(rate(chip)? / chip.bf16_flops))
+        };
         // Zero in a capture means that the chip has no such memory.
         let choose = |recorded: Option<f64>, per_chip: fn(&Chip) -> Option<f64>| match recorded {
             Some(value) => Peak::of(value, PeakSource::Recorded),
-            None => published.and_then(|(chip, source)| Peak::of(chip.per_device(per_chip(chip)?), source)),
+            None => published
+                .and_then(|(chip, source)| Peak::of(chip.per_device(per_chip(chip)?), source)),
         };
         Self {
-            device_type: device.type_name.clone().or_else(|| named.map(|(chip, _)| format!("TPU {}", chip.id))),
+            device_type: device
+                .type_name
+                .clone()
+                .or_else(|| named.map(|(chip, _)| format!("TPU {}", chip.id))),
             chip: typed.or(named).map(|(chip, _)| chip.id.clone()),
             // Every chip has these two: zero there means "not recorded".
-            flops: choose(device.peak_flops.filter(|&peak| peak > 0.0), |chip| Some(chip.bf16_flops)),
-            hbm: choose(device.peak_hbm_bytes.filter(|&peak| peak > 0.0), |chip| Some(chip.hbm_bandwidth)),
+            flops: choose(device.peak_flops.filter(|&peak| peak > 0.0), |chip| {
+                Some(chip.bf16_flops)
+            }),
+            hbm: choose(device.peak_hbm_bytes.filter(|&peak| peak > 0.0), |chip| {
+                Some(chip.hbm_bandwidth)
+            }),
             cmem_read: choose(device.peak_cmem_read_bytes, |_| None),
             cmem_write: choose(device.peak_cmem_write_bytes, |_| None),
             vmem_read: choose(device.peak_vmem_read_bytes, |chip| chip.vmem_read_bandwidth),
-            vmem_write: choose(device.peak_vmem_write_bytes, |chip| chip.vmem_write_bandwidth),
+            vmem_write: choose(device.peak_vmem_write_bytes, |chip| {
+                chip.vmem_write_bandwidth
+            }),
             int8_speedup: speedup(|chip| chip.int8_ops),
             fp8_speedup: speedup(|chip| chip.fp8_flops),
             int4_speedup: speedup(|chip| chip.int4_ops),
@@ -143,7 +163,11 @@ impl Peaks {
             &mut self.vmem_read,
             &mut self.vmem_write,
         ];
-        for peak in all.into_iter().flatten().filter(|peak| peak.source == PeakSource::Recorded) {
+        for peak in all
+            .into_iter()
+            .flatten()
+            .filter(|peak| peak.source == PeakSource::Recorded)
+        {
             peak.source = PeakSource::Configured;
         }
     }
@@ -181,7 +205,9 @@ impl Peaks {
 
     /// `rate unit (where from)`.
     fn text(&self, peak: Option<Peak>, scale: f64, unit: &str) -> String {
-        let Some(peak) = peak else { return format!("unknown peak {unit}") };
+        let Some(peak) = peak else {
+            return format!("unknown peak {unit}");
+        };
         let chip = self.chip.as_deref().unwrap_or("chip");
         let from = match peak.source {
             PeakSource::Recorded => "recorded in the capture".to_owned(),
@@ -194,7 +220,8 @@ impl Peaks {
 }
 
 /// The note for missing peaks.
-pub const NO_PEAK: &str = "the capture records no peak for this device: name the chip with --device-spec";
+pub const NO_PEAK: &str =
+    "the capture records no peak for this device: name the chip with --device-spec";
 
 /// Why rows of several devices have no share of a peak.
 pub const DIFFERENT_PEAKS: &str = "the devices differ in their peaks, and an op on several of them has no limit of \
@@ -207,7 +234,11 @@ mod tests {
     #[test]
     fn what_no_device_has_is_no_peak() {
         for peak in [1e-300, 1.0, 1e300, -1e12, f64::INFINITY, f64::NAN] {
-            let device = DeviceInfo { peak_flops: Some(peak), peak_hbm_bytes: Some(peak), ..DeviceInfo::default() };
+            let device = DeviceInfo {
+                peak_flops: Some(peak),
+                peak_hbm_bytes: Some(peak),
+                ..DeviceInfo::default()
+            };
             let peaks = Peaks::choose(Some(&device), None);
             assert_eq!((peaks.flops, peaks.hbm), (None, None), "{peak}");
             assert_eq!(peaks.shares_text(), UNKNOWN_PEAKS);
@@ -227,28 +258,64 @@ mod tests {
     #[test]
     fn recorded_peak_precedes_user_and_published_peaks() {
         let peaks = Peaks::choose(Some(&v5e()), Chip::named("v6e"));
-        assert_eq!(peaks.flops, Some(Peak { per_second: 202.7e12, source: PeakSource::Recorded }));
-        assert_eq!((peaks.chip.as_deref(), peaks.cmem_read), (Some("v5e"), None));
-        assert_eq!(peaks.flops_text(), "202.7 TFLOP/s (recorded in the capture)");
+        assert_eq!(
+            peaks.flops,
+            Some(Peak {
+                per_second: 202.7e12,
+                source: PeakSource::Recorded
+            })
+        );
+        assert_eq!(
+            (peaks.chip.as_deref(), peaks.cmem_read),
+            (Some("v5e"), None)
+        );
+        assert_eq!(
+            peaks.flops_text(),
+            "202.7 TFLOP/s (recorded in the capture)"
+        );
     }
 
     #[test]
     fn named_chip_is_assumed_without_recorded_peaks() {
         let peaks = Peaks::choose(None, Chip::named("v5e"));
-        assert_eq!(peaks.flops, Some(Peak { per_second: 197e12, source: PeakSource::Assumed }));
-        assert_eq!(peaks.flops_text(), "197.0 TFLOP/s (v5e as named by you, assumed)");
+        assert_eq!(
+            peaks.flops,
+            Some(Peak {
+                per_second: 197e12,
+                source: PeakSource::Assumed
+            })
+        );
+        assert_eq!(
+            peaks.flops_text(),
+            "197.0 TFLOP/s (v5e as named by you, assumed)"
+        );
         // A device of v7x is one of the two cores of a chip.
-        let half = Peaks::choose(None, Chip::named("v7x")).hbm.unwrap().per_second;
+        let half = Peaks::choose(None, Chip::named("v7x"))
+            .hbm
+            .unwrap()
+            .per_second;
         assert!((half - 3690e9).abs() < 1.0);
     }
 
     #[test]
     fn device_type_without_peaks_uses_published_ones() {
-        let device = DeviceInfo { type_name: Some("TPU v6 Lite".to_owned()), ..DeviceInfo::default() };
+        let device = DeviceInfo {
+            type_name: Some("TPU v6 Lite".to_owned()),
+            ..DeviceInfo::default()
+        };
         let peaks = Peaks::choose(Some(&device), None);
-        assert_eq!(peaks.flops_text(), "918.0 TFLOP/s (published v6e peak, assumed)");
+        assert_eq!(
+            peaks.flops_text(),
+            "918.0 TFLOP/s (published v6e peak, assumed)"
+        );
         let flops = peaks.flops;
-        assert_eq!(flops, Some(Peak { per_second: 918e12, source: PeakSource::Published }));
+        assert_eq!(
+            flops,
+            Some(Peak {
+                per_second: 918e12,
+                source: PeakSource::Published
+            })
+        );
     }
 
     #[test]

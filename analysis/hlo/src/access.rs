@@ -50,8 +50,16 @@ impl HloModule {
     /// It holds none, or a damaged one.
     pub fn of_program(model: &TraceModel, program: ProgramId) -> Result<Self, HloError> {
         let title = || model.program_title(program);
-        let blob = model.program(program).hlo.clone().filter(|blob| !blob.bytes().is_empty());
+        let blob = model
+            .program(program)
+            .hlo
+            .clone()
+            .filter(|blob| !blob.bytes().is_empty());
         let blob = blob.ok_or_else(|| HloError::NotRecorded(title()))?;
-        if Self::is_text(&blob) { Self::from_whole_text(&blob, &title()) } else { Self::from_proto(blob, &title()) }
+        if Self::is_text(&blob) {
+            Self::from_whole_text(&blob, &title())
+        } else {
+            Self::from_proto(blob, &title())
+        }
     }
 }

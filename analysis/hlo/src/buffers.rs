@@ -41,7 +41,10 @@ pub struct LogicalBuffer {
 
 /// A piece of memory that buffers share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent facts of the compiler")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts of the compiler"
+)]
 pub struct Allocation {
     /// Identity in this assignment.
     pub index: u64,
@@ -113,7 +116,10 @@ pub enum HeapEventKind {
 }
 
 impl BufferAssignment {
-    pub(super) fn read(bytes: ProgramMessage<'_>, message: Range<usize>) -> Result<Self, HloDamage> {
+    pub(super) fn read(
+        bytes: ProgramMessage<'_>,
+        message: Range<usize>,
+    ) -> Result<Self, HloDamage> {
         let mut out = Self::default();
         bytes.walk(message, MESSAGE, |field, value| {
             match field {
@@ -131,11 +137,18 @@ impl BufferAssignment {
 
     /// The buffer with an id.
     pub fn buffer(&self, id: u64) -> Option<&LogicalBuffer> {
-        self.buffers.get(self.buffers.binary_search_by_key(&id, |buffer| buffer.id).ok()?)
+        self.buffers.get(
+            self.buffers
+                .binary_search_by_key(&id, |buffer| buffer.id)
+                .ok()?,
+        )
     }
 }
 
-fn alias(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<(u64, u64, Vec<u64>), HloDamage> {
+fn alias(
+    bytes: ProgramMessage<'_>,
+    message: &WireValue,
+) -> Result<(u64, u64, Vec<u64>), HloDamage> {
     let mut out = (0, LogicalBuffer::default());
     bytes.walk(range(message), MESSAGE, |field, value| {
         match field {
@@ -164,7 +177,11 @@ impl LogicalBuffer {
         Ok(out)
     }
 
-    fn read_location(&mut self, bytes: ProgramMessage<'_>, message: &WireValue) -> Result<(), HloDamage> {
+    fn read_location(
+        &mut self,
+        bytes: ProgramMessage<'_>,
+        message: &WireValue,
+    ) -> Result<(), HloDamage> {
         const LOCATION: &str = "LogicalBufferProto.Location";
         bytes.walk(range(message), LOCATION, |field, value| {
             match field {
@@ -208,15 +225,19 @@ impl Allocation {
 impl BufferSlot {
     fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
         let mut out = Self::default();
-        bytes.walk(range(message), "BufferAllocationProto.Assigned", |field, value| {
-            match field {
-                1 => out.buffer = number(&value),
-                2 => out.offset = number(&value),
-                3 => out.size = number(&value),
-                _ => {}
-            }
-            Ok(())
-        })?;
+        bytes.walk(
+            range(message),
+            "BufferAllocationProto.Assigned",
+            |field, value| {
+                match field {
+                    1 => out.buffer = number(&value),
+                    2 => out.offset = number(&value),
+                    3 => out.size = number(&value),
+                    _ => {}
+                }
+                Ok(())
+            },
+        )?;
         Ok(out)
     }
 }
@@ -240,22 +261,26 @@ impl HeapTrace {
 impl HeapEvent {
     fn read(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Self, HloDamage> {
         let mut out = Self::default();
-        bytes.walk(range(message), "HeapSimulatorTrace.Event", |field, value| {
-            match field {
-                1 => {
-                    out.kind = match number(&value) {
-                        1 => HeapEventKind::Free,
-                        2 => HeapEventKind::ShareWith,
-                        _ => HeapEventKind::Alloc,
+        bytes.walk(
+            range(message),
+            "HeapSimulatorTrace.Event",
+            |field, value| {
+                match field {
+                    1 => {
+                        out.kind = match number(&value) {
+                            1 => HeapEventKind::Free,
+                            2 => HeapEventKind::ShareWith,
+                            _ => HeapEventKind::Alloc,
+                        }
                     }
+                    2 => out.buffer = number(&value),
+                    4 => out.instruction = bytes.text(&value),
+                    5 => out.shares_with = number(&value),
+                    _ => {}
                 }
-                2 => out.buffer = number(&value),
-                4 => out.instruction = bytes.text(&value),
-                5 => out.shares_with = number(&value),
-                _ => {}
-            }
-            Ok(())
-        })?;
+                Ok(())
+            },
+        )?;
         Ok(out)
     }
 }

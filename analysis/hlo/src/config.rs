@@ -8,11 +8,16 @@ use trace_model::wire::{WireCursor, WireValue};
 pub(super) fn trip_count(config: &[u8]) -> Option<u64> {
     if config.first() == Some(&b'{') {
         let config: Json = serde_json::from_slice(config).ok()?;
-        let count = config.get("known_trip_count").or_else(|| config.get("knownTripCount"))?.get("n")?;
+        let count = config
+            .get("known_trip_count")
+            .or_else(|| config.get("knownTripCount"))?
+            .get("n")?;
         // 64-bit numbers are text in the JSON form of protocol buffers.
         return count.as_u64().or_else(|| count.as_str()?.parse().ok());
     }
-    let WireValue::Bytes(known) = field(config, 1)? else { return None };
+    let WireValue::Bytes(known) = field(config, 1)? else {
+        return None;
+    };
     match field(config.get(known)?, 1)? {
         WireValue::Varint(count) => i64::try_from(count).ok()?.try_into().ok(),
         _ => None,
@@ -37,7 +42,10 @@ mod tests {
 
     #[test]
     fn reads_trip_count_in_json_and_protobuf() {
-        assert_eq!(trip_count(br#"{"known_trip_count":{"n":"12"},"known_init_step":{"init":"0"}}"#), Some(12));
+        assert_eq!(
+            trip_count(br#"{"known_trip_count":{"n":"12"},"known_init_step":{"init":"0"}}"#),
+            Some(12)
+        );
         assert_eq!(trip_count(br#"{"knownTripCount":{"n":7}}"#), Some(7));
         assert_eq!(trip_count(&[0x0a, 0x03, 0x08, 0x80, 0x01]), Some(128));
         assert_eq!(trip_count(br#"{"other":1}"#), None);

@@ -35,7 +35,10 @@ impl Attributes {
         fusion_kind: None,
         dot: None,
         convolution: None,
-        precision: PrecisionConfig { operands: Vec::new(), algorithm: 0 },
+        precision: PrecisionConfig {
+            operands: Vec::new(),
+            algorithm: 0,
+        },
         collective: None,
         custom_call_target: None,
         trip_count: None,
@@ -202,11 +205,18 @@ impl CollectiveAttributes {
     /// channel name replicas and mean all partitions of them; `all-to-all` and
     /// permutes with a channel name partitions.
     pub fn group_mode(&self, opcode: &str) -> GroupMode {
-        let by_partition = ["all-to-all", "ragged-all-to-all", "collective-permute", "collective-broadcast"];
+        let by_partition = [
+            "all-to-all",
+            "ragged-all-to-all",
+            "collective-permute",
+            "collective-broadcast",
+        ];
         match (self.channel_id, self.uses_global_ids) {
             (Some(_), true) => GroupMode::Devices,
             (None, _) => GroupMode::Replicas,
-            (Some(_), false) if by_partition.iter().any(|base| opcode.starts_with(base)) => GroupMode::Partitions,
+            (Some(_), false) if by_partition.iter().any(|base| opcode.starts_with(base)) => {
+                GroupMode::Partitions
+            }
             (Some(_), false) => GroupMode::ReplicasAndPartitions,
         }
     }

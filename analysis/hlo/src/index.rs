@@ -19,11 +19,18 @@ impl HloIndex {
         let mut index = Self::default();
         for (id, instruction) in (0..).map(InstructionId).zip(instructions) {
             if !instruction.name.is_empty() {
-                index.names.entry(Arc::clone(&instruction.name)).or_insert(id);
+                index
+                    .names
+                    .entry(Arc::clone(&instruction.name))
+                    .or_insert(id);
             }
         }
         for (number, id) in numbers {
-            index.numbers.entry(number).and_modify(|shared| *shared = None).or_insert(Some(id));
+            index
+                .numbers
+                .entry(number)
+                .and_modify(|shared| *shared = None)
+                .or_insert(Some(id));
         }
         index
     }

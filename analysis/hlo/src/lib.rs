@@ -38,18 +38,20 @@ mod window;
 mod wire;
 
 pub use access::InstructionRef;
-pub use buffers::{Allocation, BufferAssignment, BufferSlot, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer};
+pub use buffers::{
+    Allocation, BufferAssignment, BufferSlot, HeapEvent, HeapEventKind, HeapTrace, LogicalBuffer,
+};
 pub use facts::{
-    Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, GroupMode, PrecisionConfig,
-    ProductPrecision, WindowDimension,
+    Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, GroupMode,
+    PrecisionConfig, ProductPrecision, WindowDimension,
 };
 pub use instruction::{ComputationId, Instruction, InstructionId};
 pub use module::{BufferAlias, Computation, DeviceAssignment, HloModule, HloOrigin};
 pub use product::{MatrixProduct, NoProduct};
 
 pub use trace_model::hlo_text::{
-    ArrayShape, AxisRef, Frame, IotaGroups, MeshGroups, ReplicaGroups, Shape, element_bits, parse_pairs,
-    parse_replica_groups,
+    ArrayShape, AxisRef, Frame, IotaGroups, MeshGroups, ReplicaGroups, Shape, element_bits,
+    parse_pairs, parse_replica_groups,
 };
 
 /// Why the HLO of a program is not available.
@@ -57,7 +59,9 @@ pub use trace_model::hlo_text::{
 #[non_exhaustive]
 pub enum HloError {
     /// The capture does not hold it.
-    #[error("the capture holds no HLO of {0}: exported JSON never does, and a profiler can be told to leave it out")]
+    #[error(
+        "the capture holds no HLO of {0}: exported JSON never does, and a profiler can be told to leave it out"
+    )]
     NotRecorded(String),
     /// The capture holds something else, or only a part.
     #[error("the HLO of {program} is damaged: {why} in {message}, byte {at} of {len}")]

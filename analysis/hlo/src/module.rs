@@ -78,7 +78,10 @@ pub struct DeviceAssignment {
 impl DeviceAssignment {
     /// The device that runs a replica of a partition.
     pub fn device(&self, replica: u64, partition: u64) -> Option<u64> {
-        self.devices.get(usize::try_from(partition).ok()?)?.get(usize::try_from(replica).ok()?).copied()
+        self.devices
+            .get(usize::try_from(partition).ok()?)?
+            .get(usize::try_from(replica).ok()?)
+            .copied()
     }
 }
 
@@ -103,7 +106,10 @@ impl HloModule {
 
     /// The last instruction; `None` of an empty program.
     pub fn last(&self) -> Option<InstructionId> {
-        u32::try_from(self.instructions.len()).ok()?.checked_sub(1).map(InstructionId)
+        u32::try_from(self.instructions.len())
+            .ok()?
+            .checked_sub(1)
+            .map(InstructionId)
     }
 
     /// All instructions with their ids, operands before their users.
@@ -129,8 +135,12 @@ impl HloModule {
 
     /// Instructions of a computation, operands before their users.
     pub fn instructions_of(&self, computation: ComputationId) -> &[Instruction] {
-        let range = self.computation(computation).map(|computation| computation.instructions.clone());
-        range.and_then(|range| self.instructions.get(range)).unwrap_or_default()
+        let range = self
+            .computation(computation)
+            .map(|computation| computation.instructions.clone());
+        range
+            .and_then(|range| self.instructions.get(range))
+            .unwrap_or_default()
     }
 
     /// The root instruction of a computation.
@@ -139,13 +149,20 @@ impl HloModule {
     }
 
     /// Operands, in order.
-    pub fn operands<'a>(&'a self, instruction: &'a Instruction) -> impl Iterator<Item = &'a Instruction> {
-        instruction.operands.iter().filter_map(|&id| self.instruction(id))
+    pub fn operands<'a>(
+        &'a self,
+        instruction: &'a Instruction,
+    ) -> impl Iterator<Item = &'a Instruction> {
+        instruction
+            .operands
+            .iter()
+            .filter_map(|&id| self.instruction(id))
     }
 
     /// The computation that a fusion, call or asynchronous op runs.
     pub fn body(&self, instruction: &Instruction) -> Option<ComputationId> {
-        let calls = matches!(&*instruction.opcode, "fusion" | "call") || instruction.opcode.starts_with("async-");
+        let calls = matches!(&*instruction.opcode, "fusion" | "call")
+            || instruction.opcode.starts_with("async-");
         instruction.called.first().copied().filter(|_| calls)
     }
 
@@ -159,11 +176,18 @@ impl HloModule {
 
     /// Number, name and shape of the parameters of the program, by number.
     pub fn parameters(&self) -> Vec<(u64, &Instruction)> {
-        let entry = self.entry.map(|entry| self.instructions_of(entry)).unwrap_or_default();
+        let entry = self
+            .entry
+            .map(|entry| self.instructions_of(entry))
+            .unwrap_or_default();
         let number = |instruction: &Instruction| {
-            (&*instruction.opcode == "parameter").then(|| instruction.parameter_number.map_or(0, u64::from))
+            (&*instruction.opcode == "parameter")
+                .then(|| instruction.parameter_number.map_or(0, u64::from))
         };
-        let mut parameters: Vec<_> = entry.iter().filter_map(|it| Some((number(it)?, it))).collect();
+        let mut parameters: Vec<_> = entry
+            .iter()
+            .filter_map(|it| Some((number(it)?, it)))
+            .collect();
         parameters.sort_by_key(|&(number, _)| number);
         parameters
     }
@@ -171,7 +195,14 @@ impl HloModule {
     /// The backend configuration of an instruction: JSON text, or a message whose meaning depends on the compiler; for
     /// a Mosaic kernel the kernel itself. Empty if there is none, and for modules from text.
     pub fn backend_config(&self, instruction: &Instruction) -> &[u8] {
-        let range = instruction.attributes().backend_config.clone().unwrap_or_default();
-        self.blob.as_ref().and_then(|blob| blob.bytes().get(range)).unwrap_or_default()
+        let range = instruction
+            .attributes()
+            .backend_config
+            .clone()
+            .unwrap_or_default();
+        self.blob
+            .as_ref()
+            .and_then(|blob| blob.bytes().get(range))
+            .unwrap_or_default()
     }
 }

@@ -7,7 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::window::{SpatialRole, spatial};
-use super::{Convolution, DotDimensions, HloModule, Instruction, PrecisionConfig, ProductPrecision, Shape};
+use super::{
+    Convolution, DotDimensions, HloModule, Instruction, PrecisionConfig, ProductPrecision, Shape,
+};
 
 /// `batch` products of `m × k` by `k × n` matrices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,8 +82,11 @@ impl HloModule {
                 Err(error) => return Err(error),
             }
             let body = self.body(instruction);
-            let content = body.map(|body| self.instructions_of(body)).unwrap_or_default();
-            hidden |= content.is_empty() && matches!(&*instruction.opcode, "fusion" | "call" | "async-start");
+            let content = body
+                .map(|body| self.instructions_of(body))
+                .unwrap_or_default();
+            hidden |= content.is_empty()
+                && matches!(&*instruction.opcode, "fusion" | "call" | "async-start");
             if body.is_some_and(|body| seen.insert(body)) {
                 todo.extend(content.iter().rev());
             }
@@ -104,10 +109,14 @@ impl HloModule {
         if !is_dot && &*instruction.opcode != "convolution" {
             return Err(NoProduct::NotThere);
         }
-        let mut operands = self.operands(instruction).map(|operand| operand.shape.as_deref().and_then(Shape::array));
-        let (Some(Some(lhs)), Some(Some(rhs)), Some(result)) =
-            (operands.next(), operands.next(), instruction.shape.as_deref().and_then(Shape::array))
-        else {
+        let mut operands = self
+            .operands(instruction)
+            .map(|operand| operand.shape.as_deref().and_then(Shape::array));
+        let (Some(Some(lhs)), Some(Some(rhs)), Some(result)) = (
+            operands.next(),
+            operands.next(),
+            instruction.shape.as_deref().and_then(Shape::array),
+        ) else {
             return Err(NoProduct::NoShapes);
         };
         let sizes = if is_dot {
@@ -147,12 +156,15 @@ fn size(dims: &[u64], number: u64) -> Option<u64> {
 
 /// Product of the sizes of some dimensions.
 fn product_of(dims: &[u64], numbers: &[u64]) -> Option<u64> {
-    numbers.iter().try_fold(1u64, |product, &number| product.checked_mul(size(dims, number)?))
+    numbers.iter().try_fold(1u64, |product, &number| {
+        product.checked_mul(size(dims, number)?)
+    })
 }
 
 /// Product of the sizes of all other dimensions.
 fn product_without(dims: &[u64], numbers: [&[u64]; 2]) -> Option<u64> {
-    let free = (0..dims.len() as u64).filter(|number| !numbers.iter().any(|list| list.contains(number)));
+    let free =
+        (0..dims.len() as u64).filter(|number| !numbers.iter().any(|list| list.contains(number)));
     product_of(dims, &free.collect::<Vec<_>>())
 }
 
@@ -163,11 +175,20 @@ fn dot_sizes(dot: &DotDimensions, lhs: &[u64], rhs: &[u64]) -> Option<ProductSiz
     if k != product_of(rhs, &dot.rhs_contracting)? || batch != product_of(rhs, &dot.rhs_batch)? {
         return None;
     }
-    let fixed: Vec<u64> = dot.rhs_batch.iter().chain(&dot.rhs_group).copied().collect();
+    let fixed: Vec<u64> = dot
+        .rhs_batch
+        .iter()
+        .chain(&dot.rhs_group)
+        .copied()
+        .collect();
     // Every row of a ragged product belongs to one group: the groups do not multiply.
     let n = product_without(rhs, [&dot.rhs_contracting, &fixed])?;
     let multiplications = batch.checked_mul(m)?.checked_mul(k)?.checked_mul(n)?;
-    Some(ProductSizes { bmkn: [batch, m, k, n], multiplications, is_convolution: false })
+    Some(ProductSizes {
+        bmkn: [batch, m, k, n],
+        multiplications,
+        is_convolution: false,
+    })
 }
 
 fn convolution_sizes(
@@ -182,7 +203,8 @@ fn convolution_sizes(
     let features = need(size(kernel, convolution.kernel_input_feature))?;
     let out_features = need(size(kernel, convolution.kernel_output_feature))?;
     let out_batch = need(size(output, convolution.output_batch))?;
-    let fits = size(input, convolution.input_feature) == features.checked_mul(convolution.feature_groups)
+    let fits = size(input, convolution.input_feature)
+        == features.checked_mul(convolution.feature_groups)
         && size(output, convolution.output_feature) == Some(out_features)
         && out_features.is_multiple_of(groups.max(1))
         && convolution.input_spatial.len() == convolution.kernel_spatial.len()
@@ -193,9 +215,17 @@ fn convolution_sizes(
     let mut sizes = [groups, out_batch, features, out_features / groups.max(1)];
     let mut multiplications = product_of(&sizes, &[0, 1, 2, 3]).ok_or(NoProduct::TooLarge)?;
     let mut is_convolution = false;
-    let numbers = convolution.input_spatial.iter().zip(&convolution.kernel_spatial).zip(&convolution.output_spatial);
+    let numbers = convolution
+        .input_spatial
+        .iter()
+        .zip(&convolution.kernel_spatial)
+        .zip(&convolution.output_spatial);
     for (at, ((&from, &window), &to)) in numbers.enumerate() {
-        let [from, kernel_size, to] = [need(size(input, from))?, need(size(kernel, window))?, need(size(output, to))?];
+        let [from, kernel_size, to] = [
+            need(size(input, from))?,
+            need(size(kernel, window))?,
+            need(size(output, to))?,
+        ];
         let window = convolution.window.get(at).copied().unwrap_or_default();
         if window.size != kernel_size {
             return Err(Contradiction);
@@ -218,7 +248,11 @@ fn convolution_sizes(
             }
         }
     }
-    Ok(ProductSizes { bmkn: sizes, multiplications, is_convolution })
+    Ok(ProductSizes {
+        bmkn: sizes,
+        multiplications,
+        is_convolution,
+    })
 }
 
 /// Number of bf16 passes through the matrix unit. An `f32` operand is rounded to bf16, or split into parts that are
@@ -258,14 +292,17 @@ mod tests {
 
     fn sizes(text: &str) -> [u64; 4] {
         let product = product(text).unwrap();
-        assert_eq!(product.flops(), Some(2 * product.batch * product.m * product.k * product.n), "{text}");
+        assert_eq!(
+            product.flops(),
+            Some(2 * product.batch * product.m * product.k * product.n),
+            "{text}"
+        );
         [product.batch, product.m, product.k, product.n]
     }
 
     #[test]
     fn product_of_a_dot() {
-        let plain =
-            "%d = f32[8,16] dot(bf16[8,4] %a, bf16[4,16] %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+        let plain = "%d = f32[8,16] dot(bf16[8,4] %a, bf16[4,16] %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
         assert_eq!(sizes(plain), [1, 8, 4, 16]);
         let batched = concat!(
             "%d = f32[2,3,8,16] dot(bf16[2,8,3,4] %a, bf16[3,2,16,4] %b), lhs_batch_dims={0,2}, ",
@@ -277,8 +314,7 @@ mod tests {
             "rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}"
         );
         assert_eq!(sizes(ragged), [1, 100, 4, 16]);
-        let wrong =
-            "%d = f32[8,16] dot(bf16[8,4] %a, bf16[5,16] %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+        let wrong = "%d = f32[8,16] dot(bf16[8,4] %a, bf16[5,16] %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
         assert_eq!(product(wrong), Err(NoProduct::Contradiction));
         let bare = "%d = f32[8,16] dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
         assert_eq!(product(bare), Err(NoProduct::NoShapes));
@@ -299,14 +335,11 @@ mod tests {
             "window={size=6 stride=5 lhs_dilate=6}, dim_labels=0bf_0io->0bf"
         );
         assert_eq!(sizes(batched), [6, 8, 4, 16]);
-        let rows =
-            "%c = f32[3,8,16] convolution(bf16[3,8,4] %a, bf16[1,4,16] %b), window={size=1}, dim_labels=0bf_0io->0bf";
+        let rows = "%c = f32[3,8,16] convolution(bf16[3,8,4] %a, bf16[1,4,16] %b), window={size=1}, dim_labels=0bf_0io->0bf";
         assert_eq!(sizes(rows), [1, 24, 4, 16]);
-        let summed =
-            "%c = f32[1,8,16] convolution(bf16[3,8,4] %a, bf16[3,4,16] %b), window={size=3}, dim_labels=0bf_0io->0bf";
+        let summed = "%c = f32[1,8,16] convolution(bf16[3,8,4] %a, bf16[3,4,16] %b), window={size=3}, dim_labels=0bf_0io->0bf";
         assert_eq!(sizes(summed), [1, 8, 12, 16]);
-        let grouped =
-            "%c = f32[8,16] convolution(bf16[8,4] %a, bf16[2,16] %b), dim_labels=bf_io->bf, feature_group_count=2";
+        let grouped = "%c = f32[8,16] convolution(bf16[8,4] %a, bf16[2,16] %b), dim_labels=bf_io->bf, feature_group_count=2";
         assert_eq!(sizes(grouped), [2, 8, 2, 8]);
     }
 
@@ -326,14 +359,22 @@ mod tests {
     fn mxu_passes_follow_types_and_precision() {
         let passes = |dtype: &str, more: &str| {
             let contracting = "lhs_contracting_dims={1}, rhs_contracting_dims={0}";
-            product(&format!("%d = f32[8,8] dot({dtype}[8,8] %a, {dtype}[8,8] %b), {contracting}{more}"))
-                .unwrap()
-                .passes
+            product(&format!(
+                "%d = f32[8,8] dot({dtype}[8,8] %a, {dtype}[8,8] %b), {contracting}{more}"
+            ))
+            .unwrap()
+            .passes
         };
-        assert_eq!(passes("bf16", ", operand_precision={highest,highest}"), Some(1));
+        assert_eq!(
+            passes("bf16", ", operand_precision={highest,highest}"),
+            Some(1)
+        );
         assert_eq!(passes("f32", ""), Some(1));
         assert_eq!(passes("f32", ", operand_precision={high,high}"), Some(3));
-        assert_eq!(passes("f32", ", operand_precision={highest,default}"), Some(6));
+        assert_eq!(
+            passes("f32", ", operand_precision={highest,default}"),
+            Some(6)
+        );
         assert_eq!(passes("f8e4m3fn", ""), Some(1));
         assert_eq!(passes("f64", ""), None);
     }
@@ -342,6 +383,9 @@ mod tests {
     fn fusion_text_alone_has_no_product() {
         let text = "%f = bf16[8,8] fusion(bf16[8,8] %a, bf16[8,8] %b), kind=kOutput, calls=%fused_computation";
         assert_eq!(product(text), Err(NoProduct::NotShown));
-        assert_eq!(product("%a = bf16[8,8] add(bf16[8,8] %a, bf16[8,8] %b)"), Err(NoProduct::NotThere));
+        assert_eq!(
+            product("%a = bf16[8,8] add(bf16[8,8] %a, bf16[8,8] %b)"),
+            Err(NoProduct::NotThere)
+        );
     }
 }

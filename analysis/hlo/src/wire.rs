@@ -24,7 +24,11 @@ impl<'a> ProgramMessage<'a> {
         message: &'static str,
         mut field: impl FnMut(u32, WireValue) -> Result<(), HloDamage>,
     ) -> Result<(), HloDamage> {
-        let damage = |broken: BrokenMessage| HloDamage { message, at: broken.at, why: broken.why };
+        let damage = |broken: BrokenMessage| HloDamage {
+            message,
+            at: broken.at,
+            why: broken.why,
+        };
         let mut cursor = WireCursor::new(self.0, range);
         while let Some((number, value)) = cursor.next().map_err(damage)? {
             field(number, value)?;
@@ -46,7 +50,12 @@ impl<'a> ProgramMessage<'a> {
     }
 
     /// Appends a repeated number, packed or not.
-    pub(super) fn numbers(self, value: &WireValue, message: &'static str, out: &mut Vec<u64>) -> Result<(), HloDamage> {
+    pub(super) fn numbers(
+        self,
+        value: &WireValue,
+        message: &'static str,
+        out: &mut Vec<u64>,
+    ) -> Result<(), HloDamage> {
         match value {
             &WireValue::Varint(number) => out.push(number),
             WireValue::Bytes(range) => {
@@ -54,7 +63,11 @@ impl<'a> ProgramMessage<'a> {
                 out.reserve_exact(self.slice(value).iter().filter(|&&byte| byte < 128).count());
                 let mut cursor = WireCursor::new(self.0, range.clone());
                 while cursor.position() < range.end {
-                    let damage = |broken: BrokenMessage| HloDamage { message, at: broken.at, why: broken.why };
+                    let damage = |broken: BrokenMessage| HloDamage {
+                        message,
+                        at: broken.at,
+                        why: broken.why,
+                    };
                     out.push(cursor.varint().map_err(damage)?);
                 }
             }

@@ -15,6 +15,9 @@ pub struct Bounds<T> {
 /// # Errors
 ///
 /// The serializer fails.
-pub fn bounds<T: Copy + Serialize, S: Serializer>(pair: &Option<(T, T)>, out: S) -> Result<S::Ok, S::Error> {
+pub fn bounds<T: Copy + Serialize, S: Serializer>(
+    pair: &Option<(T, T)>,
+    out: S,
+) -> Result<S::Ok, S::Error> {
     pair.map(|(low, high)| Bounds { low, high }).serialize(out)
 }

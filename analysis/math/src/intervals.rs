@@ -49,7 +49,10 @@ impl IntervalSet {
 
     /// The smallest range around everything; `None` if empty.
     pub fn hull(&self) -> Option<TimeRange> {
-        Some(TimeRange::new(self.ranges.first()?.start, self.ranges.last()?.end))
+        Some(TimeRange::new(
+            self.ranges.first()?.start,
+            self.ranges.last()?.end,
+        ))
     }
 
     /// Length of the part of `range` in the set: a binary search, then a scan over the overlapping ranges.
@@ -66,13 +69,23 @@ impl IntervalSet {
     /// The intersection with `range`.
     pub fn clip(&self, range: TimeRange) -> Self {
         let from = self.ranges.partition_point(|r| r.end <= range.start);
-        let inside = self.ranges[from..].iter().take_while(|r| r.start < range.end);
-        Self { ranges: inside.filter_map(|r| r.intersect(range)).filter(|part| !part.is_empty()).collect() }
+        let inside = self.ranges[from..]
+            .iter()
+            .take_while(|r| r.start < range.end);
+        Self {
+            ranges: inside
+                .filter_map(|r| r.intersect(range))
+                .filter(|part| !part.is_empty())
+                .collect(),
+        }
     }
 
     /// Instants in either set.
     pub fn union(&self, other: &Self) -> Self {
-        let (mut a, mut b) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
+        let (mut a, mut b) = (
+            self.ranges.iter().peekable(),
+            other.ranges.iter().peekable(),
+        );
         let mut out = Self::new();
         loop {
             let next = match (a.peek(), b.peek()) {
@@ -87,7 +100,10 @@ impl IntervalSet {
 
     /// Instants in both sets.
     pub fn intersect(&self, other: &Self) -> Self {
-        let (mut a, mut b) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
+        let (mut a, mut b) = (
+            self.ranges.iter().peekable(),
+            other.ranges.iter().peekable(),
+        );
         let mut out = Self::new();
         while let (Some(&&x), Some(&&y)) = (a.peek(), b.peek()) {
             out.ranges.extend(x.intersect(y));
@@ -161,13 +177,19 @@ impl MeasureIndex {
 
     /// The measure of the set in a range, as [`IntervalSet::measure_in`] computes it.
     pub fn measure_in(&self, range: TimeRange) -> Picos {
-        if range.is_empty() { Picos::ZERO } else { self.until(range.end) - self.until(range.start) }
+        if range.is_empty() {
+            Picos::ZERO
+        } else {
+            self.until(range.end) - self.until(range.start)
+        }
     }
 
     /// Length of the set before `at`.
     fn until(&self, at: Timestamp) -> Picos {
         let begun = self.set.ranges.partition_point(|range| range.start < at);
-        let Some(last) = begun.checked_sub(1) else { return Picos::ZERO };
+        let Some(last) = begun.checked_sub(1) else {
+            return Picos::ZERO;
+        };
         let range = self.set.ranges[last];
         self.before[last] + (range.end.min(at) - range.start)
     }
@@ -198,12 +220,19 @@ impl UnionBuilder {
 
     /// The union of all ranges.
     pub fn finish(self) -> IntervalSet {
-        let Self { mut out, is_unsorted } = self;
+        let Self {
+            mut out,
+            is_unsorted,
+        } = self;
         if is_unsorted {
             out.ranges.sort_by_key(|range| range.start);
             out.ranges.dedup_by(|later, last| {
                 let touches = later.start <= last.end;
-                last.end = if touches { last.end.max(later.end) } else { last.end };
+                last.end = if touches {
+                    last.end.max(later.end)
+                } else {
+                    last.end
+                };
                 touches
             });
         }
@@ -231,7 +260,12 @@ mod tests {
         picture
             .char_indices()
             .filter(|&(_, c)| c == '=')
-            .map(|(i, _)| TimeRange::new(Timestamp::from_ps(i as i64), Timestamp::from_ps(i as i64 + 1)))
+            .map(|(i, _)| {
+                TimeRange::new(
+                    Timestamp::from_ps(i as i64),
+                    Timestamp::from_ps(i as i64 + 1),
+                )
+            })
             .collect()
     }
 
@@ -269,7 +303,10 @@ mod tests {
             for (start, len) in ranges {
                 let end = (start + len).min(64);
                 (start..end).for_each(|i| bits |= 1 << i);
-                set.push(TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end)));
+                set.push(TimeRange::new(
+                    Timestamp::from_ps(start),
+                    Timestamp::from_ps(end),
+                ));
             }
             (set.into_iter().collect(), bits)
         })
@@ -277,12 +314,17 @@ mod tests {
 
     fn bits_of(set: &IntervalSet) -> u64 {
         (0..64)
-            .filter(|&i| set.ranges.iter().any(|range| range.contains(Timestamp::from_ps(i))))
+            .filter(|&i| {
+                set.ranges
+                    .iter()
+                    .any(|range| range.contains(Timestamp::from_ps(i)))
+            })
             .fold(0, |bits, i| bits | 1 << i)
     }
 
     fn is_canonical(set: &IntervalSet) -> bool {
-        set.ranges().iter().all(|r| !r.is_empty()) && set.ranges().windows(2).all(|w| w[0].end < w[1].start)
+        set.ranges().iter().all(|r| !r.is_empty())
+            && set.ranges().windows(2).all(|w| w[0].end < w[1].start)
     }
 
     proptest! {

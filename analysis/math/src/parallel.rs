@@ -6,6 +6,14 @@ use rayon::prelude::*;
 const WORTH_WAKING: usize = 20_000;
 
 /// `map` of each item, in order; `work` is the number of slices or ops to process.
-pub fn map<T: Sync, R: Send>(items: &[T], work: usize, map: impl Fn(&T) -> R + Sync + Send) -> Vec<R> {
-    if work < WORTH_WAKING { items.iter().map(map).collect() } else { items.par_iter().map(map).collect() }
+pub fn map<T: Sync, R: Send>(
+    items: &[T],
+    work: usize,
+    map: impl Fn(&T) -> R + Sync + Send,
+) -> Vec<R> {
+    if work < WORTH_WAKING {
+        items.iter().map(map).collect()
+    } else {
+        items.par_iter().map(map).collect()
+    }
 }

@@ -11,7 +11,11 @@
 /// The quantile `at` (0 to 1; beyond, the nearest of the two) of the finite ones of `values`; `None` if there are none,
 /// or if `at` is no number.
 pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
-    let mut finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    let mut finite: Vec<f64> = values
+        .iter()
+        .copied()
+        .filter(|value| value.is_finite())
+        .collect();
     in_place(&mut finite, at)
 }
 
@@ -19,7 +23,11 @@ pub fn quantile(values: &[f64], at: f64) -> Option<f64> {
 pub fn of_sorted(sorted: &[f64], at: f64) -> Option<f64> {
     let (below, share) = place(sorted.len(), at)?;
     let low = *sorted.get(below)?;
-    Some(between(low, sorted.get(below + 1).copied().unwrap_or(low), share))
+    Some(between(
+        low,
+        sorted.get(below + 1).copied().unwrap_or(low),
+        share,
+    ))
 }
 
 /// The quantile of any numbers, which are reordered.
@@ -34,10 +42,15 @@ pub fn rising_in_place<const N: usize>(values: &mut [f64], ats: [f64; N]) -> [Op
     let mut before = 0;
     ats.map(|at| {
         let (below, share) = place(values.len(), at)?;
-        let (_, low, above) = values[before..].select_nth_unstable_by(below.checked_sub(before)?, f64::total_cmp);
+        let (_, low, above) =
+            values[before..].select_nth_unstable_by(below.checked_sub(before)?, f64::total_cmp);
         before = below;
         let low = *low;
-        Some(between(low, above.iter().copied().min_by(f64::total_cmp).unwrap_or(low), share))
+        Some(between(
+            low,
+            above.iter().copied().min_by(f64::total_cmp).unwrap_or(low),
+            share,
+        ))
     })
 }
 
@@ -59,7 +72,14 @@ mod tests {
     #[test]
     fn quantiles_match_definition_seven() {
         let values = [35.0, 15.0, 50.0, 20.0, 40.0];
-        for (at, expected) in [(0.0, 15.0), (0.05, 16.0), (0.3, 23.0), (0.4, 29.0), (0.5, 35.0), (1.0, 50.0)] {
+        for (at, expected) in [
+            (0.0, 15.0),
+            (0.05, 16.0),
+            (0.3, 23.0),
+            (0.4, 29.0),
+            (0.5, 35.0),
+            (1.0, 50.0),
+        ] {
             let found = quantile(&values, at).unwrap();
             assert!((found - expected).abs() < 1e-12, "{at}: {found}");
         }
@@ -75,16 +95,35 @@ mod tests {
             let at = f64::from(percent) / 100.0;
             let expected = quantile(&values, at).map(f64::to_bits);
             assert_eq!(of_sorted(&sorted, at).map(f64::to_bits), expected, "{at}");
-            assert_eq!(in_place(&mut values, at).map(f64::to_bits), expected, "{at}");
-            let rising = rising_in_place(&mut values, [at / 2.0, at, at]).map(|found| found.map(f64::to_bits));
-            assert_eq!(rising, [quantile(&values, at / 2.0).map(f64::to_bits), expected, expected], "{at}");
+            assert_eq!(
+                in_place(&mut values, at).map(f64::to_bits),
+                expected,
+                "{at}"
+            );
+            let rising = rising_in_place(&mut values, [at / 2.0, at, at])
+                .map(|found| found.map(f64::to_bits));
+            assert_eq!(
+                rising,
+                [
+                    quantile(&values, at / 2.0).map(f64::to_bits),
+                    expected,
+                    expected
+                ],
+                "{at}"
+            );
         }
     }
 
     #[test]
     fn places_outside_and_empty_lists_are_no_panic() {
-        assert_eq!((quantile(&[], 0.5), quantile(&[f64::NAN], 0.5)), (None, None));
-        assert_eq!((quantile(&[3.0], 7.0), quantile(&[3.0, 4.0], -1.0)), (Some(3.0), Some(3.0)));
+        assert_eq!(
+            (quantile(&[], 0.5), quantile(&[f64::NAN], 0.5)),
+            (None, None)
+        );
+        assert_eq!(
+            (quantile(&[3.0], 7.0), quantile(&[3.0, 4.0], -1.0)),
+            (Some(3.0), Some(3.0))
+        );
         assert_eq!(quantile(&[3.0, 4.0], f64::NAN), None);
     }
 }

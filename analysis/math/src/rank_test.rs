@@ -34,11 +34,19 @@ pub fn rank_test_inflated(first: &[f64], second: &[f64], inflation: f64) -> Opti
         exact_p(u.min(m * n - u), first.len(), second.len())
     } else {
         let total = m + n;
-        let variance = m * n / 12.0 * (total + 1.0 - ties / (total * (total - 1.0))) * inflation.max(1.0);
+        let variance =
+            m * n / 12.0 * (total + 1.0 - ties / (total * (total - 1.0))) * inflation.max(1.0);
         let distance = ((u - m * n / 2.0).abs() - 0.5).max(0.0);
-        if variance > 0.0 { two_sided(distance / variance.sqrt()) } else { 1.0 }
+        if variance > 0.0 {
+            two_sided(distance / variance.sqrt())
+        } else {
+            1.0
+        }
     };
-    Some(RankTest { u, p: p.clamp(0.0, 1.0) })
+    Some(RankTest {
+        u,
+        p: p.clamp(0.0, 1.0),
+    })
 }
 
 /// Twice the probability of a U of at most `u` when all orders are equally likely.
@@ -85,7 +93,10 @@ pub fn least_p(first: &[f64], second: &[f64], inflation: f64) -> Option<f64> {
 /// rank sum test would not reject (Hodges and Lehmann, "Estimates of Location Based on Rank Tests", 1963). `None` if
 /// the sets are too small for it.
 pub fn shift_range(first: &[f64], second: &[f64], alpha: f64) -> Option<(f64, f64)> {
-    let mut shifts: Vec<f64> = first.iter().flat_map(|a| second.iter().map(move |b| b - a)).collect();
+    let mut shifts: Vec<f64> = first
+        .iter()
+        .flat_map(|a| second.iter().map(move |b| b - a))
+        .collect();
     shifts.sort_by(f64::total_cmp);
     let (m, n) = (first.len(), second.len());
     let p_below = |u: usize| {
@@ -99,10 +110,17 @@ pub fn shift_range(first: &[f64], second: &[f64], alpha: f64) -> Option<(f64, f6
     let (mut low, mut high) = (0, shifts.len() / 2);
     while low < high {
         let middle = usize::midpoint(low, high);
-        if p_below(middle) <= alpha { low = middle + 1 } else { high = middle }
+        if p_below(middle) <= alpha {
+            low = middle + 1
+        } else {
+            high = middle
+        }
     }
     let outside = low.checked_sub(1)?;
-    Some((*shifts.get(outside)?, *shifts.get(shifts.len().checked_sub(outside + 1)?)?))
+    Some((
+        *shifts.get(outside)?,
+        *shifts.get(shifts.len().checked_sub(outside + 1)?)?,
+    ))
 }
 
 /// Probability that a normal variable lies at least `z` standard deviations from its mean.
@@ -124,7 +142,9 @@ fn erfc(x: f64) -> f64 {
         }
         return 1.0 - std::f64::consts::FRAC_2_SQRT_PI * (-x * x).exp() * sum;
     }
-    let fraction = (1..=60).rev().fold(x, |below, n| x + f64::from(n) / 2.0 / below);
+    let fraction = (1..=60)
+        .rev()
+        .fold(x, |below, n| x + f64::from(n) / 2.0 / below);
     (-x * x).exp() / fraction / std::f64::consts::PI.sqrt()
 }
 
@@ -157,7 +177,11 @@ impl StepDown {
         sorted.sort_by(f64::total_cmp);
         let mut before = vec![0.0_f64];
         for (done, p) in sorted.iter().enumerate() {
-            let largest = before.last().copied().unwrap_or(0.0).max(p * (sorted.len() - done) as f64);
+            let largest = before
+                .last()
+                .copied()
+                .unwrap_or(0.0)
+                .max(p * (sorted.len() - done) as f64);
             before.push(largest);
         }
         Self { sorted, before }
@@ -167,7 +191,9 @@ impl StepDown {
     pub fn corrected(&self, p: f64) -> f64 {
         let smaller = self.sorted.partition_point(|&other| other < p);
         let before = self.before.get(smaller).copied().unwrap_or(0.0);
-        before.max(p * (self.sorted.len() - smaller) as f64).min(1.0)
+        before
+            .max(p * (self.sorted.len() - smaller) as f64)
+            .min(1.0)
     }
 }
 
@@ -187,10 +213,17 @@ pub(crate) fn rank_autocorrelation(values: &[f64]) -> f64 {
     if total <= 0.0 {
         return 0.0;
     }
-    let lagged: f64 = ranks.windows(2).map(|pair| (pair[0] - middle) * (pair[1] - middle)).sum();
+    let lagged: f64 = ranks
+        .windows(2)
+        .map(|pair| (pair[0] - middle) * (pair[1] - middle))
+        .sum();
     let seen = lagged / total;
     // The estimate of short series is too low by (1 + 3ρ) ÷ n (Kendall).
-    if seen > CHANCE / n.sqrt() { (seen + (1.0 + 3.0 * seen) / n).clamp(0.0, MOST) } else { 0.0 }
+    if seen > CHANCE / n.sqrt() {
+        (seen + (1.0 + 3.0 * seen) / n).clamp(0.0, MOST)
+    } else {
+        0.0
+    }
 }
 
 /// Inflation of the variance by the correlation of neighbours: this many numbers carry the information of one.
@@ -252,7 +285,10 @@ mod tests {
         assert!(close(least_p(&few, &few, 1.0).unwrap(), 2.0 / 70.0, 1e-12));
         // Ties and dependence count as they do in the test.
         let (tied, apart) = ([5.0; 8], [6.0; 8]);
-        assert_eq!(least_p(&tied, &tied, 2.0), rank_test_inflated(&tied, &apart, 2.0).map(|test| test.p));
+        assert_eq!(
+            least_p(&tied, &tied, 2.0),
+            rank_test_inflated(&tied, &apart, 2.0).map(|test| test.p)
+        );
         assert_eq!(least_p(&[], &few, 1.0), None);
     }
 
@@ -266,13 +302,25 @@ mod tests {
         let x = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46];
         let y = [1.15, 0.88, 0.90, 0.74, 1.21];
         let (low, high) = shift_range(&x, &y, 0.05).unwrap();
-        assert!(close(low, -0.76, 1e-9) && close(high, 0.15, 1e-9), "{low} {high}");
+        assert!(
+            close(low, -0.76, 1e-9) && close(high, 0.15, 1e-9),
+            "{low} {high}"
+        );
         // Exact and normal take over smoothly.
-        let many = |n: i32, from: f64| (0..n).map(|i| f64::from(i * 11 % n) + from).collect::<Vec<_>>();
-        let (exact, normal) =
-            (shift_range(&many(20, 0.0), &many(20, 5.0), 0.05), shift_range(&many(21, 0.0), &many(21, 5.0), 0.05));
+        let many = |n: i32, from: f64| {
+            (0..n)
+                .map(|i| f64::from(i * 11 % n) + from)
+                .collect::<Vec<_>>()
+        };
+        let (exact, normal) = (
+            shift_range(&many(20, 0.0), &many(20, 5.0), 0.05),
+            shift_range(&many(21, 0.0), &many(21, 5.0), 0.05),
+        );
         let (from, to) = (exact.unwrap(), normal.unwrap());
-        assert!((from.0 - to.0).abs() <= 1.0 && (from.1 - to.1).abs() <= 1.0, "{exact:?} {normal:?}");
+        assert!(
+            (from.0 - to.0).abs() <= 1.0 && (from.1 - to.1).abs() <= 1.0,
+            "{exact:?} {normal:?}"
+        );
     }
 
     #[test]
@@ -286,10 +334,18 @@ mod tests {
 
     #[test]
     fn normal_distribution_tails() {
-        for (z, p) in
-            [(0.0, 1.0), (1.0, 0.317_310_507_9), (1.959_963_985, 0.05), (3.290_526_731, 0.001), (6.0, 1.973_175_3e-9)]
-        {
-            assert!(close(two_sided(z) / p, 1.0, 1e-7), "{z}: {} {p}", two_sided(z));
+        for (z, p) in [
+            (0.0, 1.0),
+            (1.0, 0.317_310_507_9),
+            (1.959_963_985, 0.05),
+            (3.290_526_731, 0.001),
+            (6.0, 1.973_175_3e-9),
+        ] {
+            assert!(
+                close(two_sided(z) / p, 1.0, 1e-7),
+                "{z}: {} {p}",
+                two_sided(z)
+            );
         }
     }
 
@@ -312,7 +368,11 @@ mod tests {
         // The largest might have been 0.001, 0.02 or itself.
         let steps = StepDown::of(&[0.01, 0.04, 0.03, 0.005]);
         for (p, expected) in [(0.001, 0.004), (0.02, 0.04), (0.04, 0.06)] {
-            assert!(close(steps.corrected(p), expected, 1e-12), "{p}: {}", steps.corrected(p));
+            assert!(
+                close(steps.corrected(p), expected, 1e-12),
+                "{p}: {}",
+                steps.corrected(p)
+            );
         }
     }
 

@@ -30,7 +30,12 @@ pub fn change_range(base: &StepRuns, cand: &StepRuns) -> Option<(f64, f64)> {
     let (mut base, mut cand) = (BootstrapDraws::of(base)?, BootstrapDraws::of(cand)?);
     // Another seed: the two sides are drawn from independently.
     cand.state = SEED.rotate_left(17);
-    let differences: Vec<f64> = base.medians().into_iter().zip(cand.medians()).map(|(a, b)| b - a).collect();
+    let differences: Vec<f64> = base
+        .medians()
+        .into_iter()
+        .zip(cand.medians())
+        .map(|(a, b)| b - a)
+        .collect();
     middle_95(differences)
 }
 
@@ -47,7 +52,9 @@ impl Statistic {
     /// The statistic of `values`, which are reordered; `None` if there are none.
     pub fn of(self, values: &mut [f64]) -> Option<f64> {
         match self {
-            Self::Mean => (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64),
+            Self::Mean => {
+                (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+            }
             Self::Quantile(at) => quantile::in_place(values, at),
         }
     }
@@ -64,9 +71,15 @@ pub fn noise_of(runs: &StepRuns, statistic: Statistic, share: f64) -> Option<f64
     let (mut first, mut second) = (BootstrapDraws::of(runs)?, BootstrapDraws::of(runs)?);
     second.state = SEED.rotate_left(31);
     let (first, second) = (first.statistics(statistic), second.statistics(statistic));
-    let mut distances: Vec<f64> = first.into_iter().zip(second).map(|(a, b)| (b - a).abs()).collect();
+    let mut distances: Vec<f64> = first
+        .into_iter()
+        .zip(second)
+        .map(|(a, b)| (b - a).abs())
+        .collect();
     distances.sort_by(f64::total_cmp);
-    distances.get((distances.len() as f64 * share) as usize).copied()
+    distances
+        .get((distances.len() as f64 * share) as usize)
+        .copied()
 }
 
 /// Block length for `n` numbers whose neighbours correlate by `rho`.
@@ -87,11 +100,23 @@ struct BootstrapDraws<'a> {
 impl<'a> BootstrapDraws<'a> {
     fn of(runs: &'a StepRuns) -> Option<Self> {
         let total: usize = runs.iter().map(Vec::len).sum();
-        let with_block =
-            |values: &'a Vec<f64>| (values.as_slice(), block_length(values.len(), rank_autocorrelation(values)));
+        let with_block = |values: &'a Vec<f64>| {
+            (
+                values.as_slice(),
+                block_length(values.len(), rank_autocorrelation(values)),
+            )
+        };
         let count = (BUDGET / total.max(1)).clamp(FEWEST_DRAWS, DRAWS);
-        let runs = runs.iter().filter(|values| !values.is_empty()).map(with_block).collect();
-        (total >= FEWEST).then_some(Self { runs, state: SEED, count })
+        let runs = runs
+            .iter()
+            .filter(|values| !values.is_empty())
+            .map(with_block)
+            .collect();
+        (total >= FEWEST).then_some(Self {
+            runs,
+            state: SEED,
+            count,
+        })
     }
 
     fn medians(&mut self) -> Vec<f64> {
@@ -137,7 +162,10 @@ pub fn random(state: &mut u64) -> u64 {
 fn middle_95(mut values: Vec<f64>) -> Option<(f64, f64)> {
     values.sort_by(f64::total_cmp);
     let tail = values.len() / 40;
-    Some((*values.get(tail)?, *values.get(values.len().checked_sub(tail + 1)?)?))
+    Some((
+        *values.get(tail)?,
+        *values.get(values.len().checked_sub(tail + 1)?)?,
+    ))
 }
 
 #[cfg(test)]
@@ -156,17 +184,27 @@ mod tests {
     #[test]
     fn median_range_follows_from_ranks() {
         // 1 to 100: by rank the median lies between the 40th and the 61st.
-        let runs = [(1..=100).map(|i| f64::from(i * 37 % 101)).collect::<Vec<_>>()];
+        let runs = [(1..=100)
+            .map(|i| f64::from(i * 37 % 101))
+            .collect::<Vec<_>>()];
         let (low, high) = median_range(&runs).unwrap();
-        assert!((36.0..=45.0).contains(&low) && (56.0..=65.0).contains(&high), "{low} {high}");
+        assert!(
+            (36.0..=45.0).contains(&low) && (56.0..=65.0).contains(&high),
+            "{low} {high}"
+        );
     }
 
     #[test]
     fn shift_is_found_with_its_size() {
-        let base = [(0..60).map(|i| 100.0 + f64::from(i * 7 % 11) * 0.1).collect::<Vec<_>>()];
+        let base = [(0..60)
+            .map(|i| 100.0 + f64::from(i * 7 % 11) * 0.1)
+            .collect::<Vec<_>>()];
         let cand = [base[0].iter().map(|x| x + 5.0).collect::<Vec<_>>()];
         let (low, high) = change_range(&base, &cand).unwrap();
-        assert!(low <= 5.0 && 5.0 <= high && high - low < 1.0, "{low} {high}");
+        assert!(
+            low <= 5.0 && 5.0 <= high && high - low < 1.0,
+            "{low} {high}"
+        );
         assert!(noise(&base).unwrap() < 0.5);
     }
 
@@ -187,6 +225,9 @@ mod tests {
     fn random_numbers_match_published_ones() {
         // The reference implementation from seed 1234567.
         let mut state = 1_234_567;
-        assert_eq!([random(&mut state), random(&mut state)], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+        assert_eq!(
+            [random(&mut state), random(&mut state)],
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]
+        );
     }
 }

@@ -53,10 +53,14 @@ impl Stats {
         let mean = values.iter().sum::<f64>() / count as f64;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let stddev = (count > 1).then(|| (squares / (count - 1) as f64).sqrt());
-        let cv_percent = stddev.filter(|_| mean > 0.0).map(|stddev| 100.0 * stddev / mean);
+        let cv_percent = stddev
+            .filter(|_| mean > 0.0)
+            .map(|stddev| 100.0 * stddev / mean);
         let (min, max) = values
             .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), &value| (min.min(value), max.max(value)));
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), &value| {
+                (min.min(value), max.max(value))
+            });
         let (p10, p90, p99) = (at_least(10, 0.1), at_least(10, 0.9), at_least(100, 0.99));
         Some(Self {
             count,
@@ -80,7 +84,11 @@ pub fn median(values: &[f64]) -> Option<f64> {
 }
 
 fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    let mut sorted: Vec<f64> = values
+        .iter()
+        .copied()
+        .filter(|value| value.is_finite())
+        .collect();
     sorted.sort_by(f64::total_cmp);
     sorted
 }
@@ -112,10 +120,21 @@ fn around_median(sorted: &[f64]) -> Option<(f64, f64)> {
 /// deviations. MAD is the median distance from the median; `floor` prevents nearly equal values from having a large z.
 /// Above 3.5 a value is commonly called an outlier.
 pub fn modified_z(values: &[f64], floor: f64) -> Vec<f64> {
-    let Some(middle) = median(values) else { return Vec::new() };
+    let Some(middle) = median(values) else {
+        return Vec::new();
+    };
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     let spread = median(&distances).unwrap_or_default().max(floor);
-    values.iter().map(|value| if spread > 0.0 { 0.6745 * (value - middle) / spread } else { 0.0 }).collect()
+    values
+        .iter()
+        .map(|value| {
+            if spread > 0.0 {
+                0.6745 * (value - middle) / spread
+            } else {
+                0.0
+            }
+        })
+        .collect()
 }
 
 /// Modified z beyond which a value is an outlier.
@@ -146,7 +165,10 @@ mod tests {
     #[test]
     fn statistics_match_known_values() {
         let stats = Stats::of(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
-        assert_eq!((stats.mean, stats.median, stats.min, stats.max), (5.0, 4.5, 2.0, 9.0));
+        assert_eq!(
+            (stats.mean, stats.median, stats.min, stats.max),
+            (5.0, 4.5, 2.0, 9.0)
+        );
         assert!((stats.stddev.unwrap() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
         assert_eq!(Stats::of(&[3.0]).unwrap().stddev, None);
         assert_eq!(Stats::of(&[]), None);
@@ -155,9 +177,18 @@ mod tests {
     #[test]
     fn median_ranks_match_published_tables() {
         // Printed tables of the sign test: n = 6: 1st and 6th, 10: 2nd and 9th, 20: 6th and 15th, 100: 40th and 61st.
-        let range = |n: i32| Stats::of(&(1..=n).map(f64::from).collect::<Vec<_>>()).unwrap().median_range;
+        let range = |n: i32| {
+            Stats::of(&(1..=n).map(f64::from).collect::<Vec<_>>())
+                .unwrap()
+                .median_range
+        };
         assert_eq!(range(5), None);
-        for (n, expected) in [(6, (1.0, 6.0)), (10, (2.0, 9.0)), (20, (6.0, 15.0)), (100, (40.0, 61.0))] {
+        for (n, expected) in [
+            (6, (1.0, 6.0)),
+            (10, (2.0, 9.0)),
+            (20, (6.0, 15.0)),
+            (100, (40.0, 61.0)),
+        ] {
             assert_eq!(range(n), Some(expected), "{n}");
         }
         // Either way of counting gives ranks next to each other.
@@ -168,7 +199,10 @@ mod tests {
     #[test]
     fn tail_quantiles_need_enough_values() {
         let stats = |n: i32| Stats::of(&(1..=n).map(f64::from).collect::<Vec<_>>()).unwrap();
-        assert_eq!((stats(9).p10, stats(9).p90, stats(99).p99), (None, None, None));
+        assert_eq!(
+            (stats(9).p10, stats(9).p90, stats(99).p99),
+            (None, None, None)
+        );
         assert_eq!((stats(11).p10, stats(11).p90), (Some(2.0), Some(10.0)));
         assert_eq!(stats(101).p99, Some(100.0));
     }

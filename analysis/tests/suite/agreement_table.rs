@@ -28,7 +28,8 @@ const CLOSE: f64 = 1e-3;
 const CLOCK: &str = "two clocks: XProf takes steps and windows from the timeline, here the clock that timed the ops";
 const NO_STEPS: &str = "XProf finds no steps and prints 0; here program executions mark them";
 const ENDS: &str = "XProf leaves the first and the last step out; here both are complete and count";
-const STATISTIC: &str = "XProf shows a host statistic, 0 where it was not recorded; here it is missing then";
+const STATISTIC: &str =
+    "XProf shows a host statistic, 0 where it was not recorded; here it is missing then";
 const NO_DEVICE: &str = "no device in this capture: XProf prints 0, here it is missing";
 const NO_TPU: &str = "device analyses read TPU cores only";
 
@@ -42,15 +43,27 @@ struct Section {
 impl Section {
     fn new(capture: &str, about: &str) -> Self {
         let head = "| number | XProf | here | |\n|---|---:|---:|---|\n";
-        Self { text: format!("\n## {capture}\n\n{about}\n\n{head}"), equal: 0, explained: 0 }
+        Self {
+            text: format!("\n## {capture}\n\n{about}\n\n{head}"),
+            equal: 0,
+            explained: 0,
+        }
     }
 
     /// One number; `printed` is half of the last digit where `XProf` prints few.
-    fn number(&mut self, name: &str, theirs: Option<f64>, ours: Option<f64>, printed: f64, why: &str) {
+    fn number(
+        &mut self,
+        name: &str,
+        theirs: Option<f64>,
+        ours: Option<f64>,
+        printed: f64,
+        why: &str,
+    ) {
         if theirs.is_none() && ours.is_none() {
             return;
         }
-        let close = |a: f64, b: f64| (a - b).abs() <= (CLOSE * a.abs().max(b.abs())).max(printed * 1.001);
+        let close =
+            |a: f64, b: f64| (a - b).abs() <= (CLOSE * a.abs().max(b.abs())).max(printed * 1.001);
         let equal = match (theirs, ours) {
             (Some(theirs), Some(ours)) => close(theirs, ours),
             _ => false,
@@ -63,22 +76,36 @@ impl Section {
     }
 
     fn line(&mut self, name: &str, theirs: &str, ours: &str, equal: bool, why: &str) {
-        assert!(equal || !why.is_empty(), "{}\n{name}: XProf {theirs}, here {ours}, and no reason", self.text);
+        assert!(
+            equal || !why.is_empty(),
+            "{}\n{name}: XProf {theirs}, here {ours}, and no reason",
+            self.text
+        );
         let remark = if equal { "=" } else { why };
         let _ = writeln!(self.text, "| {name} | {theirs} | {ours} | {remark} |");
-        if equal { self.equal += 1 } else { self.explained += 1 }
+        if equal {
+            self.equal += 1
+        } else {
+            self.explained += 1
+        }
     }
 }
 
 /// Six digits are more than the tolerance needs, and hide rounding of sums.
 fn shown(value: Option<f64>) -> String {
-    let Some(value) = value else { return "–".to_owned() };
+    let Some(value) = value else {
+        return "–".to_owned();
+    };
     if value == 0.0 {
         return "0".to_owned();
     }
     let decimals = (5 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
     let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// A file of the corpus with `XProf`'s answers.
@@ -93,19 +120,30 @@ impl Capture {
     fn open(folder: &str, name: &str) -> Option<Self> {
         let root = corpus()?.join("..").join(folder);
         let path = root.join(format!("{name}.xplane.pb"));
-        let model = importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap();
+        let model =
+            importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap();
         let answers = root.join("xprof").join(name);
-        Some(Self { model, answers, reports: ReportCache::default(), options: Options::default() })
+        Some(Self {
+            model,
+            answers,
+            reports: ReportCache::default(),
+            options: Options::default(),
+        })
     }
 
     fn answer(&self, tool: &str) -> Value {
-        serde_json::from_str(&std::fs::read_to_string(self.answers.join(format!("{tool}.json"))).unwrap()).unwrap()
+        serde_json::from_str(
+            &std::fs::read_to_string(self.answers.join(format!("{tool}.json"))).unwrap(),
+        )
+        .unwrap()
     }
 
     /// A number of the overview's first line, `86.5%`; with half of its last digit.
     fn overview(&self, key: &str) -> (Option<f64>, f64) {
         let answer = self.answer("cli/get_overview");
-        let Some(text) = answer["performance_summary"][key].as_str() else { return (None, 0.0) };
+        let Some(text) = answer["performance_summary"][key].as_str() else {
+            return (None, 0.0);
+        };
         let text = text.trim_end_matches('%');
         let digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
         (text.parse().ok(), 0.5 * 0.1_f64.powi(digits as i32))
@@ -113,7 +151,14 @@ impl Capture {
 
     fn report<A: Analysis>(&self) -> Option<std::sync::Arc<A::Report>> {
         let scope = Scope::WholeTrace;
-        Context { model: &self.model, scope, options: &self.options, reports: &self.reports }.report::<A>().ok()
+        Context {
+            model: &self.model,
+            scope,
+            options: &self.options,
+            reports: &self.reports,
+        }
+        .report::<A>()
+        .ok()
     }
 
     fn utilization(&self, id: &str) -> Option<f64> {
@@ -138,42 +183,128 @@ fn roofline_point(
     why: &str,
 ) {
     let (rows, row) = theirs;
-    let memory = |memory: BoundBy| ours.and_then(|point| point.memories.iter().find(|of| of.memory == memory));
-    let vmem = |limit: BoundBy| Some(memory(limit).map_or(0.0, |of| of.bytes_per_second)).filter(|_| ours.is_some());
-    let largest = ours.and_then(|point| point.memories.iter().filter_map(|of| of.percent).reduce(f64::max));
+    let memory = |memory: BoundBy| {
+        ours.and_then(|point| point.memories.iter().find(|of| of.memory == memory))
+    };
+    let vmem = |limit: BoundBy| {
+        Some(memory(limit).map_or(0.0, |of| of.bytes_per_second)).filter(|_| ours.is_some())
+    };
+    let largest = ours.and_then(|point| {
+        point
+            .memories
+            .iter()
+            .filter_map(|of| of.percent)
+            .reduce(f64::max)
+    });
     let numbers = [
-        ("total_time", "time, µs, all devices", ours.map(|point| point.time_ps as f64 / 1e6)),
-        ("measured_flop_rate", "GFLOP/s", ours.and_then(|point| point.flops_per_second).map(|rate| rate / 1e9)),
-        ("measured_memory_bw", "all memories, GiB/s", ours.and_then(|p| p.bytes_per_second).map(|rate| rate / GIB)),
-        ("hbm_bw", "HBM, GiB/s", ours.and_then(|point| point.hbm_bytes_per_second).map(|rate| rate / GIB)),
-        ("vmem_read_bw", "VMEM read, GiB/s", vmem(BoundBy::VmemRead).map(|rate| rate / GIB)),
-        ("vmem_write_bw", "VMEM write, GiB/s", vmem(BoundBy::VmemWrite).map(|rate| rate / GIB)),
-        ("operational_intensity", "FLOP/byte, all memories", ours.and_then(|point| point.flops_per_byte)),
-        ("hbm_operational_intensity", "FLOP/byte, HBM", ours.and_then(|point| point.flops_per_hbm_byte)),
-        ("roofline_efficiency", "roofline efficiency", ours.and_then(|p| p.efficiency_percent).map(|of| of / 100.0)),
-        ("compute_efficiency", "FLOPs of peak", ours.and_then(|point| point.flops_percent).map(|of| of / 100.0)),
-        ("max_mem_bw_utilization", "highest of any memory", largest.map(|of| of / 100.0)),
+        (
+            "total_time",
+            "time, µs, all devices",
+            ours.map(|point| point.time_ps as f64 / 1e6),
+        ),
+        (
+            "measured_flop_rate",
+            "GFLOP/s",
+            ours.and_then(|point| point.flops_per_second)
+                .map(|rate| rate / 1e9),
+        ),
+        (
+            "measured_memory_bw",
+            "all memories, GiB/s",
+            ours.and_then(|p| p.bytes_per_second).map(|rate| rate / GIB),
+        ),
+        (
+            "hbm_bw",
+            "HBM, GiB/s",
+            ours.and_then(|point| point.hbm_bytes_per_second)
+                .map(|rate| rate / GIB),
+        ),
+        (
+            "vmem_read_bw",
+            "VMEM read, GiB/s",
+            vmem(BoundBy::VmemRead).map(|rate| rate / GIB),
+        ),
+        (
+            "vmem_write_bw",
+            "VMEM write, GiB/s",
+            vmem(BoundBy::VmemWrite).map(|rate| rate / GIB),
+        ),
+        (
+            "operational_intensity",
+            "FLOP/byte, all memories",
+            ours.and_then(|point| point.flops_per_byte),
+        ),
+        (
+            "hbm_operational_intensity",
+            "FLOP/byte, HBM",
+            ours.and_then(|point| point.flops_per_hbm_byte),
+        ),
+        (
+            "roofline_efficiency",
+            "roofline efficiency",
+            ours.and_then(|p| p.efficiency_percent).map(|of| of / 100.0),
+        ),
+        (
+            "compute_efficiency",
+            "FLOPs of peak",
+            ours.and_then(|point| point.flops_percent)
+                .map(|of| of / 100.0),
+        ),
+        (
+            "max_mem_bw_utilization",
+            "highest of any memory",
+            largest.map(|of| of / 100.0),
+        ),
     ];
     for (column, name, ours) in numbers {
-        section.number(&format!("{what}: {name}"), Some(rows.number(row, column)), ours, 0.0, why);
+        section.number(
+            &format!("{what}: {name}"),
+            Some(rows.number(row, column)),
+            ours,
+            0.0,
+            why,
+        );
     }
-    let bound = ours.and_then(|point| point.bound_by).map_or("Unknown", BoundBy::title);
-    section.texts(&format!("{what}: bound by"), rows.text(row, "bound_by"), bound, why);
+    let bound = ours
+        .and_then(|point| point.bound_by)
+        .map_or("Unknown", BoundBy::title);
+    section.texts(
+        &format!("{what}: bound by"),
+        rows.text(row, "bound_by"),
+        bound,
+        why,
+    );
 }
 
 /// Op by op; the table counts, the names are in `xprof_agreement.rs`.
 fn ops(section: &mut Section, capture: &Capture) {
-    let (report, theirs) = (capture.report::<Ops>().unwrap(), rows_of(&capture.answer("hlo_stats")));
+    let (report, theirs) = (
+        capture.report::<Ops>().unwrap(),
+        rows_of(&capture.answer("hlo_stats")),
+    );
     let count = |counted: usize| Some(counted as f64);
-    section.number("ops", count(theirs.rows.len()), count(report.rows.len()), 0.0, "");
+    section.number(
+        "ops",
+        count(theirs.rows.len()),
+        count(report.rows.len()),
+        0.0,
+        "",
+    );
     let mut self_time_equal = 0;
     let mut rates = (0, 0);
     let mut top = Vec::new();
     for row in &theirs.rows {
         let program = format!("({})", theirs.text(row, "program_id"));
         let name = theirs.text(row, "hlo_op_name");
-        let ours = report.rows.iter().find(|ours| &*ours.name == name && ours.program.ends_with(&program)).unwrap();
-        let (theirs_us, ours_us) = (theirs.number(row, "total_self_time"), ours.self_time_ps as f64 / 1e6);
+        let ours = report
+            .rows
+            .iter()
+            .find(|ours| &*ours.name == name && ours.program.ends_with(&program))
+            .unwrap();
+        let (theirs_us, ours_us) = (
+            theirs.number(row, "total_self_time"),
+            ours.self_time_ps as f64 / 1e6,
+        );
         self_time_equal += usize::from((theirs_us - ours_us).abs() < 1e-6 * theirs_us.max(1.0));
         top.push((theirs_us, ours_us, name.to_owned()));
         if !ours.is_async {
@@ -191,7 +322,13 @@ fn ops(section: &mut Section, capture: &Capture) {
             rates.1 += usize::from(same);
         }
     }
-    section.number("ops of equal self time", count(theirs.rows.len()), count(self_time_equal), 0.0, "");
+    section.number(
+        "ops of equal self time",
+        count(theirs.rows.len()),
+        count(self_time_equal),
+        0.0,
+        "",
+    );
     section.number(
         "ops of equal rates and limit (collectives: rates), without halves of async ops",
         count(rates.0),
@@ -200,10 +337,22 @@ fn ops(section: &mut Section, capture: &Capture) {
         "",
     );
     let why = "the time of the halves of asynchronous ops is not that of their work: they have no rates here";
-    section.number("ops with rates", count(theirs.rows.len()), count(rates.0), 0.0, why);
+    section.number(
+        "ops with rates",
+        count(theirs.rows.len()),
+        count(rates.0),
+        0.0,
+        why,
+    );
     top.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.2.cmp(&b.2)));
     for (rank, (theirs, ours, name)) in top.into_iter().take(5).enumerate() {
-        section.number(&format!("self time of op {}, {name}, µs", rank + 1), Some(theirs), Some(ours), 0.0, "");
+        section.number(
+            &format!("self time of op {}, {name}, µs", rank + 1),
+            Some(theirs),
+            Some(ours),
+            0.0,
+            "",
+        );
     }
 }
 
@@ -211,12 +360,28 @@ fn steps(section: &mut Section, capture: &Capture, why: &str) {
     let steps = capture.report::<Steps>();
     let time = steps.as_ref().and_then(|steps| steps.time.as_ref());
     let (mean, printed) = capture.overview("steptime_ms_average");
-    section.number("step time, mean, ms", mean, time.map(|time| time.mean / 1e9), printed, why);
+    section.number(
+        "step time, mean, ms",
+        mean,
+        time.map(|time| time.mean / 1e9),
+        printed,
+        why,
+    );
     if why == ENDS {
-        let of = steps.iter().flat_map(|steps| &steps.steps).map(|step| step.time_ps as f64 / 1e9).collect::<Vec<_>>();
+        let of = steps
+            .iter()
+            .flat_map(|steps| &steps.steps)
+            .map(|step| step.time_ps as f64 / 1e9)
+            .collect::<Vec<_>>();
         let inner = &of[1..of.len() - 1];
         let ours = inner.iter().sum::<f64>() / inner.len() as f64;
-        section.number("step time, mean without the first and the last, ms", mean, Some(ours), printed, "");
+        section.number(
+            "step time, mean without the first and the last, ms",
+            mean,
+            Some(ours),
+            printed,
+            "",
+        );
     }
     let (deviation, printed) = capture.overview("steptime_ms_standard_deviation");
     section.number(
@@ -233,10 +398,26 @@ fn tpu(name: &str, step_why: &str, mxu_why: &str) -> Option<(String, usize, usiz
     let mut section = Section::new(&format!("{name}.xplane.pb"), "A TPU capture.");
     let roofline = capture.report::<Roofline>()?;
     let answer = capture.answer("roofline_model");
-    let peak = |key: &str| answer[0]["p"][key].as_str().and_then(|text| text.parse::<f64>().ok());
+    let peak = |key: &str| {
+        answer[0]["p"][key]
+            .as_str()
+            .and_then(|text| text.parse::<f64>().ok())
+    };
     let ours = |limit: BoundBy| limit.peak(&roofline.peaks).map(|peak| peak.per_second);
-    section.number("peak, GFLOP/s", peak("peak_flop_rate"), ours(BoundBy::Compute).map(|p| p / 1e9), 0.0, "");
-    section.number("peak HBM, GiB/s", peak("peak_hbm_bw"), ours(BoundBy::Hbm).map(|p| p / GIB), 0.0, "");
+    section.number(
+        "peak, GFLOP/s",
+        peak("peak_flop_rate"),
+        ours(BoundBy::Compute).map(|p| p / 1e9),
+        0.0,
+        "",
+    );
+    section.number(
+        "peak HBM, GiB/s",
+        peak("peak_hbm_bw"),
+        ours(BoundBy::Hbm).map(|p| p / GIB),
+        0.0,
+        "",
+    );
     section.number(
         "peak VMEM read, GiB/s",
         peak("peak_vmem_read_bw"),
@@ -253,50 +434,133 @@ fn tpu(name: &str, step_why: &str, mxu_why: &str) -> Option<(String, usize, usiz
     );
     steps(&mut section, &capture, step_why);
     let percentages = [
-        ("device_idle_time_percent", "device idle, %", "device_idle_percent", ""),
-        ("device_duty_cycle_percent", "duty cycle as XProf defines it, %", "duty_cycle_xprof_percent", ""),
-        ("mxu_utilization_percent", "MXU by hardware counter, %", "mxu_hw_percent", mxu_why),
-        ("hbm_bw_utilization_percent", "HBM of peak, window, %", "hbm_util_window_percent", ""),
-        ("compute_efficiency_percent", "FLOPs of peak, window, %", "flops_util_window_percent", ""),
+        (
+            "device_idle_time_percent",
+            "device idle, %",
+            "device_idle_percent",
+            "",
+        ),
+        (
+            "device_duty_cycle_percent",
+            "duty cycle as XProf defines it, %",
+            "duty_cycle_xprof_percent",
+            "",
+        ),
+        (
+            "mxu_utilization_percent",
+            "MXU by hardware counter, %",
+            "mxu_hw_percent",
+            mxu_why,
+        ),
+        (
+            "hbm_bw_utilization_percent",
+            "HBM of peak, window, %",
+            "hbm_util_window_percent",
+            "",
+        ),
+        (
+            "compute_efficiency_percent",
+            "FLOPs of peak, window, %",
+            "flops_util_window_percent",
+            "",
+        ),
     ];
     for (key, title, id, why) in percentages {
         let (theirs, printed) = capture.overview(key);
         section.number(title, theirs, capture.utilization(id), printed, why);
     }
-    let host = capture.answer("overview_page")[0]["p"]["hbm_utilization_percent"].as_str().map(str::to_owned);
+    let host = capture.answer("overview_page")[0]["p"]["hbm_utilization_percent"]
+        .as_str()
+        .map(str::to_owned);
     let host = host.and_then(|text| text.trim_end_matches('%').parse().ok());
-    section.number("HBM by hardware counter, %", host, capture.utilization("hbm_hw_percent"), 0.05, STATISTIC);
+    section.number(
+        "HBM by hardware counter, %",
+        host,
+        capture.utilization("hbm_hw_percent"),
+        0.05,
+        STATISTIC,
+    );
     let rows = rows_of(&answer[0]);
     let total = program_row(&rows, "Total", true).unwrap();
-    roofline_point(&mut section, "program", (&rows, total), Some(&roofline.program), "");
+    roofline_point(
+        &mut section,
+        "program",
+        (&rows, total),
+        Some(&roofline.program),
+        "",
+    );
     let without = program_row(&rows, "Total", false).unwrap();
-    let ours = roofline.program_without_host_io.as_ref().unwrap_or(&roofline.program);
+    let ours = roofline
+        .program_without_host_io
+        .as_ref()
+        .unwrap_or(&roofline.program);
     let name_of = "program without infeed and outfeed: time, µs, all devices";
-    section.number(name_of, Some(rows.number(without, "total_time")), Some(ours.time_ps as f64 / 1e6), 0.0, "");
+    section.number(
+        name_of,
+        Some(rows.number(without, "total_time")),
+        Some(ours.time_ps as f64 / 1e6),
+        0.0,
+        "",
+    );
     let average = program_row(&rows, "Average", true).unwrap();
     let ours = roofline.average_step.as_ref();
     if rows.number(average, "total_time") == 0.0 {
-        let ours = ours.and_then(|point| point.efficiency_percent).map(|of| of / 100.0);
+        let ours = ours
+            .and_then(|point| point.efficiency_percent)
+            .map(|of| of / 100.0);
         let theirs = Some(rows.number(average, "roofline_efficiency"));
-        section.number("average step: roofline efficiency", theirs, ours, 0.0, step_why);
+        section.number(
+            "average step: roofline efficiency",
+            theirs,
+            ours,
+            0.0,
+            step_why,
+        );
     } else {
-        roofline_point(&mut section, "average step", (&rows, average), ours, step_why);
+        roofline_point(
+            &mut section,
+            "average step",
+            (&rows, average),
+            ours,
+            step_why,
+        );
     }
     ops(&mut section, &capture);
     Some((section.text, section.equal, section.explained))
 }
 
 /// Captures without a TPU: what `XProf` shows of them, and what applies here.
-fn other(folder: &str, name: &str, step_why: &str, device_why: &str) -> Option<(String, usize, usize)> {
+fn other(
+    folder: &str,
+    name: &str,
+    step_why: &str,
+    device_why: &str,
+) -> Option<(String, usize, usize)> {
     let capture = Capture::open(folder, name)?;
     let mut section = Section::new(&format!("{name}.xplane.pb"), "No TPU in it.");
     steps(&mut section, &capture, step_why);
     for (key, title, id) in [
-        ("device_idle_time_percent", "device idle, %", "device_idle_percent"),
-        ("device_duty_cycle_percent", "duty cycle, %", "duty_cycle_xprof_percent"),
+        (
+            "device_idle_time_percent",
+            "device idle, %",
+            "device_idle_percent",
+        ),
+        (
+            "device_duty_cycle_percent",
+            "duty cycle, %",
+            "duty_cycle_xprof_percent",
+        ),
         ("mxu_utilization_percent", "MXU, %", "mxu_hw_percent"),
-        ("hbm_bw_utilization_percent", "HBM of peak, %", "hbm_util_window_percent"),
-        ("roofline_efficiency_percent", "roofline efficiency, %", "roofline"),
+        (
+            "hbm_bw_utilization_percent",
+            "HBM of peak, %",
+            "hbm_util_window_percent",
+        ),
+        (
+            "roofline_efficiency_percent",
+            "roofline efficiency, %",
+            "roofline",
+        ),
     ] {
         let (theirs, printed) = capture.overview(key);
         section.number(title, theirs, capture.utilization(id), printed, device_why);
@@ -318,10 +582,19 @@ fn agreement_table_is_up_to_date() {
             "XProf finds no steps and prints 0; here the whole capture counts as one",
             NO_DEVICE,
         ),
-        other("gpu", "tf2_8xV100", "one step has no deviation: XProf prints 0, here it is missing", NO_TPU),
+        other(
+            "gpu",
+            "tf2_8xV100",
+            "one step has no deviation: XProf prints 0, here it is missing",
+            NO_TPU,
+        ),
     ];
-    let Some(sections) = sections.into_iter().collect::<Option<Vec<_>>>() else { return };
-    let sums = sections.iter().fold((0, 0), |sum, section| (sum.0 + section.1, sum.1 + section.2));
+    let Some(sections) = sections.into_iter().collect::<Option<Vec<_>>>() else {
+        return;
+    };
+    let sums = sections.iter().fold((0, 0), |sum, section| {
+        (sum.0 + section.1, sum.1 + section.2)
+    });
     let mut text = format!(
         "# Our numbers beside XProf's\n\n\
          Captures that both read, by file name; XProf 2.24.2. `=` means equal to 0.1 %, or to the digits that XProf\n\
@@ -342,7 +615,16 @@ fn agreement_table_is_up_to_date() {
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     for (line, (written, now)) in written.lines().zip(text.lines()).enumerate() {
-        assert_eq!(written, now, "AGREEMENT.md:{}: run with UPDATE_GOLDEN=1 and read the difference", line + 1);
+        assert_eq!(
+            written,
+            now,
+            "AGREEMENT.md:{}: run with UPDATE_GOLDEN=1 and read the difference",
+            line + 1
+        );
     }
-    assert_eq!(written.len(), text.len(), "AGREEMENT.md is stale: run with UPDATE_GOLDEN=1");
+    assert_eq!(
+        written.len(),
+        text.len(),
+        "AGREEMENT.md is stale: run with UPDATE_GOLDEN=1"
+    );
 }

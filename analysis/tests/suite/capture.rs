@@ -1,5 +1,9 @@
 //! Traces with their reports, and where the real ones are.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests may fail loudly too")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests may fail loudly too"
+)]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,7 +58,11 @@ pub struct Capture {
 
 impl Capture {
     pub fn new(model: TraceModel) -> Self {
-        Self { model, options: Options::default(), reports: ReportCache::default() }
+        Self {
+            model,
+            options: Options::default(),
+            reports: ReportCache::default(),
+        }
     }
 
     /// From the bytes of a file of this name.
@@ -64,7 +72,12 @@ impl Capture {
     }
 
     pub fn cx(&self, scope: Scope) -> Context<'_> {
-        Context { model: &self.model, scope, options: &self.options, reports: &self.reports }
+        Context {
+            model: &self.model,
+            scope,
+            options: &self.options,
+            reports: &self.reports,
+        }
     }
 
     pub fn scoped<A: Analysis>(&self, scope: Scope) -> Result<Arc<A::Report>, AnalysisError> {

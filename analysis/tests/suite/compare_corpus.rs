@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
 use analysis::Scope;
-use analysis::compare::{ChangeVerdict, CompareOptions, Comparison, MatchedBy, Summary, Weight, compare};
+use analysis::compare::{
+    ChangeVerdict, CompareOptions, Comparison, MatchedBy, Summary, Weight, compare,
+};
 use analysis::math::stats::median;
 use analysis::reports::steps::step_parts::{StepPart, StepParts};
 
@@ -19,18 +21,30 @@ fn summary(name: &str) -> Option<Summary> {
 }
 
 /// Ops, the rest and idle time of a summary are those of the step analysis.
-fn agrees_with_parts(name: &str, summary: &Summary, parts: &analysis::reports::steps::step_parts::StepPartsReport) {
+fn agrees_with_parts(
+    name: &str,
+    summary: &Summary,
+    parts: &analysis::reports::steps::step_parts::StepPartsReport,
+) {
     // Captures of hosts alone have steps, but no parts of them.
-    let Some(class) = parts.classes.first() else { return };
+    let Some(class) = parts.classes.first() else {
+        return;
+    };
     for part in &class.parts {
         let id = format!("step.{}", part.part.id());
-        let median = summary.series(&id).map_or(Some(0.0), |series| median(&series.values));
+        let median = summary
+            .series(&id)
+            .map_or(Some(0.0), |series| median(&series.values));
         assert_eq!(median, Some(part.median_ps), "{name} {id}");
     }
 }
 
 fn both(base: &str, cand: &str) -> Option<Comparison> {
-    Some(compare(&[summary(base)?], &[summary(cand)?], &CompareOptions::default()))
+    Some(compare(
+        &[summary(base)?],
+        &[summary(cand)?],
+        &CompareOptions::default(),
+    ))
 }
 
 const ALL: [&str; 8] = [
@@ -51,47 +65,134 @@ fn every_capture_equals_itself_and_its_saved_summary() {
         let ops: f64 = run.ops.iter().map(|op| op.middle_ps).sum();
         let rest: f64 = run.rest.iter().map(|rest| rest.middle_ps).sum();
         if !run.ops.is_empty() {
-            assert!((ops + rest - run.steps.middle_ps).abs() < 1.0, "{name}: {ops} + {rest}");
+            assert!(
+                (ops + rest - run.steps.middle_ps).abs() < 1.0,
+                "{name}: {ops} + {rest}"
+            );
         }
         let saved = run.clone().shortened(50, 5).to_json().unwrap();
         for other in [run.clone(), Summary::from_json(&saved).unwrap()] {
-            let compared = compare(std::slice::from_ref(&run), &[other], &CompareOptions::default());
-            assert!(compared.is_comparable && compared.differences.is_empty(), "{name}: {:?}", compared.differences);
-            let steady = |finding: ChangeVerdict| !matches!(finding, ChangeVerdict::Changed | ChangeVerdict::OneSided);
-            assert!(compared.steps.iter().all(|series| series.change.change == Some(0.0)), "{name}");
-            assert!(compared.ops.iter().all(|op| op.change.change == Some(0.0) && steady(op.change.finding)), "{name}");
-            assert!(compared.values.iter().all(|value| value.change.change == Some(0.0)), "{name}");
-            let families = compared.attribution.iter().flat_map(|attribution| &attribution.families);
-            assert!(families.map(|family| family.change_ps.abs()).sum::<f64>() < 1.0, "{name}");
+            let compared = compare(
+                std::slice::from_ref(&run),
+                &[other],
+                &CompareOptions::default(),
+            );
+            assert!(
+                compared.is_comparable && compared.differences.is_empty(),
+                "{name}: {:?}",
+                compared.differences
+            );
+            let steady = |finding: ChangeVerdict| {
+                !matches!(finding, ChangeVerdict::Changed | ChangeVerdict::OneSided)
+            };
+            assert!(
+                compared
+                    .steps
+                    .iter()
+                    .all(|series| series.change.change == Some(0.0)),
+                "{name}"
+            );
+            assert!(
+                compared
+                    .ops
+                    .iter()
+                    .all(|op| op.change.change == Some(0.0) && steady(op.change.finding)),
+                "{name}"
+            );
+            assert!(
+                compared
+                    .values
+                    .iter()
+                    .all(|value| value.change.change == Some(0.0)),
+                "{name}"
+            );
+            let families = compared
+                .attribution
+                .iter()
+                .flat_map(|attribution| &attribution.families);
+            assert!(
+                families.map(|family| family.change_ps.abs()).sum::<f64>() < 1.0,
+                "{name}"
+            );
             assert_eq!(compared.classes.len(), run.classes.len(), "{name}");
             let others = compared.classes.iter().flat_map(|class| &class.steps);
-            assert!(others.into_iter().all(|series| series.change.change == Some(0.0)), "{name}");
+            assert!(
+                others
+                    .into_iter()
+                    .all(|series| series.change.change == Some(0.0)),
+                "{name}"
+            );
         }
     }
 }
 
 #[test]
 fn both_formats_of_one_session_are_equal() {
-    let Some(compared) = both("tpu/v5e_matmul.trace.json.gz", "tpu/v5e_matmul.xplane.pb") else { return };
-    assert!(compared.differences.iter().all(|found| found.weight == Weight::Note), "{:?}", compared.differences);
-    assert!(compared.steps.iter().all(|series| series.change.change == Some(0.0)), "{:?}", compared.steps);
+    let Some(compared) = both("tpu/v5e_matmul.trace.json.gz", "tpu/v5e_matmul.xplane.pb") else {
+        return;
+    };
+    assert!(
+        compared
+            .differences
+            .iter()
+            .all(|found| found.weight == Weight::Note),
+        "{:?}",
+        compared.differences
+    );
+    assert!(
+        compared
+            .steps
+            .iter()
+            .all(|series| series.change.change == Some(0.0)),
+        "{:?}",
+        compared.steps
+    );
     assert_eq!(compared.ops.len(), 6);
-    assert!(compared.ops.iter().all(|op| op.how == Some(MatchedBy::SameProgram) && op.change.change == Some(0.0)));
+    assert!(
+        compared
+            .ops
+            .iter()
+            .all(|op| op.how == Some(MatchedBy::SameProgram) && op.change.change == Some(0.0))
+    );
 }
 
 #[test]
 fn quantized_model_is_a_different_program() {
-    let Some(compared) = both("tpu/v7x_vllm_tp2_a.trace.json.gz", "tpu/v7x_vllm_tp2_b.trace.json.gz") else { return };
-    let shapes = compared.differences.iter().find(|found| found.id == "shapes").unwrap();
+    let Some(compared) = both(
+        "tpu/v7x_vllm_tp2_a.trace.json.gz",
+        "tpu/v7x_vllm_tp2_b.trace.json.gz",
+    ) else {
+        return;
+    };
+    let shapes = compared
+        .differences
+        .iter()
+        .find(|found| found.id == "shapes")
+        .unwrap();
     assert_eq!(shapes.weight, Weight::OtherWork);
     let attribution = compared.attribution.unwrap();
-    assert!((attribution.change_ps / 1e9 + 1.417).abs() < 0.001, "{}", attribution.change_ps);
-    let sum: f64 = attribution.families.iter().map(|family| family.change_ps).sum();
+    assert!(
+        (attribution.change_ps / 1e9 + 1.417).abs() < 0.001,
+        "{}",
+        attribution.change_ps
+    );
+    let sum: f64 = attribution
+        .families
+        .iter()
+        .map(|family| family.change_ps)
+        .sum();
     assert!((sum - attribution.change_ps).abs() < 1.0);
     // Matrices moved from XLA's fusions into kernels; the attention kernel has other blocks.
     let parts = attribution.parts();
-    assert_eq!((parts[0].0, parts[1].0), (StepPart::MatMul, StepPart::Kernel));
-    let attention = compared.ops.iter().filter(|op| op.how == Some(MatchedBy::Retuned)).count();
+    assert_eq!(
+        (parts[0].0, parts[1].0),
+        (StepPart::MatMul, StepPart::Kernel)
+    );
+    let attention = compared
+        .ops
+        .iter()
+        .filter(|op| op.how == Some(MatchedBy::Retuned))
+        .count();
     assert!(attention >= 64, "{attention}");
     assert_eq!(compared.steps[0].change.finding, ChangeVerdict::Untested);
 }

@@ -3,8 +3,8 @@
 //! In the crate `device-reports`, the file is `src/<folder>/program_runs.rs`, and the registry is `ANALYSES`.
 
 use analysis::{
-    Analysis, AnalysisEntry, AnalysisError, Cell, Context, Options, ReportCache, Scope, Table, Tabular,
-    TraceFacts as _, Unit, entry,
+    Analysis, AnalysisEntry, AnalysisError, Cell, Context, Options, ReportCache, Scope, Table,
+    Tabular, TraceFacts as _, Unit, entry,
 };
 use importers::{ImportOptions, Progress};
 use serde::Serialize;
@@ -40,7 +40,9 @@ impl Analysis for ProgramRuns {
         for core in cx.tensor_cores() {
             let runs = cx.programs_on_host(core);
             let time: Picos = runs.iter().map(|(_, range)| range.dur()).sum();
-            let window = cx.window(core)?.map(|window| window.range.dur().ps() as f64);
+            let window = cx
+                .window(core)?
+                .map(|window| window.range.dur().ps() as f64);
             rows.push(ProgramRunsRow {
                 device: cx.model.str(cx.model.group(core).name).to_owned(),
                 runs: runs.len() as u64,
@@ -50,7 +52,9 @@ impl Analysis for ProgramRuns {
         }
         if rows.iter().all(|row| row.runs == 0) {
             // The reason, and no table of zeros.
-            return Err(AnalysisError::NotApplicable("no device recorded programs".to_owned()));
+            return Err(AnalysisError::NotApplicable(
+                "no device recorded programs".to_owned(),
+            ));
         }
         Ok(ProgramRunsReport { rows })
     }
@@ -63,7 +67,9 @@ impl Tabular for ProgramRunsReport {
             .measured("device", "Device", Unit::None, |row| &row.device)
             .measured("runs", "Runs", Unit::Count, |row| row.runs)
             .measured("time_ps", "Time", Unit::Picoseconds, |row| row.time_ps)
-            .measured("of_window_percent", "Of window", Unit::Percent, |row| row.of_window_percent)
+            .measured("of_window_percent", "Of window", Unit::Percent, |row| {
+                row.of_window_percent
+            })
             .note("Window: from the first op of the device to the end of its last.");
         vec![table.build()]
     }
@@ -74,10 +80,19 @@ static REGISTRY: &[AnalysisEntry] = &[entry::<ProgramRuns>()];
 
 #[test]
 fn analysis_example_is_registered() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb");
-    let model = importers::import_path(path.as_ref(), &ImportOptions::default(), &Progress::new()).unwrap();
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb"
+    );
+    let model =
+        importers::import_path(path.as_ref(), &ImportOptions::default(), &Progress::new()).unwrap();
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let cx = Context {
+        model: &model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
 
     // What the command line and the app do with the registry.
     let entries: Vec<&AnalysisEntry> = REGISTRY.iter().collect();
@@ -85,7 +100,15 @@ fn analysis_example_is_registered() {
     let table = &report.tables()[0];
     // Eight devices run four programs each, nearly all of the time.
     assert_eq!(table.rows.len(), 8);
-    assert!(table.rows.iter().all(|row| row[1] == Cell::Int(4)), "{table:?}");
-    assert!(table.rows.iter().all(|row| matches!(row[3], Cell::Float(share) if share > 98.0 && share < 100.0)));
+    assert!(
+        table.rows.iter().all(|row| row[1] == Cell::Int(4)),
+        "{table:?}"
+    );
+    assert!(
+        table
+            .rows
+            .iter()
+            .all(|row| matches!(row[3], Cell::Float(share) if share > 98.0 && share < 100.0))
+    );
     assert_eq!(report.json()["rows"][7]["device"], "/device:TPU:7");
 }

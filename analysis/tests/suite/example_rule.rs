@@ -3,7 +3,9 @@
 //! In the crate `advice`, rule and threshold are in the file of their theme, `src/hints/rules/<theme>.rs`, the list is
 //! its `RULES`, and the page is `docs/hints/<id>.md`.
 
-use analysis::hints::{Confidence, Finding, HintEvidence, HintFacts, Page, PossibleSaving, Rule, RuleResult, SECTIONS};
+use analysis::hints::{
+    Confidence, Finding, HintEvidence, HintFacts, Page, PossibleSaving, Rule, RuleResult, SECTIONS,
+};
 use analysis::reports::ops::loops::Loops;
 use analysis::{Context, Options, ReportCache, Scope, Threshold, Unit};
 use importers::{ImportOptions, Progress};
@@ -19,7 +21,12 @@ static RULES: &[Rule] = &[Rule {
 }];
 
 /// Users change it in systole.toml: `"K99.iterations" = 8`.
-static FEW: Threshold = Threshold::new("K99.iterations", 4.0, Unit::Count, "so few can be written one after the other");
+static FEW: Threshold = Threshold::new(
+    "K99.iterations",
+    4.0,
+    Unit::Count,
+    "so few can be written one after the other",
+);
 
 /// In the crate `advice`: `include_str!` of the page in docs/hints.
 const PAGE: &str = "\
@@ -35,12 +42,26 @@ Unroll it.
 /// What the rule sees in the other reports. An error means that it cannot tell, and says why.
 fn few_iterations(facts: &HintFacts<'_>) -> RuleResult {
     let (loops, few) = (facts.report::<Loops>()?, facts.limit(&FEW));
-    let count = |row: &analysis::reports::ops::loops::LoopRow| row.measured_trip_count.filter(|&count| count < few);
-    let Some((row, count)) = loops.rows.iter().find_map(|row| Some((row, count(row)?))) else { return Ok(None) };
-    let own = |op| (op, 1.0 - row.own_of_iteration_percent.unwrap_or(0.0) / 100.0);
+    let count = |row: &analysis::reports::ops::loops::LoopRow| {
+        row.measured_trip_count.filter(|&count| count < few)
+    };
+    let Some((row, count)) = loops.rows.iter().find_map(|row| Some((row, count(row)?))) else {
+        return Ok(None);
+    };
+    let own = |op| {
+        (
+            op,
+            1.0 - row.own_of_iteration_percent.unwrap_or(0.0) / 100.0,
+        )
+    };
     Ok(Some(Finding {
         statement: format!("{} runs its body {count} times.", row.name),
-        evidence: vec![HintEvidence::count("iterations", count, "one run of the loop", Some(few))],
+        evidence: vec![HintEvidence::count(
+            "iterations",
+            count,
+            "one run of the loop",
+            Some(few),
+        )],
         ops: row.op.into_iter().collect(),
         // Played again without what the loop itself takes.
         saving: PossibleSaving::ops("without the loop", row.op.map(own)),
@@ -50,11 +71,20 @@ fn few_iterations(facts: &HintFacts<'_>) -> RuleResult {
 
 #[test]
 fn rule_example_is_registered() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb");
-    let model = importers::import_path(path.as_ref(), &ImportOptions::default(), &Progress::new()).unwrap();
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb"
+    );
+    let model =
+        importers::import_path(path.as_ref(), &ImportOptions::default(), &Progress::new()).unwrap();
     let (mut options, reports) = (Options::default(), ReportCache::default());
     let check = |options: &Options| {
-        let cx = Context { model: &model, scope: Scope::WholeTrace, options, reports: &reports };
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options,
+            reports: &reports,
+        };
         (RULES[0].check)(&HintFacts::new(&cx)).unwrap()
     };
     let finding = check(&options).unwrap();
@@ -63,5 +93,9 @@ fn rule_example_is_registered() {
     // The user's threshold decides.
     options.hints.thresholds.insert(FEW.id.to_owned(), 3.0);
     assert!(check(&options).is_none());
-    assert!(SECTIONS.iter().all(|section| Page(PAGE).section(section).is_some()));
+    assert!(
+        SECTIONS
+            .iter()
+            .all(|section| Page(PAGE).section(section).is_some())
+    );
 }

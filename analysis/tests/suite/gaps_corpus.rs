@@ -14,17 +14,32 @@ use crate::capture::open_model;
 macro_rules! report {
     ($analysis:ty, $model:expr) => {{
         let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model: $model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let cx = Context {
+            model: $model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
         cx.report::<$analysis>().unwrap()
     }};
 }
 
 fn sums_are_exact(report: &GapsReport) {
     for device in &report.devices {
-        let parts: i64 = IdleCause::ALL.map(|cause| device.time_ps(cause)).iter().sum();
-        assert_eq!((parts, device.idle_ps + device.program_ps), (device.idle_ps, device.window_ps));
+        let parts: i64 = IdleCause::ALL
+            .map(|cause| device.time_ps(cause))
+            .iter()
+            .sum();
+        assert_eq!(
+            (parts, device.idle_ps + device.program_ps),
+            (device.idle_ps, device.window_ps)
+        );
         for gap in &device.gaps {
-            assert_eq!(gap.causes.iter().map(|part| part.time_ps).sum::<i64>(), gap.length_ps, "{gap:?}");
+            assert_eq!(
+                gap.causes.iter().map(|part| part.time_ps).sum::<i64>(),
+                gap.length_ps,
+                "{gap:?}"
+            );
         }
     }
 }
@@ -39,7 +54,10 @@ fn near(value: f64, expected: f64, tolerance: f64) -> bool {
 
 fn compiler_ms(device: &DeviceGaps) -> f64 {
     let parts = [GapPlace::BeforeFirst, GapPlace::Between].map(|place| {
-        let mut parts = device.at(place).iter().filter(|part| part.cause == IdleCause::Compile);
+        let mut parts = device
+            .at(place)
+            .iter()
+            .filter(|part| part.cause == IdleCause::Compile);
         let part = parts.next().unwrap();
         assert_eq!(part.event(), Some("backend_compile_and_load"));
         part.event_ps().unwrap()
@@ -51,14 +69,23 @@ fn compiler_ms(device: &DeviceGaps) -> f64 {
 #[test]
 fn v5e_session_waits_for_compilation() {
     for name in ["tpu/v5e_matmul.xplane.pb", "tpu/v5e_matmul.trace.json.gz"] {
-        let Some(model) = open_model(name) else { return };
+        let Some(model) = open_model(name) else {
+            return;
+        };
         let report = report!(Gaps, &model);
         sums_are_exact(&report);
         let device = &report.devices[0];
-        assert!(near(compiler_ms(device), 155.89, 0.01), "{}", compiler_ms(device));
+        assert!(
+            near(compiler_ms(device), 155.89, 0.01),
+            "{}",
+            compiler_ms(device)
+        );
         let compile = ms(device.time_ps(IdleCause::Compile));
         let wall = ms(report!(Compile, &model).wall_ps.unwrap());
-        assert!(near(compile, wall, 0.2), "{compile} ms of gaps, {wall} ms of compilation");
+        assert!(
+            near(compile, wall, 0.2),
+            "{compile} ms of gaps, {wall} ms of compilation"
+        );
         assert_eq!((device.programs, device.count), (20, 19));
         let after = device.after.iter().max_by_key(|part| part.time_ps).unwrap();
         assert_eq!(after.event(), Some("$profiler.py:208 stop_trace"));
@@ -68,22 +95,35 @@ fn v5e_session_waits_for_compilation() {
 /// Every loop iteration was queued long before the one before it had ended.
 #[test]
 fn v6e_loop_is_queued_ahead() {
-    for name in ["tpu/v6e_x4_host_offload.xplane.pb", "tpu/v6e_x4_host_offload_steps_added.xplane.pb"] {
-        let Some(model) = open_model(name) else { return };
+    for name in [
+        "tpu/v6e_x4_host_offload.xplane.pb",
+        "tpu/v6e_x4_host_offload_steps_added.xplane.pb",
+    ] {
+        let Some(model) = open_model(name) else {
+            return;
+        };
         let clocks = report!(Clocks, &model);
         for shift in &clocks.devices {
-            assert_eq!(shift.base, ClockBase::DeviceClock, "the timeline is out of order");
+            assert_eq!(
+                shift.base,
+                ClockBase::DeviceClock,
+                "the timeline is out of order"
+            );
             assert!(shift.sync < ClockSync::Poor, "{shift:?}");
             // The bounds of 98 s differ by no more than a drift of some ppm explains.
-            assert!((shift.bounds.at_most_ps.unwrap() - shift.bounds.at_least_ps).abs() < 150_000_000, "{shift:?}");
+            assert!(
+                (shift.bounds.at_most_ps.unwrap() - shift.bounds.at_least_ps).abs() < 150_000_000,
+                "{shift:?}"
+            );
         }
         let report = report!(Gaps, &model);
         sums_are_exact(&report);
         for device in &report.devices {
             let loops = |gap: &&analysis::reports::host::gaps::Gap| {
-                [&gap.after, &gap.before]
-                    .iter()
-                    .all(|name| name.as_deref().is_some_and(|name| name.starts_with("jit_f(")))
+                [&gap.after, &gap.before].iter().all(|name| {
+                    name.as_deref()
+                        .is_some_and(|name| name.starts_with("jit_f("))
+                })
             };
             let loops: Vec<_> = device.gaps.iter().filter(loops).collect();
             assert!(loops.len() > 80, "{}", loops.len());
@@ -98,31 +138,73 @@ fn v6e_loop_is_queued_ahead() {
 /// Seven seconds before the first program: `backend_compile` and `np.asarray` are named, and what nothing explains.
 #[test]
 fn gap_that_nothing_explains_names_what_overlaps_it() {
-    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else {
+        return;
+    };
     let report = report!(Gaps, &model);
-    let table = report.tables().into_iter().find(|table| table.id == "gaps").unwrap();
-    let column = |id: &str| table.columns.iter().position(|column| column.id == id).unwrap();
-    let longest = table.rows.iter().map(|row| (format!("{:?}", row[column("length_ps")]), row));
-    let (_, row) = longest.into_iter().find(|(length, _)| length.contains("7001005062250")).unwrap();
+    let table = report
+        .tables()
+        .into_iter()
+        .find(|table| table.id == "gaps")
+        .unwrap();
+    let column = |id: &str| {
+        table
+            .columns
+            .iter()
+            .position(|column| column.id == id)
+            .unwrap()
+    };
+    let longest = table
+        .rows
+        .iter()
+        .map(|row| (format!("{:?}", row[column("length_ps")]), row));
+    let (_, row) = longest
+        .into_iter()
+        .find(|(length, _)| length.contains("7001005062250"))
+        .unwrap();
     let cell = |id: &str| format!("{:?}", row[column(id)]);
-    assert!(cell("cause").contains("compiling") && cell("event").contains("backend_compile"), "{row:?}");
+    assert!(
+        cell("cause").contains("compiling") && cell("event").contains("backend_compile"),
+        "{row:?}"
+    );
     assert!(cell("also").contains("np.asarray(jax.Array)"), "{row:?}");
     assert!(cell("unexplained_percent").contains("58.9"), "{row:?}");
 }
 
 #[test]
 fn serving_waits_for_requests() {
-    for name in ["tpu/v7x_vllm_tp2_a.trace.json.gz", "tpu/v7x_vllm_tp2_b.trace.json.gz"] {
-        let Some(model) = open_model(name) else { return };
+    for name in [
+        "tpu/v7x_vllm_tp2_a.trace.json.gz",
+        "tpu/v7x_vllm_tp2_b.trace.json.gz",
+    ] {
+        let Some(model) = open_model(name) else {
+            return;
+        };
         let clocks = report!(Clocks, &model);
         assert_eq!(clocks.devices.len(), 2);
         // Launches have run ids, completions do not.
-        assert!(clocks.devices.iter().all(|shift| shift.pairs == 4 && shift.bounds.at_most_ps.is_none()));
+        assert!(
+            clocks
+                .devices
+                .iter()
+                .all(|shift| shift.pairs == 4 && shift.bounds.at_most_ps.is_none())
+        );
         let report = report!(Gaps, &model);
         sums_are_exact(&report);
         for device in &report.devices {
-            assert!(device.between.iter().all(|part| part.cause == IdleCause::Queued), "{:?}", device.between);
-            let before = device.before.iter().max_by_key(|part| part.time_ps).unwrap();
+            assert!(
+                device
+                    .between
+                    .iter()
+                    .all(|part| part.cause == IdleCause::Queued),
+                "{:?}",
+                device.between
+            );
+            let before = device
+                .before
+                .iter()
+                .max_by_key(|part| part.time_ps)
+                .unwrap();
             assert_eq!(before.event(), Some("$threading.py:323 wait"), "{before:?}");
         }
     }
@@ -130,27 +212,61 @@ fn serving_waits_for_requests() {
 
 #[test]
 fn host_run_ahead_of_real_captures() {
-    let Some(model) = open_model("tpu/v5e_matmul.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v5e_matmul.xplane.pb") else {
+        return;
+    };
     let device = report!(Dispatch, &model).devices[0].clone();
-    assert_eq!((device.launches, device.ahead_max, device.dry_percent), (20, 0, Some(100.0)));
-    assert!(device.is_dispatch_bound, "3 µs of work every 60 to 300 µs: {device:?}");
-    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    assert_eq!(
+        (device.launches, device.ahead_max, device.dry_percent),
+        (20, 0, Some(100.0))
+    );
+    assert!(
+        device.is_dispatch_bound,
+        "3 µs of work every 60 to 300 µs: {device:?}"
+    );
+    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else {
+        return;
+    };
     for device in &report!(Dispatch, &model).devices {
         // A program waits for a free place among 32.
-        assert_eq!((device.ahead_median, device.is_dispatch_bound), (31.0, false), "{device:?}");
+        assert_eq!(
+            (device.ahead_median, device.is_dispatch_bound),
+            (31.0, false),
+            "{device:?}"
+        );
     }
 }
 
 /// Thirteen arrays of 5 GB to the devices and sixteen back; every size is recorded twice.
 #[test]
 fn transfers_of_the_offload_capture_count_once() {
-    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else {
+        return;
+    };
     let report = report!(Input, &model);
-    let [to, from] = &report.transfers[..] else { panic!("{:?}", report.transfers) };
-    assert_eq!((to.direction, to.count, to.bytes), ("host to device", 13, 64_424_509_952));
-    assert_eq!((from.direction, from.count, from.bytes), ("device to host", 16, 85_899_345_920));
+    let [to, from] = &report.transfers[..] else {
+        panic!("{:?}", report.transfers)
+    };
+    assert_eq!(
+        (to.direction, to.count, to.bytes),
+        ("host to device", 13, 64_424_509_952)
+    );
+    assert_eq!(
+        (from.direction, from.count, from.bytes),
+        ("device to host", 16, 85_899_345_920)
+    );
     for transfers in [to, from] {
-        assert!(transfers.link_percent.is_some_and(|percent| (5.0..100.0).contains(&percent)), "{transfers:?}");
+        assert!(
+            transfers
+                .link_percent
+                .is_some_and(|percent| (5.0..100.0).contains(&percent)),
+            "{transfers:?}"
+        );
     }
-    assert!(report.devices.iter().all(|device| device.percent == Some(0.0)));
+    assert!(
+        report
+            .devices
+            .iter()
+            .all(|device| device.percent == Some(0.0))
+    );
 }

@@ -17,11 +17,19 @@ use crate::capture::open_model;
 
 fn with_context<R>(model: &TraceModel, ask: impl FnOnce(&Context<'_>) -> R) -> R {
     let (options, reports) = (Options::default(), ReportCache::default());
-    ask(&Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports })
+    ask(&Context {
+        model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    })
 }
 
 fn op_named(model: &TraceModel, name: &str) -> OpId {
-    model.op_ids().find(|&op| model.str(model.op(op).name) == name).unwrap()
+    model
+        .op_ids()
+        .find(|&op| model.str(model.op(op).name) == name)
+        .unwrap()
 }
 
 fn blob(bytes: Vec<u8>) -> ProgramBytes {
@@ -32,29 +40,62 @@ fn blob(bytes: Vec<u8>) -> ProgramBytes {
 /// The serialized programs of a synthetic run.
 fn synthetic_programs() -> Vec<Vec<u8>> {
     let model = capture(&SyntheticRun::new(TrainingSpec::default()));
-    model.programs().iter().filter_map(|program| Some(program.hlo.as_ref()?.bytes().to_vec())).collect()
+    model
+        .programs()
+        .iter()
+        .filter_map(|program| Some(program.hlo.as_ref()?.bytes().to_vec()))
+        .collect()
 }
 
 #[test]
 fn v5e_matmul_is_a_convolution_inside_a_fusion() {
-    let Some(model) = open_model("tpu/v5e_matmul.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v5e_matmul.xplane.pb") else {
+        return;
+    };
     with_context(&model, |cx| {
         let fusion = cx.instruction(op_named(&model, "fusion")).unwrap();
         let module = fusion.module();
-        assert_eq!((module.origin, &*module.name, &*fusion.opcode), (HloOrigin::Proto, "jit_matmul", "fusion"));
+        assert_eq!(
+            (module.origin, &*module.name, &*fusion.opcode),
+            (HloOrigin::Proto, "jit_matmul", "fusion")
+        );
         let root = module.root(module.body(&fusion).unwrap()).unwrap();
         assert_eq!((&*root.opcode, root.operands.len()), ("convolution", 2));
         let convolution = root.attributes().convolution.as_ref().unwrap();
-        assert_eq!((convolution.input_feature, convolution.kernel_input_feature), (1, 0));
+        assert_eq!(
+            (convolution.input_feature, convolution.kernel_input_feature),
+            (1, 0)
+        );
         let source = module.source(&fusion).unwrap();
         assert!(source.ends_with("run_jax_real_tpu.py:93"), "{source}");
         let stack = module.stack(&fusion);
         assert_eq!((stack.len(), stack[0].line), (5, 93));
-        assert!(stack.iter().all(|frame| !frame.file.is_empty() && !frame.function.is_empty()));
-        let shapes: Vec<_> = module.parameters().iter().map(|(_, it)| it.shape.clone().unwrap()).collect();
-        assert_eq!(shapes.iter().map(|shape| shape.bytes().unwrap()).collect::<Vec<_>>(), [524_288, 524_288]);
+        assert!(
+            stack
+                .iter()
+                .all(|frame| !frame.file.is_empty() && !frame.function.is_empty())
+        );
+        let shapes: Vec<_> = module
+            .parameters()
+            .iter()
+            .map(|(_, it)| it.shape.clone().unwrap())
+            .collect();
+        assert_eq!(
+            shapes
+                .iter()
+                .map(|shape| shape.bytes().unwrap())
+                .collect::<Vec<_>>(),
+            [524_288, 524_288]
+        );
         assert_eq!(module.devices.as_ref().unwrap().device(0, 0), Some(0));
-        assert_eq!(module.computation(module.entry.unwrap()).unwrap().schedule.len(), 5);
+        assert_eq!(
+            module
+                .computation(module.entry.unwrap())
+                .unwrap()
+                .schedule
+                .len(),
+            5
+        );
         // Asked twice, parsed once.
         let again = cx.instruction(op_named(&model, "fusion")).unwrap();
         assert!(Arc::ptr_eq(module, again.module()));
@@ -63,19 +104,44 @@ fn v5e_matmul_is_a_convolution_inside_a_fusion() {
 
 #[test]
 fn buffers_of_the_v5e_matmul() {
-    let Some(model) = open_model("tpu/v5e_matmul.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v5e_matmul.xplane.pb") else {
+        return;
+    };
     with_context(&model, |cx| {
-        let module = cx.instruction(op_named(&model, "fusion")).unwrap().module().clone();
+        let module = cx
+            .instruction(op_named(&model, "fusion"))
+            .unwrap()
+            .module()
+            .clone();
         let buffers = module.buffer_assignment("jit_matmul").unwrap().unwrap();
-        let parameters: Vec<_> = buffers.allocations.iter().filter_map(|it| Some((it.parameter?, it.size))).collect();
+        let parameters: Vec<_> = buffers
+            .allocations
+            .iter()
+            .filter_map(|it| Some((it.parameter?, it.size)))
+            .collect();
         assert_eq!(parameters, [(1, 524_288), (0, 524_288)]);
-        let named = |id| module.instruction(module.instruction_by_compiler_id(id).unwrap()).unwrap().name.clone();
-        assert!(buffers.buffers.iter().all(|buffer| !named(buffer.instruction_id).is_empty()));
+        let named = |id| {
+            module
+                .instruction(module.instruction_by_compiler_id(id).unwrap())
+                .unwrap()
+                .name
+                .clone()
+        };
+        assert!(
+            buffers
+                .buffers
+                .iter()
+                .all(|buffer| !named(buffer.instruction_id).is_empty())
+        );
         for trace in &buffers.heap_traces {
             let mut live = 0i64;
             for event in &trace.events {
                 let size = buffers.buffer(event.buffer).unwrap().size as i64;
-                live += if event.kind == HeapEventKind::Free { -size } else { size };
+                live += if event.kind == HeapEventKind::Free {
+                    -size
+                } else {
+                    size
+                };
             }
             assert_eq!(live, 0, "what is allocated is freed");
         }
@@ -84,9 +150,14 @@ fn buffers_of_the_v5e_matmul() {
 
 #[test]
 fn every_v6e_op_is_an_instruction_of_its_program() {
-    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let Some(model) = open_model("tpu/v6e_x4_host_offload.xplane.pb") else {
+        return;
+    };
     with_context(&model, |cx| {
-        let ops: Vec<_> = model.op_ids().filter(|&op| model.op(op).program.is_some()).collect();
+        let ops: Vec<_> = model
+            .op_ids()
+            .filter(|&op| model.op(op).program.is_some())
+            .collect();
         assert_eq!(ops.len(), 17);
         for op in ops {
             let instruction = cx.instruction(op).unwrap();
@@ -98,15 +169,30 @@ fn every_v6e_op_is_an_instruction_of_its_program() {
 
 #[test]
 fn exported_json_has_the_text_only() {
-    let Some(model) = open_model("tpu/v5e_matmul.trace.json.gz") else { return };
+    let Some(model) = open_model("tpu/v5e_matmul.trace.json.gz") else {
+        return;
+    };
     with_context(&model, |cx| {
         let op = op_named(&model, "fusion");
         let program = model.op(op).program.unwrap();
-        assert!(matches!(cx.hlo(program), Err(HloError::NotRecorded(name)) if name.starts_with("jit_matmul")));
+        assert!(
+            matches!(cx.hlo(program), Err(HloError::NotRecorded(name)) if name.starts_with("jit_matmul"))
+        );
         let fusion = cx.instruction(op).unwrap();
-        assert_eq!((fusion.module().origin, fusion.operands().count()), (HloOrigin::Text, 2));
-        assert_eq!(fusion.shape.as_ref().unwrap().array().unwrap().dims, [512, 512]);
-        assert!(fusion.module().root(fusion.module().body(&fusion).unwrap()).is_none());
+        assert_eq!(
+            (fusion.module().origin, fusion.operands().count()),
+            (HloOrigin::Text, 2)
+        );
+        assert_eq!(
+            fusion.shape.as_ref().unwrap().array().unwrap().dims,
+            [512, 512]
+        );
+        assert!(
+            fusion
+                .module()
+                .root(fusion.module().body(&fusion).unwrap())
+                .is_none()
+        );
     });
 }
 
@@ -116,7 +202,12 @@ fn truncated_programs_are_errors_with_an_offset() {
         assert!(HloModule::from_proto(blob(program.clone()), "p").is_ok());
         for len in 0..program.len().min(3000) {
             match HloModule::from_proto(blob(program[..len].to_vec()), "p").unwrap_err() {
-                HloError::Damaged { at, len: of, message, .. } => {
+                HloError::Damaged {
+                    at,
+                    len: of,
+                    message,
+                    ..
+                } => {
                     assert!(at <= len && of == len && !message.is_empty());
                 }
                 other => panic!("{other}"),
@@ -157,13 +248,30 @@ fn matmul_sizes_match_recorded_flops() {
         let model = capture(&SyntheticRun::new(spec.clone()));
         with_context(&model, |cx| {
             let report = cx.report::<Matmuls>().unwrap();
-            assert!(!report.rows.is_empty() && report.missing.is_empty(), "{:?}", report.missing);
+            assert!(
+                !report.rows.is_empty() && report.missing.is_empty(),
+                "{:?}",
+                report.missing
+            );
             for row in &report.rows {
-                assert_eq!((row.flops, row.sizes_from), (row.recorded_flops, Some(SizesFrom::Program)), "{}", row.name);
-                assert_eq!((row.types.as_deref(), row.passes), (Some("bf16 × bf16 → bf16"), Some(1)));
+                assert_eq!(
+                    (row.flops, row.sizes_from),
+                    (row.recorded_flops, Some(SizesFrom::Program)),
+                    "{}",
+                    row.name
+                );
+                assert_eq!(
+                    (row.types.as_deref(), row.passes),
+                    (Some("bf16 × bf16 → bf16"), Some(1))
+                );
             }
             let shard = spec.hidden / u64::from(spec.model);
-            let up = MatmulSizes { batch: 1, m: spec.tokens, k: spec.width, n: shard };
+            let up = MatmulSizes {
+                batch: 1,
+                m: spec.tokens,
+                k: spec.width,
+                n: shard,
+            };
             assert!(report.sizes.iter().any(|row| row.sizes == up), "{up:?}");
         });
     }
@@ -171,12 +279,19 @@ fn matmul_sizes_match_recorded_flops() {
 
 #[test]
 fn padded_sample_has_its_padding() {
-    let (spec, _) = sample_traces::sample_specs().into_iter().find(|(spec, _)| spec.name.ends_with("padded")).unwrap();
+    let (spec, _) = sample_traces::sample_specs()
+        .into_iter()
+        .find(|(spec, _)| spec.name.ends_with("padded"))
+        .unwrap();
     let model = capture(&SyntheticRun::new(spec));
     with_context(&model, |cx| {
         let report = cx.report::<Matmuls>().unwrap();
         assert_eq!(report.tile, Some(256));
-        let up = report.sizes.iter().find(|row| (row.sizes.m, row.sizes.k, row.sizes.n) == (2048, 1000, 1100)).unwrap();
+        let up = report
+            .sizes
+            .iter()
+            .find(|row| (row.sizes.m, row.sizes.k, row.sizes.n) == (2048, 1000, 1100))
+            .unwrap();
         // 1000 fills tiles of 256 up to 1024; with the 1100 as rows, those fill registers
         // of 16 up to 1104.
         let useful = 100.0 * (1000.0 / 1024.0) * (1100.0 / 1104.0);
@@ -190,11 +305,22 @@ fn padded_sample_has_its_padding() {
 #[test]
 fn padding_costs_time_in_compute_bound_ops() {
     let chip = sample_traces::synthetic::SyntheticChip::V6E;
-    let large = TrainingSpec { data: 1, model: 1, tokens: 8192, width: 1000, hidden: 4400, ..TrainingSpec::default() };
+    let large = TrainingSpec {
+        data: 1,
+        model: 1,
+        tokens: 8192,
+        width: 1000,
+        hidden: 4400,
+        ..TrainingSpec::default()
+    };
     let model = capture(&SyntheticRun::new(TrainingSpec { chip, ..large }));
     with_context(&model, |cx| {
         let report = cx.report::<Matmuls>().unwrap();
-        let up = report.sizes.iter().find(|row| (row.sizes.m, row.sizes.k, row.sizes.n) == (8192, 1000, 4400)).unwrap();
+        let up = report
+            .sizes
+            .iter()
+            .find(|row| (row.sizes.m, row.sizes.k, row.sizes.n) == (8192, 1000, 4400))
+            .unwrap();
         let lost = up.total_time_ps as f64 * (1.0 - 1000.0 / 1024.0);
         assert!((up.padding_loss_ps.unwrap() / lost - 1.0).abs() < 1e-9);
         assert!((up.padding_gain_percent.unwrap() - 100.0).abs() < 1e-9);
@@ -203,12 +329,27 @@ fn padding_costs_time_in_compute_bound_ops() {
 
 #[test]
 fn v5e_matmul_size_is_known_in_both_formats() {
-    for (name, from) in [("xplane.pb", SizesFrom::Program), ("trace.json.gz", SizesFrom::Shapes)] {
-        let Some(model) = open_model(&format!("tpu/v5e_matmul.{name}")) else { return };
+    for (name, from) in [
+        ("xplane.pb", SizesFrom::Program),
+        ("trace.json.gz", SizesFrom::Shapes),
+    ] {
+        let Some(model) = open_model(&format!("tpu/v5e_matmul.{name}")) else {
+            return;
+        };
         with_context(&model, |cx| {
             let report = cx.report::<Matmuls>().unwrap();
-            let [row] = report.rows.as_slice() else { panic!("{} rows", report.rows.len()) };
-            assert_eq!(row.sizes, Some(MatmulSizes { batch: 1, m: 512, k: 512, n: 512 }));
+            let [row] = report.rows.as_slice() else {
+                panic!("{} rows", report.rows.len())
+            };
+            assert_eq!(
+                row.sizes,
+                Some(MatmulSizes {
+                    batch: 1,
+                    m: 512,
+                    k: 512,
+                    n: 512
+                })
+            );
             assert_eq!(
                 (row.flops, row.recorded_flops, row.sizes_from),
                 (Some(268_435_456), Some(268_435_456), Some(from))
@@ -219,14 +360,31 @@ fn v5e_matmul_size_is_known_in_both_formats() {
 
 #[test]
 fn served_model_matmul_sizes_follow_from_shapes_and_flops() {
-    let Some(model) = open_model("tpu/v7x_vllm_tp2_a.trace.json.gz") else { return };
+    let Some(model) = open_model("tpu/v7x_vllm_tp2_a.trace.json.gz") else {
+        return;
+    };
     with_context(&model, |cx| {
         let report = cx.report::<Matmuls>().unwrap();
         assert_eq!((report.rows.len(), report.missing.len()), (257, 0));
-        let down = report.rows.iter().find(|row| &*row.name == "fusion.6").unwrap();
-        assert_eq!(down.sizes, Some(MatmulSizes { batch: 1, m: 1024, k: 13824, n: 5120 }));
+        let down = report
+            .rows
+            .iter()
+            .find(|row| &*row.name == "fusion.6")
+            .unwrap();
+        assert_eq!(
+            down.sizes,
+            Some(MatmulSizes {
+                batch: 1,
+                m: 1024,
+                k: 13824,
+                n: 5120
+            })
+        );
         for row in &report.rows {
-            let (own, recorded) = (row.flops.unwrap() as f64, row.recorded_flops.unwrap() as f64);
+            let (own, recorded) = (
+                row.flops.unwrap() as f64,
+                row.recorded_flops.unwrap() as f64,
+            );
             assert!((1.0..1.02).contains(&(recorded / own)), "{}", row.name);
         }
     });
@@ -238,9 +396,15 @@ fn loop_trip_counts_match_the_compiler() {
     let model = capture(&run);
     with_context(&model, |cx| {
         let report = cx.report::<Loops>().unwrap();
-        let [row] = report.rows.as_slice() else { panic!("{} loops", report.rows.len()) };
+        let [row] = report.rows.as_slice() else {
+            panic!("{} loops", report.rows.len())
+        };
         assert_eq!(
-            (row.known_trip_count, row.measured_trip_count, row.measured_range),
+            (
+                row.known_trip_count,
+                row.measured_trip_count,
+                row.measured_range
+            ),
             (Some(3), Some(3.0), Some((3, 3)))
         );
         assert_eq!((row.occurrences, row.ops_per_iteration), (32, Some(1.0)));
@@ -249,17 +413,52 @@ fn loop_trip_counts_match_the_compiler() {
 
 #[test]
 fn decoding_loops_have_known_and_measured_trip_counts() {
-    let decode = DecodeSpec { batch: 16, cache: 1024, tokens: 24 };
-    let run = SyntheticRun::decoding(TrainingSpec { data: 1, model: 1, steps: 2, ..TrainingSpec::default() }, decode);
+    let decode = DecodeSpec {
+        batch: 16,
+        cache: 1024,
+        tokens: 24,
+    };
+    let run = SyntheticRun::decoding(
+        TrainingSpec {
+            data: 1,
+            model: 1,
+            steps: 2,
+            ..TrainingSpec::default()
+        },
+        decode,
+    );
     let model = capture(&run);
-    let time = |name: &str| run.programs[0].schedule.ops.iter().find(|op| op.name == name).unwrap().dur_ps;
+    let time = |name: &str| {
+        run.programs[0]
+            .schedule
+            .ops
+            .iter()
+            .find(|op| op.name == name)
+            .unwrap()
+            .dur_ps
+    };
     with_context(&model, |cx| {
         let report = cx.report::<Loops>().unwrap();
-        let [row] = report.rows.as_slice() else { panic!("{} loops", report.rows.len()) };
-        assert_eq!((row.known_trip_count, row.measured_trip_count, row.occurrences), (Some(24), Some(24.0), 2));
+        let [row] = report.rows.as_slice() else {
+            panic!("{} loops", report.rows.len())
+        };
+        assert_eq!(
+            (
+                row.known_trip_count,
+                row.measured_trip_count,
+                row.occurrences
+            ),
+            (Some(24), Some(24.0), 2)
+        );
         let own = run.programs[0].schedule.sums.loop_self / 24;
-        assert_eq!(row.iteration_time_ps, Some((own + time("fusion.1") + time("fusion.2")) as f64));
-        assert_eq!((row.iteration_own_time_ps, row.ops_per_iteration), (Some(own as f64), Some(2.0)));
+        assert_eq!(
+            row.iteration_time_ps,
+            Some((own + time("fusion.1") + time("fusion.2")) as f64)
+        );
+        assert_eq!(
+            (row.iteration_own_time_ps, row.ops_per_iteration),
+            (Some(own as f64), Some(2.0))
+        );
         assert_eq!(row.longest_op.as_deref(), Some("fusion.1"));
 
         let outer = cx.instruction(op_named(&model, "while.3")).unwrap();
@@ -267,40 +466,75 @@ fn decoding_loops_have_known_and_measured_trip_counts() {
         assert_eq!(&*outer.module().root(condition).unwrap().opcode, "compare");
         let update = cx.instruction(op_named(&model, "fusion.2")).unwrap();
         assert_eq!(update.computation, body);
-        let root = update.module().root(update.module().body(&update).unwrap()).unwrap();
+        let root = update
+            .module()
+            .root(update.module().body(&update).unwrap())
+            .unwrap();
         assert_eq!(
             (&*root.opcode, root.shape.as_ref().unwrap().bytes()),
             ("dynamic-update-slice", Some(2 * 16 * 1024 * 2048))
         );
         let matmuls = cx.report::<Matmuls>().unwrap();
         assert_eq!(
-            matmuls.rows.iter().map(|row| row.sizes.unwrap()).collect::<Vec<_>>(),
-            [MatmulSizes { batch: 1, m: 16, k: 2048, n: 2048 }]
+            matmuls
+                .rows
+                .iter()
+                .map(|row| row.sizes.unwrap())
+                .collect::<Vec<_>>(),
+            [MatmulSizes {
+                batch: 1,
+                m: 16,
+                k: 2048,
+                n: 2048
+            }]
         );
     });
 }
 
 #[test]
 fn collectives_agree_in_program_and_text() {
-    let model = capture(&SyntheticRun::new(TrainingSpec { overlap: true, ..TrainingSpec::default() }));
+    let model = capture(&SyntheticRun::new(TrainingSpec {
+        overlap: true,
+        ..TrainingSpec::default()
+    }));
     with_context(&model, |cx| {
         let mut compared = 0;
         for op in model.op_ids().filter(|&op| model.op(op).program.is_some()) {
             let instruction = cx.instruction(op).unwrap();
-            assert_eq!(instruction.module().origin, HloOrigin::Proto, "{}", instruction.name);
+            assert_eq!(
+                instruction.module().origin,
+                HloOrigin::Proto,
+                "{}",
+                instruction.name
+            );
             let text = HloModule::from_text(model.str(model.op(op).hlo_text.unwrap())).unwrap();
             let text = text.instructions.last().unwrap();
             assert_eq!(text.shape, instruction.shape, "{}", instruction.name);
-            assert_eq!(text.attributes().fusion_kind, instruction.attributes().fusion_kind);
+            assert_eq!(
+                text.attributes().fusion_kind,
+                instruction.attributes().fusion_kind
+            );
             let groups = |it: &Instruction| {
-                it.attributes().collective.clone().map(|it| (it.channel_id, it.groups, it.uses_global_ids))
+                it.attributes()
+                    .collective
+                    .clone()
+                    .map(|it| (it.channel_id, it.groups, it.uses_global_ids))
             };
             assert_eq!(groups(text), groups(&instruction), "{}", instruction.name);
             compared += usize::from(groups(text).is_some());
         }
         assert!(compared > 5, "{compared}");
-        let module = cx.hlo(model.op(op_named(&model, "fusion.10")).program.unwrap()).unwrap();
+        let module = cx
+            .hlo(model.op(op_named(&model, "fusion.10")).program.unwrap())
+            .unwrap();
         assert_eq!(module.devices.as_ref().unwrap().partitions, 8);
-        assert!(module.computation(module.entry.unwrap()).unwrap().schedule.len() > 20);
+        assert!(
+            module
+                .computation(module.entry.unwrap())
+                .unwrap()
+                .schedule
+                .len()
+                > 20
+        );
     });
 }

@@ -14,12 +14,23 @@ fn program_list_matches_xprof() {
     for name in ["tpu/v5e_matmul", "tpu/v6e_x4_host_offload"] {
         let capture = open(&format!("{name}.xplane.pb")).unwrap();
         let list = programs(&capture.cx(Scope::WholeTrace));
-        let whole = list.rows.iter().filter(|row| row.origin == Some(ProgramOrigin::Program));
+        let whole = list
+            .rows
+            .iter()
+            .filter(|row| row.origin == Some(ProgramOrigin::Program));
         let own: BTreeSet<String> = whole.map(|row| row.program.clone()).collect();
         let (folder, file) = name.split_once('/').unwrap();
-        let path = corpus.join(folder).join("xprof").join(file).join("cli/list_hlo_modules.json");
+        let path = corpus
+            .join(folder)
+            .join("xprof")
+            .join(file)
+            .join("cli/list_hlo_modules.json");
         let answer: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-        let listed = answer["modules"].as_array().unwrap().iter().map(|title| title.as_str().unwrap().to_owned());
+        let listed = answer["modules"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|title| title.as_str().unwrap().to_owned());
         assert_eq!(own, listed.collect(), "{name}");
     }
 }
@@ -27,12 +38,17 @@ fn program_list_matches_xprof() {
 /// `XProf` 2.24.2: `get_hlo_neighborhood --instruction_name broadcast_add_fusion.1 --radius 2 --follow_calls`.
 #[test]
 fn neighbourhood_matches_xprof() {
-    let Some(capture) = open("tpu/v6e_x4_host_offload.xplane.pb") else { return };
+    let Some(capture) = open("tpu/v6e_x4_host_offload.xplane.pb") else {
+        return;
+    };
     let cx = capture.cx(Scope::WholeTrace);
     let program = chosen(&cx, Some("jit_f")).unwrap()[0];
     let found = neighbourhood(&cx, program, "broadcast_add_fusion.1", Reach::default()).unwrap();
     let of = |is_inside: bool| -> BTreeSet<(&str, u32)> {
-        let own = found.nodes.iter().filter(|node| (node.relation == NodeRelation::Inside) == is_inside);
+        let own = found
+            .nodes
+            .iter()
+            .filter(|node| (node.relation == NodeRelation::Inside) == is_inside);
         own.map(|node| (&*node.op.name, node.distance)).collect()
     };
     let around = [
@@ -44,9 +60,25 @@ fn neighbourhood_matches_xprof() {
     ];
     assert_eq!(of(false), around.into());
     let inside: BTreeSet<&str> = of(true).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(inside, ["add.4", "broadcast.8", "constant.7", "param_0.1"].into());
-    let shape = |name: &str| found.nodes.iter().find(|node| &*node.op.name == name).unwrap().op.shape.clone().unwrap();
-    assert_eq!(shape("broadcast_add_fusion.1"), "f32[5,1024,1024,256]{3,2,1,0:T(8,128)}");
+    assert_eq!(
+        inside,
+        ["add.4", "broadcast.8", "constant.7", "param_0.1"].into()
+    );
+    let shape = |name: &str| {
+        found
+            .nodes
+            .iter()
+            .find(|node| &*node.op.name == name)
+            .unwrap()
+            .op
+            .shape
+            .clone()
+            .unwrap()
+    };
+    assert_eq!(
+        shape("broadcast_add_fusion.1"),
+        "f32[5,1024,1024,256]{3,2,1,0:T(8,128)}"
+    );
     assert_eq!(
         shape("copy-start.3"),
         "(f32[5,1024,1024,256]{3,2,1,0:T(8,128)S(5)}, f32[5,1024,1024,256]{3,2,1,0:T(8,128)}, u32[]{:S(2)})"

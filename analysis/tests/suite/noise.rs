@@ -20,7 +20,10 @@ use made::{Kind, Noise, Regression, Runs};
 /// Names of the gates of the preset that fail.
 fn failing(base: &[Summary], cand: &[Summary], comparable: &Comparison) -> Vec<String> {
     let report = judge(cand, Some((base, comparable)), &GateConfig::default());
-    let failed = report.gates.into_iter().filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Error);
+    let failed = report
+        .gates
+        .into_iter()
+        .filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Error);
     failed.map(|gate| gate.name()).collect()
 }
 
@@ -50,18 +53,30 @@ fn alarms(noise: &Noise, runs: usize, regression: Regression, experiments: usize
 fn quiet_runs_rarely_fail_and_ten_percent_regressions_always_do() {
     for (runs, most) in [(1, 3.0), (3, 1.0), (5, 1.0)] {
         for steps in [12, 50] {
-            let noise = Noise { steps, ..Noise::quiet() };
+            let noise = Noise {
+                steps,
+                ..Noise::quiet()
+            };
             let found = alarms(&noise, runs, Regression::None, 200);
-            assert!(found <= most, "{runs} runs of {steps} steps: {found} % false alarms");
+            assert!(
+                found <= most,
+                "{runs} runs of {steps} steps: {found} % false alarms"
+            );
             let found = alarms(&noise, runs, Regression::All(0.10), 10);
-            assert!(found >= 97.0, "{runs} runs of {steps} steps: {found} % of 10 % found");
+            assert!(
+                found >= 97.0,
+                "{runs} runs of {steps} steps: {found} % of 10 % found"
+            );
         }
     }
 }
 
 #[test]
 fn regressions_visible_only_in_the_loop_are_found() {
-    let noise = Noise { steps: 20, ..Noise::quiet() };
+    let noise = Noise {
+        steps: 20,
+        ..Noise::quiet()
+    };
     for regression in [Regression::Compiles(1), Regression::Stalls(0.15)] {
         let found = alarms(&noise, 1, regression, 20);
         assert!(found >= 95.0, "{regression:?}: {found} %");
@@ -80,7 +95,10 @@ fn print_tables_for_the_docs() {
     for kind in [Kind::Quiet, Kind::Uneven, Kind::Noisy] {
         for runs in [1, 3, 5] {
             for steps in [12, 50] {
-                let noise = Noise { steps, ..Noise::of(kind) };
+                let noise = Noise {
+                    steps,
+                    ..Noise::of(kind)
+                };
                 let of = |regression, n| alarms(&noise, runs, regression, n);
                 println!(
                     "| {} | {runs} | {steps} | {:.2} % | {:.0} % | {:.0} % | {:.1} % | {:.1} % | {:.1} % |",
@@ -107,7 +125,12 @@ fn windows_of_one_real_run_rarely_fail() {
     for (name, run) in real::runs() {
         let found = real::pairs(&run, 12, &comparable);
         pairs += found.pairs;
-        failed.extend(found.failed.into_iter().map(|gates| format!("{name}: {gates}")));
+        failed.extend(
+            found
+                .failed
+                .into_iter()
+                .map(|gates| format!("{name}: {gates}")),
+        );
     }
     println!("{} of {pairs} pairs fail", failed.len());
     assert!(failed.len() * 100 <= pairs * 3, "{failed:?} of {pairs}");

@@ -12,7 +12,9 @@ use analysis::reports::summary::verdict::Verdict;
 use crate::capture::{Capture, corpus, model_at};
 
 fn planted(name: &str) -> Option<Capture> {
-    Some(Capture::new(model_at(&corpus()?.join("planted").join(name))))
+    Some(Capture::new(model_at(
+        &corpus()?.join("planted").join(name),
+    )))
 }
 
 /// What a hint saves in a step, in milliseconds.
@@ -24,20 +26,41 @@ fn saving_ms(capture: &Capture, id: &str) -> Option<f64> {
 #[test]
 fn devices_that_run_little_stay_in_every_share() {
     let cases = [
-        ("one_idle_device", "1 of 4 devices runs jit_train_step once and nothing else (/device:TPU:3)"),
-        ("unused_init_only", "1 of 4 devices runs jit_init once and nothing else (/device:TPU:3)"),
-        ("late_joiner", "1 of 4 devices joins at step 10 (/device:TPU:3)"),
+        (
+            "one_idle_device",
+            "1 of 4 devices runs jit_train_step once and nothing else (/device:TPU:3)",
+        ),
+        (
+            "unused_init_only",
+            "1 of 4 devices runs jit_init once and nothing else (/device:TPU:3)",
+        ),
+        (
+            "late_joiner",
+            "1 of 4 devices joins at step 10 (/device:TPU:3)",
+        ),
     ];
     for (name, said) in cases {
-        let Some(capture) = planted(&format!("{name}.xplane.pb")) else { return };
+        let Some(capture) = planted(&format!("{name}.xplane.pb")) else {
+            return;
+        };
         let statement = &capture.report::<Verdict>().statement;
         assert!(statement.contains(said), "{name}: {statement}");
-        assert!(capture.report::<Hints>().hints.iter().any(|hint| hint.id == "K46"), "{name}");
+        assert!(
+            capture
+                .report::<Hints>()
+                .hints
+                .iter()
+                .any(|hint| hint.id == "K46"),
+            "{name}"
+        );
         let ops = capture.report::<Ops>();
         assert_eq!(ops.cores.len(), 4, "{name}");
         // All have the same window, so that together they are used as the mean of each.
         let windows: Vec<i64> = ops.cores.iter().map(|core| core.total_time_ps).collect();
-        assert!(windows.windows(2).all(|pair| pair[0] == pair[1]), "{name}: {windows:?}");
+        assert!(
+            windows.windows(2).all(|pair| pair[0] == pair[1]),
+            "{name}: {windows:?}"
+        );
         let utilization = capture.report::<Utilization>();
         let mfu = |metrics: &[analysis::Metric]| {
             metrics
@@ -46,18 +69,35 @@ fn devices_that_run_little_stay_in_every_share() {
                 .and_then(|metric| metric.value)
                 .unwrap_or(0.0)
         };
-        let each: f64 = utilization.devices.iter().map(|device| mfu(&device.metrics)).sum();
-        assert!((mfu(&utilization.combined) - each / 4.0).abs() < 1e-6, "{name}");
+        let each: f64 = utilization
+            .devices
+            .iter()
+            .map(|device| mfu(&device.metrics))
+            .sum();
+        assert!(
+            (mfu(&utilization.combined) - each / 4.0).abs() < 1e-6,
+            "{name}"
+        );
         let steps = capture.report::<Steps>();
-        assert!(steps.time.unwrap().count + 1 >= steps.steps.len() && steps.steps.len() > 5, "{name}: {steps:?}");
+        assert!(
+            steps.time.unwrap().count + 1 >= steps.steps.len() && steps.steps.len() > 5,
+            "{name}: {steps:?}"
+        );
     }
 }
 
 /// The straggler costs the others 1.000 ms in each step, however many steps were recorded.
 #[test]
 fn waiting_for_a_straggler_is_that_of_one_step() {
-    for name in ["k06_2steps_sl0", "k06_3steps_sl0", "k06_4steps_sl0", "k06_4steps_sl1"] {
-        let Some(capture) = planted(&format!("{name}.xplane.pb")) else { return };
+    for name in [
+        "k06_2steps_sl0",
+        "k06_3steps_sl0",
+        "k06_4steps_sl0",
+        "k06_4steps_sl1",
+    ] {
+        let Some(capture) = planted(&format!("{name}.xplane.pb")) else {
+            return;
+        };
         let saving = saving_ms(&capture, "K06").unwrap();
         assert!((saving - 1.0).abs() < 0.002, "{name}: {saving}");
     }
@@ -66,20 +106,38 @@ fn waiting_for_a_straggler_is_that_of_one_step() {
 /// Clocks of hosts that are 5 ms apart are found, and change nothing else.
 #[test]
 fn clocks_of_hosts_change_no_waiting() {
-    let (Some(apart), Some(equal)) = (planted("mh_skew5"), planted("mh_skew0")) else { return };
-    let finding = |capture: &Capture| capture.report::<Doctor>().findings.iter().find(|own| own.id == "Q18").cloned();
+    let (Some(apart), Some(equal)) = (planted("mh_skew5"), planted("mh_skew0")) else {
+        return;
+    };
+    let finding = |capture: &Capture| {
+        capture
+            .report::<Doctor>()
+            .findings
+            .iter()
+            .find(|own| own.id == "Q18")
+            .cloned()
+    };
     assert_eq!(finding(&equal), None);
     let found = finding(&apart).unwrap();
     assert!(found.message.contains("5.000 ms"), "{found:?}");
     let waits = |capture: &Capture| {
         let balance = capture.report::<Balance>();
-        balance.devices.iter().map(|device| (device.skew_wait_ps, device.awaited_ps)).collect::<Vec<_>>()
+        balance
+            .devices
+            .iter()
+            .map(|device| (device.skew_wait_ps, device.awaited_ps))
+            .collect::<Vec<_>>()
     };
     assert_eq!(waits(&apart), waits(&equal));
     assert!(waits(&equal).iter().all(|(wait, _)| wait.is_some()));
     let ids = |capture: &Capture| {
         let hints = capture.scoped::<Hints>(Scope::WholeTrace).unwrap();
-        hints.hints.iter().filter(|hint| hint.id != "Q18").map(|hint| (hint.id, hint.saving_ps)).collect::<Vec<_>>()
+        hints
+            .hints
+            .iter()
+            .filter(|hint| hint.id != "Q18")
+            .map(|hint| (hint.id, hint.saving_ps))
+            .collect::<Vec<_>>()
     };
     assert_eq!(ids(&apart), ids(&equal));
 }

@@ -21,22 +21,46 @@ const US: i64 = 1_000_000;
 const RECEIVED: &str = "MegaScale: Communication Transport Receive";
 
 fn plane(name: &str) -> SamplePlane {
-    SamplePlane { id: 1, name: name.to_owned(), ..SamplePlane::default() }
+    SamplePlane {
+        id: 1,
+        name: name.to_owned(),
+        ..SamplePlane::default()
+    }
 }
 
-fn add(plane: &mut SamplePlane, line: (i64, &str), event: &str, from_to: (i64, i64), stats: Vec<SampleStat>) {
+fn add(
+    plane: &mut SamplePlane,
+    line: (i64, &str),
+    event: &str,
+    from_to: (i64, i64),
+    stats: Vec<SampleStat>,
+) {
     let line = plane.line(line.0, line.1);
     plane.event(line, event, from_to.0, from_to.1 - from_to.0, stats);
 }
 
 fn capture(planes: Vec<SamplePlane>) -> Capture {
-    let session = SampleSession { host: "h".to_owned(), remark: "made for a test".to_owned(), planes };
+    let session = SampleSession {
+        host: "h".to_owned(),
+        remark: "made for a test".to_owned(),
+        planes,
+    };
     Capture::of("case.xplane.pb", xspace_bytes(&session))
 }
 
 /// An arrival at `ns`, from a slice to a slice, with its duration and size.
-fn arrival(host: &mut SamplePlane, line: i64, ns: i64, slices: Option<(i64, i64)>, us: i64, bytes: i64) {
-    let mut stats = vec![SampleStat::int("duration_us", us), SampleStat::int("payload_size_bytes", bytes)];
+fn arrival(
+    host: &mut SamplePlane,
+    line: i64,
+    ns: i64,
+    slices: Option<(i64, i64)>,
+    us: i64,
+    bytes: i64,
+) {
+    let mut stats = vec![
+        SampleStat::int("duration_us", us),
+        SampleStat::int("payload_size_bytes", bytes),
+    ];
     if let Some((from, to)) = slices {
         stats.extend([
             SampleStat::text("dcn_label", format!("exchange.{line}")),
@@ -50,7 +74,9 @@ fn arrival(host: &mut SamplePlane, line: i64, ns: i64, slices: Option<(i64, i64)
 }
 
 fn dcn(host: SamplePlane) -> Result<DcnReport, AnalysisError> {
-    capture(vec![host]).scoped::<Dcn>(Scope::WholeTrace).map(|report| report.as_ref().clone())
+    capture(vec![host])
+        .scoped::<Dcn>(Scope::WholeTrace)
+        .map(|report| report.as_ref().clone())
 }
 
 /// `dcn_analysis_test.cc`, `CreateMessageTestValidMessages`: three messages that begin 50, 75 and 125 µs after the start
@@ -63,24 +89,47 @@ fn megascale_messages_begin_their_duration_before_they_arrive() {
     arrival(&mut host, 2, 150_000, Some((9, 0)), 75, 10);
     let report = dcn(host).unwrap();
     let found = &report.hosts[0];
-    assert_eq!((found.messages, found.loopback, found.invalid, found.active_ps), (3, 0, 0, 125 * US));
+    assert_eq!(
+        (
+            found.messages,
+            found.loopback,
+            found.invalid,
+            found.active_ps
+        ),
+        (3, 0, 0, 125 * US)
+    );
     assert!((found.bytes - 32_779.0).abs() < 1e-9);
     // Two at once: the largest and the one of 75 µs.
     assert!((found.peak_bandwidth - (32_768.0 / 50e-6 + 10.0 / 75e-6)).abs() < 1.0);
-    let times: Vec<_> = report.messages.iter().map(|row| (row.label.as_str(), row.messages, row.max_ps)).collect();
-    assert_eq!(times, [("exchange.1", 2, 50 * US), ("exchange.2", 1, 75 * US)]);
+    let times: Vec<_> = report
+        .messages
+        .iter()
+        .map(|row| (row.label.as_str(), row.messages, row.max_ps))
+        .collect();
+    assert_eq!(
+        times,
+        [("exchange.1", 2, 50 * US), ("exchange.2", 1, 75 * US)]
+    );
 }
 
 /// `CreateLoopBackMessageTest`, `CreateZeroDurationMessageTest`, `CreateMissingKeyTest`. The last two are invalid there,
 /// too. A message within its slice is valid there; here it is counted apart, because it does not cross the network.
 #[test]
 fn megascale_messages_that_say_nothing_about_the_network_are_counted_apart() {
-    for (slices, us, expected) in [(Some((2, 2)), 1_000, (1, 0)), (Some((2, 1)), 0, (0, 1)), (None, 10, (0, 1))] {
+    for (slices, us, expected) in [
+        (Some((2, 2)), 1_000, (1, 0)),
+        (Some((2, 1)), 0, (0, 1)),
+        (None, 10, (0, 1)),
+    ] {
         let mut host = plane("/host:CPU");
         arrival(&mut host, 1, 5_000_000, slices, us, 1_000);
         let report = dcn(host).unwrap();
         let found = &report.hosts[0];
-        assert_eq!((found.messages, (found.loopback, found.invalid)), (0, expected), "{slices:?}");
+        assert_eq!(
+            (found.messages, (found.loopback, found.invalid)),
+            (0, expected),
+            "{slices:?}"
+        );
         assert!(report.messages.is_empty() && found.mean_bandwidth.is_none());
     }
 }
@@ -94,7 +143,13 @@ fn megascale_needs_an_event() {
     assert!(dcn(host.clone()).is_err());
     host.named("MegaScale: Barrier.");
     assert!(dcn(host.clone()).is_err());
-    add(&mut host, (1, "main"), "MegaScale: Barrier.", (US, 2 * US), Vec::new());
+    add(
+        &mut host,
+        (1, "main"),
+        "MegaScale: Barrier.",
+        (US, 2 * US),
+        Vec::new(),
+    );
     assert_eq!(dcn(host).unwrap().actions[0].action, "Barrier");
 }
 
@@ -102,11 +157,26 @@ fn served(requests: &[(i64, (i64, i64))], batches: &[(i64, &str, (i64, i64))]) -
     let mut host = plane("/host:CPU");
     for &(id, (from, to)) in requests {
         let stats = vec![SampleStat::int("request_id", id)];
-        add(&mut host, (10 + id, "handler"), "request", (from * US, to * US), stats);
+        add(
+            &mut host,
+            (10 + id, "handler"),
+            "request",
+            (from * US, to * US),
+            stats,
+        );
     }
     for &(id, ids, (from, to)) in batches {
-        let stats = vec![SampleStat::int("batch_id", id), SampleStat::text("request_ids", ids)];
-        add(&mut host, (1, "engine"), "ProcessBatch", (from * US, to * US), stats);
+        let stats = vec![
+            SampleStat::int("batch_id", id),
+            SampleStat::text("request_ids", ids),
+        ];
+        add(
+            &mut host,
+            (1, "engine"),
+            "ProcessBatch",
+            (from * US, to * US),
+            stats,
+        );
     }
     capture(vec![host])
 }
@@ -119,20 +189,40 @@ fn requests_and_batches_have_the_means_of_xprof() {
     let requests = [(0, (1, 2)), (1, (2, 4)), (2, (3, 6)), (3, (4, 8))];
     let capture = served(&requests, &[(0, "[0, 1]", (1, 2)), (1, "[2, 3]", (3, 4))]);
     let report = capture.report::<Serving>();
-    let latency = report.latencies.iter().find(|row| row.name == "latency").unwrap();
-    assert_eq!((latency.time.count, latency.time.mean_ps), (4, 2.5 * US as f64));
-    let batches: Vec<_> = report.batches.iter().map(|row| (row.requests, row.time.count, row.time.mean_ps)).collect();
+    let latency = report
+        .latencies
+        .iter()
+        .find(|row| row.name == "latency")
+        .unwrap();
+    assert_eq!(
+        (latency.time.count, latency.time.mean_ps),
+        (4, 2.5 * US as f64)
+    );
+    let batches: Vec<_> = report
+        .batches
+        .iter()
+        .map(|row| (row.requests, row.time.count, row.time.mean_ps))
+        .collect();
     assert_eq!(batches, [(2, 2, US as f64)]);
 }
 
 /// `UsesBatchDeviceTimeForSplitRequests`: a request of 8 units in batches of 5 and 1; each batch has its own time.
 #[test]
 fn batches_of_a_split_request_keep_their_own_times() {
-    let capture = served(&[(100, (1_000, 9_000))], &[(10, "[100]", (1_500, 6_500)), (11, "[100]", (7_000, 8_000))]);
+    let capture = served(
+        &[(100, (1_000, 9_000))],
+        &[(10, "[100]", (1_500, 6_500)), (11, "[100]", (7_000, 8_000))],
+    );
     let report = capture.report::<Serving>();
     let batch = &report.batches[0];
-    assert_eq!((report.batches.len(), batch.requests, batch.time.count), (1, 1, 2));
-    assert_eq!((batch.time.mean_ps, batch.time.max_ps), (3_000.0 * US as f64, 5_000.0 * US as f64));
+    assert_eq!(
+        (report.batches.len(), batch.requests, batch.time.count),
+        (1, 1, 2)
+    );
+    assert_eq!(
+        (batch.time.mean_ps, batch.time.max_ps),
+        (3_000.0 * US as f64, 5_000.0 * US as f64)
+    );
     assert_eq!(report.requests[0].latency_ps, Some(8_000 * US));
 }
 
@@ -142,8 +232,16 @@ fn batches_of_a_split_request_keep_their_own_times() {
 fn quantiles_of_few_requests_are_missing() {
     let requests: Vec<_> = (0..6).map(|id| (id, (1, 101 + 100 * id))).collect();
     let report = served(&requests, &[]).report::<Serving>();
-    let time = &report.latencies.iter().find(|row| row.name == "latency").unwrap().time;
-    assert_eq!((time.p50_ps, time.max_ps), (350.0 * US as f64, 600.0 * US as f64));
+    let time = &report
+        .latencies
+        .iter()
+        .find(|row| row.name == "latency")
+        .unwrap()
+        .time;
+    assert_eq!(
+        (time.p50_ps, time.max_ps),
+        (350.0 * US as f64, 600.0 * US as f64)
+    );
     assert_eq!((time.p90_ps, time.p95_ps, time.p99_ps), (None, None, None));
 }
 
@@ -159,8 +257,11 @@ fn counters_without_a_number_are_listed() {
         ];
         add(&mut gpu, (1, "Stream 1"), "kernel_cycles", (0, US), stats);
         let report = capture(vec![gpu]).report::<HardwareCounters>();
-        let counts: Vec<_> =
-            report.devices[0].counts.iter().map(|it| (it.name.as_str(), it.value, it.is_known)).collect();
+        let counts: Vec<_> = report.devices[0]
+            .counts
+            .iter()
+            .map(|it| (it.name.as_str(), it.value, it.is_known))
+            .collect();
         assert_eq!(counts, [("kernel_cycles", 123.0, false)], "{device}");
         assert!(report.devices[0].metrics.is_empty());
     }
@@ -170,7 +271,9 @@ const MODULES: (i64, &str) = (2, "XLA Modules");
 const OPS: (i64, &str) = (3, "XLA Ops");
 
 fn row<'a>(rows: &'a [OpRow], name: &str) -> &'a OpRow {
-    rows.iter().find(|row| &*row.name == name).unwrap_or_else(|| panic!("no {name}"))
+    rows.iter()
+        .find(|row| &*row.name == name)
+        .unwrap_or_else(|| panic!("no {name}"))
 }
 
 /// `events_db/tpu_trace_parser_test.cc`, `ParsesTensorCoreAndCalculatesSelfTime`: an op of 8 µs around one of 3 µs has 5
@@ -191,13 +294,22 @@ fn time_of_inner_ops_is_not_that_of_the_outer_one() {
     add(&mut tpu, OPS, "inner", (2 * US, 5 * US), Vec::new());
     let capture = capture(vec![tpu]);
     let report = capture.report::<Ops>();
-    let times = |name: &str| (row(&report.rows, name).total_time_ps, row(&report.rows, name).self_time_ps);
-    assert_eq!((times("outer"), times("inner")), ((8 * US, 5 * US), (3 * US, 3 * US)));
+    let times = |name: &str| {
+        (
+            row(&report.rows, name).total_time_ps,
+            row(&report.rows, name).self_time_ps,
+        )
+    };
+    assert_eq!(
+        (times("outer"), times("inner")),
+        ((8 * US, 5 * US), (3 * US, 3 * US))
+    );
     assert_eq!(&*row(&report.rows, "outer").program, "jit_func(42)");
     let steps = capture.report::<Steps>();
     assert_eq!((steps.steps.len(), steps.marker.as_str()), (1, "Steps"));
     let cx = capture.cx(Scope::WholeTrace);
-    let op = analysis::TraceFacts::instruction(&cx, row(&report.rows, "outer").op.unwrap()).unwrap();
+    let op =
+        analysis::TraceFacts::instruction(&cx, row(&report.rows, "outer").op.unwrap()).unwrap();
     let shape = |it: &Instruction| it.shape.as_ref().unwrap().array().unwrap().dims.clone();
     assert_eq!(
         (shape(&op), op.module().operands(&op).map(shape).collect()),
@@ -211,12 +323,19 @@ fn time_of_inner_ops_is_not_that_of_the_outer_one() {
 #[test]
 fn overlapping_ops_do_not_count_an_instant_twice() {
     let mut tpu = plane("/device:TPU:0");
-    for (name, from, to) in [("outer", 1_000, 6_000), ("early", 1_500, 4_500), ("late", 2_000, 5_000)] {
+    for (name, from, to) in [
+        ("outer", 1_000, 6_000),
+        ("early", 1_500, 4_500),
+        ("late", 2_000, 5_000),
+    ] {
         add(&mut tpu, OPS, name, (from * NS, to * NS), Vec::new());
     }
     let report = capture(vec![tpu]).report::<Ops>();
     let own = ["outer", "early", "late"].map(|name| row(&report.rows, name).self_time_ps);
-    assert_eq!((own, own.iter().sum::<i64>()), ([1_500 * NS, 500 * NS, 3_000 * NS], 5_000 * NS));
+    assert_eq!(
+        (own, own.iter().sum::<i64>()),
+        ([1_500 * NS, 500 * NS, 3_000 * NS], 5_000 * NS)
+    );
 }
 
 /// `TensorCoreXlaOpWithoutModuleContextOrStepContext`: an op outside all programs belongs to none. XProf gives one that
@@ -229,7 +348,13 @@ fn ops_that_record_no_program_have_none() {
     add(&mut tpu, OPS, "within", (US, 2 * US), Vec::new());
     add(&mut tpu, OPS, "outside", (8 * US, 9 * US), Vec::new());
     let report = capture(vec![tpu]).report::<Ops>();
-    assert_eq!([&*row(&report.rows, "within").program, &*row(&report.rows, "outside").program], ["", ""]);
+    assert_eq!(
+        [
+            &*row(&report.rows, "within").program,
+            &*row(&report.rows, "outside").program
+        ],
+        ["", ""]
+    );
 }
 
 /// `ParsesTensorCoreWithVariousLineNames`, `ParsesSparseCoreEvents`, `ParsesNonCoreEvents`. XProf leaves out lines that it
@@ -240,18 +365,42 @@ fn lines_have_the_roles_that_xprof_knows() {
     let kinds = |device: &str, lines: &[&str]| {
         let mut tpu = plane(device);
         for (id, line) in (1..).zip(lines) {
-            add(&mut tpu, (id, line), "event", (id * US, id * US + 500 * NS), Vec::new());
+            add(
+                &mut tpu,
+                (id, line),
+                "event",
+                (id * US, id * US + 500 * NS),
+                Vec::new(),
+            );
         }
         let capture = capture(vec![tpu]);
         let of = |line: &&str| {
-            let track = capture.model.tracks().iter().find(|track| capture.model.str(track.name) == *line).unwrap();
+            let track = capture
+                .model
+                .tracks()
+                .iter()
+                .find(|track| capture.model.str(track.name) == *line)
+                .unwrap();
             (track.kind, capture.model.group(track.group).kind)
         };
         lines.iter().map(of).collect::<Vec<_>>()
     };
-    let roles = |found: Vec<(TrackKind, GroupKind)>| found.into_iter().map(|(kind, _)| kind).collect::<Vec<_>>();
-    let tensor = ["Tensor Core", "XLA TraceMe", "Steps", "XLA Modules", "XLA Ops", "TC Overlay", "anything"];
-    assert_eq!(roles(kinds("/device:TPU:0", &tensor)), [LowLevel, DeviceScopes, Steps, Modules, Ops, LowLevel, Other]);
+    let roles = |found: Vec<(TrackKind, GroupKind)>| {
+        found.into_iter().map(|(kind, _)| kind).collect::<Vec<_>>()
+    };
+    let tensor = [
+        "Tensor Core",
+        "XLA TraceMe",
+        "Steps",
+        "XLA Modules",
+        "XLA Ops",
+        "TC Overlay",
+        "anything",
+    ];
+    assert_eq!(
+        roles(kinds("/device:TPU:0", &tensor)),
+        [LowLevel, DeviceScopes, Steps, Modules, Ops, LowLevel, Other]
+    );
     let sparse = [
         "Sparse Core Modules",
         "Sparse Core Ops",
@@ -262,28 +411,68 @@ fn lines_have_the_roles_that_xprof_knows() {
         "any",
     ];
     let found = kinds("/device:TPU:0 SparseCore 0", &sparse);
-    assert!(found.iter().all(|(_, group)| *group == GroupKind::SparseCore { ordinal: 0 }));
-    assert_eq!(roles(found), [Modules, Ops, LowLevel, Steps, LowLevel, LowLevel, Other]);
+    assert!(
+        found
+            .iter()
+            .all(|(_, group)| *group == GroupKind::SparseCore { ordinal: 0 })
+    );
+    assert_eq!(
+        roles(found),
+        [Modules, Ops, LowLevel, Steps, LowLevel, LowLevel, Other]
+    );
     // The name of the device only contains that of a TPU.
-    assert_eq!(kinds("/device:CUSTOM_TPU:0", &["a line"]), [(Other, GroupKind::Custom)]);
+    assert_eq!(
+        kinds("/device:CUSTOM_TPU:0", &["a line"]),
+        [(Other, GroupKind::Custom)]
+    );
 }
 
 /// The times of `ParsesSparseCoreEvents`: a program of 0.1 µs, then an op of 1.5 µs.
 #[test]
 fn sparse_cores_have_their_times() {
     let mut core = plane("/device:TPU:0 SparseCore 0");
-    add(&mut core, (1, "Sparse Core Modules"), "lookups", (1_000 * NS, 1_100 * NS), Vec::new());
-    add(&mut core, (2, "Sparse Core Ops"), "embedding", (2_000 * NS, 3_500 * NS), Vec::new());
-    add(&mut core, (3, "TEC 0"), "tile", (7_000 * NS, 7_500 * NS), Vec::new());
+    add(
+        &mut core,
+        (1, "Sparse Core Modules"),
+        "lookups",
+        (1_000 * NS, 1_100 * NS),
+        Vec::new(),
+    );
+    add(
+        &mut core,
+        (2, "Sparse Core Ops"),
+        "embedding",
+        (2_000 * NS, 3_500 * NS),
+        Vec::new(),
+    );
+    add(
+        &mut core,
+        (3, "TEC 0"),
+        "tile",
+        (7_000 * NS, 7_500 * NS),
+        Vec::new(),
+    );
     let report = capture(vec![core]).report::<SparseCores>();
-    assert_eq!((report.cores[0].programs, report.cores[0].program_ps), (1, 100 * NS));
-    assert_eq!(report.ops.iter().map(|op| (&*op.op, op.self_ps)).collect::<Vec<_>>(), [("embedding", 1_500 * NS)]);
+    assert_eq!(
+        (report.cores[0].programs, report.cores[0].program_ps),
+        (1, 100 * NS)
+    );
+    assert_eq!(
+        report
+            .ops
+            .iter()
+            .map(|op| (&*op.op, op.self_ps))
+            .collect::<Vec<_>>(),
+        [("embedding", 1_500 * NS)]
+    );
 }
 
 /// Steps of these lengths in µs, one a millisecond, and ops of the first one.
 fn exported(steps: &[i64], softmax: i64) -> Capture {
     let named = |pid, tid, name| {
-        format!(r#"{{"ph":"M","pid":{pid},"tid":{tid},"name":"thread_name","args":{{"name":"{name}"}}}}"#)
+        format!(
+            r#"{{"ph":"M","pid":{pid},"tid":{tid},"name":"thread_name","args":{{"name":"{name}"}}}}"#
+        )
     };
     let slice = |pid, tid, name: &str, ts: i64, dur: i64| {
         format!(r#"{{"ph":"X","pid":{pid},"tid":{tid},"name":"{name}","ts":{ts},"dur":{dur}}}"#)
@@ -295,7 +484,11 @@ fn exported(steps: &[i64], softmax: i64) -> Capture {
         named(1, 2, "XLA Ops"),
         named(2, 1, "main"),
     ];
-    events.extend((0..).zip(steps).map(|(step, &dur)| slice(1, 1, &step.to_string(), step * 1_000, dur)));
+    events.extend(
+        (0..)
+            .zip(steps)
+            .map(|(step, &dur)| slice(1, 1, &step.to_string(), step * 1_000, dur)),
+    );
     let ops = [
         ("fusion.1", 0, 100),
         ("all-reduce.1", 20, 40),
@@ -304,8 +497,14 @@ fn exported(steps: &[i64], softmax: i64) -> Capture {
         ("psum.1", 230, 20),
     ];
     events.extend(ops.map(|(name, ts, dur)| slice(1, 2, name, ts, dur)));
-    events.extend([slice(2, 1, "python_host_compute", 0, 80), slice(2, 1, "threading wait", 90, 20)]);
-    let text = format!(r#"{{"displayTimeUnit":"ns","traceEvents":[{}]}}"#, events.join(","));
+    events.extend([
+        slice(2, 1, "python_host_compute", 0, 80),
+        slice(2, 1, "threading wait", 90, 20),
+    ]);
+    let text = format!(
+        r#"{{"displayTimeUnit":"ns","traceEvents":[{}]}}"#,
+        events.join(",")
+    );
     Capture::of("case.trace.json", text.into_bytes())
 }
 
@@ -321,10 +520,20 @@ fn exported_steps_and_ops_have_the_times_of_marin() {
     assert_eq!((steps.steps.len(), time.count), (6, 4));
     assert!((time.median - 135e6).abs() < 1.0, "{}", time.median);
     let report = capture.report::<Ops>();
-    let own = ["fusion.1", "softmax", "all-reduce.1", "psum.1", "dependency-wait"]
-        .map(|name| row(&report.rows, name).self_time_ps);
+    let own = [
+        "fusion.1",
+        "softmax",
+        "all-reduce.1",
+        "psum.1",
+        "dependency-wait",
+    ]
+    .map(|name| row(&report.rows, name).self_time_ps);
     assert_eq!(own, [60 * US, 60 * US, 40 * US, 20 * US, 30 * US]);
-    let communication = report.rows.iter().filter(|row| row.collective.is_some()).map(|row| row.self_time_ps);
+    let communication = report
+        .rows
+        .iter()
+        .filter(|row| row.collective.is_some())
+        .map(|row| row.self_time_ps);
     assert_eq!(communication.sum::<i64>(), 60 * US);
 }
 
@@ -333,13 +542,26 @@ fn exported_steps_and_ops_have_the_times_of_marin() {
 #[test]
 fn idle_time_before_ops_is_that_of_marin() {
     let mut tpu = plane("/device:TPU:0");
-    for (at, (name, from, to)) in [("a", 0, 50), ("b", 100, 120), ("c", 140, 150)].into_iter().enumerate() {
+    for (at, (name, from, to)) in [("a", 0, 50), ("b", 100, 120), ("c", 140, 150)]
+        .into_iter()
+        .enumerate()
+    {
         let program = format!("jit_{name}({at})");
-        add(&mut tpu, MODULES, &program, (from * US, to * US), Vec::new());
+        add(
+            &mut tpu,
+            MODULES,
+            &program,
+            (from * US, to * US),
+            Vec::new(),
+        );
         add(&mut tpu, OPS, name, (from * US, to * US), Vec::new());
     }
     let report = capture(vec![tpu]).report::<Gaps>();
-    let mut gaps: Vec<i64> = report.devices[0].gaps.iter().map(|gap| gap.length_ps).collect();
+    let mut gaps: Vec<i64> = report.devices[0]
+        .gaps
+        .iter()
+        .map(|gap| gap.length_ps)
+        .collect();
     gaps.sort_unstable();
     assert_eq!(gaps, [20 * US, 50 * US]);
 }

@@ -17,7 +17,8 @@ use sample_traces::rare::{MegascaleSample, SparseOffload};
 use sample_traces::session::SampleSession;
 use sample_traces::write::xspace_bytes;
 use trace_model::{
-    GroupKind, Op, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
+    GroupKind, Op, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel,
+    TrackKind,
 };
 
 use crate::capture::{Capture, corpus, model_at};
@@ -42,11 +43,19 @@ fn drawn(devices: &[Vec<DrawnOp>], has_clock: bool) -> TraceModel {
     let labels = KINDS.map(|(name, category)| {
         let (id, category) = (builder.intern(name), Some(builder.intern(category)));
         let flops = Some(1_000_000);
-        let op = builder.op(Op { name: id, category, flops, model_flops: flops, ..Op::default() });
+        let op = builder.op(Op {
+            name: id,
+            category,
+            flops,
+            model_flops: flops,
+            ..Op::default()
+        });
         builder.label(name, Some(op))
     });
     for (ordinal, ops) in devices.iter().enumerate() {
-        let kind = GroupKind::TensorCore { ordinal: ordinal as u32 };
+        let kind = GroupKind::TensorCore {
+            ordinal: ordinal as u32,
+        };
         let core = builder.group(Some(host), kind, &format!("/device:TPU:{ordinal}"));
         let track = builder.track(core, TrackKind::Ops, ordinal as i64, "XLA Ops");
         let (mut shown, mut timed) = (100 * ordinal as i64, 5_000);
@@ -54,7 +63,13 @@ fn drawn(devices: &[Vec<DrawnOp>], has_clock: bool) -> TraceModel {
             (shown, timed) = (shown + gap, timed + clock_gap);
             let device = |at, len| has_clock.then(|| range(at, len));
             let mut add = |shown: TimeRange, device, kind: usize| {
-                let key = builder.add_slice(track, SliceSpec { device, ..SliceSpec::new(shown, labels[kind]) });
+                let key = builder.add_slice(
+                    track,
+                    SliceSpec {
+                        device,
+                        ..SliceSpec::new(shown, labels[kind])
+                    },
+                );
                 builder.set_attr(key, SliceAttr::DmaStallPs, 40);
             };
             add(range(shown, len), device(timed, clock_len), kind);
@@ -62,7 +77,11 @@ fn drawn(devices: &[Vec<DrawnOp>], has_clock: bool) -> TraceModel {
             for part in 0..parts {
                 let (at, clock_at) = (len * part / parts, clock_len * part / parts);
                 // Half of each part is an op of its own.
-                add(range(shown + at, len / parts / 2), device(timed + clock_at, clock_len / parts / 2), 0);
+                add(
+                    range(shown + at, len / parts / 2),
+                    device(timed + clock_at, clock_len / parts / 2),
+                    0,
+                );
             }
             (shown, timed) = (shown + len, timed + clock_len);
         }
@@ -78,8 +97,14 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
         for row in &ops.rows {
             add(format!("total of {}", row.name), row.total_time_ps as f64);
             add(format!("self of {}", row.name), row.self_time_ps as f64);
-            add(format!("executions of {}", row.name), row.occurrences as f64);
-            add(format!("parts of executions of {}", row.name), row.executions);
+            add(
+                format!("executions of {}", row.name),
+                row.occurrences as f64,
+            );
+            add(
+                format!("parts of executions of {}", row.name),
+                row.executions,
+            );
         }
         for core in &ops.cores {
             // Windows and idle time are those of devices: without a single op in a part there is no report of ops.
@@ -88,10 +113,19 @@ fn sums(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
     }
     if let Ok(devices) = capture.scoped::<Devices>(scope) {
         for core in &devices.cores {
-            add(format!("device window of {}", core.core), core.window_ps as f64);
-            add(format!("device idle of {}", core.core), core.idle_ps.unwrap_or(0) as f64);
+            add(
+                format!("device window of {}", core.core),
+                core.window_ps as f64,
+            );
+            add(
+                format!("device idle of {}", core.core),
+                core.idle_ps.unwrap_or(0) as f64,
+            );
             for group in OpGroup::ALL {
-                add(format!("device time of {} in {group:?}", core.core), core.time(group).ps() as f64);
+                add(
+                    format!("device time of {} in {group:?}", core.core),
+                    core.time(group).ps() as f64,
+                );
             }
         }
     }
@@ -111,39 +145,78 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
     let mut add = |name: String, value: f64| *out.entry(name).or_default() += value;
     if let Ok(overlap) = capture.scoped::<Overlap>(scope) {
         for core in &overlap.cores {
-            add(format!("waiting of {}", core.core), core.skew_wait_ps.unwrap_or(0) as f64);
-            add(format!("waiting for {}", core.core), core.awaited_ps.unwrap_or(0) as f64);
-            add(format!("collectives of {}", core.core), core.collectives as f64);
+            add(
+                format!("waiting of {}", core.core),
+                core.skew_wait_ps.unwrap_or(0) as f64,
+            );
+            add(
+                format!("waiting for {}", core.core),
+                core.awaited_ps.unwrap_or(0) as f64,
+            );
+            add(
+                format!("collectives of {}", core.core),
+                core.collectives as f64,
+            );
         }
         for transfer in &overlap.transfers {
             let skew = transfer.skew.as_ref();
-            add(format!("matched executions of {}", transfer.op), skew.map_or(0.0, |skew| skew.instances as f64));
+            add(
+                format!("matched executions of {}", transfer.op),
+                skew.map_or(0.0, |skew| skew.instances as f64),
+            );
         }
     }
     if let Ok(dcn) = capture.scoped::<Dcn>(scope) {
         for device in &dcn.devices {
-            add(format!("stall of {}", device.device), device.stall_ps as f64);
+            add(
+                format!("stall of {}", device.device),
+                device.stall_ps as f64,
+            );
         }
         for transfer in &dcn.collectives {
-            add(format!("stall in {}", transfer.rendezvous), transfer.stall_ps as f64);
-            add(format!("executions of {}", transfer.rendezvous), transfer.occurrences as f64);
+            add(
+                format!("stall in {}", transfer.rendezvous),
+                transfer.stall_ps as f64,
+            );
+            add(
+                format!("executions of {}", transfer.rendezvous),
+                transfer.occurrences as f64,
+            );
         }
     }
     if let Ok(sparse) = capture.scoped::<SparseCores>(scope) {
         for core in &sparse.cores {
-            add(format!("busy of {}", core.core), core.busy_ps.unwrap_or(0) as f64);
+            add(
+                format!("busy of {}", core.core),
+                core.busy_ps.unwrap_or(0) as f64,
+            );
             add(format!("programs of {}", core.core), core.programs as f64);
-            add(format!("program time of {}", core.core), core.program_ps as f64);
+            add(
+                format!("program time of {}", core.core),
+                core.program_ps as f64,
+            );
         }
         for op in &sparse.ops {
             add(format!("self of {}", op.op), op.self_ps as f64);
         }
         for offload in &sparse.offloads {
-            add(format!("executions of {}", offload.op), offload.occurrences as f64);
+            add(
+                format!("executions of {}", offload.op),
+                offload.occurrences as f64,
+            );
             add(format!("work of {}", offload.op), offload.sparse_ps as f64);
-            add(format!("hidden of {}", offload.op), offload.hidden_ps as f64);
-            add(format!("in flight of {}", offload.op), offload.in_flight_ps as f64);
-            add(format!("waited of {}", offload.op), offload.waited_ps.unwrap_or(0) as f64);
+            add(
+                format!("hidden of {}", offload.op),
+                offload.hidden_ps as f64,
+            );
+            add(
+                format!("in flight of {}", offload.op),
+                offload.in_flight_ps as f64,
+            );
+            add(
+                format!("waited of {}", offload.op),
+                offload.waited_ps.unwrap_or(0) as f64,
+            );
         }
     }
     out.retain(|_, value: &mut f64| *value != 0.0);
@@ -153,9 +226,15 @@ fn sums_of_transfers(capture: &Capture, scope: Scope) -> BTreeMap<String, f64> {
 /// `cuts` in thousandths of the capture.
 fn adds_up(capture: &Capture, cuts: &[i64], sums: fn(&Capture, Scope) -> BTreeMap<String, f64>) {
     let extent = capture.model.extent();
-    let at =
-        |cut: &i64| extent.start + Picos::from_ps((i128::from(extent.dur().ps()) * i128::from(*cut) / 1000) as i64);
-    let mut borders: Vec<Timestamp> = cuts.iter().map(at).chain([extent.start, extent.end]).collect();
+    let at = |cut: &i64| {
+        extent.start
+            + Picos::from_ps((i128::from(extent.dur().ps()) * i128::from(*cut) / 1000) as i64)
+    };
+    let mut borders: Vec<Timestamp> = cuts
+        .iter()
+        .map(at)
+        .chain([extent.start, extent.end])
+        .collect();
     borders.sort_unstable();
     let mut parts: BTreeMap<String, f64> = BTreeMap::new();
     for pair in borders.windows(2) {
@@ -164,7 +243,10 @@ fn adds_up(capture: &Capture, cuts: &[i64], sums: fn(&Capture, Scope) -> BTreeMa
         }
     }
     let whole = sums(capture, Scope::WholeTrace);
-    assert_eq!(whole.keys().collect::<Vec<_>>(), parts.keys().collect::<Vec<_>>());
+    assert_eq!(
+        whole.keys().collect::<Vec<_>>(),
+        parts.keys().collect::<Vec<_>>()
+    );
     for (name, value) in whole {
         let of_parts = parts[&name];
         // Parts of executions are not whole numbers; all others are exact.
@@ -177,15 +259,40 @@ fn adds_up(capture: &Capture, cuts: &[i64], sums: fn(&Capture, Scope) -> BTreeMa
 
 /// What one report says of a device another must say, too: they stand on one screen.
 fn screen_has_one_denominator(capture: &Capture, scope: Scope) {
-    let (Ok(ops), Ok(devices)) = (capture.scoped::<Ops>(scope), capture.scoped::<Devices>(scope)) else { return };
+    let (Ok(ops), Ok(devices)) = (
+        capture.scoped::<Ops>(scope),
+        capture.scoped::<Devices>(scope),
+    ) else {
+        return;
+    };
     let utilization = capture.scoped::<Utilization>(scope).unwrap();
     for core in &ops.cores {
-        let device = devices.cores.iter().find(|device| device.group == core.core).unwrap();
-        assert_eq!((core.total_time_ps, core.idle_ps), (device.window_ps, device.idle_ps.unwrap()), "{scope:?}");
-        let of_device = utilization.devices.iter().find(|device| device.device == core.name).unwrap();
-        let idle = of_device.metrics.iter().find(|metric| metric.id == "device_idle_percent").unwrap().value;
+        let device = devices
+            .cores
+            .iter()
+            .find(|device| device.group == core.core)
+            .unwrap();
+        assert_eq!(
+            (core.total_time_ps, core.idle_ps),
+            (device.window_ps, device.idle_ps.unwrap()),
+            "{scope:?}"
+        );
+        let of_device = utilization
+            .devices
+            .iter()
+            .find(|device| device.device == core.name)
+            .unwrap();
+        let idle = of_device
+            .metrics
+            .iter()
+            .find(|metric| metric.id == "device_idle_percent")
+            .unwrap()
+            .value;
         let expected = 100.0 * core.idle_ps as f64 / core.total_time_ps.max(1) as f64;
-        assert!(idle.is_none_or(|idle| (idle - expected).abs() < 1e-9), "{idle:?} {expected}");
+        assert!(
+            idle.is_none_or(|idle| (idle - expected).abs() < 1e-9),
+            "{idle:?} {expected}"
+        );
     }
 }
 
@@ -213,7 +320,11 @@ proptest! {
 #[test]
 fn parts_of_real_captures_add_up_to_the_whole() {
     let Some(corpus) = corpus() else { return };
-    for name in ["tpu/v5e_matmul.xplane.pb", "planted/norec_v6e.xplane.pb", "planted/late_joiner.xplane.pb"] {
+    for name in [
+        "tpu/v5e_matmul.xplane.pb",
+        "planted/norec_v6e.xplane.pb",
+        "planted/late_joiner.xplane.pb",
+    ] {
         let capture = Capture::new(model_at(&corpus.join(name)));
         adds_up(&capture, &[123, 400, 777], sums);
         screen_has_one_denominator(&capture, Scope::WholeTrace);
@@ -237,7 +348,10 @@ fn transfers_and_waiting_add_up_to_the_whole() {
         importers::import(&source, &Progress::new()).unwrap()
     };
     let mut captures = vec![
-        ("straggler", model_at(&samples.join("synthetic_v5e_8chip_straggler.xplane.pb"))),
+        (
+            "straggler",
+            model_at(&samples.join("synthetic_v5e_8chip_straggler.xplane.pb")),
+        ),
         ("slices", written(&MegascaleSample::default().session())),
         ("offload", written(&SparseOffload::default().session())),
     ];
@@ -247,7 +361,12 @@ fn transfers_and_waiting_add_up_to_the_whole() {
     for (name, model) in captures {
         let capture = Capture::new(model);
         let whole = sums_of_transfers(&capture, Scope::WholeTrace);
-        assert!(whole.keys().any(|sum| sum.starts_with("wait") || sum.starts_with("stall")), "{name}: {whole:?}");
+        assert!(
+            whole
+                .keys()
+                .any(|sum| sum.starts_with("wait") || sum.starts_with("stall")),
+            "{name}: {whole:?}"
+        );
         let cuts = |count: i64| (1..count).map(|cut| 1000 * cut / count).collect::<Vec<_>>();
         for count in [2, 7, 23] {
             adds_up(&capture, &cuts(count), sums_of_transfers);
@@ -261,7 +380,9 @@ fn time_beyond_the_border_is_cut() {
     let Some(corpus) = corpus() else { return };
     let capture = Capture::new(model_at(&corpus.join("planted/norec_v6e.xplane.pb")));
     let at = |us: i64| Timestamp::from_ps(us * 1_000_000);
-    let ops = capture.scoped::<Ops>(Scope::Range(TimeRange::new(at(116_000), at(120_500)))).unwrap();
+    let ops = capture
+        .scoped::<Ops>(Scope::Range(TimeRange::new(at(116_000), at(120_500))))
+        .unwrap();
     let idle = 100.0 * ops.idle_ps as f64 / ops.total_time_ps as f64;
     assert!((idle - 44.4).abs() < 0.1, "{idle}");
 }

@@ -14,22 +14,40 @@ use crate::capture::{Capture, TPUS, open};
 
 impl Capture {
     fn synthetic(spec: TrainingSpec) -> Self {
-        Self::of("run.xplane.pb", xspace_bytes(&SyntheticRun::new(spec).session()))
+        Self::of(
+            "run.xplane.pb",
+            xspace_bytes(&SyntheticRun::new(spec).session()),
+        )
     }
 
     fn predict(&self, changes: &[Scenario]) -> Prediction {
-        Replay::new(&self.cx(Scope::WholeTrace)).unwrap().with(&self.cx(Scope::WholeTrace), changes).unwrap()
+        Replay::new(&self.cx(Scope::WholeTrace))
+            .unwrap()
+            .with(&self.cx(Scope::WholeTrace), changes)
+            .unwrap()
     }
 
     fn step_ps(&self) -> f64 {
-        self.cx(Scope::WholeTrace).report::<Steps>().unwrap().time.unwrap().median
+        self.cx(Scope::WholeTrace)
+            .report::<Steps>()
+            .unwrap()
+            .time
+            .unwrap()
+            .median
     }
 
     /// All ops of a group take so much of their time.
     fn group(&self, group: OpGroup, factor: f64) -> Scenario {
         let rows = &self.cx(Scope::WholeTrace).report::<Ops>().unwrap().rows;
-        let factors = rows.iter().filter(|row| row.group == group).filter_map(|row| Some((row.op?, factor))).collect();
-        Scenario::Ops { what: group.title().to_owned(), factors }
+        let factors = rows
+            .iter()
+            .filter(|row| row.group == group)
+            .filter_map(|row| Some((row.op?, factor)))
+            .collect();
+        Scenario::Ops {
+            what: group.title().to_owned(),
+            factors,
+        }
     }
 }
 
@@ -40,7 +58,11 @@ fn same(predicted: f64, recorded: f64) -> bool {
 
 /// Slow links, so that communication is exposed whether or not it overlaps.
 fn slow_links(overlap: bool, link_efficiency: f64) -> TrainingSpec {
-    TrainingSpec { overlap, link_efficiency, ..TrainingSpec::default() }
+    TrainingSpec {
+        overlap,
+        link_efficiency,
+        ..TrainingSpec::default()
+    }
 }
 
 #[test]
@@ -52,8 +74,15 @@ fn links_of_another_speed_are_predicted_exactly() {
             let step = prediction.step.unwrap();
             let truth = Capture::synthetic(slow_links(overlap, fast)).step_ps();
             assert!(same(step.median_ps, capture.step_ps()));
-            assert!(step.predicted_ps < step.median_ps, "{overlap} {slow} {fast}: nothing saved");
-            assert!(same(step.predicted_ps, truth), "{overlap} {slow} {fast}: {} is not {truth}", step.predicted_ps);
+            assert!(
+                step.predicted_ps < step.median_ps,
+                "{overlap} {slow} {fast}: nothing saved"
+            );
+            assert!(
+                same(step.predicted_ps, truth),
+                "{overlap} {slow} {fast}: {} is not {truth}",
+                step.predicted_ps
+            );
         }
     }
 }
@@ -70,26 +99,49 @@ fn hint_about_slow_links_saves_what_fast_links_save() {
         ..TrainingSpec::default()
     });
     let hints = capture.cx(Scope::WholeTrace).report::<Hints>().unwrap();
-    let hint = hints.hints.iter().find(|hint| hint.id == "K03").expect("programs have ids, the ledger has none");
+    let hint = hints
+        .hints
+        .iter()
+        .find(|hint| hint.id == "K03")
+        .expect("programs have ids, the ledger has none");
     // Four devices in a row have half the links of a ring.
-    let fast = capture.predict(&[Scenario::Collectives(2.0 * 0.02 / 2.96)]).step.unwrap();
+    let fast = capture
+        .predict(&[Scenario::Collectives(2.0 * 0.02 / 2.96)])
+        .step
+        .unwrap();
     let saved = fast.median_ps - fast.predicted_ps;
-    assert!((hint.saving_ps.unwrap() as f64 - saved).abs() < 0.01 * saved, "{hint:?}, {saved}");
+    assert!(
+        (hint.saving_ps.unwrap() as f64 - saved).abs() < 0.01 * saved,
+        "{hint:?}, {saved}"
+    );
     assert_eq!(hints.hints[0].id, "K03");
 }
 
 #[test]
 fn faster_matmuls_are_predicted_exactly() {
     for (overlap, link_efficiency) in [(false, 0.9), (true, 0.9), (true, 0.2)] {
-        let spec = |mxu_efficiency| TrainingSpec { mxu_efficiency, ..slow_links(overlap, link_efficiency) };
+        let spec = |mxu_efficiency| TrainingSpec {
+            mxu_efficiency,
+            ..slow_links(overlap, link_efficiency)
+        };
         let capture = Capture::synthetic(spec(0.4));
-        let step = capture.predict(&[capture.group(OpGroup::MatMul, 0.5)]).step.unwrap();
+        let step = capture
+            .predict(&[capture.group(OpGroup::MatMul, 0.5)])
+            .step
+            .unwrap();
         let truth = Capture::synthetic(spec(0.8)).step_ps();
         // Between its two ends; exactly if nothing that was hidden comes to light.
-        let within = step.predicted_ps - 200.0 <= truth && truth <= step.predicted_at_most_ps + 200.0;
-        assert!(within, "{overlap} {link_efficiency}: {truth} is not within {step:?}");
+        let within =
+            step.predicted_ps - 200.0 <= truth && truth <= step.predicted_at_most_ps + 200.0;
+        assert!(
+            within,
+            "{overlap} {link_efficiency}: {truth} is not within {step:?}"
+        );
         let settled = step.predicted_ps >= step.predicted_at_most_ps;
-        assert!(!settled || same(step.predicted_ps, truth), "{overlap} {link_efficiency}: {step:?}, truth {truth}");
+        assert!(
+            !settled || same(step.predicted_ps, truth),
+            "{overlap} {link_efficiency}: {step:?}, truth {truth}"
+        );
         println!("{overlap} {link_efficiency}: {step:?}, truth {truth}");
     }
 }
@@ -97,13 +149,19 @@ fn faster_matmuls_are_predicted_exactly() {
 #[test]
 fn removing_a_stall_removes_its_idle_time() {
     let stall = trace_model::Picos::from_ps(3_000_000_000);
-    let stalled = Capture::synthetic(TrainingSpec { stall: Some((2, stall)), ..TrainingSpec::default() });
+    let stalled = Capture::synthetic(TrainingSpec {
+        stall: Some((2, stall)),
+        ..TrainingSpec::default()
+    });
     let prediction = stalled.predict(&[Scenario::Idle(0.0)]);
     let idle = |part: &&analysis::what_if::PredictedPart| part.group == OpGroup::Idle;
     let idle = prediction.parts.iter().find(idle).unwrap();
     assert_eq!(idle.predicted_ps, 0);
     assert!(idle.recorded_ps > stall.ps());
-    assert_eq!(prediction.window_ps - prediction.predicted_ps, idle.recorded_ps);
+    assert_eq!(
+        prediction.window_ps - prediction.predicted_ps,
+        idle.recorded_ps
+    );
 }
 
 #[test]
@@ -111,18 +169,51 @@ fn replaying_real_captures_unchanged_keeps_times() {
     for name in TPUS {
         let Some(capture) = open(name) else { return };
         let prediction = capture.predict(&[]);
-        assert_eq!(prediction.predicted_ps, prediction.window_ps, "{name}: {prediction:?}");
-        assert_eq!(prediction.predicted_at_most_ps, prediction.window_ps, "{name}");
-        assert!(prediction.step.is_none_or(|step| (step.predicted_ps - step.median_ps).abs() < 0.5), "{name}");
-        assert!(prediction.parts.iter().all(|part| part.recorded_ps == part.predicted_ps), "{name}");
+        assert_eq!(
+            prediction.predicted_ps, prediction.window_ps,
+            "{name}: {prediction:?}"
+        );
+        assert_eq!(
+            prediction.predicted_at_most_ps, prediction.window_ps,
+            "{name}"
+        );
+        assert!(
+            prediction
+                .step
+                .is_none_or(|step| (step.predicted_ps - step.median_ps).abs() < 0.5),
+            "{name}"
+        );
+        assert!(
+            prediction
+                .parts
+                .iter()
+                .all(|part| part.recorded_ps == part.predicted_ps),
+            "{name}"
+        );
         let sum: i64 = prediction.parts.iter().map(|part| part.recorded_ps).sum();
         assert!(sum <= prediction.window_ps, "{name}");
         // Nothing gets slower by hiding something, and the parts still add up.
-        for change in [Scenario::Collectives(0.0), Scenario::Copies(0.0), Scenario::Idle(0.5), Scenario::NoCompile] {
+        for change in [
+            Scenario::Collectives(0.0),
+            Scenario::Copies(0.0),
+            Scenario::Idle(0.5),
+            Scenario::NoCompile,
+        ] {
             let prediction = capture.predict(std::slice::from_ref(&change));
-            println!("{name}: {} of {} where {}", prediction.predicted_ps, prediction.window_ps, change.title());
-            assert!(prediction.predicted_ps <= prediction.window_ps, "{name}: {change:?}");
-            assert!(prediction.predicted_ps <= prediction.predicted_at_most_ps, "{name}: {change:?}");
+            println!(
+                "{name}: {} of {} where {}",
+                prediction.predicted_ps,
+                prediction.window_ps,
+                change.title()
+            );
+            assert!(
+                prediction.predicted_ps <= prediction.window_ps,
+                "{name}: {change:?}"
+            );
+            assert!(
+                prediction.predicted_ps <= prediction.predicted_at_most_ps,
+                "{name}: {change:?}"
+            );
         }
     }
 }

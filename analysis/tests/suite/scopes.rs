@@ -22,18 +22,42 @@ fn samples() -> PathBuf {
 /// A step in which the loop compiles is one in whatever scope it is looked at.
 #[test]
 fn recompilation_is_found_in_a_subset_of_steps() {
-    let capture = Capture::new(model_at(&samples().join("synthetic_v5e_8chip_recompile.xplane.pb")));
+    let capture = Capture::new(model_at(
+        &samples().join("synthetic_v5e_8chip_recompile.xplane.pb"),
+    ));
     let first_hint = |scope| capture.scoped::<Hints>(scope).unwrap().hints[0].id;
     let steps = Scope::Steps { first: 1, last: 3 };
-    assert_eq!((first_hint(Scope::WholeTrace), first_hint(steps)), ("K36", "K36"));
+    assert_eq!(
+        (first_hint(Scope::WholeTrace), first_hint(steps)),
+        ("K36", "K36")
+    );
     let compile = capture.scoped::<Compile>(steps).unwrap();
-    let of_steps = capture.scoped::<Steps>(steps).unwrap().range_of(1, 3).unwrap();
-    assert_eq!((compile.compilations, compile.window_ps), (1, of_steps.dur().ps()));
+    let of_steps = capture
+        .scoped::<Steps>(steps)
+        .unwrap()
+        .range_of(1, 3)
+        .unwrap();
+    assert_eq!(
+        (compile.compilations, compile.window_ps),
+        (1, of_steps.dur().ps())
+    );
     // Step 2 compiles, step 1 does not.
-    let wall = |step| capture.scoped::<Compile>(Scope::Steps { first: step, last: step }).unwrap().wall_ps;
+    let wall = |step| {
+        capture
+            .scoped::<Compile>(Scope::Steps {
+                first: step,
+                last: step,
+            })
+            .unwrap()
+            .wall_ps
+    };
     assert_eq!((wall(1), wall(2)), (None, compile.wall_ps));
     // What does not exist is said to be absent, not empty.
-    assert!(capture.scoped::<Compile>(Scope::Steps { first: 7, last: 9 }).is_err());
+    assert!(
+        capture
+            .scoped::<Compile>(Scope::Steps { first: 7, last: 9 })
+            .is_err()
+    );
 }
 
 /// Captures that are read in a moment: all samples, and what is small of the corpus.
@@ -44,15 +68,28 @@ fn captures() -> Vec<PathBuf> {
     if let Some(corpus) = corpus() {
         folders.extend(["tpu", "host", "gpu", "regressions"].map(|name| corpus.join(name)));
     }
-    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let files = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
     let is_small = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy();
-        let is_trace = [".xplane.pb", ".xplane.pb.gz", ".trace.json.gz", "two_hosts", "predicted.txt"];
+        let is_trace = [
+            ".xplane.pb",
+            ".xplane.pb.gz",
+            ".trace.json.gz",
+            "two_hosts",
+            "predicted.txt",
+        ];
         // Rebuilt from a table of ops: slow to analyse, and nothing that others lack.
         let is_rebuilt = name.contains("rebuilt");
-        is_trace.iter().any(|end| name.ends_with(end)) && !is_rebuilt && path.metadata().unwrap().len() < LARGEST_BYTES
+        is_trace.iter().any(|end| name.ends_with(end))
+            && !is_rebuilt
+            && path.metadata().unwrap().len() < LARGEST_BYTES
     };
-    let mut found: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).filter(is_small).collect();
+    let mut found: Vec<PathBuf> = files
+        .map(|entry| entry.unwrap().path())
+        .filter(is_small)
+        .collect();
     found.sort();
     found
 }
@@ -61,14 +98,23 @@ fn captures() -> Vec<PathBuf> {
 fn scopes(capture: &Capture) -> Vec<Scope> {
     let extent = capture.model.extent();
     let third = Picos::from_ps(extent.dur().ps() / 3);
-    let mut scopes = vec![Scope::WholeTrace, Scope::Range(TimeRange::new(extent.start + third, extent.end - third))];
+    let mut scopes = vec![
+        Scope::WholeTrace,
+        Scope::Range(TimeRange::new(extent.start + third, extent.end - third)),
+    ];
     if let Ok(steps) = capture.scoped::<Steps>(Scope::WholeTrace) {
         let numbers: Vec<u32> = steps.steps.iter().map(|step| step.number).collect();
         if let (Some(&first), Some(&last)) = (numbers.first(), numbers.last()) {
             let middle = numbers[numbers.len() / 2];
             scopes.push(Scope::Steps { first, last });
-            scopes.push(Scope::Steps { first: middle, last: middle });
-            scopes.push(Scope::Steps { first: middle, last });
+            scopes.push(Scope::Steps {
+                first: middle,
+                last: middle,
+            });
+            scopes.push(Scope::Steps {
+                first: middle,
+                last,
+            });
         }
     }
     scopes
@@ -79,7 +125,9 @@ fn numbers(value: &Value, place: &str, see: &mut impl FnMut(&str, f64)) {
     match value {
         Value::Number(number) => see(place, number.as_f64().unwrap()),
         Value::Array(all) => all.iter().for_each(|part| numbers(part, place, see)),
-        Value::Object(all) => all.iter().for_each(|(name, part)| numbers(part, &format!("{place}.{name}"), see)),
+        Value::Object(all) => all
+            .iter()
+            .for_each(|(name, part)| numbers(part, &format!("{place}.{name}"), see)),
         _ => {}
     }
 }
@@ -130,7 +178,10 @@ fn lengths_are_nonnegative_and_shares_at_most_100_percent() {
                 let json = report.json();
                 numbers(&json, entry.id, &mut |name, number| {
                     if !is_possible(name, number) {
-                        bad.insert(format!("{name}: {number} {} {scope:?}", path.file_name().unwrap().display()));
+                        bad.insert(format!(
+                            "{name}: {number} {} {scope:?}",
+                            path.file_name().unwrap().display()
+                        ));
                     }
                 });
             }
@@ -146,44 +197,79 @@ fn scope_of_all_steps_equals_the_step_window() {
     let mut checked = 0;
     for path in captures() {
         let capture = Capture::new(model_at(&path));
-        let Some(steps) = capture.scoped::<Steps>(Scope::WholeTrace).ok().filter(|steps| steps.has_steps()) else {
+        let Some(steps) = capture
+            .scoped::<Steps>(Scope::WholeTrace)
+            .ok()
+            .filter(|steps| steps.has_steps())
+        else {
             continue;
         };
         let numbers: Vec<u32> = steps.steps.iter().map(|step| step.number).collect();
         let (first, last) = (numbers[0], numbers[numbers.len() - 1]);
         let all = Scope::Steps { first, last };
         let cx = capture.cx(all);
-        assert_eq!(capture.scoped::<Steps>(all).unwrap().time, steps.time, "{}", path.display());
+        assert_eq!(
+            capture.scoped::<Steps>(all).unwrap().time,
+            steps.time,
+            "{}",
+            path.display()
+        );
         let on_host = cx.host_window().unwrap();
         for number in [first, last] {
-            let one = capture.cx(Scope::Steps { first: number, last: number }).host_window().unwrap();
+            let one = capture
+                .cx(Scope::Steps {
+                    first: number,
+                    last: number,
+                })
+                .host_window()
+                .unwrap();
             assert!(on_host.encloses(one), "{}: step {number}", path.display());
         }
         if let Ok(compile) = capture.scoped::<Compile>(all) {
             assert_eq!(compile.window_ps, on_host.dur().ps(), "{}", path.display());
         }
         for core in cx.tensor_cores() {
-            let Some(window) = cx.window(core).unwrap() else { continue };
-            let Some(range) = steps.range_on(&capture.model, core, first, last) else { continue };
+            let Some(window) = cx.window(core).unwrap() else {
+                continue;
+            };
+            let Some(range) = steps.range_on(&capture.model, core, first, last) else {
+                continue;
+            };
             let gaps = capture.scoped::<Gaps>(all).unwrap();
             let own = gaps.devices.iter().find(|device| device.group == core);
-            assert!(own.is_none_or(|own| own.window_ps == cx.to_host(core, window.range).dur().ps()));
+            assert!(
+                own.is_none_or(|own| own.window_ps == cx.to_host(core, window.range).dur().ps())
+            );
             let as_range = Scope::Range(range);
             let by_range = capture.cx(as_range).window(core).unwrap().unwrap();
             assert_eq!(by_range.range, window.range, "{}", path.display());
             // Where the clock jumps, a step ends with its last op, and a range wherever it was cut: no op runs between.
             if by_range != window {
-                let between =
-                    [(by_range.measured.start, window.measured.start), (by_range.measured.end, window.measured.end)]
-                        .map(|(a, b)| TimeRange::new(a.min(b), a.max(b)));
+                let between = [
+                    (by_range.measured.start, window.measured.start),
+                    (by_range.measured.end, window.measured.end),
+                ]
+                .map(|(a, b)| TimeRange::new(a.min(b), a.max(b)));
                 let ops = capture.model.track_of_kind(core, TrackKind::Ops).unwrap();
-                let runs = |op: SliceRef<'_>| between.iter().any(|gap| op.measured_range().overlaps(*gap));
-                assert!(!capture.model.slices_on(ops).any(runs), "{}", path.display());
+                let runs =
+                    |op: SliceRef<'_>| between.iter().any(|gap| op.measured_range().overlaps(*gap));
+                assert!(
+                    !capture.model.slices_on(ops).any(runs),
+                    "{}",
+                    path.display()
+                );
                 continue;
             }
             let devices = [all, as_range].map(|scope| capture.scoped::<Devices>(scope).unwrap());
             let [by_steps, by_range] = devices.each_ref().map(|devices| {
-                serde_json::to_value(devices.cores.iter().find(|device| device.group == core).unwrap()).unwrap()
+                serde_json::to_value(
+                    devices
+                        .cores
+                        .iter()
+                        .find(|device| device.group == core)
+                        .unwrap(),
+                )
+                .unwrap()
             });
             assert_eq!(by_steps, by_range, "{}", path.display());
             checked += 1;

@@ -11,7 +11,9 @@ use tonic::{Code, Request, Status};
 use tonic_prost::ProstCodec;
 
 use super::address::ServerAddress;
-use super::messages::{Empty, MonitorRequest, MonitorResponse, ProfileRequest, ProfileResponse, SnapshotRequest};
+use super::messages::{
+    Empty, MonitorRequest, MonitorResponse, ProfileRequest, ProfileResponse, SnapshotRequest,
+};
 
 /// A server answers the first call at once, or it is none.
 const FIRST_ANSWER: Duration = Duration::from_secs(10);
@@ -36,7 +38,9 @@ pub enum ServerError {
     #[error("{0}")]
     Forbidden(String),
     /// Something else listens there.
-    #[error("something listens, but does not speak gRPC ({0}); check the port, which is not that of TensorBoard")]
+    #[error(
+        "something listens, but does not speak gRPC ({0}); check the port, which is not that of TensorBoard"
+    )]
     NotGrpc(String),
     /// A gRPC server without this call.
     #[error("a gRPC server listens, but it has no profiler ({0}); check the port")]
@@ -54,16 +58,22 @@ pub enum ServerError {
     #[error("continuous profiling is not running there; start it with --continuous start")]
     NotStarted,
     /// The profile is too large to be sent.
-    #[error("the profile is too large to send (the server says: {0}); record less: a smaller --ms or --host-level")]
+    #[error(
+        "the profile is too large to send (the server says: {0}); record less: a smaller --ms or --host-level"
+    )]
     TooLarge(String),
     /// The server went away.
-    #[error("the connection broke ({0}); the program has probably ended or was killed, see its log")]
+    #[error(
+        "the connection broke ({0}); the program has probably ended or was killed, see its log"
+    )]
     Lost(String),
     /// There is no answer in time.
     #[error("no answer within {} s; preparing a large profile takes long: give it more with --timeout, or record less", .0.as_secs())]
     TimedOut(Duration),
     /// The server wrote the profile where it cannot be read from here.
-    #[error("the server cannot send profiles: it wrote {0} on its own machine; copy that file into the run folder")]
+    #[error(
+        "the server cannot send profiles: it wrote {0} on its own machine; copy that file into the run folder"
+    )]
     WroteElsewhere(String),
     /// The server sent neither a profile nor wrote one.
     #[error("the server answered without a profile; it recorded nothing, or cannot send it")]
@@ -106,7 +116,8 @@ pub(super) struct ProfilerClient {
 impl ProfilerClient {
     /// Connects, and waits until something has answered in gRPC.
     pub(super) async fn connect(address: &ServerAddress) -> Result<Self, ServerError> {
-        importers::may_ask(&address.host).map_err(|error| ServerError::Forbidden(error.to_string()))?;
+        importers::may_ask(&address.host)
+            .map_err(|error| ServerError::Forbidden(error.to_string()))?;
         let no_uri = |error: tonic::transport::Error| ServerError::UnknownHost(error.to_string());
         let endpoint = Endpoint::from_shared(address.uri()).map_err(no_uri)?;
         let endpoint = endpoint
@@ -114,14 +125,19 @@ impl ProfilerClient {
             .tcp_keepalive(Some(KEEP_ALIVE))
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW);
-        let channel = endpoint.connect().await.map_err(|error| not_connected(&error, address.port))?;
+        let channel = endpoint
+            .connect()
+            .await
+            .map_err(|error| not_connected(&error, address.port))?;
         let grpc = Grpc::new(channel).max_decoding_message_size(MOST_BYTES);
         let mut client = Self { grpc };
         // No server has this call: each says so at once, also one that is busy.
         let probe = client.call::<_, Empty>("/tensorflow.ProfilerService/None", Empty {});
         match tokio::time::timeout(FIRST_ANSWER, probe).await {
             Err(_) => Err(ServerError::NotGrpc("no answer".to_owned())),
-            Ok(Err(status)) if status.source().is_some() => Err(ServerError::NotGrpc(root_of(&status))),
+            Ok(Err(status)) if status.source().is_some() => {
+                Err(ServerError::NotGrpc(root_of(&status)))
+            }
             Ok(_) => Ok(client),
         }
     }
@@ -132,7 +148,9 @@ impl ProfilerClient {
         timeout: Duration,
     ) -> Result<ProfileResponse, ServerError> {
         let call = self.call("/tensorflow.ProfilerService/Profile", request);
-        let answer = tokio::time::timeout(timeout, call).await.map_err(|_elapsed| ServerError::TimedOut(timeout))?;
+        let answer = tokio::time::timeout(timeout, call)
+            .await
+            .map_err(|_elapsed| ServerError::TimedOut(timeout))?;
         answer.map_err(|status| match status.code() {
             Code::Unimplemented => ServerError::NotAProfiler(status.message().to_owned()),
             _ => failed(&status),
@@ -146,7 +164,9 @@ impl ProfilerClient {
         timeout: Duration,
     ) -> Result<MonitorResponse, ServerError> {
         let call = self.call("/tensorflow.ProfilerService/Monitor", request);
-        let answer = tokio::time::timeout(timeout, call).await.map_err(|_elapsed| ServerError::TimedOut(timeout))?;
+        let answer = tokio::time::timeout(timeout, call)
+            .await
+            .map_err(|_elapsed| ServerError::TimedOut(timeout))?;
         answer.map_err(|status| match status.code() {
             Code::Unimplemented => ServerError::Unsupported(NO_MONITOR),
             _ => failed(&status),
@@ -154,10 +174,18 @@ impl ProfilerClient {
     }
 
     /// Starts to record without end.
-    pub(super) async fn start(&mut self, request: ProfileRequest, timeout: Duration) -> Result<(), ServerError> {
-        self.continuous::<_, Empty>("/tensorflow.ProfilerService/StartContinuousProfiling", request, timeout)
-            .await
-            .map(drop)
+    pub(super) async fn start(
+        &mut self,
+        request: ProfileRequest,
+        timeout: Duration,
+    ) -> Result<(), ServerError> {
+        self.continuous::<_, Empty>(
+            "/tensorflow.ProfilerService/StartContinuousProfiling",
+            request,
+            timeout,
+        )
+        .await
+        .map(drop)
     }
 
     /// What was recorded since the start or the last snapshot.
@@ -166,23 +194,35 @@ impl ProfilerClient {
         request: SnapshotRequest,
         timeout: Duration,
     ) -> Result<ProfileResponse, ServerError> {
-        self.continuous("/tensorflow.ProfilerService/GetSnapshot", request, timeout).await
+        self.continuous("/tensorflow.ProfilerService/GetSnapshot", request, timeout)
+            .await
     }
 
     /// Ends what `start` began.
     pub(super) async fn stop(&mut self, timeout: Duration) -> Result<(), ServerError> {
-        self.continuous::<_, Empty>("/tensorflow.ProfilerService/StopContinuousProfiling", Empty {}, timeout)
-            .await
-            .map(drop)
+        self.continuous::<_, Empty>(
+            "/tensorflow.ProfilerService/StopContinuousProfiling",
+            Empty {},
+            timeout,
+        )
+        .await
+        .map(drop)
     }
 
-    async fn continuous<Q, A>(&mut self, path: &'static str, request: Q, timeout: Duration) -> Result<A, ServerError>
+    async fn continuous<Q, A>(
+        &mut self,
+        path: &'static str,
+        request: Q,
+        timeout: Duration,
+    ) -> Result<A, ServerError>
     where
         Q: prost::Message + Send + Sync + 'static,
         A: prost::Message + Default + Send + Sync + 'static,
     {
         let call = self.call(path, request);
-        let answer = tokio::time::timeout(timeout, call).await.map_err(|_elapsed| ServerError::TimedOut(timeout))?;
+        let answer = tokio::time::timeout(timeout, call)
+            .await
+            .map_err(|_elapsed| ServerError::TimedOut(timeout))?;
         answer.map_err(|status| match status.code() {
             Code::Unimplemented => ServerError::Unsupported(NO_CONTINUOUS),
             Code::NotFound => ServerError::NotStarted,
@@ -198,7 +238,14 @@ impl ProfilerClient {
         let unready = |error: tonic::transport::Error| Status::from_error(Box::new(error));
         self.grpc.ready().await.map_err(unready)?;
         let codec = ProstCodec::<Q, A>::default();
-        let answer = self.grpc.unary(Request::new(request), PathAndQuery::from_static(path), codec).await;
+        let answer = self
+            .grpc
+            .unary(
+                Request::new(request),
+                PathAndQuery::from_static(path),
+                codec,
+            )
+            .await;
         answer.map(tonic::Response::into_inner)
     }
 }
@@ -211,8 +258,14 @@ const NO_CONTINUOUS: &str = "this server has no continuous profiling; jaxlib has
 /// Why there is no connection.
 fn not_connected(error: &tonic::transport::Error, port: u16) -> ServerError {
     let root = root_of(error);
-    let is_name = root.contains("lookup address") || root.contains("dns error") || root.contains("Name or service");
-    if is_name { ServerError::UnknownHost(root) } else { ServerError::Unreachable(root, port) }
+    let is_name = root.contains("lookup address")
+        || root.contains("dns error")
+        || root.contains("Name or service");
+    if is_name {
+        ServerError::UnknownHost(root)
+    } else {
+        ServerError::Unreachable(root, port)
+    }
 }
 
 /// What a status means for every call.
@@ -223,7 +276,9 @@ fn failed(status: &Status) -> ServerError {
         // A status with a cause was made here, not sent by the server.
         _ if status.source().is_some() => ServerError::Lost(root_of(status)),
         Code::AlreadyExists => ServerError::Busy(message()),
-        Code::Internal | Code::Unavailable | Code::FailedPrecondition | Code::Aborted if is_busy => {
+        Code::Internal | Code::Unavailable | Code::FailedPrecondition | Code::Aborted
+            if is_busy =>
+        {
             ServerError::Busy(message())
         }
         Code::ResourceExhausted | Code::OutOfRange => ServerError::TooLarge(message()),

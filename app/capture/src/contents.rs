@@ -64,7 +64,9 @@ impl Plane {
             _ => {}
         });
         if let Some(wanted) = process_id {
-            plane.process = stats.into_iter().find_map(|range| number_of_stat(profile, range, wanted));
+            plane.process = stats
+                .into_iter()
+                .find_map(|range| number_of_stat(profile, range, wanted));
         }
         plane
     }
@@ -83,7 +85,9 @@ fn named(profile: &[u8], entry: Range<usize>, name: &[u8]) -> Option<u64> {
         match field {
             (1, WireValue::Varint(key)) => id = Some(key),
             (2, WireValue::Bytes(metadata)) => {
-                let _ = fields(profile, metadata, |number, range| found |= number == 2 && &profile[range] == name);
+                let _ = fields(profile, metadata, |number, range| {
+                    found |= number == 2 && &profile[range] == name
+                });
             }
             _ => {}
         }
@@ -116,7 +120,11 @@ fn has_field(profile: &[u8], range: Range<usize>, wanted: u32) -> bool {
 }
 
 /// Calls `f` for each field that holds bytes.
-fn fields(profile: &[u8], range: Range<usize>, mut f: impl FnMut(u32, Range<usize>)) -> Result<(), BrokenMessage> {
+fn fields(
+    profile: &[u8],
+    range: Range<usize>,
+    mut f: impl FnMut(u32, Range<usize>),
+) -> Result<(), BrokenMessage> {
     let mut cursor = WireCursor::new(profile, range);
     while let Some((number, value)) = cursor.next()? {
         if let WireValue::Bytes(range) = value {
@@ -167,28 +175,49 @@ mod tests {
     #[test]
     fn devices_are_planes_of_devices_with_events() {
         let of = |planes: &[(&str, usize)]| {
-            let planes: Vec<_> = planes.iter().map(|&(name, events)| plane(name, events, None)).collect();
+            let planes: Vec<_> = planes
+                .iter()
+                .map(|&(name, events)| plane(name, events, None))
+                .collect();
             let contents = ProfileContents::of(&space(&planes));
             (contents.devices.len(), contents.has_events)
         };
         assert_eq!(of(&[("/host:CPU", 3)]), (0, true));
         assert_eq!(of(&[("/host:CPU", 0), ("/device:TPU:0", 0)]), (0, false));
-        assert_eq!(of(&[("/device:TPU:0", 1), ("/device:TPU:1", 2), ("/device:TPU:2", 0)]), (2, true));
+        assert_eq!(
+            of(&[
+                ("/device:TPU:0", 1),
+                ("/device:TPU:1", 2),
+                ("/device:TPU:2", 0)
+            ]),
+            (2, true)
+        );
         assert_eq!(of(&[("/device:CUSTOM:Megascale Trace", 1)]), (0, true));
     }
 
     #[test]
     fn the_process_and_the_machine_are_named() {
         let contents = ProfileContents::of(&space(&[plane("/host:CPU", 1, Some(4321))]));
-        assert_eq!((contents.process, contents.hostname.as_deref()), (Some(4321), Some("worker0")));
+        assert_eq!(
+            (contents.process, contents.hostname.as_deref()),
+            (Some(4321), Some("worker0"))
+        );
         assert_eq!(contents.errors, ["a tracer failed"]);
         assert_eq!(ProfileContents::of(b""), ProfileContents::default());
     }
 
     #[test]
     fn truncated_profile_is_read_to_its_end() {
-        let whole = space(&[plane("/device:TPU:0", 2, None), plane("/host:CPU", 1, Some(1))]);
-        let counts: Vec<usize> = (0..whole.len()).map(|to| ProfileContents::of(&whole[..to]).devices.len()).collect();
-        assert!(counts.is_sorted() && counts.last() == Some(&1), "{counts:?}");
+        let whole = space(&[
+            plane("/device:TPU:0", 2, None),
+            plane("/host:CPU", 1, Some(1)),
+        ]);
+        let counts: Vec<usize> = (0..whole.len())
+            .map(|to| ProfileContents::of(&whole[..to]).devices.len())
+            .collect();
+        assert!(
+            counts.is_sorted() && counts.last() == Some(&1),
+            "{counts:?}"
+        );
     }
 }

@@ -28,9 +28,17 @@ pub fn start(options: &CaptureOptions) -> io::Result<Vec<ServerAnswer>> {
         .iter()
         .map(|address| {
             // Snapshots are sent: the server needs no place for files.
-            let (request, timeout) = (request(options, Path::new(""), &session, address, now), options.timeout);
+            let (request, timeout) = (
+                request(options, Path::new(""), &session, address, now),
+                options.timeout,
+            );
             let address = address.clone();
-            async move { ProfilerClient::connect(&address).await?.start(request, timeout).await }
+            async move {
+                ProfilerClient::connect(&address)
+                    .await?
+                    .start(request, timeout)
+                    .await
+            }
         })
         .collect();
     answers(options, tasks)
@@ -43,8 +51,13 @@ pub fn start(options: &CaptureOptions) -> io::Result<Vec<ServerAnswer>> {
 /// This machine fails. Servers that fail are part of the result.
 pub fn stop(options: &CaptureOptions) -> io::Result<Vec<ServerAnswer>> {
     let timeout = options.timeout;
-    let stop = |address: ServerAddress| async move { ProfilerClient::connect(&address).await?.stop(timeout).await };
-    answers(options, options.addresses.iter().cloned().map(stop).collect())
+    let stop = |address: ServerAddress| async move {
+        ProfilerClient::connect(&address).await?.stop(timeout).await
+    };
+    answers(
+        options,
+        options.addresses.iter().cloned().map(stop).collect(),
+    )
 }
 
 fn answers<F>(options: &CaptureOptions, tasks: Vec<F>) -> io::Result<Vec<ServerAnswer>>
@@ -61,15 +74,22 @@ where
 ///
 /// This machine fails. Servers that fail are part of the result.
 pub fn snapshot(options: &CaptureOptions) -> io::Result<Capture> {
-    let folder = Arc::new(RunFolder::new(&options.logdir, options.session.as_deref(), SystemTime::now()));
+    let folder = Arc::new(RunFolder::new(
+        &options.logdir,
+        options.session.as_deref(),
+        SystemTime::now(),
+    ));
     let tasks: Vec<_> = options
         .addresses
         .iter()
         .map(|address| {
-            let (folder, address, timeout) = (Arc::clone(&folder), address.clone(), options.timeout);
+            let (folder, address, timeout) =
+                (Arc::clone(&folder), address.clone(), options.timeout);
             async move {
                 let mut client = ProfilerClient::connect(&address).await?;
-                let request = SnapshotRequest { snapshot_session_id: folder.session.clone() };
+                let request = SnapshotRequest {
+                    snapshot_session_id: folder.session.clone(),
+                };
                 let response = client.snapshot(request, timeout).await?;
                 keep(folder, address, response).await
             }

@@ -13,7 +13,9 @@ pub(super) const TICK: Duration = Duration::from_millis(100);
 
 /// Runs a future to its end on this thread. Fails where the system has no event loop left.
 pub(super) fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let result = runtime.block_on(future);
     // A name that is being looked up cannot be interrupted, and nobody waits for it any more.
     runtime.shutdown_background();

@@ -197,9 +197,15 @@ mod tests {
             emit_xspace: true,
         };
         assert_eq!(hex(&request.encode_to_vec()), PROFILE_REQUEST);
-        let monitor = MonitorRequest { duration_ms: 1000, monitoring_level: 2, timestamp: true };
+        let monitor = MonitorRequest {
+            duration_ms: 1000,
+            monitoring_level: 2,
+            timestamp: true,
+        };
         assert_eq!(hex(&monitor.encode_to_vec()), "08e80710021801");
-        let snapshot = SnapshotRequest { snapshot_session_id: "s".to_owned() };
+        let snapshot = SnapshotRequest {
+            snapshot_session_id: "s".to_owned(),
+        };
         assert_eq!(hex(&snapshot.encode_to_vec()), "0a0173");
     }
 
@@ -209,7 +215,10 @@ mod tests {
         assert_eq!(
             response,
             ProfileResponse {
-                tool_data: vec![ToolData { name: "t".to_owned(), data: b"abc".to_vec() }],
+                tool_data: vec![ToolData {
+                    name: "t".to_owned(),
+                    data: b"abc".to_vec()
+                }],
                 empty_trace: true,
                 xspace: Some(b"\x0a\x03\x12\x01p".to_vec()),
             }
@@ -227,7 +236,10 @@ mod tests {
             result.infeed_percent_min,
             result.infeed_percent_max,
         ];
-        assert_eq!(numbers.map(|number| number as u32), [2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(
+            numbers.map(|number| number as u32),
+            [2, 3, 4, 5, 6, 7, 8, 9]
+        );
     }
 
     const PROFILE_REQUEST: &str = "08d00f10c0843d1a0978706c616e652e7062223e08011002180120032801380140f2c8efe6b992a6f51848d00f62080a016112030a017862070a01621202100162100a0163120b18feffffffffffffffff012a052f6c6f67733201733a01684801";

@@ -52,16 +52,26 @@ impl DeviceState {
         let result = response.monitor_result.unwrap_or_default();
         // The type says how many of the numbers are filled in: unset ones are 0 like measured ones.
         let told = |least: i32, what: fn(&MonitorResult) -> f64| {
-            (result.response_type >= least).then(|| what(&result)).filter(|number| number.is_finite())
+            (result.response_type >= least)
+                .then(|| what(&result))
+                .filter(|number| number.is_finite())
         };
         let spread = |numbers: [fn(&MonitorResult) -> f64; 3]| {
             let [mean, min, max] = numbers.map(|number| told(3, number));
-            Some(Spread { mean: mean?, min: min?, max: max? })
+            Some(Spread {
+                mean: mean?,
+                min: min?,
+                max: max?,
+            })
         };
         Self {
             mxu_percent: told(1, |is| is.matrix_unit_utilization_percent),
             idle_percent: told(2, |is| is.device_idle_time_percent),
-            step_ms: spread([|is| is.step_time_ms_avg, |is| is.step_time_ms_min, |is| is.step_time_ms_max]),
+            step_ms: spread([
+                |is| is.step_time_ms_avg,
+                |is| is.step_time_ms_min,
+                |is| is.step_time_ms_max,
+            ]),
             infeed_percent: spread([
                 |is| is.infeed_percent_avg,
                 |is| is.infeed_percent_min,
@@ -86,22 +96,31 @@ pub fn monitor(
         let mut clients: Vec<Option<ProfilerClient>> = addresses.iter().map(|_| None).collect();
         loop {
             let begun = tokio::time::Instant::now();
-            let tasks = clients.into_iter().zip(addresses.iter().cloned()).map(|(client, address)| async move {
-                let mut client = match client {
-                    Some(client) => client,
-                    None => ProfilerClient::connect(&address).await?,
-                };
-                let request = MonitorRequest {
-                    duration_ms: options.duration.as_millis() as u64,
-                    monitoring_level: i32::from(options.level),
-                    timestamp: options.timestamp,
-                };
-                let response = client.monitor(request, options.duration + options.timeout).await?;
-                Ok((client, DeviceState::of(response)))
-            });
+            let tasks = clients.into_iter().zip(addresses.iter().cloned()).map(
+                |(client, address)| async move {
+                    let mut client = match client {
+                        Some(client) => client,
+                        None => ProfilerClient::connect(&address).await?,
+                    };
+                    let request = MonitorRequest {
+                        duration_ms: options.duration.as_millis() as u64,
+                        monitoring_level: i32::from(options.level),
+                        timestamp: options.timestamp,
+                    };
+                    let response = client
+                        .monitor(request, options.duration + options.timeout)
+                        .await?;
+                    Ok((client, DeviceState::of(response)))
+                },
+            );
             let results = gather::all(tasks, |_| true).await;
-            clients = results.iter().map(|result| Some(result.as_ref().ok()?.0.clone())).collect();
-            let states = results.into_iter().map(|result| result.map(|(_, state)| state));
+            clients = results
+                .iter()
+                .map(|result| Some(result.as_ref().ok()?.0.clone()))
+                .collect();
+            let states = results
+                .into_iter()
+                .map(|result| result.map(|(_, state)| state));
             if !heard(&addresses.iter().cloned().zip(states).collect::<Vec<_>>()) {
                 return;
             }
@@ -125,20 +144,36 @@ mod tests {
             step_time_ms_max: 5.0,
             ..MonitorResult::default()
         };
-        DeviceState::of(MonitorResponse { data: "text".to_owned(), monitor_result: Some(result) })
+        DeviceState::of(MonitorResponse {
+            data: "text".to_owned(),
+            monitor_result: Some(result),
+        })
     }
 
     #[test]
     fn unreported_numbers_are_missing_and_measured_zeros_are_kept() {
         let told = |response_type| {
             let state = state(response_type);
-            (state.mxu_percent, state.idle_percent, state.step_ms.map(|step| step.max))
+            (
+                state.mxu_percent,
+                state.idle_percent,
+                state.step_ms.map(|step| step.max),
+            )
         };
         assert_eq!(told(0), (None, None, None));
         assert_eq!(told(1), (Some(10.0), None, None));
         assert_eq!(told(2), (Some(10.0), Some(0.0), None));
         assert_eq!(told(3), (Some(10.0), Some(0.0), Some(5.0)));
-        let only_text = DeviceState::of(MonitorResponse { data: "text".to_owned(), monitor_result: None });
-        assert_eq!(only_text, DeviceState { text: "text".to_owned(), ..DeviceState::default() });
+        let only_text = DeviceState::of(MonitorResponse {
+            data: "text".to_owned(),
+            monitor_result: None,
+        });
+        assert_eq!(
+            only_text,
+            DeviceState {
+                text: "text".to_owned(),
+                ..DeviceState::default()
+            }
+        );
     }
 }

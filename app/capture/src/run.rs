@@ -86,32 +86,44 @@ impl CaptureOptions {
     /// A name that the profiles of two addresses would have.
     pub fn same_name(&self) -> Option<String> {
         let mut names = BTreeSet::new();
-        self.addresses.iter().map(ServerAddress::file_name).find(|name| !names.insert(name.clone()))
+        self.addresses
+            .iter()
+            .map(ServerAddress::file_name)
+            .find(|name| !names.insert(name.clone()))
     }
 
     /// A file of a named run that is there already and would be replaced.
     pub fn existing(&self) -> Option<PathBuf> {
         let session = self.session.as_deref()?;
         let folder = RunFolder::new(&self.logdir, Some(session), UNIX_EPOCH);
-        self.addresses.iter().map(|address| folder.file(address)).find(|file| file.exists())
+        self.addresses
+            .iter()
+            .map(|address| folder.file(address))
+            .find(|file| file.exists())
     }
 }
 
 impl Capture {
     /// The profiles that were kept.
     pub fn saved(&self) -> impl Iterator<Item = &SavedProfile> {
-        self.hosts.iter().filter_map(|host| host.result.as_ref().ok())
+        self.hosts
+            .iter()
+            .filter_map(|host| host.result.as_ref().ok())
     }
 
     /// Why hosts sent no profile, a line for each of them.
     pub fn reasons(&self) -> Vec<String> {
-        let of = |host: &HostCapture| Some(format!("{}: {}", host.address, host.result.as_ref().err()?));
+        let of =
+            |host: &HostCapture| Some(format!("{}: {}", host.address, host.result.as_ref().err()?));
         self.hosts.iter().filter_map(of).collect()
     }
 
     /// Whether each host sent a profile with events of a device.
     fn has_all_devices(&self) -> bool {
-        self.saved().filter(|saved| !saved.contents.devices.is_empty()).count() == self.hosts.len()
+        self.saved()
+            .filter(|saved| !saved.contents.devices.is_empty())
+            .count()
+            == self.hosts.len()
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -151,10 +163,19 @@ impl fmt::Display for CaptureStage {
         match *self {
             Self::Connecting => write!(f, "connecting …"),
             Self::Recording { passed, total } => {
-                write!(f, "recording … {:.1} of {:.1} s", passed.as_secs_f64(), total.as_secs_f64())
+                write!(
+                    f,
+                    "recording … {:.1} of {:.1} s",
+                    passed.as_secs_f64(),
+                    total.as_secs_f64()
+                )
             }
-            Self::Receiving { done, of } => write!(f, "receiving … {done} of {}", counted(of as u64, "host")),
-            Self::Retrying { attempt, of } => write!(f, "no device yet, attempt {attempt} of {of} …"),
+            Self::Receiving { done, of } => {
+                write!(f, "receiving … {done} of {}", counted(of as u64, "host"))
+            }
+            Self::Retrying { attempt, of } => {
+                write!(f, "no device yet, attempt {attempt} of {of} …")
+            }
         }
     }
 }
@@ -165,11 +186,17 @@ impl fmt::Display for CaptureStage {
 /// # Errors
 ///
 /// This machine fails. Servers that fail are part of the result.
-pub fn capture(options: &CaptureOptions, mut watch: impl FnMut(CaptureStage) -> bool) -> io::Result<Capture> {
+pub fn capture(
+    options: &CaptureOptions,
+    mut watch: impl FnMut(CaptureStage) -> bool,
+) -> io::Result<Capture> {
     gather::block_on(attempts(options, &mut watch))?
 }
 
-async fn attempts(options: &CaptureOptions, watch: &mut impl FnMut(CaptureStage) -> bool) -> io::Result<Capture> {
+async fn attempts(
+    options: &CaptureOptions,
+    watch: &mut impl FnMut(CaptureStage) -> bool,
+) -> io::Result<Capture> {
     let mut kept: Vec<PathBuf> = Vec::new();
     let mut attempt = 1;
     loop {
@@ -178,7 +205,8 @@ async fn attempts(options: &CaptureOptions, watch: &mut impl FnMut(CaptureStage)
             discard(&kept, &capture.files());
             kept = capture.files();
         }
-        let may_pass = |host: &HostCapture| host.result.as_ref().err().is_none_or(ServerError::may_pass);
+        let may_pass =
+            |host: &HostCapture| host.result.as_ref().err().is_none_or(ServerError::may_pass);
         let is_last = attempt >= options.attempts || capture.has_all_devices();
         if is_last || !capture.hosts.iter().all(may_pass) {
             return Ok(capture);
@@ -186,7 +214,10 @@ async fn attempts(options: &CaptureOptions, watch: &mut impl FnMut(CaptureStage)
         attempt += 1;
         let until = Instant::now() + PAUSE;
         while Instant::now() < until {
-            if !watch(CaptureStage::Retrying { attempt, of: options.attempts }) {
+            if !watch(CaptureStage::Retrying {
+                attempt,
+                of: options.attempts,
+            }) {
                 return Ok(capture);
             }
             tokio::time::sleep(gather::TICK).await;
@@ -194,23 +225,41 @@ async fn attempts(options: &CaptureOptions, watch: &mut impl FnMut(CaptureStage)
     }
 }
 
-async fn once(options: &CaptureOptions, watch: &mut impl FnMut(CaptureStage) -> bool) -> io::Result<Capture> {
+async fn once(
+    options: &CaptureOptions,
+    watch: &mut impl FnMut(CaptureStage) -> bool,
+) -> io::Result<Capture> {
     let connect = |address: ServerAddress| async move { ProfilerClient::connect(&address).await };
-    let connections =
-        gather::all(options.addresses.iter().cloned().map(connect), |_| watch(CaptureStage::Connecting)).await;
+    let connections = gather::all(options.addresses.iter().cloned().map(connect), |_| {
+        watch(CaptureStage::Connecting)
+    })
+    .await;
     let now = SystemTime::now();
-    let folder = Arc::new(RunFolder::new(&options.logdir, options.session.as_deref(), now + options.delay));
+    let folder = Arc::new(RunFolder::new(
+        &options.logdir,
+        options.session.as_deref(),
+        now + options.delay,
+    ));
     let root = folder.absolute_root()?;
     let (started, total) = (Instant::now(), options.delay + options.duration);
     let timeout = total + options.timeout;
-    let tasks = connections.into_iter().zip(&options.addresses).map(|(connection, address)| {
-        let request = request(options, &root, &folder.session, address, now + options.delay);
-        let (folder, address) = (Arc::clone(&folder), address.clone());
-        async move {
-            let response = connection?.profile(request, timeout).await?;
-            keep(folder, address, response).await
-        }
-    });
+    let tasks = connections
+        .into_iter()
+        .zip(&options.addresses)
+        .map(|(connection, address)| {
+            let request = request(
+                options,
+                &root,
+                &folder.session,
+                address,
+                now + options.delay,
+            );
+            let (folder, address) = (Arc::clone(&folder), address.clone());
+            async move {
+                let response = connection?.profile(request, timeout).await?;
+                keep(folder, address, response).await
+            }
+        });
     let of = options.addresses.len();
     let results = gather::all(tasks, |done| {
         let passed = started.elapsed();
@@ -231,8 +280,15 @@ pub(super) fn hosts(
     addresses: &[ServerAddress],
     results: Vec<Result<SavedProfile, ServerError>>,
 ) -> Capture {
-    let hosts = addresses.iter().cloned().zip(results).map(|(address, result)| HostCapture { address, result });
-    Capture { run: folder.path(), hosts: hosts.collect() }
+    let hosts = addresses
+        .iter()
+        .cloned()
+        .zip(results)
+        .map(|(address, result)| HostCapture { address, result });
+    Capture {
+        run: folder.path(),
+        hosts: hosts.collect(),
+    }
 }
 
 /// Writes a file while the others are received.
@@ -254,7 +310,9 @@ pub(super) fn request(
     start: SystemTime,
 ) -> ProfileRequest {
     let duration_ms = options.duration.as_millis() as u64;
-    let value = |value: &OptionValue| ConfigValue { value: Some(value.clone()) };
+    let value = |value: &OptionValue| ConfigValue {
+        value: Some(value.clone()),
+    };
     ProfileRequest {
         duration_ms,
         max_events: MAX_EVENTS,
@@ -266,9 +324,15 @@ pub(super) fn request(
             python_tracer_level: options.python_level,
             version: 1,
             enable_hlo_proto: true,
-            start_timestamp_ns: start.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64),
+            start_timestamp_ns: start
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |since| since.as_nanos() as u64),
             duration_ms,
-            advanced_configuration: options.options.iter().map(|(key, is)| (key.clone(), value(is))).collect(),
+            advanced_configuration: options
+                .options
+                .iter()
+                .map(|(key, is)| (key.clone(), value(is)))
+                .collect(),
         }),
         repository_root: root.display().to_string(),
         session_id: session.to_owned(),

@@ -40,7 +40,10 @@ impl RunFolder {
         let session = match session {
             Some(name) => name.to_owned(),
             // Another capture began in this second.
-            None => (0..MOST_LATER).map(later).find(|name| !root.join(name).exists()).unwrap_or_else(|| later(0)),
+            None => (0..MOST_LATER)
+                .map(later)
+                .find(|name| !root.join(name).exists())
+                .unwrap_or_else(|| later(0)),
         };
         Self { root, session }
     }
@@ -55,24 +58,41 @@ impl RunFolder {
     }
 
     pub(super) fn file(&self, address: &ServerAddress) -> PathBuf {
-        self.path().join(format!("{}.xplane.pb", address.file_name()))
+        self.path()
+            .join(format!("{}.xplane.pb", address.file_name()))
     }
 
     /// Keeps what a server has answered.
-    pub(super) fn save(&self, address: &ServerAddress, response: ProfileResponse) -> Result<SavedProfile, ServerError> {
+    pub(super) fn save(
+        &self,
+        address: &ServerAddress,
+        response: ProfileResponse,
+    ) -> Result<SavedProfile, ServerError> {
         let file = self.file(address);
-        let cannot = |error: io::Error| ServerError::CannotWrite(format!("{error}: {}", file.display()));
+        let cannot =
+            |error: io::Error| ServerError::CannotWrite(format!("{error}: {}", file.display()));
         let tool = |response: ProfileResponse| {
-            response.tool_data.into_iter().find(|tool| tool.name.ends_with("xplane.pb")).map(|tool| tool.data)
+            response
+                .tool_data
+                .into_iter()
+                .find(|tool| tool.name.ends_with("xplane.pb"))
+                .map(|tool| tool.data)
         };
         let (xspace, is_empty) = (response.xspace.is_some(), response.empty_trace);
-        let profile = if xspace { response.xspace } else { tool(response) }.filter(|profile| !profile.is_empty());
+        let profile = if xspace {
+            response.xspace
+        } else {
+            tool(response)
+        }
+        .filter(|profile| !profile.is_empty());
         let Some(profile) = profile else {
             // The server is on this machine, or on one with the same file system.
             return match std::fs::read(&file) {
-                Ok(profile) => {
-                    Ok(SavedProfile { bytes: profile.len() as u64, contents: ProfileContents::of(&profile), file })
-                }
+                Ok(profile) => Ok(SavedProfile {
+                    bytes: profile.len() as u64,
+                    contents: ProfileContents::of(&profile),
+                    file,
+                }),
                 Err(_) if xspace || is_empty => Err(ServerError::NoProfile),
                 Err(_) => {
                     let there = std::path::absolute(&file).unwrap_or(file);
@@ -82,7 +102,11 @@ impl RunFolder {
         };
         std::fs::create_dir_all(self.path()).map_err(cannot)?;
         write_file(&file, &profile).map_err(cannot)?;
-        Ok(SavedProfile { bytes: profile.len() as u64, contents: ProfileContents::of(&profile), file })
+        Ok(SavedProfile {
+            bytes: profile.len() as u64,
+            contents: ProfileContents::of(&profile),
+            file,
+        })
     }
 }
 
@@ -97,10 +121,17 @@ pub(super) fn discard(old: &[PathBuf], new: &[PathBuf]) {
 
 /// `2026_01_31_12_00_00`, in UTC.
 fn session_name(time: SystemTime) -> String {
-    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let seconds = time
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs());
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = date::of_days(days as i64);
-    format!("{year:04}_{month:02}_{day:02}_{:02}_{:02}_{:02}", second / 3600, second / 60 % 60, second % 60)
+    format!(
+        "{year:04}_{month:02}_{day:02}_{:02}_{:02}_{:02}",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
 }
 
 #[cfg(test)]
@@ -108,11 +139,18 @@ mod tests {
     use super::*;
 
     fn response(xspace: Option<&[u8]>) -> ProfileResponse {
-        ProfileResponse { xspace: xspace.map(<[u8]>::to_vec), ..ProfileResponse::default() }
+        ProfileResponse {
+            xspace: xspace.map(<[u8]>::to_vec),
+            ..ProfileResponse::default()
+        }
     }
 
     fn folder(logdir: &Path) -> RunFolder {
-        RunFolder::new(logdir, None, UNIX_EPOCH + Duration::from_secs(1_795_415_161))
+        RunFolder::new(
+            logdir,
+            None,
+            UNIX_EPOCH + Duration::from_secs(1_795_415_161),
+        )
     }
 
     #[test]
@@ -130,10 +168,19 @@ mod tests {
     #[test]
     fn profile_is_saved_from_every_kind_of_reply() {
         let dir = tempfile::tempdir().unwrap();
-        let (run, address) = (folder(dir.path()), "[::1]:9012".parse::<ServerAddress>().unwrap());
+        let (run, address) = (
+            folder(dir.path()),
+            "[::1]:9012".parse::<ServerAddress>().unwrap(),
+        );
         let wrote = run.save(&address, response(None)).unwrap_err();
-        assert!(matches!(&wrote, ServerError::WroteElsewhere(file) if file.ends_with("__1_9012.xplane.pb")), "{wrote}");
-        assert_eq!(run.save(&address, response(Some(b""))).unwrap_err(), ServerError::NoProfile);
+        assert!(
+            matches!(&wrote, ServerError::WroteElsewhere(file) if file.ends_with("__1_9012.xplane.pb")),
+            "{wrote}"
+        );
+        assert_eq!(
+            run.save(&address, response(Some(b""))).unwrap_err(),
+            ServerError::NoProfile
+        );
         assert!(!run.path().exists());
 
         let saved = run.save(&address, response(Some(b"\x0a\x00"))).unwrap();
@@ -142,8 +189,14 @@ mod tests {
         assert_eq!(run.save(&address, response(None)).unwrap().bytes, 2);
 
         let data = b"\x0a\x01\x00".to_vec();
-        let tool = super::super::messages::ToolData { name: "xplane.pb".to_owned(), data };
-        let answer = ProfileResponse { tool_data: vec![tool], ..ProfileResponse::default() };
+        let tool = super::super::messages::ToolData {
+            name: "xplane.pb".to_owned(),
+            data,
+        };
+        let answer = ProfileResponse {
+            tool_data: vec![tool],
+            ..ProfileResponse::default()
+        };
         assert_eq!(run.save(&address, answer).unwrap().bytes, 3);
     }
 
@@ -158,7 +211,10 @@ mod tests {
         };
         let (old, also_old, new, other) = (file("1/a"), file("1/b"), file("2/a"), file("3/other"));
         let same = file("3/a");
-        discard(&[old.clone(), also_old, same.clone()], &[new.clone(), same.clone()]);
+        discard(
+            &[old.clone(), also_old, same.clone()],
+            &[new.clone(), same.clone()],
+        );
         assert!(!old.parent().unwrap().exists() && new.exists() && other.exists() && same.exists());
     }
 }

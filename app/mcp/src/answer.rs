@@ -102,29 +102,40 @@ impl AnswerContent {
 
     /// Adds the tables of a report.
     pub fn with_tables(mut self, tables: impl IntoIterator<Item = Table>) -> Self {
-        self.tables.extend(tables.into_iter().map(AnswerTable::from));
+        self.tables
+            .extend(tables.into_iter().map(AnswerTable::from));
         self
     }
 
     /// Adds lines of text.
     pub fn with_text(mut self, text: &str) -> Self {
-        self.lines.extend(text.lines().map(|line| analysis::shortened(line, LINE)));
+        self.lines
+            .extend(text.lines().map(|line| analysis::shortened(line, LINE)));
         self
     }
 
     /// The part after the first `from` lines and rows that has at most `most` bytes as JSON. If one row alone has
     /// more, its texts are shortened.
     pub fn part(self, from: usize, most: usize) -> Result<ToolAnswer, RequestError> {
-        let here = self.lines.len() + self.tables.iter().map(|table| table.rows.len()).sum::<usize>();
+        let here = self.lines.len()
+            + self
+                .tables
+                .iter()
+                .map(|table| table.rows.len())
+                .sum::<usize>();
         let total = self.before + here + self.after;
         if from > total {
-            return Err(RequestError::Usage(format!("cursor {from}: the answer has only {total} rows")));
+            return Err(RequestError::Usage(format!(
+                "cursor {from}: the answer has only {total} rows"
+            )));
         }
         let skipped = from - self.before.min(from);
         let mut answer = ToolAnswer {
             trace: self.trace.map(|trace| analysis::shortened(&trace, CELL)),
             times_from: self.times_from,
-            statement: self.statement.map(|statement| analysis::shortened(&statement, CELL)),
+            statement: self
+                .statement
+                .map(|statement| analysis::shortened(&statement, CELL)),
             text: None,
             tables: Vec::new(),
             total,
@@ -135,7 +146,10 @@ impl AnswerContent {
         let mut left = Room(most.saturating_sub(bytes(&answer) + SPARE));
         let lines = self.lines.len();
         let mut texts: Vec<String> = self.lines.into_iter().skip(skipped).collect();
-        let mut fitting = texts.iter().take_while(|line| left.takes(bytes(line))).count();
+        let mut fitting = texts
+            .iter()
+            .take_while(|line| left.takes(bytes(line)))
+            .count();
         if let Some(line) = texts.first_mut().filter(|_| fitting == 0)
             && let Some(shorter) = left.narrowed(|width| analysis::shortened(line, width))
         {
@@ -160,8 +174,9 @@ impl AnswerContent {
         }
         let next = from + answer.shown;
         if answer.shown == 0 && skipped < here {
-            let why =
-                format!("max_bytes: no row of the answer fits into {most} bytes; ask for fewer columns or more bytes");
+            let why = format!(
+                "max_bytes: no row of the answer fits into {most} bytes; ask for fewer columns or more bytes"
+            );
             return Err(RequestError::Usage(why));
         }
         answer.truncated = next < total;
@@ -185,13 +200,24 @@ impl Room {
     /// What is made for the greatest of some widths at which it fits.
     fn narrowed<T: Serialize>(&mut self, of_width: impl Fn(usize) -> T) -> Option<T> {
         const WIDTHS: [usize; 4] = [400, 100, 20, 4];
-        WIDTHS.into_iter().map(of_width).find(|one| self.takes(bytes(one) + 1))
+        WIDTHS
+            .into_iter()
+            .map(of_width)
+            .find(|one| self.takes(bytes(one) + 1))
     }
 }
 
 /// The rows of a table that fit, and whether these are all.
-fn part_of(table: AnswerTable, start: usize, left: &mut Room, is_first: bool) -> (Option<AnswerTable>, bool) {
-    let mut head = AnswerTable { rows: Vec::new(), ..table };
+fn part_of(
+    table: AnswerTable,
+    start: usize,
+    left: &mut Room,
+    is_first: bool,
+) -> (Option<AnswerTable>, bool) {
+    let mut head = AnswerTable {
+        rows: Vec::new(),
+        ..table
+    };
     if !left.takes(bytes(&head)) {
         head.notes.clear();
         if !is_first || !left.takes(bytes(&head)) {
@@ -199,9 +225,16 @@ fn part_of(table: AnswerTable, start: usize, left: &mut Room, is_first: bool) ->
         }
     }
     let mut rows: Vec<_> = table.rows.into_iter().skip(start).collect();
-    let mut fitting = rows.iter().take_while(|row| left.takes(bytes(row) + 1)).count();
+    let mut fitting = rows
+        .iter()
+        .take_while(|row| left.takes(bytes(row) + 1))
+        .count();
     if let Some(row) = rows.first_mut().filter(|_| fitting == 0 && is_first)
-        && let Some(shorter) = left.narrowed(|width| row.iter().map(|cell| narrow(cell, width)).collect::<Vec<_>>())
+        && let Some(shorter) = left.narrowed(|width| {
+            row.iter()
+                .map(|cell| narrow(cell, width))
+                .collect::<Vec<_>>()
+        })
     {
         (*row, fitting) = (shorter, 1);
     }
@@ -209,12 +242,21 @@ fn part_of(table: AnswerTable, start: usize, left: &mut Room, is_first: bool) ->
         return (None, false);
     }
     let has_all = fitting == rows.len();
-    (Some(AnswerTable { rows: rows.into_iter().take(fitting).collect(), ..head }), has_all)
+    (
+        Some(AnswerTable {
+            rows: rows.into_iter().take(fitting).collect(),
+            ..head
+        }),
+        has_all,
+    )
 }
 
 /// A cell whose text is at most `width` letters wide.
 fn narrow(cell: &Value, width: usize) -> Value {
-    cell.as_str().map_or_else(|| cell.clone(), |text| json!(analysis::shortened(text, width)))
+    cell.as_str().map_or_else(
+        || cell.clone(),
+        |text| json!(analysis::shortened(text, width)),
+    )
 }
 
 fn bytes(value: &impl Serialize) -> usize {
@@ -233,44 +275,85 @@ fn value(cell: &Cell) -> Value {
 
 /// A number with six digits.
 pub fn rounded(number: f64) -> Value {
-    if number.is_finite() { json!(format!("{number:.5e}").parse::<f64>().unwrap_or(number)) } else { Value::Null }
+    if number.is_finite() {
+        json!(format!("{number:.5e}").parse::<f64>().unwrap_or(number))
+    } else {
+        Value::Null
+    }
 }
 
 impl From<Table> for AnswerTable {
     fn from(table: Table) -> Self {
         let unit = |unit: analysis::Unit| {
             let name = serde_json::to_value(unit).ok()?;
-            name.as_str().filter(|name| *name != "none").map(str::to_owned)
+            name.as_str()
+                .filter(|name| *name != "none")
+                .map(str::to_owned)
         };
-        let is_number =
-            |at: usize| table.rows.iter().any(|row| matches!(row.get(at), Some(Cell::Int(_) | Cell::Float(_))));
-        let columns = table.columns.iter().enumerate().map(|(at, column)| AnswerColumn {
-            id: column.id.to_owned(),
-            unit: unit(column.unit),
-            provenance: is_number(at).then(|| column.provenance.title()),
-        });
+        let is_number = |at: usize| {
+            table
+                .rows
+                .iter()
+                .any(|row| matches!(row.get(at), Some(Cell::Int(_) | Cell::Float(_))))
+        };
+        let columns = table
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(at, column)| AnswerColumn {
+                id: column.id.to_owned(),
+                unit: unit(column.unit),
+                provenance: is_number(at).then(|| column.provenance.title()),
+            });
         Self {
             id: table.id.to_owned(),
             title: table.title.clone(),
             columns: columns.collect(),
             total_rows: table.rows.len(),
-            rows: table.rows.iter().map(|row| row.iter().map(value).collect()).collect(),
-            notes: table.mark().map(str::to_owned).into_iter().chain(table.notes.iter().cloned()).collect(),
+            rows: table
+                .rows
+                .iter()
+                .map(|row| row.iter().map(value).collect())
+                .collect(),
+            notes: table
+                .mark()
+                .map(str::to_owned)
+                .into_iter()
+                .chain(table.notes.iter().cloned())
+                .collect(),
         }
     }
 }
 
 impl AnswerTable {
     /// A table of texts.
-    pub fn of_texts<const N: usize>(id: &str, columns: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> Self {
-        Self::of_values(id, columns, rows.into_iter().map(|row| row.map(|text| json!(text))))
+    pub fn of_texts<const N: usize>(
+        id: &str,
+        columns: [&str; N],
+        rows: impl IntoIterator<Item = [String; N]>,
+    ) -> Self {
+        Self::of_values(
+            id,
+            columns,
+            rows.into_iter().map(|row| row.map(|text| json!(text))),
+        )
     }
 
     /// A table of texts and numbers.
-    pub fn of_values<const N: usize>(id: &str, columns: [&str; N], rows: impl IntoIterator<Item = [Value; N]>) -> Self {
-        let column = |id: &str| AnswerColumn { id: id.to_owned(), unit: None, provenance: None };
-        let rows: Vec<Vec<Value>> =
-            rows.into_iter().map(|row| row.iter().map(|cell| narrow(cell, CELL)).collect()).collect();
+    pub fn of_values<const N: usize>(
+        id: &str,
+        columns: [&str; N],
+        rows: impl IntoIterator<Item = [Value; N]>,
+    ) -> Self {
+        let column = |id: &str| AnswerColumn {
+            id: id.to_owned(),
+            unit: None,
+            provenance: None,
+        };
+        let rows: Vec<Vec<Value>> = rows
+            .into_iter()
+            .map(|row| row.iter().map(|cell| narrow(cell, CELL)).collect())
+            .collect();
         Self {
             id: id.to_owned(),
             title: String::new(),
@@ -301,7 +384,11 @@ impl AnswerTable {
                 json!(figure.note),
             ]
         };
-        let mut table = Self::of_texts(id, ["figure", "value", "unit", "of", "provenance", "note"], []);
+        let mut table = Self::of_texts(
+            id,
+            ["figure", "value", "unit", "of", "provenance", "note"],
+            [],
+        );
         table.rows = figures.into_iter().map(row).collect();
         table.total_rows = table.rows.len();
         table
@@ -318,25 +405,42 @@ mod tests {
             AnswerTable::of_texts(&format!("t{at}"), ["name", "letters"], (0..rows).map(name))
         };
         let lines = (0..lines).map(|line| format!("line {line}")).collect();
-        AnswerContent { lines, tables: rows.iter().enumerate().map(table).collect(), ..AnswerContent::default() }
+        AnswerContent {
+            lines,
+            tables: rows.iter().enumerate().map(table).collect(),
+            ..AnswerContent::default()
+        }
     }
 
     #[test]
     fn the_parts_of_an_answer_make_the_whole() {
-        for (lines, rows) in [(0, &[300, 0, 40][..]), (500, &[10]), (0, &[]), (3, &[1, 1, 1, 200])] {
+        for (lines, rows) in [
+            (0, &[300, 0, 40][..]),
+            (500, &[10]),
+            (0, &[]),
+            (3, &[1, 1, 1, 200]),
+        ] {
             let (mut from, mut seen_lines, mut seen_rows, mut parts) = (0, 0, 0, 0);
             loop {
                 let answer = content(lines, rows).part(from, 2_000).unwrap();
                 let size = serde_json::to_string(&answer).unwrap().len();
                 assert!(size <= 2_000, "{size}");
                 seen_lines += answer.text.as_ref().map_or(0, |text| text.lines().count());
-                seen_rows += answer.tables.iter().map(|table| table.rows.len()).sum::<usize>();
+                seen_rows += answer
+                    .tables
+                    .iter()
+                    .map(|table| table.rows.len())
+                    .sum::<usize>();
                 parts += 1;
                 assert_eq!(answer.truncated, answer.cursor.is_some());
                 let Some(cursor) = answer.cursor else { break };
                 from = cursor.parse().unwrap();
             }
-            assert_eq!((seen_lines, seen_rows), (lines, rows.iter().sum()), "in {parts} parts");
+            assert_eq!(
+                (seen_lines, seen_rows),
+                (lines, rows.iter().sum()),
+                "in {parts} parts"
+            );
         }
         assert!(content(0, &[3]).part(4, 2_000).is_err());
     }
@@ -344,18 +448,38 @@ mod tests {
     /// An answer that is computed by parts has only some rows at hand.
     #[test]
     fn a_part_of_an_answer_knows_its_place_in_the_whole() {
-        let part = |from| AnswerContent { before: from, after: 100 - from - 3, ..content(0, &[3]) }.part(from, 2_000);
+        let part = |from| {
+            AnswerContent {
+                before: from,
+                after: 100 - from - 3,
+                ..content(0, &[3])
+            }
+            .part(from, 2_000)
+        };
         let middle = part(40).unwrap();
-        assert_eq!((middle.total, middle.shown, middle.cursor.as_deref()), (100, 3, Some("43")));
+        assert_eq!(
+            (middle.total, middle.shown, middle.cursor.as_deref()),
+            (100, 3, Some("43"))
+        );
         let last = part(97).unwrap();
-        assert_eq!((last.total, last.truncated, last.cursor), (100, false, None));
+        assert_eq!(
+            (last.total, last.truncated, last.cursor),
+            (100, false, None)
+        );
     }
 
     #[test]
     fn a_row_that_is_too_long_is_shortened_or_refused() {
         let wide = |columns: usize, letters: usize| {
             let mut table = AnswerTable::of_texts::<0>("t", [], []);
-            table.columns = vec![AnswerColumn { id: "c".to_owned(), unit: None, provenance: None }; columns];
+            table.columns = vec![
+                AnswerColumn {
+                    id: "c".to_owned(),
+                    unit: None,
+                    provenance: None
+                };
+                columns
+            ];
             table.rows = vec![vec![json!("ä".repeat(letters)); columns]; 2];
             AnswerContent::default().with(table).part(0, 2_000)
         };
@@ -366,7 +490,10 @@ mod tests {
         }
         let refused = wide(1000, 600).unwrap_err().to_string();
         assert!(refused.contains("fewer columns"), "{refused}");
-        let long = AnswerContent::default().with_text(&"ä".repeat(5_000)).part(0, 2_000).unwrap();
+        let long = AnswerContent::default()
+            .with_text(&"ä".repeat(5_000))
+            .part(0, 2_000)
+            .unwrap();
         assert!(serde_json::to_string(&long).unwrap().len() <= 2_000);
     }
 }

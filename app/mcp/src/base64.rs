@@ -9,7 +9,11 @@ pub fn base64(bytes: &[u8]) -> String {
         let bits = at(0) << 16 | at(1) << 8 | at(2);
         for place in 0..4 {
             let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= group.len() { char::from(letter) } else { '=' });
+            text.push(if place <= group.len() {
+                char::from(letter)
+            } else {
+                '='
+            });
         }
     }
     text

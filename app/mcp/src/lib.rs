@@ -31,14 +31,23 @@ use request::{OpenTraces, RequestError};
 pub fn run(args: &McpArgs) -> Result<CommandOutcome, RequestError> {
     let roots = Roots::new(&args.root, "systole mcp --root DIR")?;
     let traces = OpenTraces::new(usize::from(args.keep), usize::MAX);
-    let service = SystoleService::new(Arc::new(roots), Arc::new(traces)).with_capture(args.allow_capture);
+    let service =
+        SystoleService::new(Arc::new(roots), Arc::new(traces)).with_capture(args.allow_capture);
     let internal = |error: &dyn std::fmt::Display| RequestError::Internal(error.to_string());
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| internal(&error))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| internal(&error))?;
     let served = runtime.block_on(async {
         // A client that leaves before it has said hello is no error.
-        let Ok(running) = service.serve(stdio_pipes()).await else { return Ok(()) };
-        running.waiting().await.map(|_| ()).map_err(|error| internal(&error))
+        let Ok(running) = service.serve(stdio_pipes()).await else {
+            return Ok(());
+        };
+        running
+            .waiting()
+            .await
+            .map(|_| ())
+            .map_err(|error| internal(&error))
     });
     // A thread that waits for standard input must not keep the program.
     runtime.shutdown_background();

@@ -8,9 +8,9 @@ use importers::Progress;
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject, ListToolsResult,
-    MetaObject, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
-    ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    JsonObject, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressNotificationParam,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer};
 
@@ -42,7 +42,11 @@ pub struct SystoleService {
 impl SystoleService {
     /// A service that reads below these directories and keeps these traces open.
     pub fn new(roots: Arc<Roots>, traces: Arc<OpenTraces>) -> Self {
-        Self { roots, traces, captures: false }
+        Self {
+            roots,
+            traces,
+            captures: false,
+        }
     }
 
     /// The same with the tool that captures running programs, if they may be.
@@ -59,7 +63,9 @@ impl SystoleService {
 impl ServerHandler for SystoleService {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("systole", env!("CARGO_PKG_VERSION")).with_title("Systole"))
+            .with_server_info(
+                Implementation::new("systole", env!("CARGO_PKG_VERSION")).with_title("Systole"),
+            )
             .with_instructions(INSTRUCTIONS)
     }
 
@@ -68,7 +74,9 @@ impl ServerHandler for SystoleService {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools().map(described).collect()))
+        Ok(ListToolsResult::with_all_items(
+            self.tools().map(described).collect(),
+        ))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -82,7 +90,11 @@ impl ServerHandler for SystoleService {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.tools().find(|tool| tool.name == request.name) else {
             let known: Vec<&str> = self.tools().map(|tool| tool.name).collect();
-            let why = format!("there is no tool {:?}; the tools are {}", request.name, known.join(", "));
+            let why = format!(
+                "there is no tool {:?}; the tools are {}",
+                request.name,
+                known.join(", ")
+            );
             return Err(ErrorData::invalid_params(why, None));
         };
         let call = Call {
@@ -97,9 +109,15 @@ impl ServerHandler for SystoleService {
 }
 
 fn described(tool: &ToolEntry) -> Tool {
-    let about = ToolAnnotations::default().read_only(tool.is_read_only).open_world(!tool.is_read_only);
+    let about = ToolAnnotations::default()
+        .read_only(tool.is_read_only)
+        .open_world(!tool.is_read_only);
     let tool_of = Tool::new(tool.name, tool.about, (tool.input)()).with_annotations(about);
-    if tool.is_picture { tool_of } else { tool_of.with_raw_output_schema(schema_of_answers()) }
+    if tool.is_picture {
+        tool_of
+    } else {
+        tool_of.with_raw_output_schema(schema_of_answers())
+    }
 }
 
 /// Stops a call that nobody waits for any more.
@@ -128,7 +146,9 @@ async fn watched(
         match tokio::time::timeout(LOOK_EVERY, &mut running).await {
             Ok(Ok(result)) => return Ok(sent(result)),
             Ok(Err(error)) => {
-                return Ok(CallToolResult::error(vec![ContentBlock::text(format!("internal error: {error}"))]));
+                return Ok(CallToolResult::error(vec![ContentBlock::text(format!(
+                    "internal error: {error}"
+                ))]));
             }
             Err(_is_running) if context.ct.is_cancelled() => {
                 drop(stop);
@@ -152,7 +172,10 @@ async fn watched(
 /// A message whose lines are no longer than those of an answer: it may repeat what was asked.
 fn bounded(message: &str) -> String {
     const LINE: usize = 600;
-    let lines = message.lines().take(10).map(|line| analysis::shortened(line, LINE));
+    let lines = message
+        .lines()
+        .take(10)
+        .map(|line| analysis::shortened(line, LINE));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -160,13 +183,17 @@ fn sent(result: Result<ToolOutput, RequestError>) -> CallToolResult {
     match result {
         Ok(ToolOutput::Answer(answer)) => match serde_json::to_value(&answer) {
             Ok(value) => CallToolResult::structured(value),
-            Err(error) => CallToolResult::error(vec![ContentBlock::text(format!("internal error: {error}"))]),
+            Err(error) => {
+                CallToolResult::error(vec![ContentBlock::text(format!("internal error: {error}"))])
+            }
         },
-        Ok(ToolOutput::Picture { png, about }) => {
-            CallToolResult::success(vec![ContentBlock::image(base64(&png), "image/png"), ContentBlock::text(about)])
-        }
+        Ok(ToolOutput::Picture { png, about }) => CallToolResult::success(vec![
+            ContentBlock::image(base64(&png), "image/png"),
+            ContentBlock::text(about),
+        ]),
         Err(error) => {
-            let mut refused = CallToolResult::error(vec![ContentBlock::text(bounded(&error.to_string()))]);
+            let mut refused =
+                CallToolResult::error(vec![ContentBlock::text(bounded(&error.to_string()))]);
             let code = ("systole/code".to_owned(), error.codes().word.into());
             refused.meta = Some(MetaObject([code].into_iter().collect()));
             refused

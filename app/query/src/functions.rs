@@ -19,18 +19,45 @@ pub struct SqlFunction {
 
 /// The functions beside those of SQLite.
 pub const FUNCTIONS: [SqlFunction; 7] = [
-    SqlFunction { call: "us(ps)", about: "picoseconds as microseconds" },
-    SqlFunction { call: "ms(ps)", about: "picoseconds as milliseconds" },
-    SqlFunction { call: "seconds(ps)", about: "picoseconds as seconds" },
-    SqlFunction { call: "stem(name)", about: "the name of an op without the compiler's number: fusion of fusion.12" },
-    SqlFunction { call: "arg(slice_id, 'key')", about: "one argument of a slice as recorded" },
-    SqlFunction { call: "median(x)", about: "the median of a group" },
-    SqlFunction { call: "percentile(x, p)", about: "the p-th percentile of a group, p from 0 to 100, interpolated" },
+    SqlFunction {
+        call: "us(ps)",
+        about: "picoseconds as microseconds",
+    },
+    SqlFunction {
+        call: "ms(ps)",
+        about: "picoseconds as milliseconds",
+    },
+    SqlFunction {
+        call: "seconds(ps)",
+        about: "picoseconds as seconds",
+    },
+    SqlFunction {
+        call: "stem(name)",
+        about: "the name of an op without the compiler's number: fusion of fusion.12",
+    },
+    SqlFunction {
+        call: "arg(slice_id, 'key')",
+        about: "one argument of a slice as recorded",
+    },
+    SqlFunction {
+        call: "median(x)",
+        about: "the median of a group",
+    },
+    SqlFunction {
+        call: "percentile(x, p)",
+        about: "the p-th percentile of a group, p from 0 to 100, interpolated",
+    },
 ];
 
 /// Registers them in SQLite.
-pub(super) fn register(connection: &Connection, model: &TraceModel, held: &HeldBytes) -> Result<()> {
-    let pure = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
+pub(super) fn register(
+    connection: &Connection,
+    model: &TraceModel,
+    held: &HeldBytes,
+) -> Result<()> {
+    let pure = FunctionFlags::SQLITE_UTF8
+        | FunctionFlags::SQLITE_DETERMINISTIC
+        | FunctionFlags::SQLITE_INNOCUOUS;
     for (name, per_unit) in [("us", 1e6), ("ms", 1e9), ("seconds", 1e12)] {
         connection.create_scalar_function(name, 1, pure, move |context| {
             Ok(number(context, 0)?.map(|picoseconds| picoseconds / per_unit))
@@ -43,10 +70,28 @@ pub(super) fn register(connection: &Connection, model: &TraceModel, held: &HeldB
     let model = model.clone();
     connection.create_scalar_function("arg", 2, pure, move |context| {
         let (row, key): (Option<i64>, Option<String>) = (context.get(0)?, context.get(1)?);
-        Ok(row.zip(key).and_then(|(row, key)| argument(&model, row, &key)))
+        Ok(row
+            .zip(key)
+            .and_then(|(row, key)| argument(&model, row, &key)))
     })?;
-    connection.create_aggregate_function("median", 1, pure, Percentile { at: Some(50.0), held: held.clone() })?;
-    connection.create_aggregate_function("percentile", 2, pure, Percentile { at: None, held: held.clone() })
+    connection.create_aggregate_function(
+        "median",
+        1,
+        pure,
+        Percentile {
+            at: Some(50.0),
+            held: held.clone(),
+        },
+    )?;
+    connection.create_aggregate_function(
+        "percentile",
+        2,
+        pure,
+        Percentile {
+            at: None,
+            held: held.clone(),
+        },
+    )
 }
 
 fn number(context: &Context<'_>, index: usize) -> Result<Option<f64>> {
@@ -54,16 +99,18 @@ fn number(context: &Context<'_>, index: usize) -> Result<Option<f64>> {
         ValueRef::Integer(number) => Ok(Some(number as f64)),
         ValueRef::Real(number) => Ok(Some(number)),
         ValueRef::Null => Ok(None),
-        ValueRef::Text(_) | ValueRef::Blob(_) => {
-            Err(Error::UserFunctionError("this function takes numbers, but was given text".into()))
-        }
+        ValueRef::Text(_) | ValueRef::Blob(_) => Err(Error::UserFunctionError(
+            "this function takes numbers, but was given text".into(),
+        )),
     }
 }
 
 fn argument(model: &TraceModel, row: i64, key: &str) -> Option<rusqlite::types::Value> {
     use rusqlite::types::Value;
     use trace_model::ArgValue;
-    let row = usize::try_from(row).ok().filter(|&row| row < model.slice_count())?;
+    let row = usize::try_from(row)
+        .ok()
+        .filter(|&row| row < model.slice_count())?;
     let args = model.slice(SliceId::from_index(row)).args().ok()?;
     let arg = args.into_iter().find(|arg| arg.name == key)?;
     Some(match arg.value {
@@ -74,7 +121,9 @@ fn argument(model: &TraceModel, row: i64, key: &str) -> Option<rusqlite::types::
         ArgValue::Float(number) => Value::Real(number),
         ArgValue::Bool(is_true) => Value::Integer(is_true.into()),
         ArgValue::Null => Value::Null,
-        ArgValue::Text(_) | ArgValue::Opaque(_) => Value::Text(cut(&arg.value.to_string()).into_owned()),
+        ArgValue::Text(_) | ArgValue::Opaque(_) => {
+            Value::Text(cut(&arg.value.to_string()).into_owned())
+        }
     })
 }
 
@@ -93,7 +142,10 @@ struct PercentileState {
 
 impl Aggregate<PercentileState, Option<f64>> for Percentile {
     fn init(&self, _: &mut Context<'_>) -> Result<PercentileState> {
-        Ok(PercentileState { numbers: HeldNumbers::new(self.held.clone()), at: 0.0 })
+        Ok(PercentileState {
+            numbers: HeldNumbers::new(self.held.clone()),
+            at: 0.0,
+        })
     }
 
     fn step(&self, context: &mut Context<'_>, state: &mut PercentileState) -> Result<()> {
@@ -101,7 +153,11 @@ impl Aggregate<PercentileState, Option<f64>> for Percentile {
             Some(at) => at,
             None => number(context, 1)?
                 .filter(|at| (0.0..=100.0).contains(at))
-                .ok_or_else(|| Error::UserFunctionError("percentile(x, p): p must be a number from 0 to 100".into()))?,
+                .ok_or_else(|| {
+                    Error::UserFunctionError(
+                        "percentile(x, p): p must be a number from 0 to 100".into(),
+                    )
+                })?,
         };
         if let Some(number) = number(context, 0)? {
             state.numbers.push(number);

@@ -56,7 +56,13 @@ pub struct QueryLimits {
 
 impl Default for QueryLimits {
     fn default() -> Self {
-        Self { rows: 1000, bytes: None, memory: 2 << 30, time: None, cancel: Arc::default() }
+        Self {
+            rows: 1000,
+            bytes: None,
+            memory: 2 << 30,
+            time: None,
+            cancel: Arc::default(),
+        }
     }
 }
 
@@ -138,7 +144,14 @@ impl Database {
         let tables = catalog.timeline().to_vec();
         let held = HeldBytes::default();
         let connection = connect(session, &tables, &held).map_err(|error| plain(&error))?;
-        Ok(Self { connection, catalog, tables, has_reports: false, held, is_too_large: Arc::default() })
+        Ok(Self {
+            connection,
+            catalog,
+            tables,
+            has_reports: false,
+            held,
+            is_too_large: Arc::default(),
+        })
     }
 
     /// Every table, those of reports included.
@@ -196,13 +209,25 @@ impl Database {
         let sql = preset(query.trim()).map_or(query, |preset| preset.sql);
         if sql.trim().is_empty() {
             let message = "write a query, or the name of a ready-made one".to_owned();
-            return Err(QueryError { message, place: None, help: None });
+            return Err(QueryError {
+                message,
+                place: None,
+                help: None,
+            });
         }
         while let Err(error) = self.connection.prepare(sql).map(drop) {
-            let Some(missing) = missing_table(&error) else { break };
+            let Some(missing) = missing_table(&error) else {
+                break;
+            };
             // A query that names one table needs one report, not all.
-            match self.catalog.table(missing.trim_start_matches("main.")).filter(|_| !self.has_reports) {
-                Some(table) if self.tables.iter().all(|known| known.name != table.name) => self.add(table)?,
+            match self
+                .catalog
+                .table(missing.trim_start_matches("main."))
+                .filter(|_| !self.has_reports)
+            {
+                Some(table) if self.tables.iter().all(|known| known.name != table.name) => {
+                    self.add(table)?
+                }
                 _ if self.has_reports => break,
                 _ => self.add_reports()?,
             }
@@ -217,7 +242,11 @@ impl Database {
         const STEPS: i32 = 20;
         let until = limits.time.map(|time| Instant::now() + time);
         let cancel = Arc::clone(&limits.cancel);
-        let (held, is_too_large, most) = (self.held.clone(), Arc::clone(&self.is_too_large), limits.memory);
+        let (held, is_too_large, most) = (
+            self.held.clone(),
+            Arc::clone(&self.is_too_large),
+            limits.memory,
+        );
         is_too_large.store(false, Ordering::Relaxed);
         let before = held.with_sqlite();
         let is_over = move || {
@@ -235,11 +264,14 @@ impl Database {
         let mut explained = plain(error);
         explained.help = self.help(sql, &explained.message);
         if let Error::SqlInputError { offset, .. } = error {
-            explained.place = usize::try_from(*offset).ok().map(|offset| (sql.to_owned(), offset));
+            explained.place = usize::try_from(*offset)
+                .ok()
+                .map(|offset| (sql.to_owned(), offset));
         }
         match error.sqlite_error_code() {
             Some(ErrorCode::AuthorizationForStatementDenied) => {
-                "a trace can only be read: SELECT, WITH and EXPLAIN are possible".clone_into(&mut explained.message);
+                "a trace can only be read: SELECT, WITH and EXPLAIN are possible"
+                    .clone_into(&mut explained.message);
             }
             Some(ErrorCode::OutOfMemory) => explained.message = too_large(limits),
             Some(ErrorCode::OperationInterrupted) if self.is_too_large.load(Ordering::Relaxed) => {
@@ -247,14 +279,22 @@ impl Database {
             }
             Some(ErrorCode::TooBig) => {
                 let most = MOST_OF_VALUE >> 10;
-                explained.message =
-                    format!("a text or a row would be longer than {most} KB: shorten texts with substr");
+                explained.message = format!(
+                    "a text or a row would be longer than {most} KB: shorten texts with substr"
+                );
             }
             Some(ErrorCode::OperationInterrupted) => {
-                let limit = limits.time.filter(|_| !limits.cancel.load(Ordering::Relaxed));
+                let limit = limits
+                    .time
+                    .filter(|_| !limits.cancel.load(Ordering::Relaxed));
                 explained.message = limit.map_or_else(
                     || "the query was stopped".to_owned(),
-                    |time| format!("the query was stopped after {} s, its limit", time.as_secs_f64()),
+                    |time| {
+                        format!(
+                            "the query was stopped after {} s, its limit",
+                            time.as_secs_f64()
+                        )
+                    },
                 );
             }
             _ => {}
@@ -266,11 +306,19 @@ impl Database {
     fn help(&self, sql: &str, message: &str) -> Option<String> {
         if message.starts_with("no such table") {
             let names: BTreeSet<&str> = self.tables.iter().map(|table| &*table.name).collect();
-            return Some(format!("tables: {}", names.into_iter().collect::<Vec<_>>().join(", ")));
+            return Some(format!(
+                "tables: {}",
+                names.into_iter().collect::<Vec<_>>().join(", ")
+            ));
         }
         if message.starts_with("no such column") {
-            let words: BTreeSet<&str> = sql.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-            let asked = self.tables.iter().filter(|table| words.contains(&*table.name));
+            let words: BTreeSet<&str> = sql
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .collect();
+            let asked = self
+                .tables
+                .iter()
+                .filter(|table| words.contains(&*table.name));
             let lists = asked.map(|table| {
                 let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
                 format!("columns of {}: {}", table.name, columns.join(", "))
@@ -279,7 +327,10 @@ impl Database {
         }
         if message.starts_with("no such function") {
             let calls: Vec<&str> = FUNCTIONS.iter().map(|function| function.call).collect();
-            return Some(format!("functions in addition to SQLite's: {}", calls.join(", ")));
+            return Some(format!(
+                "functions in addition to SQLite's: {}",
+                calls.join(", ")
+            ));
         }
         None
     }
@@ -287,13 +338,21 @@ impl Database {
 
 fn too_large(limits: &QueryLimits) -> String {
     let most = limits.memory >> 20;
-    format!("the query needs more than {most} MB of memory: sort, group or count fewer rows, or select fewer columns")
+    format!(
+        "the query needs more than {most} MB of memory: sort, group or count fewer rows, or select fewer columns"
+    )
 }
 
-fn connect(session: &Session, tables: &[Arc<DataTable>], held: &HeldBytes) -> rusqlite::Result<Connection> {
+fn connect(
+    session: &Session,
+    tables: &[Arc<DataTable>],
+    held: &HeldBytes,
+) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_in_memory_with_flags(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     // What is sorted stays in memory: nothing is ever written to a disk.
-    connection.execute_batch(&format!("PRAGMA temp_store = MEMORY; PRAGMA hard_heap_limit = {MOST_OF_HEAP}"))?;
+    connection.execute_batch(&format!(
+        "PRAGMA temp_store = MEMORY; PRAGMA hard_heap_limit = {MOST_OF_HEAP}"
+    ))?;
     functions::register(&connection, session.model(), held)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, MOST_OF_PATTERN)?;
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_OF_VALUE)?;
@@ -301,9 +360,10 @@ fn connect(session: &Session, tables: &[Arc<DataTable>], held: &HeldBytes) -> ru
         virtual_table::register(&connection, table)?;
     }
     connection.authorizer(Some(|context: AuthContext<'_>| match context.action {
-        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Function { .. } | AuthAction::Recursive => {
-            Authorization::Allow
-        }
+        AuthAction::Select
+        | AuthAction::Read { .. }
+        | AuthAction::Function { .. }
+        | AuthAction::Recursive => Authorization::Allow,
         _ => Authorization::Deny,
     }))?;
     Ok(connection)
@@ -329,12 +389,16 @@ fn answer(
         if limits.rows > 0 && count == limits.rows {
             return Ok(true);
         }
-        let values = (0..columns.len()).map(|at| row.get(at)).collect::<rusqlite::Result<Vec<_>>>()?;
+        let values = (0..columns.len())
+            .map(|at| row.get(at))
+            .collect::<rusqlite::Result<Vec<_>>>()?;
         bytes += values.iter().map(size).sum::<usize>();
         count += 1;
         if let Some(most) = limits.bytes.filter(|&most| bytes > most) {
             let most = most / 1_000_000;
-            let why = format!("the first {count} rows have more than {most} MB: select fewer rows or shorter texts");
+            let why = format!(
+                "the first {count} rows have more than {most} MB: select fewer rows or shorter texts"
+            );
             return Err(Error::UserFunctionError(why.into()));
         }
         if !rows.row(values) {
@@ -357,7 +421,9 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in names {
         let numbered = (2..).map(|number| format!("{name}_{number}"));
-        let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !found.contains(name));
+        let free = std::iter::once(name.to_owned())
+            .chain(numbered)
+            .find(|name| !found.contains(name));
         found.extend(free);
     }
     found
@@ -368,10 +434,17 @@ fn plain(error: &Error) -> QueryError {
         Error::SqlInputError { msg, .. } | Error::SqliteFailure(_, Some(msg)) => msg.clone(),
         error => error.to_string(),
     };
-    QueryError { message, place: None, help: None }
+    QueryError {
+        message,
+        place: None,
+        help: None,
+    }
 }
 
 /// The table that a query names and SQLite does not know.
 fn missing_table(error: &Error) -> Option<String> {
-    plain(error).message.strip_prefix("no such table: ").map(str::to_owned)
+    plain(error)
+        .message
+        .strip_prefix("no such table: ")
+        .map(str::to_owned)
 }

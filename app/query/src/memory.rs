@@ -32,13 +32,17 @@ pub(super) struct HeldNumbers {
 
 impl HeldNumbers {
     pub(super) fn new(held: HeldBytes) -> Self {
-        Self { held, numbers: Vec::new() }
+        Self {
+            held,
+            numbers: Vec::new(),
+        }
     }
 
     pub(super) fn push(&mut self, number: f64) {
         let before = self.numbers.capacity();
         self.numbers.push(number);
-        self.held.add((self.numbers.capacity() - before) * size_of::<f64>());
+        self.held
+            .add((self.numbers.capacity() - before) * size_of::<f64>());
     }
 
     pub(super) fn as_slice(&self) -> &[f64] {
@@ -48,6 +52,9 @@ impl HeldNumbers {
 
 impl Drop for HeldNumbers {
     fn drop(&mut self) {
-        self.held.0.fetch_sub(self.numbers.capacity() * size_of::<f64>(), Ordering::Relaxed);
+        self.held.0.fetch_sub(
+            self.numbers.capacity() * size_of::<f64>(),
+            Ordering::Relaxed,
+        );
     }
 }

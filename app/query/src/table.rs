@@ -9,20 +9,46 @@ use crate::{QueryAnswer, SqlValue};
 
 /// The rows and columns of an answer.
 pub fn query_table(answer: QueryAnswer) -> Table {
-    let rows: Vec<Vec<Cell>> = answer.rows.into_iter().map(|row| row.into_iter().map(cell).collect()).collect();
+    let rows: Vec<Vec<Cell>> = answer
+        .rows
+        .into_iter()
+        .map(|row| row.into_iter().map(cell).collect())
+        .collect();
     let columns = answer.columns.iter().enumerate().map(|(at, name)| {
-        let (name, kind) = (kept(name), kind_of(rows.iter().filter_map(|row| row.get(at))));
-        Column { id: name, title: name, unit: unit_of(name), provenance: Provenance::Derived, kind }
+        let (name, kind) = (
+            kept(name),
+            kind_of(rows.iter().filter_map(|row| row.get(at))),
+        );
+        Column {
+            id: name,
+            title: name,
+            unit: unit_of(name),
+            provenance: Provenance::Derived,
+            kind,
+        }
     });
     let columns: Vec<Column> = columns.collect();
-    Table { id: "query", title: "Result".to_owned(), columns, rows, notes: Vec::new() }
+    Table {
+        id: "query",
+        title: "Result".to_owned(),
+        columns,
+        rows,
+        notes: Vec::new(),
+    }
 }
 
 /// Columns are named like those of reports: with their unit at the end.
 fn unit_of(name: &str) -> Unit {
-    const UNITS: [(&str, Unit); 4] =
-        [("_ps", Unit::Picoseconds), ("bytes", Unit::Bytes), ("_percent", Unit::Percent), ("flops", Unit::Flop)];
-    UNITS.into_iter().find(|(end, _)| name.ends_with(end)).map_or(Unit::None, |(_, unit)| unit)
+    const UNITS: [(&str, Unit); 4] = [
+        ("_ps", Unit::Picoseconds),
+        ("bytes", Unit::Bytes),
+        ("_percent", Unit::Percent),
+        ("flops", Unit::Flop),
+    ];
+    UNITS
+        .into_iter()
+        .find(|(end, _)| name.ends_with(end))
+        .map_or(Unit::None, |(_, unit)| unit)
 }
 
 /// The kind of all cells that have a value; SQL allows others in each row.
@@ -33,7 +59,9 @@ fn kind_of<'a>(cells: impl Iterator<Item = &'a Cell>) -> CellKind {
         Cell::Int(_) => Some(CellKind::Int),
         Cell::Float(_) => Some(CellKind::Float),
     });
-    kinds.reduce(|all, own| if all == own { all } else { CellKind::Mixed }).unwrap_or(CellKind::Mixed)
+    kinds
+        .reduce(|all, own| if all == own { all } else { CellKind::Mixed })
+        .unwrap_or(CellKind::Mixed)
 }
 
 fn cell(value: SqlValue) -> Cell {
@@ -60,7 +88,9 @@ fn kept(name: &str) -> &'static str {
 
 /// The bytes of the word at a place of a query: what an error is about.
 pub fn word_at(sql: &str, at: usize) -> std::ops::Range<usize> {
-    let Some(rest) = sql.get(at..) else { return sql.len()..sql.len() };
+    let Some(rest) = sql.get(at..) else {
+        return sql.len()..sql.len();
+    };
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let word = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
     let first = rest.chars().next().map_or(0, char::len_utf8);
@@ -75,20 +105,35 @@ mod tests {
     fn units_come_from_names_and_missing_stays_missing() {
         let answer = QueryAnswer {
             columns: ["name", "self_ps", "n"].map(str::to_owned).to_vec(),
-            rows: vec![vec![SqlValue::Text("a".to_owned()), SqlValue::Integer(5), SqlValue::Null]],
+            rows: vec![vec![
+                SqlValue::Text("a".to_owned()),
+                SqlValue::Integer(5),
+                SqlValue::Null,
+            ]],
             is_truncated: false,
         };
         let table = query_table(answer.clone());
         assert_eq!(
-            table.columns.iter().map(|column| column.unit).collect::<Vec<_>>(),
+            table
+                .columns
+                .iter()
+                .map(|column| column.unit)
+                .collect::<Vec<_>>(),
             [Unit::None, Unit::Picoseconds, Unit::None]
         );
         assert_eq!(
-            table.columns.iter().map(|column| column.kind).collect::<Vec<_>>(),
+            table
+                .columns
+                .iter()
+                .map(|column| column.kind)
+                .collect::<Vec<_>>(),
             [CellKind::Text, CellKind::Int, CellKind::Mixed]
         );
         assert_eq!(table.rows, [[Cell::text("a"), Cell::Int(5), Cell::Missing]]);
-        assert!(std::ptr::eq(table.columns[0].id, query_table(answer).columns[0].id), "a name is kept once");
+        assert!(
+            std::ptr::eq(table.columns[0].id, query_table(answer).columns[0].id),
+            "a name is kept once"
+        );
     }
 
     #[test]

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use rayon::slice::ParallelSliceMut as _;
 use rusqlite::types::ValueRef;
 use rusqlite::vtab::{
-    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor, sqlite3_vtab,
-    sqlite3_vtab_cursor,
+    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
+    VTabCursor, sqlite3_vtab, sqlite3_vtab_cursor,
 };
 use rusqlite::{Connection, Error, Result};
 
@@ -43,7 +43,10 @@ fn definition(table: &DataTable) -> String {
         ColumnKind::Float => "REAL",
         ColumnKind::Text | ColumnKind::Choice => "TEXT",
     };
-    let columns = table.columns.iter().map(|column| format!("\"{}\" {}", column.name, kind(column.kind())));
+    let columns = table
+        .columns
+        .iter()
+        .map(|column| format!("\"{}\" {}", column.name, kind(column.kind())));
     format!("CREATE TABLE x({})", columns.collect::<Vec<_>>().join(", "))
 }
 
@@ -62,8 +65,15 @@ unsafe impl<'vtab> VTab<'vtab> for TraceTable {
     ) -> Result<(Cow<'static, CStr>, Self)> {
         let table = aux.ok_or_else(|| Error::ModuleError("a table without data".to_owned()))?;
         db.config(VTabConfig::Innocuous)?;
-        let definition = CString::new(definition(table)).map_err(|error| Error::ModuleError(error.to_string()))?;
-        Ok((Cow::Owned(definition), Self { base: sqlite3_vtab::default(), table: Arc::clone(table) }))
+        let definition = CString::new(definition(table))
+            .map_err(|error| Error::ModuleError(error.to_string()))?;
+        Ok((
+            Cow::Owned(definition),
+            Self {
+                base: sqlite3_vtab::default(),
+                table: Arc::clone(table),
+            },
+        ))
     }
 
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
@@ -71,12 +81,17 @@ unsafe impl<'vtab> VTab<'vtab> for TraceTable {
         let mut places = 0;
         for constraint in &plan.constraints {
             places += 1;
-            info.constraint_usage(constraint.number).set_argv_index(places);
+            info.constraint_usage(constraint.number)
+                .set_argv_index(places);
         }
         let rows = plan.rows(self.table.len);
         info.set_estimated_rows(i64::try_from(rows).unwrap_or(i64::MAX));
         // Skipping rows without an index costs a tenth of returning them to SQLite.
-        let walked = if plan.is_key(&self.table) { 1 } else { self.table.len.max(1) };
+        let walked = if plan.is_key(&self.table) {
+            1
+        } else {
+            self.table.len.max(1)
+        };
         info.set_estimated_cost(walked as f64 * 0.1 + rows as f64);
         info.set_order_by_consumed(!plan.order.is_empty());
         info.set_idx_str(&plan.encoded());
@@ -133,8 +148,16 @@ impl ScanPlan {
     fn of(table: &DataTable, info: &IndexInfo) -> Self {
         let mut plan = Self::default();
         for (number, constraint) in info.constraints().enumerate() {
-            let Ok(column) = usize::try_from(constraint.column()) else { continue };
-            let Some(kind) = table.columns.get(column).map(session::tables::DataColumn::kind) else { continue };
+            let Ok(column) = usize::try_from(constraint.column()) else {
+                continue;
+            };
+            let Some(kind) = table
+                .columns
+                .get(column)
+                .map(session::tables::DataColumn::kind)
+            else {
+                continue;
+            };
             let comparison = match constraint.operator() {
                 IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ => FilterOperator::Equal,
                 IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_GT => FilterOperator::Above,
@@ -144,52 +167,94 @@ impl ScanPlan {
                 _ => continue,
             };
             let is_equal = comparison == FilterOperator::Equal;
-            let is_exact = || info.collation(number).is_ok_and(|collation| collation == "BINARY");
-            let fits = kind == ColumnKind::Int || (kind == ColumnKind::Choice && is_equal && is_exact());
+            let is_exact = || {
+                info.collation(number)
+                    .is_ok_and(|collation| collation == "BINARY")
+            };
+            let fits =
+                kind == ColumnKind::Int || (kind == ColumnKind::Choice && is_equal && is_exact());
             if constraint.is_usable() && fits {
-                plan.constraints.push(Constraint { number, column, comparison });
+                plan.constraints.push(Constraint {
+                    number,
+                    column,
+                    comparison,
+                });
             }
         }
-        let order =
-            info.order_bys().map(|order| Some((usize::try_from(order.column()).ok()?, order.is_order_by_desc())));
-        plan.order =
-            order.collect::<Option<Vec<_>>>().filter(|order| key_space(table, order).is_some()).unwrap_or_default();
+        let order = info.order_bys().map(|order| {
+            Some((
+                usize::try_from(order.column()).ok()?,
+                order.is_order_by_desc(),
+            ))
+        });
+        plan.order = order
+            .collect::<Option<Vec<_>>>()
+            .filter(|order| key_space(table, order).is_some())
+            .unwrap_or_default();
         plan
     }
 
     /// Whether at most one row can match.
     fn is_key(&self, table: &DataTable) -> bool {
         table.has_index()
-            && self.constraints.iter().any(|one| one.column == 0 && one.comparison == FilterOperator::Equal)
+            && self
+                .constraints
+                .iter()
+                .any(|one| one.column == 0 && one.comparison == FilterOperator::Equal)
     }
 
     /// An estimate of the number of rows that match, of `all`.
     fn rows(&self, all: usize) -> usize {
-        let left = self.constraints.iter().fold(all as f64, |left, one| match one.comparison {
-            FilterOperator::Equal if one.column == 0 => 1.0,
-            FilterOperator::Equal => left / 50.0,
-            _ => left / 3.0,
-        });
+        let left = self
+            .constraints
+            .iter()
+            .fold(all as f64, |left, one| match one.comparison {
+                FilterOperator::Equal if one.column == 0 => 1.0,
+                FilterOperator::Equal => left / 50.0,
+                _ => left / 3.0,
+            });
         (left as usize).max(1)
     }
 
     fn encoded(&self) -> String {
-        let sign = |wanted| COMPARISONS.iter().find(|(one, _)| *one == wanted).map_or("", |(_, sign)| sign);
-        let constraints = self.constraints.iter().map(|one| format!("{}{}", sign(one.comparison), one.column));
-        let order = self.order.iter().map(|(column, down)| format!("{}{column}", if *down { '-' } else { '+' }));
+        let sign = |wanted| {
+            COMPARISONS
+                .iter()
+                .find(|(one, _)| *one == wanted)
+                .map_or("", |(_, sign)| sign)
+        };
+        let constraints = self
+            .constraints
+            .iter()
+            .map(|one| format!("{}{}", sign(one.comparison), one.column));
+        let order = self
+            .order
+            .iter()
+            .map(|(column, down)| format!("{}{column}", if *down { '-' } else { '+' }));
         constraints.chain(order).collect::<Vec<_>>().join(" ")
     }
 
     fn decoded(text: &str) -> Self {
         let mut plan = Self::default();
         for word in text.split_whitespace() {
-            if let Some(column) = word.strip_prefix(['+', '-']).and_then(|column| column.parse().ok()) {
+            if let Some(column) = word
+                .strip_prefix(['+', '-'])
+                .and_then(|column| column.parse().ok())
+            {
                 plan.order.push((column, word.starts_with('-')));
                 continue;
             }
-            let found = COMPARISONS.iter().find_map(|(comparison, sign)| Some((*comparison, word.strip_prefix(sign)?)));
-            if let Some((comparison, column)) = found.and_then(|(one, column)| Some((one, column.parse().ok()?))) {
-                plan.constraints.push(Constraint { number: plan.constraints.len(), column, comparison });
+            let found = COMPARISONS
+                .iter()
+                .find_map(|(comparison, sign)| Some((*comparison, word.strip_prefix(sign)?)));
+            if let Some((comparison, column)) =
+                found.and_then(|(one, column)| Some((one, column.parse().ok()?)))
+            {
+                plan.constraints.push(Constraint {
+                    number: plan.constraints.len(),
+                    column,
+                    comparison,
+                });
             }
         }
         plan
@@ -200,7 +265,9 @@ impl ScanPlan {
 fn key_space(table: &DataTable, order: &[(usize, bool)]) -> Option<u64> {
     let fits = u32::try_from(table.len).is_ok() && !order.is_empty();
     let size = |column: usize| Some(table.columns.get(column)?.choices()?.len() as u64 + 1);
-    let space = order.iter().try_fold(1_u64, |space, (column, _)| space.checked_mul(size(*column)?));
+    let space = order.iter().try_fold(1_u64, |space, (column, _)| {
+        space.checked_mul(size(*column)?)
+    });
     space.filter(|&space| fits && u32::try_from(space).is_ok())
 }
 
@@ -212,7 +279,9 @@ enum RowCheck {
 
 impl RowCheck {
     fn of(table: &DataTable, constraint: Constraint, value: ValueRef<'_>) -> Option<Self> {
-        let Constraint { column, comparison, .. } = constraint;
+        let Constraint {
+            column, comparison, ..
+        } = constraint;
         match (table.columns.get(column)?.kind(), value) {
             (ColumnKind::Int, ValueRef::Integer(value)) => {
                 let (least, most) = match comparison {
@@ -222,11 +291,17 @@ impl RowCheck {
                     FilterOperator::Below => (i64::MIN, value.saturating_sub(1)),
                     FilterOperator::AtMost => (i64::MIN, value),
                 };
-                Some(Self::Limits(RowFilter { column, least, most }))
+                Some(Self::Limits(RowFilter {
+                    column,
+                    least,
+                    most,
+                }))
             }
             (ColumnKind::Choice, ValueRef::Text(text)) => {
                 let choices = table.columns.get(column)?.choices()?;
-                let code = std::str::from_utf8(text).ok().and_then(|text| choices.code(text));
+                let code = std::str::from_utf8(text)
+                    .ok()
+                    .and_then(|text| choices.code(text));
                 Some(Self::Choice { column, code })
             }
             _ => None,
@@ -235,12 +310,20 @@ impl RowCheck {
 
     fn passes(&self, table: &DataTable, row: usize) -> bool {
         match self {
-            Self::Limits(RowFilter { column, least, most }) => {
+            Self::Limits(RowFilter {
+                column,
+                least,
+                most,
+            }) => {
                 let value = table.columns.get(*column).map(|column| column.value(row));
                 matches!(value, Some(Value::Int(value)) if (*least..=*most).contains(&value))
             }
             Self::Choice { column, code } => {
-                code.is_some() && table.columns.get(*column).is_some_and(|column| column.code(row) == *code)
+                code.is_some()
+                    && table
+                        .columns
+                        .get(*column)
+                        .is_some_and(|column| column.code(row) == *code)
             }
         }
     }
@@ -278,7 +361,9 @@ struct TraceCursor {
 
 impl TraceCursor {
     fn passes(&self, row: usize) -> bool {
-        self.checks.iter().all(|check| check.passes(&self.table, row))
+        self.checks
+            .iter()
+            .all(|check| check.passes(&self.table, row))
     }
 
     fn advance(&mut self) {
@@ -292,12 +377,19 @@ impl TraceCursor {
 
     /// Rows sorted by choices, the first one last. Missing values come first, as in SQLite.
     fn sorted(&self, ranges: Vec<Range<usize>>, order: &[(usize, bool)]) -> Vec<u32> {
-        let columns = order.iter().filter_map(|(column, down)| Some((self.table.columns.get(*column)?, *down)));
-        let columns: Vec<_> = columns.filter_map(|(column, down)| Some((column, column.choices()?, down))).collect();
+        let columns = order
+            .iter()
+            .filter_map(|(column, down)| Some((self.table.columns.get(*column)?, *down)));
+        let columns: Vec<_> = columns
+            .filter_map(|(column, down)| Some((column, column.choices()?, down)))
+            .collect();
         let key = |row: usize| {
             columns.iter().fold(0_u64, |key, (column, choices, down)| {
                 let size = choices.len() as u64 + 1;
-                let rank = column.code(row).and_then(|code| choices.rank(code)).map_or(0, |rank| u64::from(rank) + 1);
+                let rank = column
+                    .code(row)
+                    .and_then(|code| choices.rank(code))
+                    .map_or(0, |rank| u64::from(rank) + 1);
                 key * size + if *down { size - 1 - rank } else { rank }
             })
         };
@@ -313,11 +405,16 @@ unsafe impl VTabCursor for TraceCursor {
     fn filter(&mut self, _number: c_int, plan: Option<&str>, args: &Filters<'_>) -> Result<()> {
         let plan = ScanPlan::decoded(plan.unwrap_or_default());
         let checks = plan.constraints.iter().zip(args.iter());
-        self.checks = checks.filter_map(|(constraint, value)| RowCheck::of(&self.table, *constraint, value)).collect();
-        let limits = self
-            .checks
-            .iter()
-            .filter_map(|check| if let RowCheck::Limits(limits) = check { Some(*limits) } else { None });
+        self.checks = checks
+            .filter_map(|(constraint, value)| RowCheck::of(&self.table, *constraint, value))
+            .collect();
+        let limits = self.checks.iter().filter_map(|check| {
+            if let RowCheck::Limits(limits) = check {
+                Some(*limits)
+            } else {
+                None
+            }
+        });
         let mut ranges = self.table.find(&limits.collect::<Vec<_>>());
         self.rows = if plan.order.is_empty() {
             ranges.reverse();
@@ -339,7 +436,9 @@ unsafe impl VTabCursor for TraceCursor {
     }
 
     fn column(&self, context: &mut Context, column: c_int) -> Result<()> {
-        let column = usize::try_from(column).ok().and_then(|column| self.table.columns.get(column));
+        let column = usize::try_from(column)
+            .ok()
+            .and_then(|column| self.table.columns.get(column));
         match self.row.zip(column).map(|(row, column)| column.value(row)) {
             Some(Value::Int(number)) => context.set_result(number),
             Some(Value::Float(number)) => context.set_result(number),

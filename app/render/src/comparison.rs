@@ -41,7 +41,11 @@ pub fn text(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
         text.push_str(&gates::lines(gates, None, layout));
         text.push('\n');
     }
-    text.push_str(&layout.lines(0, &capitalised(&comparison.statement), |line| layout.style.bold(line)));
+    text.push_str(
+        &layout.lines(0, &capitalised(&comparison.statement), |line| {
+            layout.style.bold(line)
+        }),
+    );
     text.push('\n');
     text.push_str(&differences(comparison, layout));
     // The first table is that of the differences.
@@ -57,7 +61,11 @@ fn differences(comparison: &Comparison, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold("Differences between the runs"));
     for (name, side) in [("base", &comparison.base), ("cand", &comparison.cand)] {
         let steps = if side.steps == 1 { "step" } else { "steps" };
-        let line = format!("{name}: {}, {} steady {steps}", side.runs.join(", "), side.steps);
+        let line = format!(
+            "{name}: {}, {} steady {steps}",
+            side.runs.join(", "),
+            side.steps
+        );
         text.push_str(&layout.lines(2, &line, str::to_owned));
     }
     for found in &comparison.differences {
@@ -83,25 +91,53 @@ pub fn markdown(compared: &ComparedRuns<'_>, layout: &TextLayout) -> String {
     if let Some(gates) = compared.gates {
         verdict_md::gates_table(&mut text, gates);
     }
-    let _ = writeln!(text, "**{}**", markdown::escaped(&capitalised(&compared.comparison.statement)));
+    let _ = writeln!(
+        text,
+        "**{}**",
+        markdown::escaped(&capitalised(&compared.comparison.statement))
+    );
     let tables = compared.comparison.tables();
-    let parts = tables.iter().map(|table| (table.title.clone(), markdown::markdown(table, layout.top)));
+    let parts = tables
+        .iter()
+        .map(|table| (table.title.clone(), markdown::markdown(table, layout.top)));
     markdown::within(&mut text, parts, markdown::MOST_BYTES);
     text
 }
 
 /// As Markdown for the step summary of CI, shortened to its size limit.
 pub fn verdict(compared: &ComparedRuns<'_>) -> String {
-    let Some(run) = compared.cand.first() else { return String::new() };
+    let Some(run) = compared.cand.first() else {
+        return String::new();
+    };
     let (gates, comparison) = (compared.gates, Some(compared.comparison));
-    verdict_md::verdict(&VerdictParts { run, gates, comparison, hints: None }, markdown::MOST_BYTES)
+    verdict_md::verdict(
+        &VerdictParts {
+            run,
+            gates,
+            comparison,
+            hints: None,
+        },
+        markdown::MOST_BYTES,
+    )
 }
 
 /// All tables, for CSV.
 pub fn tables(compared: &ComparedRuns<'_>) -> Vec<NamedTable> {
-    let compare = compared.comparison.tables().into_iter().map(|table| NamedTable { report: "compare", table });
+    let compare = compared
+        .comparison
+        .tables()
+        .into_iter()
+        .map(|table| NamedTable {
+            report: "compare",
+            table,
+        });
     let gates = compared.gates.iter().flat_map(|gates| gates.tables());
-    compare.chain(gates.map(|table| NamedTable { report: "gates", table })).collect()
+    compare
+        .chain(gates.map(|table| NamedTable {
+            report: "gates",
+            table,
+        }))
+        .collect()
 }
 
 /// A comparison of two runs. The name of a number ends with its unit, or a field `unit` stands beside it; numbers
@@ -126,7 +162,9 @@ struct WrittenComparison<'a> {
 
 /// As JSON; lists have at most `top` entries, or all if it is 0.
 pub fn json(compared: &ComparedRuns<'_>, top: usize) -> serde_json::Result<String> {
-    let &ComparedRuns { comparison, gates, .. } = compared;
+    let &ComparedRuns {
+        comparison, gates, ..
+    } = compared;
     let truncated_lists = Vec::new();
     let written = WrittenComparison {
         schema: SCHEMA,
@@ -145,7 +183,9 @@ pub fn json(compared: &ComparedRuns<'_>, top: usize) -> serde_json::Result<Strin
 
 /// The JSON Schema of [`json`], generated from the types.
 pub fn schema() -> serde_json::Result<String> {
-    let mut whole = generator().into_root_schema_for::<WrittenComparison<'_>>().to_value();
+    let mut whole = generator()
+        .into_root_schema_for::<WrittenComparison<'_>>()
+        .to_value();
     whole["$id"] = "urn:systole:comparison/2".into();
     whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
     Ok(serde_json::to_string_pretty(&whole)? + "\n")

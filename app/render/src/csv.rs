@@ -29,10 +29,15 @@ impl NamedTable {
 
 /// Every table of a document, gates first.
 pub fn tables(document: &Document) -> Vec<NamedTable> {
-    let named =
-        |report: &'static str, tables: Vec<Table>| tables.into_iter().map(move |table| NamedTable { report, table });
+    let named = |report: &'static str, tables: Vec<Table>| {
+        tables
+            .into_iter()
+            .map(move |table| NamedTable { report, table })
+    };
     let gated = document.gated.iter().filter(|gated| gated.are_set);
-    let mut found: Vec<_> = gated.flat_map(|gated| named("gates", gated.report.tables())).collect();
+    let mut found: Vec<_> = gated
+        .flat_map(|gated| named("gates", gated.report.tables()))
+        .collect();
     for section in document.sections() {
         if let Ok(report) = &section.result {
             found.extend(named(section.id, report.tables()));
@@ -49,15 +54,33 @@ pub fn tables(document: &Document) -> Vec<NamedTable> {
 /// Adds a column that states in every row what produced times that were not measured.
 fn add_badge(table: &mut Table, badge: &str) {
     let (id, title) = ("times_from", "Times from");
-    table.columns.push(Column { id, title, unit: Unit::None, provenance: Provenance::Derived, kind: CellKind::Text });
-    table.rows.iter_mut().for_each(|row| row.push(Cell::text(badge)));
+    table.columns.push(Column {
+        id,
+        title,
+        unit: Unit::None,
+        provenance: Provenance::Derived,
+        kind: CellKind::Text,
+    });
+    table
+        .rows
+        .iter_mut()
+        .for_each(|row| row.push(Cell::text(badge)));
 }
 
 /// The tables with this name, alone or with the name of the report; all if there is no name.
-pub fn chosen<'a>(tables: &'a [NamedTable], wanted: Option<&str>) -> Result<Vec<&'a NamedTable>, String> {
-    let found: Vec<_> = tables.iter().filter(|one| wanted.is_none_or(|wanted| one.is_called(wanted))).collect();
+pub fn chosen<'a>(
+    tables: &'a [NamedTable],
+    wanted: Option<&str>,
+) -> Result<Vec<&'a NamedTable>, String> {
+    let found: Vec<_> = tables
+        .iter()
+        .filter(|one| wanted.is_none_or(|wanted| one.is_called(wanted)))
+        .collect();
     match wanted {
-        Some(wanted) if found.is_empty() => Err(format!("there is no table {wanted:?}; {}", there_are(tables))),
+        Some(wanted) if found.is_empty() => Err(format!(
+            "there is no table {wanted:?}; {}",
+            there_are(tables)
+        )),
         _ => Ok(found),
     }
 }
@@ -66,7 +89,9 @@ pub fn chosen<'a>(tables: &'a [NamedTable], wanted: Option<&str>) -> Result<Vec<
 pub fn one<'a>(tables: &'a [NamedTable], wanted: Option<&str>) -> Result<&'a NamedTable, String> {
     match chosen(tables, wanted)?[..] {
         [only] => Ok(only),
-        [] => Err("none of these reports has a table for this trace; --format text says why".to_owned()),
+        [] => Err(
+            "none of these reports has a table for this trace; --format text says why".to_owned(),
+        ),
         _ => Err(format!(
             "CSV is one table: name it with --table NAME, or write all with -o csv=DIRECTORY/; {}",
             there_are(tables)
@@ -81,9 +106,15 @@ fn there_are(tables: &[NamedTable]) -> String {
 
 /// One table with at most `rows` rows, or all if that is 0.
 pub fn csv(table: &Table, rows: usize, cells: CsvCells) -> String {
-    let shown = table.rows.iter().take(if rows == 0 { usize::MAX } else { rows });
+    let shown = table
+        .rows
+        .iter()
+        .take(if rows == 0 { usize::MAX } else { rows });
     let written = |cell: &Cell| written(cell, cells);
-    records(table.columns.iter().map(|column| column.id), shown.map(|row| row.iter().map(written)))
+    records(
+        table.columns.iter().map(|column| column.id),
+        shown.map(|row| row.iter().map(written)),
+    )
 }
 
 /// One row of a table.
@@ -138,15 +169,28 @@ mod tests {
     #[test]
     fn fields_are_quoted_only_if_needed() {
         let plain = CsvCells::Exact;
-        let rows = [("fusion.1", Some(0.1)), ("f32[2,3] \"a\"", None), ("two\nlines", Some(-7.0))];
+        let rows = [
+            ("fusion.1", Some(0.1)),
+            ("f32[2,3] \"a\"", None),
+            ("two\nlines", Some(-7.0)),
+        ];
         let table = Table::of("t", "", rows)
             .measured("name", "", Unit::None, |row| row.0)
             .measured("value", "", Unit::None, |row| row.1)
             .build();
-        assert_eq!(csv(&table, 0, plain), "name,value\nfusion.1,0.1\n\"f32[2,3] \"\"a\"\"\",\n\"two\nlines\",-7\n");
+        assert_eq!(
+            csv(&table, 0, plain),
+            "name,value\nfusion.1,0.1\n\"f32[2,3] \"\"a\"\"\",\n\"two\nlines\",-7\n"
+        );
         assert_eq!(csv(&table, 1, plain), "name,value\nfusion.1,0.1\n");
-        let one = Table::of("t", "", [None::<f64>]).measured("value", "", Unit::None, |row| row).build();
-        assert_eq!(csv(&one, 0, plain), "value\n\"\"\n", "a row of nothing is no empty line: readers skip those");
+        let one = Table::of("t", "", [None::<f64>])
+            .measured("value", "", Unit::None, |row| row)
+            .build();
+        assert_eq!(
+            csv(&one, 0, plain),
+            "value\n\"\"\n",
+            "a row of nothing is no empty line: readers skip those"
+        );
     }
 
     #[test]
@@ -161,6 +205,10 @@ mod tests {
             .measured("name", "", Unit::None, |row| row.0)
             .measured("value", "", Unit::None, |row| row.1)
             .build();
-        assert_eq!(csv(&table, 0, guarded), "name,value\n'-x,-7\n", "numbers are no texts");
+        assert_eq!(
+            csv(&table, 0, guarded),
+            "name,value\n'-x,-7\n",
+            "numbers are no texts"
+        );
     }
 }

@@ -78,22 +78,42 @@ pub struct InputFile {
 impl Document {
     /// A document of the reports `ids`.
     pub fn new(session: &Session, scope: Scope, ids: &[&str], view: DocumentView) -> Self {
-        let entries = ANALYSES.iter().filter(|entry| ids.contains(&entry.id)).collect();
-        Self { session: session.clone(), scope, view, gated: None, entries, sections: OnceLock::new() }
+        let entries = ANALYSES
+            .iter()
+            .filter(|entry| ids.contains(&entry.id))
+            .collect();
+        Self {
+            session: session.clone(),
+            scope,
+            view,
+            gated: None,
+            entries,
+            sections: OnceLock::new(),
+        }
     }
 
     /// A document of one report that is not in the list of analyses.
     pub fn of(session: &Session, scope: Scope, section: ReportSection) -> Self {
         let sections = OnceLock::from(vec![section]);
-        Self { session: session.clone(), scope, view: DocumentView::Tables, gated: None, entries: Vec::new(), sections }
+        Self {
+            session: session.clone(),
+            scope,
+            view: DocumentView::Tables,
+            gated: None,
+            entries: Vec::new(),
+            sections,
+        }
     }
 
     /// The reports; computed on first use, because a screen needs only some of them.
     pub fn sections(&self) -> &[ReportSection] {
         self.sections.get_or_init(|| {
             let results = self.session.context(self.scope).reports_of(&self.entries);
-            let section =
-                |(entry, result): (&&AnalysisEntry, _)| ReportSection { id: entry.id, title: entry.title, result };
+            let section = |(entry, result): (&&AnalysisEntry, _)| ReportSection {
+                id: entry.id,
+                title: entry.title,
+                result,
+            };
             self.entries.iter().zip(results).map(section).collect()
         })
     }
@@ -105,8 +125,18 @@ impl Document {
             return Some(format!("{lost} events or files were lost on import"));
         }
         // The summary uses all reports; other views select reports by name.
-        let asked = if self.view == DocumentView::Summary { &[] } else { self.sections() };
-        asked.iter().find_map(|section| section.result.as_ref().err().map(|why| format!("{}: {why}", section.id)))
+        let asked = if self.view == DocumentView::Summary {
+            &[]
+        } else {
+            self.sections()
+        };
+        asked.iter().find_map(|section| {
+            section
+                .result
+                .as_ref()
+                .err()
+                .map(|why| format!("{}: {why}", section.id))
+        })
     }
 
     /// Name of a file in the header: with its path if the user named a directory or pattern, because that does not show
@@ -152,9 +182,16 @@ pub fn scope_in_words(scope: Scope) -> String {
                 i64::MIN | i64::MAX => open.to_owned(),
                 _ => time.since_origin().to_string(),
             };
-            format!("{} to {}", at(range.start, "the beginning"), at(range.end, "the end"))
+            format!(
+                "{} to {}",
+                at(range.start, "the beginning"),
+                at(range.end, "the end")
+            )
         }
-        Scope::Steps { first, last: u32::MAX } => format!("steps from {first}"),
+        Scope::Steps {
+            first,
+            last: u32::MAX,
+        } => format!("steps from {first}"),
         Scope::Steps { first, last } if first == last => format!("step {first}"),
         Scope::Steps { first, last } => format!("steps {first} to {last}"),
     }
@@ -163,7 +200,14 @@ pub fn scope_in_words(scope: Scope) -> String {
 impl ReportSource for Document {
     fn with<A: Analysis, T>(&self, make: impl FnOnce(&A::Report) -> T) -> Option<T> {
         // The data quality always refers to the whole capture.
-        let scope = if A::ID == Doctor::ID { Scope::WholeTrace } else { self.scope };
-        self.session.report::<A>(scope).ok().map(|report| make(&report))
+        let scope = if A::ID == Doctor::ID {
+            Scope::WholeTrace
+        } else {
+            self.scope
+        };
+        self.session
+            .report::<A>(scope)
+            .ok()
+            .map(|report| make(&report))
     }
 }

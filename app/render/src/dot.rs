@@ -8,25 +8,53 @@ use trace_model::Picos;
 
 /// The graph; the body of the instruction in the middle is a cluster.
 pub fn graph(found: &Neighbourhood) -> String {
-    let mut out = String::from("digraph hlo {\n  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n");
-    let _ = writeln!(out, "  label={};", quoted(&format!("{} in {}", found.center, found.program)));
+    let mut out =
+        String::from("digraph hlo {\n  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n");
+    let _ = writeln!(
+        out,
+        "  label={};",
+        quoted(&format!("{} in {}", found.center, found.program))
+    );
     let node = |out: &mut String, at: usize| {
-        let Some(node) = found.nodes.get(at) else { return };
+        let Some(node) = found.nodes.get(at) else {
+            return;
+        };
         let mut lines = vec![node.op.name.to_string(), node.op.opcode.to_string()];
         lines.extend(node.op.shape.clone());
-        lines.extend(node.op.self_time_ps.map(|ps| format!("self {}", Picos::from_ps(ps))));
-        lines.extend(node.op.exposed_ps.map(|ps| format!("exposed {}", Picos::from_ps(ps))));
+        lines.extend(
+            node.op
+                .self_time_ps
+                .map(|ps| format!("self {}", Picos::from_ps(ps))),
+        );
+        lines.extend(
+            node.op
+                .exposed_ps
+                .map(|ps| format!("exposed {}", Picos::from_ps(ps))),
+        );
         lines.retain(|line| !line.is_empty());
-        let style = if node.relation == NodeRelation::Center { ", style=bold" } else { "" };
+        let style = if node.relation == NodeRelation::Center {
+            ", style=bold"
+        } else {
+            ""
+        };
         let _ = writeln!(out, "  n{at} [label={}{style}];", quoted(&lines.join("\n")));
     };
-    let is_inside = |&at: &usize| found.nodes.get(at).is_some_and(|node| node.relation == NodeRelation::Inside);
+    let is_inside = |&at: &usize| {
+        found
+            .nodes
+            .get(at)
+            .is_some_and(|node| node.relation == NodeRelation::Inside)
+    };
     let (inside, around): (Vec<usize>, Vec<usize>) = (0..found.nodes.len()).partition(is_inside);
     for at in around {
         node(&mut out, at);
     }
     if !inside.is_empty() {
-        let _ = writeln!(out, "  subgraph cluster_inside {{\n  label={};", quoted(&format!("inside {}", found.center)));
+        let _ = writeln!(
+            out,
+            "  subgraph cluster_inside {{\n  label={};",
+            quoted(&format!("inside {}", found.center))
+        );
         for at in inside {
             node(&mut out, at);
         }

@@ -13,13 +13,21 @@ const INDENT: usize = 16;
 pub fn lines(report: &GatesReport, comparison: Option<&Comparison>, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold(&capitalised(&report.statement)));
     // Gates with the same message are merged into one entry.
-    for alike in report.gates.chunk_by(|a, b| (a.status, a.level, &a.message) == (b.status, b.level, &b.message)) {
+    for alike in report
+        .gates
+        .chunk_by(|a, b| (a.status, a.level, &a.message) == (b.status, b.level, &b.message))
+    {
         let [gate, ..] = alike else { continue };
         let message = if alike.len() == 1 {
             gate.message.clone()
         } else {
             let names: Vec<_> = alike.iter().map(Gate::name).collect();
-            format!("{} gates ({}): {}", alike.len(), names.join(", "), gate.message)
+            format!(
+                "{} gates ({}): {}",
+                alike.len(),
+                names.join(", "),
+                gate.message
+            )
         };
         let word = match (gate.status, gate.level) {
             (Status::Fail, GateLevel::Warn) => "warning",

@@ -42,10 +42,24 @@ pub fn findings(report: &DoctorReport, layout: &TextLayout) -> String {
     if report.findings.is_empty() {
         text.push_str("  nothing limits this capture\n");
     }
-    for CaptureFinding { id, severity, message, evidence, cure, .. } in &report.findings {
-        text.push_str(&layout.beside(&word(*severity, layout.style), INDENT, &format!("{message} ({id})")));
+    for CaptureFinding {
+        id,
+        severity,
+        message,
+        evidence,
+        cure,
+        ..
+    } in &report.findings
+    {
+        text.push_str(&layout.beside(
+            &word(*severity, layout.style),
+            INDENT,
+            &format!("{message} ({id})"),
+        ));
         for (what, sentence) in [("seen: ", evidence.as_str()), ("fix: ", cure)] {
-            text.push_str(&layout.lines(INDENT, &format!("{what}{sentence}"), |line| layout.style.dim(line)));
+            text.push_str(&layout.lines(INDENT, &format!("{what}{sentence}"), |line| {
+                layout.style.dim(line)
+            }));
         }
     }
     text
@@ -70,7 +84,11 @@ fn import_log(document: &Document, layout: &TextLayout) -> String {
     for issue in counts {
         let count = number::value(issue.count as f64, Unit::Count);
         let sentence = format!("{} ({count}×, {})", issue.kind.explain(), issue.kind.id());
-        text.push_str(&layout.beside(&word(issue.kind.severity(), layout.style), INDENT, &sentence));
+        text.push_str(&layout.beside(
+            &word(issue.kind.severity(), layout.style),
+            INDENT,
+            &sentence,
+        ));
         for example in &issue.examples {
             let line = shortened(example, layout.width.saturating_sub(INDENT));
             let _ = writeln!(text, "{}{}", " ".repeat(INDENT), layout.style.dim(&line));
@@ -81,21 +99,34 @@ fn import_log(document: &Document, layout: &TextLayout) -> String {
 
 /// The table of clocks; nothing without devices.
 fn clocks(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
-    let found = analysis::Tabular::tables(report).into_iter().find(|table| table.id == "clocks")?;
+    let found = analysis::Tabular::tables(report)
+        .into_iter()
+        .find(|table| table.id == "clocks")?;
     (!found.rows.is_empty()).then(|| table(&found, layout))
 }
 
 /// Recorded facts of files and devices; nothing if there are none.
 fn facts(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
     let mut text = format!("{}\n", layout.style.bold("Facts"));
-    for same in report.facts.chunk_by(|one, other| one.of_whom() == other.of_whom()) {
+    for same in report
+        .facts
+        .chunk_by(|one, other| one.of_whom() == other.of_whom())
+    {
         let of = same.first().map(CaptureFact::of_whom).unwrap_or_default();
         let _ = writeln!(text, "  {}", shortened(&of, layout.width.saturating_sub(2)));
         let name = |fact: &CaptureFact| shortened(&fact.name, NAME.min(layout.width / 2 - FACT));
-        let width = same.iter().map(|fact| name(fact).width()).max().unwrap_or(0);
+        let width = same
+            .iter()
+            .map(|fact| name(fact).width())
+            .max()
+            .unwrap_or(0);
         let indent = FACT + width + 2;
         for fact in same {
-            let value = if fact.value.chars().all(|c| c.is_whitespace() || !is_printable(c)) {
+            let value = if fact
+                .value
+                .chars()
+                .all(|c| c.is_whitespace() || !is_printable(c))
+            {
                 number::MISSING
             } else {
                 &fact.value
@@ -113,7 +144,9 @@ fn facts(report: &DoctorReport, layout: &TextLayout) -> Option<String> {
 fn memory(document: &Document, layout: &TextLayout) -> String {
     let memory = document.session.model().memory_use();
     let bytes = |bytes: usize| number::value(bytes as f64, Unit::Bytes);
-    let per_slice = memory.bytes_per_slice().map_or(number::MISSING.to_owned(), |bytes| format!("{bytes:.1} B"));
+    let per_slice = memory
+        .bytes_per_slice()
+        .map_or(number::MISSING.to_owned(), |bytes| format!("{bytes:.1} B"));
     let text = format!(
         "slices {} ({per_slice} each, arguments excluded) · argument handles {} · texts {} · counters {}",
         bytes(memory.slice_bytes),
@@ -133,9 +166,16 @@ fn unknown(document: &Document, layout: &TextLayout) -> Vec<String> {
             formats.push(entry);
         }
     }
-    formats.iter().map(|(format, what)| paragraph(&format!("{format} does not record"), what, layout)).collect()
+    formats
+        .iter()
+        .map(|(format, what)| paragraph(&format!("{format} does not record"), what, layout))
+        .collect()
 }
 
 fn paragraph(heading: &str, text: &str, layout: &TextLayout) -> String {
-    format!("{}\n{}", layout.style.bold(heading), layout.lines(2, text, str::to_owned))
+    format!(
+        "{}\n{}",
+        layout.style.bold(heading),
+        layout.lines(2, text, str::to_owned)
+    )
 }

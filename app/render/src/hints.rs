@@ -21,8 +21,14 @@ const OPS_SHOWN: usize = 3;
 /// At most `most` hints for a first screen, and how many more there are. Leaves out findings about data quality, which
 /// such a screen shows elsewhere, and hints with tiny savings that only answer the verdict.
 pub fn first(report: &HintsReport, most: usize) -> (Vec<&Hint>, usize) {
-    let hints = report.hints.iter().filter(|hint| hint.severity != HintSeverity::Health);
-    let is_worth_a_card = |hint: &&Hint| hint.saving_percent.is_none_or(|percent| percent >= LEAST_PERCENT);
+    let hints = report
+        .hints
+        .iter()
+        .filter(|hint| hint.severity != HintSeverity::Health);
+    let is_worth_a_card = |hint: &&Hint| {
+        hint.saving_percent
+            .is_none_or(|percent| percent >= LEAST_PERCENT)
+    };
     let all = hints.clone().count();
     let shown: Vec<&Hint> = hints.filter(is_worth_a_card).take(most).collect();
     let more = all - shown.len();
@@ -31,7 +37,11 @@ pub fn first(report: &HintsReport, most: usize) -> (Vec<&Hint>, usize) {
 
 /// The denominator of savings: a step, or the window without steps.
 fn unit(report: &HintsReport) -> &'static str {
-    if report.of == "whole window" { "the window" } else { "a step" }
+    if report.of == "whole window" {
+        "the window"
+    } else {
+        "a step"
+    }
 }
 
 /// The saving of a hint; `time` formats times.
@@ -42,7 +52,12 @@ pub fn worth(hint: &Hint, report: &HintsReport, time: impl Fn(Picos) -> String) 
     let written = |ps: i64| time(Picos::from_ps(ps));
     match (hint.saving_ps, hint.saving_percent) {
         (Some(ps), Some(percent)) => {
-            format!("saves at most {} of {} ({:.1})", written(ps), unit(report), Percent(percent))
+            format!(
+                "saves at most {} of {} ({:.1})",
+                written(ps),
+                unit(report),
+                Percent(percent)
+            )
         }
         (Some(ps), None) => format!("saves at most {}", written(ps)),
         (None, _) => match hint.once_ps {
@@ -67,20 +82,38 @@ pub fn short(report: &HintsReport, cards: usize, layout: &TextLayout) -> String 
     if shown.is_empty() {
         return String::new();
     }
-    let more = if more > 0 { format!(", {more} more: --only hints") } else { String::new() };
+    let more = if more > 0 {
+        format!(", {more} more: --only hints")
+    } else {
+        String::new()
+    };
     let note = format!("savings cannot be added up; explanation: systole explain ID{more}");
-    let mut text = format!("{}  {}\n", layout.style.bold(TITLE), layout.style.dim(&note));
+    let mut text = format!(
+        "{}  {}\n",
+        layout.style.bold(TITLE),
+        layout.style.dim(&note)
+    );
     if TITLE.len() + 2 + note.width() > layout.width {
         text = format!("{}\n", layout.style.bold(TITLE));
         lines(&mut text, "", &note, layout);
     }
     let mut before: Vec<&str> = Vec::new();
     for (place, &hint) in shown.iter().enumerate() {
-        let shared: Vec<&str> = hint.overlaps_with.iter().copied().filter(|id| before.contains(id)).collect();
+        let shared: Vec<&str> = hint
+            .overlaps_with
+            .iter()
+            .copied()
+            .filter(|id| before.contains(id))
+            .collect();
         head(&mut text, hint, report, Some(&shared), layout);
         if place == 0 {
             let room = layout.width.saturating_sub(INDENT);
-            lines(&mut text, "", &shortened(&sentence(&hint.statement), room), layout);
+            lines(
+                &mut text,
+                "",
+                &shortened(&sentence(&hint.statement), room),
+                layout,
+            );
             lines(&mut text, "", &hint.action, layout);
         }
         also(&mut text, hint, false, layout);
@@ -92,7 +125,12 @@ pub fn short(report: &HintsReport, cards: usize, layout: &TextLayout) -> String 
 /// Other rules about the same time, in full or by name.
 fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &TextLayout) {
     for other in &hint.also {
-        lines(text, "also  ", &format!("{} {}: the same time", other.id, other.title), layout);
+        lines(
+            text,
+            "also  ",
+            &format!("{} {}: the same time", other.id, other.title),
+            layout,
+        );
         if in_full {
             lines(text, "seen  ", &sentence(&other.statement), layout);
             lines(text, "do    ", &other.action, layout);
@@ -105,7 +143,12 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
     let mut text = format!("{}\n", layout.style.bold(TITLE));
     if report.hints.is_empty() {
         let looked = counted(report.quiet.len(), "rule");
-        lines(&mut text, "", &format!("Nothing found by the {looked} that could be applied."), layout);
+        lines(
+            &mut text,
+            "",
+            &format!("Nothing found by the {looked} that could be applied."),
+            layout,
+        );
     }
     for hint in &report.hints {
         head(&mut text, hint, report, None, layout);
@@ -117,15 +160,31 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
             .iter()
             .take(OPS_SHOWN)
             .map(|op| {
-                let source = op.source.as_ref().map_or_else(String::new, |source| format!(" at {source}"));
-                format!("{} ({}){source}", op.name, Picos::from_ps(over.each_ps(op.self_time_ps)))
+                let source = op
+                    .source
+                    .as_ref()
+                    .map_or_else(String::new, |source| format!(" at {source}"));
+                format!(
+                    "{} ({}){source}",
+                    op.name,
+                    Picos::from_ps(over.each_ps(op.self_time_ps))
+                )
             })
             .collect();
         if !ops.is_empty() {
             let more = hint.ops.len().saturating_sub(OPS_SHOWN);
-            let more = if more > 0 { format!(", {more} more") } else { String::new() };
+            let more = if more > 0 {
+                format!(", {more} more")
+            } else {
+                String::new()
+            };
             let of = over.title(["self time in a step on a device", "self time on a device"]);
-            lines(&mut text, "ops   ", &format!("{}{more}; {of}", ops.join(", ")), layout);
+            lines(
+                &mut text,
+                "ops   ",
+                &format!("{}{more}; {of}", ops.join(", ")),
+                layout,
+            );
         }
         also(&mut text, hint, true, layout);
         if !hint.overlaps_with.is_empty() {
@@ -139,7 +198,13 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
 
 /// `1  K25  The core waits for copies          saves ≤ 760.3 ms of a step (96.9 %) · critical`
 /// `shared`: on the first screen, hints above that are in part about the same time.
-fn head(text: &mut String, hint: &Hint, report: &HintsReport, shared: Option<&[&str]>, layout: &TextLayout) {
+fn head(
+    text: &mut String,
+    hint: &Hint,
+    report: &HintsReport,
+    shared: Option<&[&str]>,
+    layout: &TextLayout,
+) {
     let worth = worth(hint, report, |time| time.to_string());
     if hint.severity == HintSeverity::Health {
         title(text, hint, layout);
@@ -172,9 +237,11 @@ fn lines(text: &mut String, label: &str, body: &str, layout: &TextLayout) {
 
 fn footer(report: &HintsReport, layout: &TextLayout) -> String {
     let mut text = String::new();
-    if let (Some(ps), Some(percent), true) =
-        (report.combined_saving_ps, report.combined_saving_percent, report.hints.len() > 1)
-    {
+    if let (Some(ps), Some(percent), true) = (
+        report.combined_saving_ps,
+        report.combined_saving_percent,
+        report.hints.len() > 1,
+    ) {
         let rest = match report.not_combined.as_slice() {
             [] => String::new(),
             ids => format!(", {} not counted", ids.join(", ")),
@@ -187,11 +254,25 @@ fn footer(report: &HintsReport, layout: &TextLayout) -> String {
         lines(&mut text, "", &all, layout);
     }
     for open in &report.unanswered {
-        lines(&mut text, "", &format!("No hint about this: {} ({}).", open.statement, open.reason), layout);
+        lines(
+            &mut text,
+            "",
+            &format!("No hint about this: {} ({}).", open.statement, open.reason),
+            layout,
+        );
     }
     if !report.suppressed.is_empty() {
-        let named: Vec<_> = report.suppressed.iter().map(|hint| format!("{} ({})", hint.id, hint.reason)).collect();
-        lines(&mut text, "", &format!("Suppressed: {}.", named.join(", ")), layout);
+        let named: Vec<_> = report
+            .suppressed
+            .iter()
+            .map(|hint| format!("{} ({})", hint.id, hint.reason))
+            .collect();
+        lines(
+            &mut text,
+            "",
+            &format!("Suppressed: {}.", named.join(", ")),
+            layout,
+        );
     }
     if !report.cannot_tell.is_empty() {
         let ids: Vec<_> = report.cannot_tell.iter().map(|rule| rule.id).collect();

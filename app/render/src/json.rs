@@ -62,7 +62,10 @@ pub(super) struct ToolVersion {
 }
 
 impl ToolVersion {
-    pub(super) const THIS: Self = Self { name: "systole", version: env!("CARGO_PKG_VERSION") };
+    pub(super) const THIS: Self = Self {
+        name: "systole",
+        version: env!("CARGO_PKG_VERSION"),
+    };
 }
 
 /// The size of a trace.
@@ -107,7 +110,10 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
             duration_ps: model.extent().dur().ps(),
             memory: model.memory_use(),
         },
-        import: ImportFacts { lost: model.import_log().lost(), issues: model.import_log() },
+        import: ImportFacts {
+            lost: model.import_log().lost(),
+            issues: model.import_log(),
+        },
         reports: serde_json::Map::new(),
         gates: gated.map(|gated| &gated.report),
         comparison: comparison.map(|_| ()),
@@ -132,8 +138,14 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
     let (text, mut cuts) = out.finish();
     // In the order in which reports are shown, the comparison last.
     let place = |cut: &TruncatedList| {
-        let is_of = |section: &super::ReportSection| cut.path.starts_with(&format!("/reports/{}/", section.id));
-        document.sections().iter().position(is_of).unwrap_or(usize::MAX)
+        let is_of = |section: &super::ReportSection| {
+            cut.path.starts_with(&format!("/reports/{}/", section.id))
+        };
+        document
+            .sections()
+            .iter()
+            .position(is_of)
+            .unwrap_or(usize::MAX)
     };
     cuts.sort_by_key(place);
     end(text, &cuts, after)
@@ -143,9 +155,14 @@ pub fn document(document: &Document, top: usize) -> serde_json::Result<String> {
 fn inputs(document: &Document) -> Vec<InputFile> {
     std::thread::scope(|scope| {
         let name = "fingerprints".to_owned();
-        let inputs = std::thread::Builder::new().name(name).spawn_scoped(scope, || document.inputs());
+        let inputs = std::thread::Builder::new()
+            .name(name)
+            .spawn_scoped(scope, || document.inputs());
         document.sections();
-        inputs.ok().and_then(|inputs| inputs.join().ok()).unwrap_or_else(|| document.inputs())
+        inputs
+            .ok()
+            .and_then(|inputs| inputs.join().ok())
+            .unwrap_or_else(|| document.inputs())
     })
 }
 
@@ -157,11 +174,17 @@ pub(super) const FOLLOWING: &str = "false,\n  \"truncated_lists\": []";
 pub(super) fn parted<'a>(text: &'a str, name: &str, value: &str) -> (&'a str, &'a str) {
     let before = format!("\n  \"{name}\": ");
     text.split_once(&format!("{before}{value}"))
-        .map_or((text, ""), |(start, rest)| (text.get(..start.len() + before.len()).unwrap_or(text), rest))
+        .map_or((text, ""), |(start, rest)| {
+            (text.get(..start.len() + before.len()).unwrap_or(text), rest)
+        })
 }
 
 /// Fills in which lists were truncated and ends the document.
-pub(super) fn end(mut text: String, cuts: &[TruncatedList], after: &str) -> serde_json::Result<String> {
+pub(super) fn end(
+    mut text: String,
+    cuts: &[TruncatedList],
+    after: &str,
+) -> serde_json::Result<String> {
     text.push_str(if cuts.is_empty() { "false" } else { "true" });
     text.push_str(",\n  \"truncated_lists\": ");
     let mut out = JsonText::after(text, 0);
@@ -173,11 +196,19 @@ pub(super) fn end(mut text: String, cuts: &[TruncatedList], after: &str) -> serd
 
 /// The reports by the id of their analysis, each with its title.
 fn sections(document: &Document, out: &mut JsonText) -> serde_json::Result<()> {
-    let sections: BTreeMap<_, _> = document.sections().iter().map(|section| (section.id, section)).collect();
+    let sections: BTreeMap<_, _> = document
+        .sections()
+        .iter()
+        .map(|section| (section.id, section))
+        .collect();
     out.raw("{");
     for (index, (id, section)) in sections.iter().enumerate() {
         out.raw(if index > 0 { ",\n    " } else { "\n    " });
-        out.raw(&format!("{}: {{\n      \"title\": {},\n      ", json!(id), json!(section.title)));
+        out.raw(&format!(
+            "{}: {{\n      \"title\": {},\n      ",
+            json!(id),
+            json!(section.title)
+        ));
         match &section.result {
             Ok(report) => {
                 out.raw("\"report\": ");
@@ -218,7 +249,9 @@ pub fn schema() -> serde_json::Result<String> {
             (entry.id.to_owned(), section.to_value())
         })
         .collect();
-    let mut whole = generator.into_root_schema_for::<WrittenReport<'_>>().to_value();
+    let mut whole = generator
+        .into_root_schema_for::<WrittenReport<'_>>()
+        .to_value();
     whole["$id"] = "urn:systole:report/2".into();
     whole["properties"]["schema"] = serde_json::json!({ "const": SCHEMA });
     // `whatif` writes the same document with a report of its own.
@@ -232,5 +265,7 @@ pub fn schema() -> serde_json::Result<String> {
 
 /// A generator of schemas for serialization, not deserialization.
 pub(super) fn generator() -> SchemaGenerator {
-    SchemaSettings::draft2020_12().for_serialize().into_generator()
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
 }

@@ -13,59 +13,118 @@ use session::xml::escaped;
 
 pub fn junit(gates: &GatesReport, runs: &[Summary], comparison: Option<&Comparison>) -> String {
     let count = |status: Status| {
-        let counts = |gate: &&Gate| gate.status == status && (status != Status::Fail || gate.level == GateLevel::Error);
+        let counts = |gate: &&Gate| {
+            gate.status == status && (status != Status::Fail || gate.level == GateLevel::Error)
+        };
         gates.gates.iter().filter(counts).count()
     };
-    let numbers = format!("tests=\"{}\" failures=\"{}\" errors=\"0\"", gates.gates.len(), count(Status::Fail));
+    let numbers = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"0\"",
+        gates.gates.len(),
+        count(Status::Fail)
+    );
     let skipped = count(Status::Inconclusive);
     let names: Vec<String> = runs.iter().map(Summary::title).collect();
-    let name = if names.is_empty() { "run".to_owned() } else { names.join(", ") };
+    let name = if names.is_empty() {
+        "run".to_owned()
+    } else {
+        names.join(", ")
+    };
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(xml, "<testsuites name=\"systole\" {numbers}>");
-    let _ = writeln!(xml, "  <testsuite name=\"{}\" {numbers} skipped=\"{skipped}\">", escaped(&name));
+    let _ = writeln!(
+        xml,
+        "  <testsuite name=\"{}\" {numbers} skipped=\"{skipped}\">",
+        escaped(&name)
+    );
     xml.push_str("    <properties>\n");
     for (name, value) in properties(runs, comparison) {
-        let _ = writeln!(xml, "      <property name=\"{}\" value=\"{}\"/>", escaped(&name), escaped(&value));
+        let _ = writeln!(
+            xml,
+            "      <property name=\"{}\" value=\"{}\"/>",
+            escaped(&name),
+            escaped(&value)
+        );
     }
     xml.push_str("    </properties>\n");
     for gate in &gates.gates {
         case(&mut xml, gate);
     }
-    let _ = writeln!(xml, "    <system-out>{}</system-out>", escaped(&gates.statement));
+    let _ = writeln!(
+        xml,
+        "    <system-out>{}</system-out>",
+        escaped(&gates.statement)
+    );
     xml.push_str("  </testsuite>\n</testsuites>\n");
     xml
 }
 
 fn case(xml: &mut String, gate: &Gate) {
     let (name, message) = (escaped(&gate.name()), escaped(&gate.message));
-    let _ = write!(xml, "    <testcase classname=\"systole.{}\" name=\"{name}\"", gate.kind);
+    let _ = write!(
+        xml,
+        "    <testcase classname=\"systole.{}\" name=\"{name}\"",
+        gate.kind
+    );
     let _ = match (gate.status, gate.level) {
         (Status::Fail, GateLevel::Error) => {
-            writeln!(xml, ">\n      <failure type=\"{}\" message=\"{message}\"/>\n    </testcase>", gate.kind)
+            writeln!(
+                xml,
+                ">\n      <failure type=\"{}\" message=\"{message}\"/>\n    </testcase>",
+                gate.kind
+            )
         }
-        (Status::Fail, _) => writeln!(xml, ">\n      <system-out>warning: {message}</system-out>\n    </testcase>"),
-        (Status::Inconclusive, _) => writeln!(xml, ">\n      <skipped message=\"{message}\"/>\n    </testcase>"),
-        (Status::Pass, _) => writeln!(xml, ">\n      <system-out>{message}</system-out>\n    </testcase>"),
+        (Status::Fail, _) => writeln!(
+            xml,
+            ">\n      <system-out>warning: {message}</system-out>\n    </testcase>"
+        ),
+        (Status::Inconclusive, _) => writeln!(
+            xml,
+            ">\n      <skipped message=\"{message}\"/>\n    </testcase>"
+        ),
+        (Status::Pass, _) => writeln!(
+            xml,
+            ">\n      <system-out>{message}</system-out>\n    </testcase>"
+        ),
     };
 }
 
 /// Properties of the suite. With several runs, medians are over all their steps, or over the runs.
 fn properties(runs: &[Summary], comparison: Option<&Comparison>) -> Vec<(String, String)> {
     let mut out = Vec::new();
-    let Some(first) = runs.first() else { return out };
+    let Some(first) = runs.first() else {
+        return out;
+    };
     out.extend(runs.iter().map(|run| ("run".to_owned(), run.title())));
-    let base = comparison.into_iter().flat_map(|comparison| &comparison.base.runs);
+    let base = comparison
+        .into_iter()
+        .flat_map(|comparison| &comparison.base.runs);
     out.extend(base.map(|run| ("baseline".to_owned(), run.clone())));
-    out.extend(first.facts.badge().map(|badge| ("times from".to_owned(), badge)));
+    out.extend(
+        first
+            .facts
+            .badge()
+            .map(|badge| ("times from".to_owned(), badge)),
+    );
     for series in &first.series {
-        let all: Vec<f64> =
-            runs.iter().filter_map(|run| run.step_values(&series.id)).flat_map(Cow::into_owned).collect();
-        out.extend(median(&all).map(|median| (format!("{} (median)", series.id), median.to_string())));
+        let all: Vec<f64> = runs
+            .iter()
+            .filter_map(|run| run.step_values(&series.id))
+            .flat_map(Cow::into_owned)
+            .collect();
+        out.extend(
+            median(&all).map(|median| (format!("{} (median)", series.id), median.to_string())),
+        );
     }
     for value in &first.values {
-        let all: Vec<f64> = runs.iter().filter_map(|run| run.value(&value.id)?.value).collect();
+        let all: Vec<f64> = runs
+            .iter()
+            .filter_map(|run| run.value(&value.id)?.value)
+            .collect();
         out.extend(median(&all).map(|number| (value.id.clone(), number.to_string())));
     }
-    out.extend(comparison.map(|comparison| ("comparison".to_owned(), comparison.statement.clone())));
+    out.extend(
+        comparison.map(|comparison| ("comparison".to_owned(), comparison.statement.clone())),
+    );
     out
 }

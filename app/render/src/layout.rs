@@ -35,7 +35,9 @@ impl TextLayout {
     /// A text after a head of `indent` columns; further lines are indented below it.
     pub fn beside(&self, head: &str, indent: usize, text: &str) -> String {
         let lines = self.lines(indent, text, str::to_owned);
-        lines.get(indent..).map_or_else(String::new, |lines| format!("{head}{lines}"))
+        lines
+            .get(indent..)
+            .map_or_else(String::new, |lines| format!("{head}{lines}"))
     }
 }
 
@@ -71,8 +73,12 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
 /// Where to break a word that is wider than a line: after punctuation in its second half, if there is some.
 fn break_of(word: &str, width: usize) -> usize {
     let all = beginning(word, width);
-    let sign = all.rfind(['/', '-', '_', '.', ',', '=', ':']).map(|at| at + 1);
-    sign.filter(|&at| at > all.len() / 2).unwrap_or(all.len()).max(word.chars().next().map_or(1, char::len_utf8))
+    let sign = all
+        .rfind(['/', '-', '_', '.', ',', '=', ':'])
+        .map(|at| at + 1);
+    sign.filter(|&at| at > all.len() / 2)
+        .unwrap_or(all.len())
+        .max(word.chars().next().map_or(1, char::len_utf8))
 }
 
 #[cfg(test)]
@@ -85,7 +91,10 @@ mod tests {
             wrapped("a --xla_tpu_enable_async_collective_fusion=true", 20),
             ["a", "--xla_tpu_enable_", "async_collective_", "fusion=true"]
         );
-        assert_eq!(wrapped(&"x".repeat(20), 8), ["xxxxxxxx", "xxxxxxxx", "xxxx"]);
+        assert_eq!(
+            wrapped(&"x".repeat(20), 8),
+            ["xxxxxxxx", "xxxxxxxx", "xxxx"]
+        );
     }
 
     #[test]

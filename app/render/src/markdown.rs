@@ -22,8 +22,16 @@ pub fn within(text: &mut String, parts: impl Iterator<Item = (String, String)>, 
         }
     }
     if !left_out.is_empty() {
-        let named: Vec<String> = left_out.iter().take(20).map(|title| escaped(title)).collect();
-        let more = if left_out.len() > named.len() { " …" } else { "" };
+        let named: Vec<String> = left_out
+            .iter()
+            .take(20)
+            .map(|title| escaped(title))
+            .collect();
+        let more = if left_out.len() > named.len() {
+            " …"
+        } else {
+            ""
+        };
         let _ = write!(
             text,
             "\n*{} fit here (comments end at 64 KiB): {}{more}. `--format json` and `-o html=` have all.*\n",
@@ -39,21 +47,45 @@ pub fn within(text: &mut String, parts: impl Iterator<Item = (String, String)>, 
 
 /// One table with its title.
 pub fn markdown(table: &Table, top: usize) -> String {
-    let shown = if top == 0 { table.rows.len() } else { table.rows.len().min(top) };
+    let shown = if top == 0 {
+        table.rows.len()
+    } else {
+        table.rows.len().min(top)
+    };
     let mut text = format!("\n## {}\n\n", escaped(&table.title));
-    let titles: Vec<_> = table.columns.iter().map(|column| escaped(&column.heading())).collect();
-    let rules: Vec<_> =
-        table.columns.iter().map(|column| if column.unit == Unit::None { "---" } else { "---:" }).collect();
+    let titles: Vec<_> = table
+        .columns
+        .iter()
+        .map(|column| escaped(&column.heading()))
+        .collect();
+    let rules: Vec<_> = table
+        .columns
+        .iter()
+        .map(|column| {
+            if column.unit == Unit::None {
+                "---"
+            } else {
+                "---:"
+            }
+        })
+        .collect();
     let _ = write!(text, "| {} |\n|{}|\n", titles.join(" | "), rules.join("|"));
     for row in &table.rows[..shown] {
-        let cells: Vec<_> =
-            row.iter().zip(&table.columns).map(|(cell, column)| escaped(&number::in_column(cell, column))).collect();
+        let cells: Vec<_> = row
+            .iter()
+            .zip(&table.columns)
+            .map(|(cell, column)| escaped(&number::in_column(cell, column)))
+            .collect();
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     if shown < table.rows.len() {
         let _ = writeln!(text, "\n… {} more rows", table.rows.len() - shown);
     }
-    for note in table.mark().into_iter().chain(table.notes.iter().map(String::as_str)) {
+    for note in table
+        .mark()
+        .into_iter()
+        .chain(table.notes.iter().map(String::as_str))
+    {
         let _ = writeln!(text, "\n*{}*", escaped(note));
     }
     text
@@ -79,7 +111,8 @@ pub fn escaped(text: &str) -> String {
 fn code_span(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('`')?;
     let (code, after) = rest.split_once('`')?;
-    let is_plain = !code.trim().is_empty() && !code.contains(['|', '\n', '\r']) && !before.ends_with('\\');
+    let is_plain =
+        !code.trim().is_empty() && !code.contains(['|', '\n', '\r']) && !before.ends_with('\\');
     // Two backticks in a row would open another kind of span.
     (is_plain && !after.starts_with('`')).then_some((before, code, after))
 }
@@ -117,14 +150,20 @@ mod tests {
     #[test]
     fn names_cannot_break_the_table() {
         assert_eq!(escaped("a|b\n<img>"), "a\\|b \\<img>");
-        assert_eq!(escaped("a\u{202e}b `c\u{2067}d` \u{1b}[2J"), "a b `c d`  \\[2J");
+        assert_eq!(
+            escaped("a\u{202e}b `c\u{2067}d` \u{1b}[2J"),
+            "a b `c d`  \\[2J"
+        );
         assert_eq!(escaped("``a`"), "\\`\\`a\\`");
         assert_eq!(escaped("`a|b` `c"), "\\`a\\|b\\` \\`c");
     }
 
     #[test]
     fn code_stays_code() {
-        assert_eq!(escaped("set `--xla_flag=x*y` or _b_"), "set `--xla_flag=x*y` or \\_b\\_");
+        assert_eq!(
+            escaped("set `--xla_flag=x*y` or _b_"),
+            "set `--xla_flag=x*y` or \\_b\\_"
+        );
         assert_eq!(escaped("`a` and `<b>`"), "`a` and `<b>`");
     }
 

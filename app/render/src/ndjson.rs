@@ -15,7 +15,11 @@ pub fn lines(tables: &[&NamedTable], not_applicable: &[(&str, String)], rows: us
         text.push('\n');
     };
     for NamedTable { report, table } in tables {
-        let shown = if rows == 0 { table.rows.len() } else { table.rows.len().min(rows) };
+        let shown = if rows == 0 {
+            table.rows.len()
+        } else {
+            table.rows.len().min(rows)
+        };
         for row in &table.rows[..shown] {
             let mut line = Map::new();
             line.insert("report".to_owned(), json!(report));
@@ -25,7 +29,9 @@ pub fn lines(tables: &[&NamedTable], not_applicable: &[(&str, String)], rows: us
             push(Value::Object(line));
         }
         if shown < table.rows.len() {
-            push(json!({"report": report, "table": table.id, "truncated": true, "total": table.rows.len()}));
+            push(
+                json!({"report": report, "table": table.id, "truncated": true, "total": table.rows.len()}),
+            );
         }
     }
     for (report, why) in not_applicable {

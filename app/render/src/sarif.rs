@@ -24,16 +24,40 @@ const MOST_RESULTS: usize = 5_000;
 /// SARIF of a document: its hints, and its failed gates.
 pub fn of(document: &Document) -> serde_json::Result<String> {
     let hints = document.session.report::<Hints>(document.scope).ok();
-    let gates = document.gated.as_ref().filter(|gated| gated.are_set).map(|gated| &gated.report);
-    let file = document.session.model().sources().first().and_then(|source| source.path.as_deref());
-    let trace = file.or(document.session.path()).and_then(Path::to_str).unwrap_or("trace");
+    let gates = document
+        .gated
+        .as_ref()
+        .filter(|gated| gated.are_set)
+        .map(|gated| &gated.report);
+    let file = document
+        .session
+        .model()
+        .sources()
+        .first()
+        .and_then(|source| source.path.as_deref());
+    let trace = file
+        .or(document.session.path())
+        .and_then(Path::to_str)
+        .unwrap_or("trace");
     let below = std::env::current_dir().ok();
     let gated = document.gated.as_ref();
     let run = gated.map(|gated| gated.run.title()).into_iter().collect();
-    let base = gated.and_then(|gated| gated.comparison.as_ref()).map(|comparison| comparison.base.runs.clone());
+    let base = gated
+        .and_then(|gated| gated.comparison.as_ref())
+        .map(|comparison| comparison.base.runs.clone());
     let badge = document.session.model().badge();
-    let runs = JudgedRuns { run, base: base.unwrap_or_default(), badge };
-    sarif(hints.as_deref(), gates, &runs, &trace_in(trace, below.as_deref()), below.as_deref())
+    let runs = JudgedRuns {
+        run,
+        base: base.unwrap_or_default(),
+        badge,
+    };
+    sarif(
+        hints.as_deref(),
+        gates,
+        &runs,
+        &trace_in(trace, below.as_deref()),
+        below.as_deref(),
+    )
 }
 
 /// The runs that the results are about, with their paths.
@@ -50,18 +74,30 @@ pub struct JudgedRuns {
 /// SARIF of a comparison: failed gates, and slower ops.
 pub fn of_comparison(compared: &ComparedRuns<'_>) -> serde_json::Result<String> {
     let below = std::env::current_dir().ok();
-    let file = compared.cand.first().and_then(|run| run.inputs.first()?.path.as_deref());
+    let file = compared
+        .cand
+        .first()
+        .and_then(|run| run.inputs.first()?.path.as_deref());
     let trace = file.or(compared.trace.to_str()).unwrap_or("trace");
     let trace = trace_in(trace, below.as_deref());
     let mut results = failed(compared.gates, &trace);
     let classes = std::iter::once(compared.comparison).chain(&compared.comparison.classes);
     // Compared with a prediction, nothing became slower.
     let classes = classes.filter(|class| class.prediction.is_none());
-    let slower = classes.flat_map(|class| &class.ops).filter(|op| op.verdict() == "slower");
+    let slower = classes
+        .flat_map(|class| &class.ops)
+        .filter(|op| op.verdict() == "slower");
     results.extend(slower.map(|op| op_result(op, &trace, below.as_deref())));
     let (base, cand) = (&compared.comparison.base, &compared.comparison.cand);
     let badge = compared.cand.first().and_then(|run| run.facts.badge());
-    log(results, &JudgedRuns { run: cand.runs.clone(), base: base.runs.clone(), badge })
+    log(
+        results,
+        &JudgedRuns {
+            run: cand.runs.clone(),
+            base: base.runs.clone(),
+            badge,
+        },
+    )
 }
 
 /// The SARIF document. `trace` is the location of results without a source.
@@ -73,12 +109,20 @@ pub fn sarif(
     below: Option<&Path>,
 ) -> serde_json::Result<String> {
     let mut results = failed(gates, trace);
-    results.extend(hints.iter().flat_map(|report| &report.hints).map(|hint| hint_result(hint, trace, below)));
+    results.extend(
+        hints
+            .iter()
+            .flat_map(|report| &report.hints)
+            .map(|hint| hint_result(hint, trace, below)),
+    );
     log(results, runs)
 }
 
 fn failed(gates: Option<&GatesReport>, trace: &str) -> Vec<Value> {
-    let failed = gates.into_iter().flat_map(|gates| &gates.gates).filter(|gate| gate.status == Status::Fail);
+    let failed = gates
+        .into_iter()
+        .flat_map(|gates| &gates.gates)
+        .filter(|gate| gate.status == Status::Fail);
     failed.map(|gate| gate_result(gate, trace)).collect()
 }
 
@@ -86,10 +130,16 @@ fn log(mut results: Vec<Value>, runs: &JudgedRuns) -> serde_json::Result<String>
     let left_out = results.len().saturating_sub(MOST_RESULTS);
     results.truncate(MOST_RESULTS);
     let rules = rules_of(&results);
-    let places: BTreeMap<&str, usize> =
-        rules.iter().enumerate().filter_map(|(at, rule)| Some((rule["id"].as_str()?, at))).collect();
+    let places: BTreeMap<&str, usize> = rules
+        .iter()
+        .enumerate()
+        .filter_map(|(at, rule)| Some((rule["id"].as_str()?, at)))
+        .collect();
     for result in &mut results {
-        let place = result["ruleId"].as_str().and_then(|id| places.get(id)).copied();
+        let place = result["ruleId"]
+            .as_str()
+            .and_then(|id| places.get(id))
+            .copied();
         result["ruleIndex"] = json!(place);
     }
     let run = json!({
@@ -112,18 +162,29 @@ fn log(mut results: Vec<Value>, runs: &JudgedRuns) -> serde_json::Result<String>
 
 /// The rules that have results, by id.
 fn rules_of(results: &[Value]) -> Vec<Value> {
-    let ids: std::collections::BTreeSet<&str> = results.iter().filter_map(|result| result["ruleId"].as_str()).collect();
+    let ids: std::collections::BTreeSet<&str> = results
+        .iter()
+        .filter_map(|result| result["ruleId"].as_str())
+        .collect();
     let rule = |id: &str| {
         let (title, help) = match id {
-            "budget" => ("A number exceeds its budget", "Budgets are set in systole.toml.".to_owned()),
-            "regression" => {
-                ("A number is worse than the baseline's", "Regressions are set in systole.toml.".to_owned())
-            }
-            SLOWER => {
-                ("An op became slower", "By more than noise, compared with the baseline: systole compare.".to_owned())
-            }
+            "budget" => (
+                "A number exceeds its budget",
+                "Budgets are set in systole.toml.".to_owned(),
+            ),
+            "regression" => (
+                "A number is worse than the baseline's",
+                "Regressions are set in systole.toml.".to_owned(),
+            ),
+            SLOWER => (
+                "An op became slower",
+                "By more than noise, compared with the baseline: systole compare.".to_owned(),
+            ),
             id => (
-                rules().iter().find(|rule| rule.id == id).map_or("A hint", |rule| rule.title),
+                rules()
+                    .iter()
+                    .find(|rule| rule.id == id)
+                    .map_or("A hint", |rule| rule.title),
                 format!("Why and how: systole explain {id}"),
             ),
         };
@@ -138,7 +199,11 @@ fn rules_of(results: &[Value]) -> Vec<Value> {
 }
 
 fn gate_result(gate: &Gate, trace: &str) -> Value {
-    let level = if gate.level == GateLevel::Error { "error" } else { "warning" };
+    let level = if gate.level == GateLevel::Error {
+        "error"
+    } else {
+        "warning"
+    };
     json!({
         "ruleId": gate.kind,
         "level": level,
@@ -153,7 +218,11 @@ fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
         HintSeverity::Critical | HintSeverity::High => "warning",
         HintSeverity::Medium | HintSeverity::Low | HintSeverity::Health => "note",
     };
-    let place = location_of(hint.ops.iter().filter_map(|op| op.source.as_deref()), trace, below);
+    let place = location_of(
+        hint.ops.iter().filter_map(|op| op.source.as_deref()),
+        trace,
+        below,
+    );
     let ops: Vec<&str> = hint.ops.iter().take(5).map(|op| op.name.as_str()).collect();
     json!({
         "ruleId": hint.id,
@@ -167,12 +236,14 @@ fn hint_result(hint: &Hint, trace: &str, below: Option<&Path>) -> Value {
 
 /// A slower op of a comparison.
 fn op_result(op: &OpChange, trace: &str, below: Option<&Path>) -> Value {
-    let percent = op
-        .change
-        .change_percent
-        .map_or(String::new(), |percent| format!(" ({percent:+.2})", percent = Percent(percent)));
+    let percent = op.change.change_percent.map_or(String::new(), |percent| {
+        format!(" ({percent:+.2})", percent = Percent(percent))
+    });
     let change = signed(op.change.change.unwrap_or(0.0));
-    let text = format!("{} takes {change}{percent} in a step, more than noise.", op.name());
+    let text = format!(
+        "{} takes {change}{percent} in a step, more than noise.",
+        op.name()
+    );
     json!({
         "ruleId": SLOWER,
         "level": "note",
@@ -184,7 +255,11 @@ fn op_result(op: &OpChange, trace: &str, below: Option<&Path>) -> Value {
 }
 
 /// The first source that is a file of the project, else the trace.
-fn location_of<'a>(mut sources: impl Iterator<Item = &'a str>, trace: &str, below: Option<&Path>) -> Value {
+fn location_of<'a>(
+    mut sources: impl Iterator<Item = &'a str>,
+    trace: &str,
+    below: Option<&Path>,
+) -> Value {
     let found = sources.find_map(|source| {
         let (file, line) = file_and_line(source)?;
         Some(location(&source_in(file, below?)?, Some(line)))
@@ -204,7 +279,10 @@ fn location(uri: &str, line: Option<u32>) -> Value {
 fn file_and_line(source: &str) -> Option<(&str, u32)> {
     let (head, last) = source.rsplit_once(':')?;
     let last = last.parse::<u32>().ok()?;
-    match head.rsplit_once(':').map(|(file, line)| (file, line.parse::<u32>())) {
+    match head
+        .rsplit_once(':')
+        .map(|(file, line)| (file, line.parse::<u32>()))
+    {
         Some((file, Ok(line))) if line > 0 => Some((file, line)),
         _ => (last > 0 && !head.is_empty()).then_some((head, last)),
     }
@@ -226,10 +304,22 @@ pub(super) fn message(text: &str) -> String {
 /// The trace as a path below the working directory, else its name.
 pub(super) fn trace_in(trace: &str, below: Option<&Path>) -> String {
     let path = Path::new(trace);
-    let inside = below.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
-    let is_below = inside.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    let shown = if is_below { Some(inside) } else { inside.file_name().map(Path::new) };
-    shown.and_then(Path::to_str).filter(|path| !path.is_empty()).unwrap_or("trace").to_owned()
+    let inside = below
+        .and_then(|root| path.strip_prefix(root).ok())
+        .unwrap_or(path);
+    let is_below = inside
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let shown = if is_below {
+        Some(inside)
+    } else {
+        inside.file_name().map(Path::new)
+    };
+    shown
+        .and_then(Path::to_str)
+        .filter(|path| !path.is_empty())
+        .unwrap_or("trace")
+        .to_owned()
 }
 
 /// Longer paths are not looked up.
@@ -254,7 +344,9 @@ pub(super) fn source_in(file: &str, root: &Path) -> Option<String> {
     let ends = parts.len() + 1 - least;
     (0..ends).find_map(|from| {
         let end: PathBuf = parts.get(from..)?.iter().collect();
-        root.join(&end).is_file().then(|| end.to_str().map(str::to_owned))?
+        root.join(&end)
+            .is_file()
+            .then(|| end.to_str().map(str::to_owned))?
     })
 }
 
@@ -264,7 +356,16 @@ pub(super) fn uri_of(path: &str) -> String {
     let mut uri = String::new();
     for byte in path.replace('\\', "/").bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b'@' | b'+' => {
+            b'a'..=b'z'
+            | b'A'..=b'Z'
+            | b'0'..=b'9'
+            | b'/'
+            | b'-'
+            | b'_'
+            | b'.'
+            | b'~'
+            | b'@'
+            | b'+' => {
                 uri.push(char::from(byte));
             }
             _ => {
@@ -312,12 +413,23 @@ mod tests {
         }
         let trace = |path| trace_in(path, Some(Path::new("/w")));
         assert_eq!(trace("/w/runs/t.pb"), "runs/t.pb");
-        assert_eq!([trace("/x/t.pb"), trace("../t.pb"), trace("t.pb"), trace("/")], ["t.pb", "t.pb", "t.pb", "trace"]);
+        assert_eq!(
+            [
+                trace("/x/t.pb"),
+                trace("../t.pb"),
+                trace("t.pb"),
+                trace("/")
+            ],
+            ["t.pb", "t.pb", "t.pb", "trace"]
+        );
     }
 
     #[test]
     fn messages_escape_placeholders_and_links() {
-        assert_eq!(message(r"f32[8]{1,0} [x](http://y) \"), r"f32\[8\]{{1,0}} \[x\](http://y) \\");
+        assert_eq!(
+            message(r"f32[8]{1,0} [x](http://y) \"),
+            r"f32\[8\]{{1,0}} \[x\](http://y) \\"
+        );
     }
 
     #[test]

@@ -33,6 +33,10 @@ impl AnsiStyle {
     }
 
     fn wrap(self, code: &str, text: &str) -> String {
-        if self.color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.color && !text.is_empty() {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }

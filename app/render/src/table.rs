@@ -23,7 +23,11 @@ pub fn table(table: &Table, layout: &TextLayout) -> String {
     } else {
         text.push_str(&body(table, layout));
     }
-    for note in table.mark().into_iter().chain(table.notes.iter().map(String::as_str)) {
+    for note in table
+        .mark()
+        .into_iter()
+        .chain(table.notes.iter().map(String::as_str))
+    {
         text.push_str(&layout.lines(2, note, |line| layout.style.dim(line)));
     }
     text
@@ -31,24 +35,53 @@ pub fn table(table: &Table, layout: &TextLayout) -> String {
 
 /// Heading and rows without title and notes, indented by two.
 pub fn body(table: &Table, layout: &TextLayout) -> String {
-    let shown = if layout.top == 0 { table.rows.len() } else { table.rows.len().min(layout.top) };
-    let mut columns: Vec<TextColumn> =
-        table.columns.iter().enumerate().map(|(index, _)| TextColumn::new(table, index, shown)).collect();
+    let shown = if layout.top == 0 {
+        table.rows.len()
+    } else {
+        table.rows.len().min(layout.top)
+    };
+    let mut columns: Vec<TextColumn> = table
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(index, _)| TextColumn::new(table, index, shown))
+        .collect();
     let dropped = fit(&mut columns, layout.width.saturating_sub(2));
     let mut text = String::new();
-    let heading: Vec<_> = columns.iter().map(|column| column.heading.clone()).collect();
-    let _ = writeln!(text, "  {}", layout.style.dim(line(&columns, &heading).trim_end()));
+    let heading: Vec<_> = columns
+        .iter()
+        .map(|column| column.heading.clone())
+        .collect();
+    let _ = writeln!(
+        text,
+        "  {}",
+        layout.style.dim(line(&columns, &heading).trim_end())
+    );
     for row in 0..shown {
-        let cells: Vec<_> = columns.iter().map(|column| column.cells[row].clone()).collect();
+        let cells: Vec<_> = columns
+            .iter()
+            .map(|column| column.cells[row].clone())
+            .collect();
         let _ = writeln!(text, "  {}", line(&columns, &cells).trim_end());
     }
     let hidden = table.rows.len() - shown;
     if hidden > 0 {
-        let more = if hidden == 1 { "1 more row".to_owned() } else { format!("{hidden} more rows") };
-        let _ = writeln!(text, "  {}", layout.style.dim(&format!("… {more}; --top 0 shows all")));
+        let more = if hidden == 1 {
+            "1 more row".to_owned()
+        } else {
+            format!("{hidden} more rows")
+        };
+        let _ = writeln!(
+            text,
+            "  {}",
+            layout.style.dim(&format!("… {more}; --top 0 shows all"))
+        );
     }
     if !dropped.is_empty() {
-        let more = format!("columns that do not fit: {}; see --format csv", dropped.join(", "));
+        let more = format!(
+            "columns that do not fit: {}; see --format csv",
+            dropped.join(", ")
+        );
         text.push_str(&layout.lines(2, &more, |line| layout.style.dim(line)));
     }
     text
@@ -70,15 +103,28 @@ struct TextColumn {
 impl TextColumn {
     fn new(table: &Table, index: usize, shown: usize) -> Self {
         let spec = &table.columns[index];
-        let cell =
-            |row: &Vec<Cell>| row.get(index).map_or_else(String::new, |cell| printable(&number::in_column(cell, spec)));
+        let cell = |row: &Vec<Cell>| {
+            row.get(index).map_or_else(String::new, |cell| {
+                printable(&number::in_column(cell, spec))
+            })
+        };
         let cells: Vec<_> = table.rows[..shown].iter().map(cell).collect();
-        let is_number = |row: &Vec<Cell>| matches!(row.get(index), Some(Cell::Int(_) | Cell::Float(_)));
+        let is_number =
+            |row: &Vec<Cell>| matches!(row.get(index), Some(Cell::Int(_) | Cell::Float(_)));
         let right = spec.unit != Unit::None || table.rows.iter().any(is_number);
         let heading = spec.heading();
         let heading_width = heading.width();
-        let width = cells.iter().map(|cell| cell.width()).max().unwrap_or(0).max(heading_width);
-        let min = if right { width } else { MIN_TEXT.max(heading_width).min(width) };
+        let width = cells
+            .iter()
+            .map(|cell| cell.width())
+            .max()
+            .unwrap_or(0)
+            .max(heading_width);
+        let min = if right {
+            width
+        } else {
+            MIN_TEXT.max(heading_width).min(width)
+        };
         let says_nothing = |row: &Vec<Cell>| match row.get(index) {
             Some(Cell::Text(text)) => text.is_empty(),
             Some(Cell::Int(number)) => *number == 0,
@@ -86,7 +132,15 @@ impl TextColumn {
             Some(Cell::Missing) | None => true,
         };
         let is_void = table.rows[..shown].iter().all(says_nothing);
-        Self { heading, cells, right, width, min, is_void, place: index }
+        Self {
+            heading,
+            cells,
+            right,
+            width,
+            min,
+            is_void,
+            place: index,
+        }
     }
 }
 
@@ -94,26 +148,40 @@ impl TextColumn {
 /// shortens the widest texts. Returns the headings of the dropped columns.
 fn fit(columns: &mut Vec<TextColumn>, width: usize) -> Vec<String> {
     let sum = |columns: &[TextColumn], of: fn(&TextColumn) -> usize| {
-        columns.iter().map(|column| of(column) + GAP).sum::<usize>().saturating_sub(GAP)
+        columns
+            .iter()
+            .map(|column| of(column) + GAP)
+            .sum::<usize>()
+            .saturating_sub(GAP)
     };
     let mut dropped = Vec::new();
     while columns.len() > 2 && sum(columns, |column| column.min) > width {
         let last = columns.len() - 1;
-        let at = columns.iter().rposition(|column| column.is_void).unwrap_or(last);
+        let at = columns
+            .iter()
+            .rposition(|column| column.is_void)
+            .unwrap_or(last);
         let column = columns.remove(at);
         dropped.push((column.place, column.heading));
     }
     dropped.sort_unstable();
     let dropped = dropped.into_iter().map(|(_, heading)| heading).collect();
     while sum(columns, |column| column.width) > width {
-        let widest = columns.iter_mut().filter(|column| column.width > column.min).max_by_key(|column| column.width);
+        let widest = columns
+            .iter_mut()
+            .filter(|column| column.width > column.min)
+            .max_by_key(|column| column.width);
         let Some(column) = widest else { break };
         column.width -= 1;
     }
     // The last two columns are too wide for a narrow terminal: short texts are better than broken lines.
     while sum(columns, |column| column.width) > width {
-        let texts = columns.iter_mut().filter(|column| !column.right && column.width > LEAST_TEXT);
-        let Some(column) = texts.max_by_key(|column| column.width) else { break };
+        let texts = columns
+            .iter_mut()
+            .filter(|column| !column.right && column.width > LEAST_TEXT);
+        let Some(column) = texts.max_by_key(|column| column.width) else {
+            break;
+        };
         column.width -= 1;
     }
     dropped
@@ -155,7 +223,15 @@ mod tests {
 
     #[test]
     fn numbers_align_right_and_long_names_are_shortened_in_the_middle() {
-        let text = table(&sample(), &TextLayout { width: 44, top: 2, entries: 0, style: AnsiStyle::PLAIN });
+        let text = table(
+            &sample(),
+            &TextLayout {
+                width: 44,
+                top: 2,
+                entries: 0,
+                style: AnsiStyle::PLAIN,
+            },
+        );
         let expected = "\
 Ops
   op                           time      MXU
@@ -169,7 +245,15 @@ Ops
 
     #[test]
     fn hidden_columns_are_named() {
-        let text = table(&sample(), &TextLayout { width: 30, top: 0, entries: 0, style: AnsiStyle::PLAIN });
+        let text = table(
+            &sample(),
+            &TextLayout {
+                width: 30,
+                top: 0,
+                entries: 0,
+                style: AnsiStyle::PLAIN,
+            },
+        );
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("columns that do not fit: MXU;"), "{text}");
     }
@@ -178,7 +262,12 @@ Ops
     fn empty_columns_are_hidden_first() {
         let mut table = sample();
         table.rows.iter_mut().for_each(|row| row[1] = Cell::Int(0));
-        let layout = TextLayout { width: 30, top: 0, entries: 0, style: AnsiStyle::PLAIN };
+        let layout = TextLayout {
+            width: 30,
+            top: 0,
+            entries: 0,
+            style: AnsiStyle::PLAIN,
+        };
         let text = super::table(&table, &layout);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("columns that do not fit: time;"), "{text}");
@@ -199,8 +288,21 @@ Ops
         let mut table = sample();
         table.rows[0][0] = Cell::text("注意力.1");
         table.rows.truncate(1);
-        let text = super::table(&table, &TextLayout { width: 44, top: 0, entries: 0, style: AnsiStyle::PLAIN });
-        let ends: Vec<_> = text.lines().skip(1).take(2).map(unicode_width::UnicodeWidthStr::width).collect();
+        let text = super::table(
+            &table,
+            &TextLayout {
+                width: 44,
+                top: 0,
+                entries: 0,
+                style: AnsiStyle::PLAIN,
+            },
+        );
+        let ends: Vec<_> = text
+            .lines()
+            .skip(1)
+            .take(2)
+            .map(unicode_width::UnicodeWidthStr::width)
+            .collect();
         assert_eq!(ends[0], ends[1], "{text}");
     }
 }

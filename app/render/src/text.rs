@@ -13,7 +13,11 @@ use unicode_width::UnicodeWidthStr as _;
 pub fn document(document: &Document, layout: &TextLayout) -> String {
     let mut text = header(document, layout);
     if let Some(gated) = document.gated.as_ref().filter(|gated| gated.are_set) {
-        text.push_str(&gates::lines(&gated.report, gated.comparison.as_ref(), layout));
+        text.push_str(&gates::lines(
+            &gated.report,
+            gated.comparison.as_ref(),
+            layout,
+        ));
         text.push('\n');
     }
     match document.view {
@@ -34,15 +38,30 @@ fn header(document: &Document, layout: &TextLayout) -> String {
     let mut text = String::new();
     for source in model.sources().iter().take(SHOWN) {
         let facts = format!(" · {} · {}", source.format, bytes(source.packed_bytes));
-        let name = shortened(&document.name_of(source), layout.width.saturating_sub(facts.width()).max(LEAST_NAME));
+        let name = shortened(
+            &document.name_of(source),
+            layout.width.saturating_sub(facts.width()).max(LEAST_NAME),
+        );
         let _ = writeln!(text, "{}{facts}", layout.style.bold(&name));
     }
     if model.sources().len() > SHOWN {
-        let rest: u64 = model.sources()[SHOWN..].iter().map(|source| source.packed_bytes).sum();
-        let _ = writeln!(text, "… {} more files · {}", model.sources().len() - SHOWN, bytes(rest));
+        let rest: u64 = model.sources()[SHOWN..]
+            .iter()
+            .map(|source| source.packed_bytes)
+            .sum();
+        let _ = writeln!(
+            text,
+            "… {} more files · {}",
+            model.sources().len() - SHOWN,
+            bytes(rest)
+        );
     }
     if let Some(badge) = model.badge() {
-        text.push_str(&layout.lines(0, &format!("{badge}: no time here was measured"), |line| layout.style.bold(line)));
+        text.push_str(
+            &layout.lines(0, &format!("{badge}: no time here was measured"), |line| {
+                layout.style.bold(line)
+            }),
+        );
     }
     let slices = number::counted(model.slice_count() as u64, "slice");
     let mut facts = vec![format!("{} captured", model.extent().dur()), slices];

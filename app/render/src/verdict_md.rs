@@ -39,13 +39,21 @@ pub fn of_document(document: &Document, gated: &GatedDocument, most: usize) -> S
 pub fn verdict(parts: &VerdictParts<'_>, most: usize) -> String {
     let mut text = String::new();
     if let Some(badge) = parts.run.facts.badge() {
-        let _ = write!(text, "**{}: no time here was measured**\n\n", escaped(&badge));
+        let _ = write!(
+            text,
+            "**{}: no time here was measured**\n\n",
+            escaped(&badge)
+        );
     }
     if let Some(gates) = parts.gates {
         gates_table(&mut text, gates);
     }
     if let Some(comparison) = parts.comparison {
-        let _ = writeln!(text, "**{}**\n", escaped(&capitalised(&comparison.statement)));
+        let _ = writeln!(
+            text,
+            "**{}**\n",
+            escaped(&capitalised(&comparison.statement))
+        );
     }
     which_runs(&mut text, parts);
     hints(&mut text, parts.hints);
@@ -54,7 +62,9 @@ pub fn verdict(parts: &VerdictParts<'_>, most: usize) -> String {
         for table in comparison.tables() {
             // The title is the heading of the fold.
             let body = markdown(&table, 15);
-            let body = body.split_once("\n\n").map_or(body.as_str(), |(_, body)| body);
+            let body = body
+                .split_once("\n\n")
+                .map_or(body.as_str(), |(_, body)| body);
             let title = escaped_html(&table.title);
             let folded = format!("<details><summary>{title}</summary>\n\n{body}\n</details>\n\n");
             if text.len() + folded.len() > most {
@@ -71,7 +81,11 @@ pub fn verdict(parts: &VerdictParts<'_>, most: usize) -> String {
 /// The run, and what it is compared with.
 fn which_runs(text: &mut String, parts: &VerdictParts<'_>) {
     let _ = writeln!(text, "- Run: {}", code(&parts.run.title()));
-    for base in parts.comparison.iter().flat_map(|comparison| &comparison.base.runs) {
+    for base in parts
+        .comparison
+        .iter()
+        .flat_map(|comparison| &comparison.base.runs)
+    {
         let _ = writeln!(text, "- Baseline: {}", code(base));
     }
     text.push('\n');
@@ -79,7 +93,11 @@ fn which_runs(text: &mut String, parts: &VerdictParts<'_>) {
 
 /// The text as code, if possible.
 fn code(text: &str) -> String {
-    if text.contains(['`', '\n', '\r', '|']) { escaped(text) } else { format!("`{text}`") }
+    if text.contains(['`', '\n', '\r', '|']) {
+        escaped(text)
+    } else {
+        format!("`{text}`")
+    }
 }
 
 /// The verdict, and one row per gate.
@@ -99,21 +117,36 @@ pub fn gates_table(text: &mut String, gates: &GatesReport) {
             Status::Fail => "⚠️ warn",
             Status::Inconclusive => "❔ inconclusive",
         };
-        let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
+        let number =
+            |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
         let (actual, base) = (number(gate.actual), number(gate.base));
-        let _ =
-            writeln!(text, "| {mark} | {} | {actual} | {base} | {} |", escaped(&gate.name()), escaped(&gate.message));
+        let _ = writeln!(
+            text,
+            "| {mark} | {} | {actual} | {base} | {} |",
+            escaped(&gate.name()),
+            escaped(&gate.message)
+        );
     }
     text.push('\n');
 }
 
 fn hints(text: &mut String, report: Option<&HintsReport>) {
     const SHOWN: usize = 5;
-    let Some(report) = report.filter(|report| !report.hints.is_empty()) else { return };
+    let Some(report) = report.filter(|report| !report.hints.is_empty()) else {
+        return;
+    };
     text.push_str("**What to do**\n\n");
     for hint in report.hints.iter().take(SHOWN) {
-        let saving = hint.saving_ps.map_or(String::new(), |ps| format!(", saves at most {}", Picos::from_ps(ps)));
-        let _ = writeln!(text, "- `{}` {}{saving}: {}", hint.id, escaped(hint.title), escaped(&hint.action));
+        let saving = hint.saving_ps.map_or(String::new(), |ps| {
+            format!(", saves at most {}", Picos::from_ps(ps))
+        });
+        let _ = writeln!(
+            text,
+            "- `{}` {}{saving}: {}",
+            hint.id,
+            escaped(hint.title),
+            escaped(&hint.action)
+        );
         for other in &hint.also {
             let (title, action) = (escaped(other.title), escaped(&other.action));
             let _ = writeln!(text, "  - `{}` {title}, the same time: {action}", other.id);

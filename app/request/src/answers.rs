@@ -35,9 +35,18 @@ pub struct CommandAnswer {
 }
 
 /// Opens a trace, where files beside those that are named are read only below `roots`; anywhere if there are none.
-pub fn open(trace: &TraceRequest, roots: &[PathBuf], progress: &Progress) -> Result<Session, RequestError> {
-    let options = trace.assume.options(&SettingsFile::of(trace.assume.reading.config.as_deref())?)?;
-    let import = ImportOptions { roots: roots.to_vec(), ..trace.assume.import(trace.run.clone())? };
+pub fn open(
+    trace: &TraceRequest,
+    roots: &[PathBuf],
+    progress: &Progress,
+) -> Result<Session, RequestError> {
+    let options = trace
+        .assume
+        .options(&SettingsFile::of(trace.assume.reading.config.as_deref())?)?;
+    let import = ImportOptions {
+        roots: roots.to_vec(),
+        ..trace.assume.import(trace.run.clone())?
+    };
     let opened = Session::open(&trace.path, &import, options, progress);
     let session = opened.map_err(|error| RequestError::import(error, &trace.path))?;
     checks::check_devices(&session, &trace.assume.values.device)?;
@@ -52,22 +61,43 @@ pub fn files(path: &Path, progress: &Progress) -> Result<Vec<ListedFile>, Reques
 /// The reports with these ids, in their order; all if none is named.
 pub fn reports(ids: &[impl AsRef<str>]) -> Result<Vec<&'static str>, RequestError> {
     let all = || ANALYSES.iter().map(|entry| entry.id);
-    if let Some(unknown) = ids.iter().map(AsRef::as_ref).find(|id| all().all(|one| one != *id)) {
+    if let Some(unknown) = ids
+        .iter()
+        .map(AsRef::as_ref)
+        .find(|id| all().all(|one| one != *id))
+    {
         let known: Vec<_> = all().collect();
-        let why = format!("there is no report {unknown:?}; the analyses are {}", known.join(", "));
+        let why = format!(
+            "there is no report {unknown:?}; the analyses are {}",
+            known.join(", ")
+        );
         return Err(RequestError::Usage(why));
     }
-    Ok(all().filter(|one| ids.is_empty() || ids.iter().any(|id| id.as_ref() == *one)).collect())
+    Ok(all()
+        .filter(|one| ids.is_empty() || ids.iter().any(|id| id.as_ref() == *one))
+        .collect())
 }
 
 /// The document of all reports, or of those with these ids.
-pub fn document(session: &Session, scope: Scope, ids: &[impl AsRef<str>]) -> Result<Document, RequestError> {
-    let view = if ids.is_empty() { DocumentView::Summary } else { DocumentView::Tables };
+pub fn document(
+    session: &Session,
+    scope: Scope,
+    ids: &[impl AsRef<str>],
+) -> Result<Document, RequestError> {
+    let view = if ids.is_empty() {
+        DocumentView::Summary
+    } else {
+        DocumentView::Tables
+    };
     Ok(Document::new(session, scope, &reports(ids)?, view))
 }
 
 /// The result of `systole analyze`.
-pub fn analyze(session: &Session, scope: Scope, ids: &[String]) -> Result<CommandAnswer, RequestError> {
+pub fn analyze(
+    session: &Session,
+    scope: Scope,
+    ids: &[String],
+) -> Result<CommandAnswer, RequestError> {
     answer(&document(session, scope, ids)?)
 }
 
@@ -77,7 +107,9 @@ fn answer(document: &Document) -> Result<CommandAnswer, RequestError> {
         json: render::json::document(document, 0)?,
         text: render::text::document(document, &plain()),
         html: String::new(),
-        tables: named.map(|one| Arc::new(report_table(one.table.id, one.report, one.table.clone()))).collect(),
+        tables: named
+            .map(|one| Arc::new(report_table(one.table.id, one.report, one.table.clone())))
+            .collect(),
     })
 }
 
@@ -86,7 +118,15 @@ pub fn page(session: &Session, scope: Scope) -> Result<String, RequestError> {
     let document = document(session, scope, &[] as &[&str])?;
     let run = summaries::summary_of(session, scope)?;
     let (report, comparison) = gates::against(&run, &[], &GateConfig::default());
-    Ok(html::page(&document, &GatedDocument { are_set: false, report, run, comparison }))
+    Ok(html::page(
+        &document,
+        &GatedDocument {
+            are_set: false,
+            report,
+            run,
+            comparison,
+        },
+    ))
 }
 
 /// The result of `systole compare` for two runs.
@@ -97,7 +137,12 @@ pub fn compared(
 ) -> Result<CommandAnswer, RequestError> {
     let summary = |(session, scope): (&Session, Scope)| summaries::summary_of(session, scope);
     let (options, trace) = (request.options()?, cand.0.path());
-    comparison_of(&[summary(base)?], &[summary(cand)?], trace.unwrap_or(Path::new("trace")), &options)
+    comparison_of(
+        &[summary(base)?],
+        &[summary(cand)?],
+        trace.unwrap_or(Path::new("trace")),
+        &options,
+    )
 }
 
 /// The result of `systole compare` for saved summaries: each side is a list of files.
@@ -111,13 +156,22 @@ pub fn compared_summaries(
         for path in paths {
             let why = "this is not a summary of a run".to_owned();
             runs.extend(
-                summaries::saved(path, &ImportOptions::default(), &())?
-                    .ok_or_else(|| RequestError::Summary { why, path: path.clone() })?,
+                summaries::saved(path, &ImportOptions::default(), &())?.ok_or_else(|| {
+                    RequestError::Summary {
+                        why,
+                        path: path.clone(),
+                    }
+                })?,
             );
         }
         Ok::<_, RequestError>(runs)
     };
-    comparison_of(&read(base)?, &read(cand)?, Path::new("trace"), &request.options()?)
+    comparison_of(
+        &read(base)?,
+        &read(cand)?,
+        Path::new("trace"),
+        &request.options()?,
+    )
 }
 
 fn comparison_of(
@@ -127,13 +181,21 @@ fn comparison_of(
     options: &CompareOptions,
 ) -> Result<CommandAnswer, RequestError> {
     let comparison = compare(base, cand, options);
-    let compared = ComparedRuns { base, cand, comparison: &comparison, gates: None, trace };
+    let compared = ComparedRuns {
+        base,
+        cand,
+        comparison: &comparison,
+        gates: None,
+        trace,
+    };
     let tables = comparison::tables(&compared).into_iter();
     Ok(CommandAnswer {
         json: comparison::json(&compared, 0)?,
         text: comparison::text(&compared, &plain()),
         html: html::comparison::page(&compared),
-        tables: tables.map(|one| Arc::new(report_table(one.table.id, one.report, one.table.clone()))).collect(),
+        tables: tables
+            .map(|one| Arc::new(report_table(one.table.id, one.report, one.table.clone())))
+            .collect(),
     })
 }
 
@@ -146,8 +208,17 @@ pub fn summary(session: &Session, scope: Scope) -> Result<String, RequestError> 
 }
 
 /// The picture that `systole render` draws, as SVG.
-pub fn picture(session: &Session, scope: Scope, request: &PictureRequest) -> Result<String, RequestError> {
-    let drawing = drawn(session, session.path().unwrap_or(Path::new("trace")), scope, request)?;
+pub fn picture(
+    session: &Session,
+    scope: Scope,
+    request: &PictureRequest,
+) -> Result<String, RequestError> {
+    let drawing = drawn(
+        session,
+        session.path().unwrap_or(Path::new("trace")),
+        scope,
+        request,
+    )?;
     let file = pictures::encoded(&drawing, PictureFormat::Svg, 1.0).map_err(RequestError::Usage)?;
     Ok(String::from_utf8_lossy(&file).into_owned())
 }
@@ -165,12 +236,29 @@ pub fn prediction(
 }
 
 /// The result of `systole whatif`.
-pub fn what_if(session: &Session, scope: Scope, request: &WhatIfRequest) -> Result<CommandAnswer, RequestError> {
+pub fn what_if(
+    session: &Session,
+    scope: Scope,
+    request: &WhatIfRequest,
+) -> Result<CommandAnswer, RequestError> {
     let result = prediction(session, scope, request)?;
     let result = Ok(result.map_err(|error| RequestError::DoesNotApply(error.to_string()))?);
-    answer(&Document::of(session, scope, ReportSection { id: "whatif", title: "What if", result }))
+    answer(&Document::of(
+        session,
+        scope,
+        ReportSection {
+            id: "whatif",
+            title: "What if",
+            result,
+        },
+    ))
 }
 
 fn plain() -> TextLayout {
-    TextLayout { width: 100, top: 10, entries: 0, style: AnsiStyle::PLAIN }
+    TextLayout {
+        width: 100,
+        top: 10,
+        entries: 0,
+        style: AnsiStyle::PLAIN,
+    }
 }

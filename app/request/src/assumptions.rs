@@ -20,7 +20,8 @@ use crate::error::RequestError;
 use crate::places::Roots;
 use crate::settings::{SETTINGS_FILE, SettingsFile};
 use crate::values::{
-    Clock, RangeArg, ServingArg, StepsArg, Text, USUAL_WAIT, list, seconds, unless_empty, wait, whole,
+    Clock, RangeArg, ServingArg, StepsArg, Text, USUAL_WAIT, list, seconds, unless_empty, wait,
+    whole,
 };
 
 /// Largest file with the roles of tracks.
@@ -64,12 +65,19 @@ pub struct AssumedValues {
     #[schemars(description = "Clock of a simulated device: 940MHz.")]
     pub clock: Option<Text<Clock>>,
     /// Only these devices, by ordinal
-    #[arg(long, hide_short_help = true, value_name = "N,…", value_delimiter = ',')]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "N,…",
+        value_delimiter = ','
+    )]
     #[serde(default, deserialize_with = "list")]
     pub device: Vec<u32>,
     /// Peaks of this chip where the profile records none: v5e, v6e … (`systole chips`), or a file of its facts
     #[arg(long, value_name = "CHIP")]
-    #[schemars(description = "Chip whose peaks are assumed where the capture records none: v5e, v6e …")]
+    #[schemars(
+        description = "Chip whose peaks are assumed where the capture records none: v5e, v6e …"
+    )]
     pub device_spec: Option<Text<ChipArg>>,
     /// Chips along each axis of the slice, as 4x4 or 2x2x4, for the expected times of collectives
     #[arg(long, hide_short_help = true, value_name = "AxBxC")]
@@ -139,21 +147,30 @@ pub struct PartRequest {
     /// Only this part of the timeline; slices are cut at its ends, in times as on its ruler: 1.5ms..2ms, -2.7s..0
     #[arg(long, value_name = "FROM..TO", allow_hyphen_values = true)]
     #[serde(default, deserialize_with = "unless_empty")]
-    #[schemars(description = "Only this part of the timeline; slices are cut at its ends: 1.5ms..2ms.")]
+    #[schemars(
+        description = "Only this part of the timeline; slices are cut at its ends: 1.5ms..2ms."
+    )]
     pub range: Option<Text<RangeArg>>,
 }
 
 impl TraceRequest {
     /// A trace with nothing else said of it.
     pub fn of(path: PathBuf) -> Self {
-        Self { path, ..Self::default() }
+        Self {
+            path,
+            ..Self::default()
+        }
     }
 
     /// What is read, as the user named it.
     pub fn files(&self) -> Vec<PathBuf> {
         let is_stdin = self.path.as_os_str() == STANDARD;
         // Standard input may be a file, too.
-        let path = if is_stdin { PathBuf::from("/dev/stdin") } else { self.path.clone() };
+        let path = if is_stdin {
+            PathBuf::from("/dev/stdin")
+        } else {
+            self.path.clone()
+        };
         [path].into_iter().chain(self.assume.files()).collect()
     }
 }
@@ -162,7 +179,12 @@ impl Assumptions {
     /// Files and directories that are read beside the input.
     pub fn files(&self) -> Vec<PathBuf> {
         let AssumedFiles { roles, llo, hlo } = &self.files;
-        let chip = self.values.device_spec.as_ref().and_then(|chip| chip.0.file()).map(Path::to_owned);
+        let chip = self
+            .values
+            .device_spec
+            .as_ref()
+            .and_then(|chip| chip.0.file())
+            .map(Path::to_owned);
         let there = Some(PathBuf::from(SETTINGS_FILE)).filter(|path| path.is_file());
         let config = self.reading.config.clone().or(there);
         let named = roles.iter().cloned().chain(chip).chain(config);
@@ -174,13 +196,18 @@ impl Assumptions {
         let AssumedFiles { roles, llo, hlo } = &mut self.files;
         for path in roles.iter_mut().chain(llo).chain(hlo) {
             *path = roots.path(&path.to_string_lossy())?;
-            let mut inside = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
+            let mut inside = std::fs::read_dir(&path)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|entry| entry.path());
             if let Some(link) = inside.find(|file| !roots.contain(file)) {
                 return Err(roots.outside(&link));
             }
         }
         if let Some(Text(ChipArg::File(path))) = &mut self.values.device_spec {
-            let refused = |error| RequestError::argument("device_spec", format!("{error}; {}", known()));
+            let refused =
+                |error| RequestError::argument("device_spec", format!("{error}; {}", known()));
             *path = roots.path(&path.to_string_lossy()).map_err(refused)?;
         }
         Ok(self)
@@ -204,14 +231,25 @@ impl Assumptions {
 
     /// The analysis options, with what the settings say.
     pub fn options(&self, settings: &SettingsFile) -> Result<Options, RequestError> {
-        let AssumedValues { clock: _, device, device_spec, topology, warmup, serving } = &self.values;
+        let AssumedValues {
+            clock: _,
+            device,
+            device_spec,
+            topology,
+            warmup,
+            serving,
+        } = &self.values;
         let chip = device_spec.as_ref().map(|chip| chip.0.chip()).transpose();
         let chip = chip.map_err(|why| RequestError::argument("device_spec", why))?;
         Ok(Options {
             hints: settings.hints()?,
             topology: topology.as_ref().map(|topology| topology.0.clone()),
             devices: device.clone(),
-            warmup_steps: if *warmup > 0 { *warmup } else { settings.warmup_steps() },
+            warmup_steps: if *warmup > 0 {
+                *warmup
+            } else {
+                settings.warmup_steps()
+            },
             serving: serving.iter().map(|own| own.0.0.clone()).collect(),
             device_spec: chip.as_ref().map(|chip| chip.id.clone()),
             own_chip: chip.and_then(|chip| match chip {
@@ -223,7 +261,10 @@ impl Assumptions {
 }
 
 fn roles(path: &Path) -> Result<Arc<TrackRoles>, RequestError> {
-    let (what, cure) = ("the roles of tracks", "write one as docs/simulators.md shows");
+    let (what, cure) = (
+        "the roles of tracks",
+        "write one as docs/simulators.md shows",
+    );
     let text = read_small(path, MAX_ROLES).map_err(|error| RequestError::Unread {
         what,
         error: error.to_string(),

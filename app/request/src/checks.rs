@@ -10,7 +10,11 @@ use std::collections::BTreeSet;
 use trace_model::GroupKind;
 
 /// Rejects steps, times and devices that the trace does not have.
-pub fn check_scope(session: &Session, trace: &TraceRequest, part: &PartRequest) -> Result<Scope, RequestError> {
+pub fn check_scope(
+    session: &Session,
+    trace: &TraceRequest,
+    part: &PartRequest,
+) -> Result<Scope, RequestError> {
     check_devices(session, &trace.assume.values.device)?;
     check_part(session, part)
 }
@@ -18,29 +22,53 @@ pub fn check_scope(session: &Session, trace: &TraceRequest, part: &PartRequest) 
 /// The part of the trace; rejects steps and times that it does not have.
 pub fn check_part(session: &Session, part: &PartRequest) -> Result<Scope, RequestError> {
     if part.steps.is_some() && part.range.is_some() {
-        return Err(RequestError::Usage("steps and range: write one of them".to_owned()));
+        return Err(RequestError::Usage(
+            "steps and range: write one of them".to_owned(),
+        ));
     }
     if let Some(Text(RangeArg(range))) = part.range
-        && range.intersect(session.model().extent()).is_none_or(trace_model::TimeRange::is_empty)
+        && range
+            .intersect(session.model().extent())
+            .is_none_or(trace_model::TimeRange::is_empty)
     {
         let extent = session.model().extent();
         let [from, to] = [extent.start, extent.end].map(trace_model::Timestamp::since_origin);
-        return Err(RequestError::argument("range", format!("outside the capture, which is from {from} to {to}")));
+        return Err(RequestError::argument(
+            "range",
+            format!("outside the capture, which is from {from} to {to}"),
+        ));
     }
-    part.steps.map_or(Ok(()), |steps| check_steps(session, steps.0))?;
+    part.steps
+        .map_or(Ok(()), |steps| check_steps(session, steps.0))?;
     Ok(part.scope())
 }
 
 /// Rejects steps that the trace does not have.
-pub fn check_steps(session: &Session, StepsArg { first, last }: StepsArg) -> Result<(), RequestError> {
-    let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else { return Ok(()) };
-    if steps.steps.iter().any(|step| (first..=last).contains(&step.number)) {
+pub fn check_steps(
+    session: &Session,
+    StepsArg { first, last }: StepsArg,
+) -> Result<(), RequestError> {
+    let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else {
+        return Ok(());
+    };
+    if steps
+        .steps
+        .iter()
+        .any(|step| (first..=last).contains(&step.number))
+    {
         return Ok(());
     }
     let numbers = steps.steps.iter().map(|step| step.number);
     let (least, most) = (numbers.clone().min(), numbers.max());
-    let there = least.zip(most).map_or("no steps".to_owned(), |(least, most)| format!("steps {least} to {most}"));
-    Err(RequestError::argument("steps", format!("the trace has {there}")))
+    let there = least
+        .zip(most)
+        .map_or("no steps".to_owned(), |(least, most)| {
+            format!("steps {least} to {most}")
+        });
+    Err(RequestError::argument(
+        "steps",
+        format!("the trace has {there}"),
+    ))
 }
 
 /// Rejects devices that the trace does not have.
@@ -54,8 +82,17 @@ pub fn check_devices(session: &Session, wanted: &[u32]) -> Result<(), RequestErr
             _ => None,
         })
         .collect();
-    let Some(missing) = wanted.iter().find(|ordinal| !ordinals.contains(ordinal)) else { return Ok(()) };
+    let Some(missing) = wanted.iter().find(|ordinal| !ordinals.contains(ordinal)) else {
+        return Ok(());
+    };
     let there: Vec<_> = ordinals.iter().map(u32::to_string).collect();
-    let there = if there.is_empty() { "no TPU devices".to_owned() } else { format!("devices {}", there.join(", ")) };
-    Err(RequestError::argument("device", format!("{missing} is not there: the trace has {there}")))
+    let there = if there.is_empty() {
+        "no TPU devices".to_owned()
+    } else {
+        format!("devices {}", there.join(", "))
+    };
+    Err(RequestError::argument(
+        "device",
+        format!("{missing} is not there: the trace has {there}"),
+    ))
 }

@@ -34,7 +34,9 @@ impl ChipArg {
         }
         let content = read_small(path, MAX_FILE).map_err(|error| wrong(error.to_string()))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        Chip::from_toml(&content, &name).map(Cow::Owned).map_err(|error| wrong(error.to_string()))
+        Chip::from_toml(&content, &name)
+            .map(Cow::Owned)
+            .map_err(|error| wrong(error.to_string()))
     }
 
     /// The file that describes it.

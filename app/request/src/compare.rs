@@ -26,7 +26,11 @@ pub struct CompareRequest {
 
 impl Default for CompareRequest {
     fn default() -> Self {
-        Self { alpha: 0.05, min_effect: 0.1, force: false }
+        Self {
+            alpha: 0.05,
+            min_effect: 0.1,
+            force: false,
+        }
     }
 }
 
@@ -34,12 +38,26 @@ impl CompareRequest {
     /// The options of the comparison.
     pub fn options(&self) -> Result<CompareOptions, RequestError> {
         if !(self.alpha > 0.0 && self.alpha < 1.0) {
-            return Err(RequestError::argument("alpha", "write a probability between 0 and 1: 0.05"));
+            return Err(RequestError::argument(
+                "alpha",
+                "write a probability between 0 and 1: 0.05",
+            ));
         }
         if !(self.min_effect.is_finite() && self.min_effect >= 0.0) {
-            return Err(RequestError::argument("min_effect", "write a part of the step in percent: 0.5"));
+            return Err(RequestError::argument(
+                "min_effect",
+                "write a part of the step in percent: 0.5",
+            ));
         }
-        let test = TestOptions { alpha: self.alpha, min_effect_percent: self.min_effect, ..TestOptions::default() };
-        Ok(CompareOptions { test, force: self.force, ..CompareOptions::default() })
+        let test = TestOptions {
+            alpha: self.alpha,
+            min_effect_percent: self.min_effect,
+            ..TestOptions::default()
+        };
+        Ok(CompareOptions {
+            test,
+            force: self.force,
+            ..CompareOptions::default()
+        })
     }
 }

@@ -102,13 +102,20 @@ impl RequestError {
             return Self::Beside(error);
         }
         let is_stdin = path.as_os_str() == stdin::STANDARD;
-        let path = if is_stdin { PathBuf::from(stdin::NAME) } else { importers::shown_path(path) };
+        let path = if is_stdin {
+            PathBuf::from(stdin::NAME)
+        } else {
+            importers::shown_path(path)
+        };
         Self::Import { error, path }
     }
 
     /// The value of an argument cannot be used.
     pub fn argument(name: &'static str, why: impl Into<String>) -> Self {
-        Self::Argument { name, why: why.into() }
+        Self::Argument {
+            name,
+            why: why.into(),
+        }
     }
 
     /// The message with arguments as the command line has them.
@@ -128,11 +135,17 @@ impl RequestError {
             Self::Config { .. } => ErrorCodes { exit: 2, ..DAMAGED },
             Self::Missing(_) | Self::Unread { .. } => MISSING,
             Self::Write { .. } | Self::Stdout(_) | Self::Display(_) | Self::Server(_) => {
-                ErrorCodes { exit: 3, ..INTERNAL }
+                ErrorCodes {
+                    exit: 3,
+                    ..INTERNAL
+                }
             }
             Self::Import { error, .. } | Self::Beside(error) => codes_of_import(error),
             Self::Summary { .. } => DAMAGED,
-            Self::DoesNotApply(_) => ErrorCodes { exit: 11, ..DAMAGED },
+            Self::DoesNotApply(_) => ErrorCodes {
+                exit: 11,
+                ..DAMAGED
+            },
             Self::Internal(_) => INTERNAL,
         }
     }
@@ -155,11 +168,31 @@ pub struct ErrorCodes {
     pub word: &'static str,
 }
 
-const WRONG: ErrorCodes = ErrorCodes { exit: 2, http: 400, word: "bad_request" };
-const MISSING: ErrorCodes = ErrorCodes { exit: 3, http: 404, word: "not_found" };
-const DAMAGED: ErrorCodes = ErrorCodes { exit: 4, http: 422, word: "unusable" };
-const CANCELLED: ErrorCodes = ErrorCodes { exit: 130, http: 503, word: "cancelled" };
-const INTERNAL: ErrorCodes = ErrorCodes { exit: 1, http: 500, word: "internal" };
+const WRONG: ErrorCodes = ErrorCodes {
+    exit: 2,
+    http: 400,
+    word: "bad_request",
+};
+const MISSING: ErrorCodes = ErrorCodes {
+    exit: 3,
+    http: 404,
+    word: "not_found",
+};
+const DAMAGED: ErrorCodes = ErrorCodes {
+    exit: 4,
+    http: 422,
+    word: "unusable",
+};
+const CANCELLED: ErrorCodes = ErrorCodes {
+    exit: 130,
+    http: 503,
+    word: "cancelled",
+};
+const INTERNAL: ErrorCodes = ErrorCodes {
+    exit: 1,
+    http: 500,
+    word: "internal",
+};
 
 fn codes_of_import(error: &ImportError) -> ErrorCodes {
     match error {
@@ -169,7 +202,9 @@ fn codes_of_import(error: &ImportError) -> ErrorCodes {
         ImportError::Io(error)
             if matches!(
                 error.kind(),
-                io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof
+                io::ErrorKind::InvalidData
+                    | io::ErrorKind::InvalidInput
+                    | io::ErrorKind::UnexpectedEof
             ) =>
         {
             DAMAGED
@@ -190,17 +225,42 @@ mod tests {
     fn exit_codes_distinguish_missing_and_damaged_files() {
         let code = |error: ImportError| RequestError::import(error, Path::new("x")).codes().exit;
         assert_eq!(code(io::Error::from(io::ErrorKind::NotFound).into()), 3);
-        assert_eq!(code(io::Error::from(io::ErrorKind::PermissionDenied).into()), 3);
-        assert_eq!(code(io::Error::from(io::ErrorKind::UnexpectedEof).into()), 4);
-        assert_eq!(code(ImportError::NothingFound { what: String::new() }), 3);
-        assert_eq!(code(ImportError::TooLarge { what: String::new() }), 4);
+        assert_eq!(
+            code(io::Error::from(io::ErrorKind::PermissionDenied).into()),
+            3
+        );
+        assert_eq!(
+            code(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+            4
+        );
+        assert_eq!(
+            code(ImportError::NothingFound {
+                what: String::new()
+            }),
+            3
+        );
+        assert_eq!(
+            code(ImportError::TooLarge {
+                what: String::new()
+            }),
+            4
+        );
         assert_eq!(code(ImportError::Cancelled), 130);
         assert_eq!(RequestError::Usage(String::new()).codes().exit, 2);
         for (error, expected) in [
-            (RequestError::argument("steps", "write two numbers"), (2, 400, "bad_request")),
+            (
+                RequestError::argument("steps", "write two numbers"),
+                (2, 400, "bad_request"),
+            ),
             (RequestError::Missing(String::new()), (3, 404, "not_found")),
-            (RequestError::DoesNotApply(String::new()), (11, 422, "unusable")),
-            (RequestError::import(ImportError::Cancelled, Path::new("x")), (130, 503, "cancelled")),
+            (
+                RequestError::DoesNotApply(String::new()),
+                (11, 422, "unusable"),
+            ),
+            (
+                RequestError::import(ImportError::Cancelled, Path::new("x")),
+                (130, 503, "cancelled"),
+            ),
             (RequestError::Server(String::new()), (3, 500, "internal")),
         ] {
             let ErrorCodes { exit, http, word } = error.codes();

@@ -10,8 +10,8 @@ use crate::error::RequestError;
 use crate::values::{Text, whole};
 use session::Session;
 use session::events::{
-    EventFilter, EventList, EventOrder, EventPage, EventTables, EventTotals, FoundEvents, GroupKey, ListedColumn,
-    NamePattern, TotalOrder, find, totals,
+    EventFilter, EventList, EventOrder, EventPage, EventTables, EventTotals, FoundEvents, GroupKey,
+    ListedColumn, NamePattern, TotalOrder, find, totals,
 };
 
 /// Which events, and what of them.
@@ -48,7 +48,12 @@ pub struct EventsRequest {
     pub group_by: Vec<Text<GroupKey>>,
     /// Columns of the list: start, dur, self, name, category, step, device, track; also host, program, `track_kind`,
     /// depth, `slice_id`, `parent_id`, `device_start`, `timeline_dur`, flops, `bytes_accessed`, args
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "group_by")]
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        conflicts_with = "group_by"
+    )]
     pub columns: Vec<Text<ListedColumn>>,
     /// By what to sort; by start, or groups by total
     #[arg(long, value_enum, value_name = "KEY")]
@@ -120,27 +125,48 @@ impl EventsRequest {
     pub fn check(&self) -> Result<(), RequestError> {
         let keys = self.groups();
         if keys.len() > GroupKey::MOST {
-            return Err(RequestError::argument("group_by", format!("write at most {} keys", GroupKey::MOST)));
+            return Err(RequestError::argument(
+                "group_by",
+                format!("write at most {} keys", GroupKey::MOST),
+            ));
         }
-        if let Some((twice, _)) =
-            (1..keys.len()).map(|at| keys[at]).zip(1..).find(|(key, at)| keys[..*at].contains(key))
+        if let Some((twice, _)) = (1..keys.len())
+            .map(|at| keys[at])
+            .zip(1..)
+            .find(|(key, at)| keys[..*at].contains(key))
         {
-            return Err(RequestError::argument("group_by", format!("{} is named twice", twice.word)));
+            return Err(RequestError::argument(
+                "group_by",
+                format!("{} is named twice", twice.word),
+            ));
         }
         for (name, length) in [("least", self.least), ("most", self.most)] {
             if length.is_some_and(|length| length.0 < Picos::ZERO) {
-                return Err(RequestError::argument(name, "no event is shorter than nothing"));
+                return Err(RequestError::argument(
+                    name,
+                    "no event is shorter than nothing",
+                ));
             }
         }
-        if self.least.zip(self.most).is_some_and(|(least, most)| least.0 > most.0) {
-            return Err(RequestError::argument("least", "above the greatest length: no event has such a one"));
+        if self
+            .least
+            .zip(self.most)
+            .is_some_and(|(least, most)| least.0 > most.0)
+        {
+            return Err(RequestError::argument(
+                "least",
+                "above the greatest length: no event has such a one",
+            ));
         }
         orders(self).map(|_| ())
     }
 
     /// The rows that are wanted.
     pub fn page(&self) -> EventPage {
-        EventPage { offset: self.offset, limit: self.limit.unwrap_or(0) }
+        EventPage {
+            offset: self.offset,
+            limit: self.limit.unwrap_or(0),
+        }
     }
 
     fn groups(&self) -> Vec<GroupKey> {
@@ -157,7 +183,11 @@ fn orders(args: &EventsRequest) -> Result<(EventOrder, TotalOrder), RequestError
     let is_grouped = !args.group_by.is_empty();
     let wrong = |list: &str| Err(RequestError::argument("sort", list));
     let grouped = |order| {
-        if is_grouped { Ok((EventOrder::Start, order)) } else { wrong("a list has start, duration, self or name") }
+        if is_grouped {
+            Ok((EventOrder::Start, order))
+        } else {
+            wrong("a list has start, duration, self or name")
+        }
     };
     let listed = |order| {
         if is_grouped {
@@ -207,17 +237,40 @@ impl<'a> EventQuestion<'a> {
             most: args.most.map(|length| length.0),
         };
         args.check()?;
-        Ok(Self { tables: EventTables::new(session), filter, orders: orders(args)?, args })
+        Ok(Self {
+            tables: EventTables::new(session),
+            filter,
+            orders: orders(args)?,
+            args,
+        })
     }
 
     pub fn find(&self, goes_on: &dyn Fn() -> bool) -> FoundEvents<'_> {
         let args = self.args;
-        let columns = if args.columns.is_empty() { ListedColumn::usual() } else { plain(&args.columns) };
-        find(&self.tables, &self.filter, &columns, (self.orders.0, args.reverse), args.page(), goes_on)
+        let columns = if args.columns.is_empty() {
+            ListedColumn::usual()
+        } else {
+            plain(&args.columns)
+        };
+        find(
+            &self.tables,
+            &self.filter,
+            &columns,
+            (self.orders.0, args.reverse),
+            args.page(),
+            goes_on,
+        )
     }
 
     pub fn totals(&self, goes_on: &dyn Fn() -> bool) -> EventTotals {
-        totals(&self.tables, &self.filter, &self.args.groups(), self.orders.1, self.args.page(), goes_on)
+        totals(
+            &self.tables,
+            &self.filter,
+            &self.args.groups(),
+            self.orders.1,
+            self.args.page(),
+            goes_on,
+        )
     }
 
     pub fn answer(&self, goes_on: &dyn Fn() -> bool) -> EventAnswer {

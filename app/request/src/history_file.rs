@@ -65,7 +65,9 @@ pub fn line(run: &Summary, report: &GatesReport) -> Result<String, RequestError>
         steps: run.steps.counted,
         metrics,
         gates: gates.collect(),
-        summary: Some(serde_json::to_value(run.clone().shortened(OPS, OP_STEPS).with_series(SERIES))?),
+        summary: Some(serde_json::to_value(
+            run.clone().shortened(OPS, OP_STEPS).with_series(SERIES),
+        )?),
     };
     Ok(serde_json::to_string(&line)? + "\n")
 }
@@ -83,11 +85,19 @@ pub fn check(path: Option<&Path>) -> Result<(), RequestError> {
     if !path.exists() {
         return Ok(());
     }
-    let failed = |error| RequestError::Write { error, path: path.to_owned() };
+    let failed = |error| RequestError::Write {
+        error,
+        path: path.to_owned(),
+    };
     if !path.is_file() {
-        return Err(failed(io::Error::new(ErrorKind::InvalidInput, "this is no regular file")));
+        return Err(failed(io::Error::new(
+            ErrorKind::InvalidInput,
+            "this is no regular file",
+        )));
     }
-    File::open(path).and_then(|mut file| check_head(&mut file)).map_err(failed)
+    File::open(path)
+        .and_then(|mut file| check_head(&mut file))
+        .map_err(failed)
 }
 
 fn check_head(file: &mut File) -> io::Result<()> {
@@ -98,7 +108,8 @@ fn check_head(file: &mut File) -> io::Result<()> {
     if is_begun || is_meant(&head) {
         return Ok(());
     }
-    let why = "this is no history: name a new file, an empty one, or one that --history has written";
+    let why =
+        "this is no history: name a new file, an empty one, or one that --history has written";
     Err(io::Error::new(ErrorKind::InvalidInput, why))
 }
 
@@ -111,8 +122,16 @@ fn line_start() -> String {
 /// moved to another file.
 pub fn append(path: &Path, line: &str, warnings: &dyn Warnings) -> Result<(), RequestError> {
     check(Some(path))?;
-    let failed = |error| RequestError::Write { error, path: path.to_owned() };
-    let mut file = File::options().read(true).append(true).create(true).open(path).map_err(failed)?;
+    let failed = |error| RequestError::Write {
+        error,
+        path: path.to_owned(),
+    };
+    let mut file = File::options()
+        .read(true)
+        .append(true)
+        .create(true)
+        .open(path)
+        .map_err(failed)?;
     locked(file.lock()).map_err(failed)?;
     // Somebody may have written since the first look.
     check_head(&mut file).map_err(failed)?;
@@ -135,13 +154,22 @@ pub fn append(path: &Path, line: &str, warnings: &dyn Warnings) -> Result<(), Re
     let written = file.write_all(&line).and_then(|()| file.sync_data());
     written.map_err(|error| match file.set_len(length) {
         Ok(()) => failed(error),
-        Err(also) => failed(io::Error::new(error.kind(), format!("{error}; and part of a line remains: {also}"))),
+        Err(also) => failed(io::Error::new(
+            error.kind(),
+            format!("{error}; and part of a line remains: {also}"),
+        )),
     })
 }
 
 /// Not every file system has locks.
 fn locked(result: io::Result<()>) -> io::Result<()> {
-    result.or_else(|error| if error.kind() == ErrorKind::Unsupported { Ok(()) } else { Err(error) })
+    result.or_else(|error| {
+        if error.kind() == ErrorKind::Unsupported {
+            Ok(())
+        } else {
+            Err(error)
+        }
+    })
 }
 
 /// Where the last whole line ends, and what follows it.
@@ -175,22 +203,39 @@ fn set_aside(path: &Path, rest: &[u8]) -> io::Result<PathBuf> {
 
 /// The runs of a history, the oldest first. Lines that are damaged are counted in a warning.
 pub fn read(path: &Path, warnings: &dyn Warnings) -> Result<Vec<HistoryLine>, RequestError> {
-    let wrong = |why: String| RequestError::Summary { why, path: path.to_owned() };
+    let wrong = |why: String| RequestError::Summary {
+        why,
+        path: path.to_owned(),
+    };
     let unread = |error: io::Error| match error.kind() {
-        ErrorKind::FileTooLarge => wrong(format!("{error}: keep only the last lines of this history")),
+        ErrorKind::FileTooLarge => {
+            wrong(format!("{error}: keep only the last lines of this history"))
+        }
         ErrorKind::InvalidData => wrong(error.to_string()),
         _ => RequestError::import(error.into(), path),
     };
     // Nobody shall write meanwhile.
-    let lock = || open_regular(path).and_then(|file| locked(file.lock_shared()).map(|()| file)).map_err(unread);
+    let lock = || {
+        open_regular(path)
+            .and_then(|file| locked(file.lock_shared()).map(|()| file))
+            .map_err(unread)
+    };
     let _lock = (path.as_os_str() != STANDARD).then(lock).transpose()?;
     let text = read_small(path, MAX_FILE).map_err(unread)?;
     let (mut runs, mut damaged) = (Vec::new(), Vec::new());
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (at, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
         match serde_json::from_str::<HistoryLine>(line) {
             Ok(line) if line.schema == SCHEMA => runs.push(line),
             Ok(line) => {
-                let why = format!("line {}: this is {:?}, and this program reads {SCHEMA:?}", at + 1, line.schema);
+                let why = format!(
+                    "line {}: this is {:?}, and this program reads {SCHEMA:?}",
+                    at + 1,
+                    line.schema
+                );
                 return Err(wrong(why));
             }
             Err(error) => damaged.push(format!("line {} is not a history entry: {error}", at + 1)),
@@ -199,7 +244,10 @@ pub fn read(path: &Path, warnings: &dyn Warnings) -> Result<Vec<HistoryLine>, Re
     match damaged.first() {
         Some(first) if runs.is_empty() => return Err(wrong(first.clone())),
         Some(first) => {
-            let (count, path) = (counted(damaged.len() as u64, "damaged line"), path.display());
+            let (count, path) = (
+                counted(damaged.len() as u64, "damaged line"),
+                path.display(),
+            );
             warnings.warn(&format!("{path}: {count} left out: {first}"));
         }
         None => {}
@@ -211,9 +259,10 @@ impl HistoryLine {
     fn has(&self, status: Status, level: Option<GateLevel>) -> bool {
         let is = |gate: &Value, field: &str, wanted: &Value| gate.get(field) == Some(wanted);
         let (status, level) = (json!(status), level.map(|level| json!(level)));
-        self.gates
-            .iter()
-            .any(|gate| is(gate, "status", &status) && level.as_ref().is_none_or(|level| is(gate, "level", level)))
+        self.gates.iter().any(|gate| {
+            is(gate, "status", &status)
+                && level.as_ref().is_none_or(|level| is(gate, "level", level))
+        })
     }
 
     /// Whether later runs can be compared with it.
@@ -247,17 +296,31 @@ impl HistoryLine {
 
     /// Name of the run.
     pub fn run(&self) -> String {
-        Summary { inputs: self.inputs.clone(), ..Summary::default() }.title()
+        Summary {
+            inputs: self.inputs.clone(),
+            ..Summary::default()
+        }
+        .title()
     }
 }
 
 /// The last runs that did not fail, as a baseline; the newest last.
 pub fn baseline(path: &Path, warnings: &dyn Warnings) -> Result<Vec<Summary>, RequestError> {
-    let wrong = |why: String| RequestError::Summary { why, path: path.to_owned() };
+    let wrong = |why: String| RequestError::Summary {
+        why,
+        path: path.to_owned(),
+    };
     let mut runs = Vec::new();
-    for line in read(path, warnings)?.into_iter().rev().filter(|line| !line.failed()) {
-        let Some(summary) = line.summary else { continue };
-        let mut run = Summary::from_json(&summary.to_string()).map_err(|error| wrong(error.to_string()))?;
+    for line in read(path, warnings)?
+        .into_iter()
+        .rev()
+        .filter(|line| !line.failed())
+    {
+        let Some(summary) = line.summary else {
+            continue;
+        };
+        let mut run =
+            Summary::from_json(&summary.to_string()).map_err(|error| wrong(error.to_string()))?;
         run.saved_in = Some(path.display().to_string());
         runs.push(run);
         if runs.len() == BASELINE_RUNS {
@@ -266,7 +329,9 @@ pub fn baseline(path: &Path, warnings: &dyn Warnings) -> Result<Vec<Summary>, Re
     }
     runs.reverse();
     if runs.is_empty() {
-        return Err(wrong("no run of this history passed and contains what a comparison needs".to_owned()));
+        return Err(wrong(
+            "no run of this history passed and contains what a comparison needs".to_owned(),
+        ));
     }
     Ok(runs)
 }
@@ -276,7 +341,11 @@ mod tests {
     use super::*;
 
     fn entry(run: usize) -> String {
-        format!("{}, \"tool\": \"{}\", \"commit\": null, \"steps\": {run}}}\n", line_start(), "x".repeat(5000))
+        format!(
+            "{}, \"tool\": \"{}\", \"commit\": null, \"steps\": {run}}}\n",
+            line_start(),
+            "x".repeat(5000)
+        )
     }
 
     #[test]
@@ -290,9 +359,17 @@ mod tests {
                 scope.spawn(move || append(path, &entry(run), &()).unwrap());
             }
         });
-        let mut runs: Vec<usize> = read(&path, &()).unwrap().iter().map(|line| line.steps).collect();
+        let mut runs: Vec<usize> = read(&path, &())
+            .unwrap()
+            .iter()
+            .map(|line| line.steps)
+            .collect();
         runs.sort_unstable();
-        assert_eq!(runs, (0..=50).collect::<Vec<_>>(), "a line without its end is complete");
+        assert_eq!(
+            runs,
+            (0..=50).collect::<Vec<_>>(),
+            "a line without its end is complete"
+        );
     }
 
     #[test]
@@ -303,7 +380,11 @@ mod tests {
             for cut in [1, 3, 20, 40, 5000] {
                 std::fs::write(&path, format!("{before}{}", &entry(7)[..cut])).unwrap();
                 append(&path, &entry(3), &()).unwrap();
-                assert_eq!(std::fs::read_to_string(&path).unwrap(), before.clone() + &entry(3), "{cut}");
+                assert_eq!(
+                    std::fs::read_to_string(&path).unwrap(),
+                    before.clone() + &entry(3),
+                    "{cut}"
+                );
                 assert_eq!(read(&path, &()).unwrap().len(), expected);
             }
         }

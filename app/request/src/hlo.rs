@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::reports::hlo::{
-    self, HloQuery, Neighbourhood, ProgramListing, Reach, chosen, find, listing, neighbourhood, programs_called,
-    programs_with,
+    self, HloQuery, Neighbourhood, ProgramListing, Reach, chosen, find, listing, neighbourhood,
+    programs_called, programs_with,
 };
 use analysis::{AnalysisError, Context, Report};
 use clap::Args;
@@ -47,7 +47,15 @@ pub struct HloRequest {
 
 impl Default for HloRequest {
     fn default() -> Self {
-        Self { op: None, radius: 2, most: 200, text: false, find: None, diff: None, program: None }
+        Self {
+            op: None,
+            radius: 2,
+            most: 200,
+            text: false,
+            find: None,
+            diff: None,
+            program: None,
+        }
     }
 }
 
@@ -70,15 +78,25 @@ impl HloAnswer {
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|&most| most > 0).ok_or_else(|| "write a number from 1".to_owned())
+    text.parse()
+        .ok()
+        .filter(|&most| most > 0)
+        .ok_or_else(|| "write a number from 1".to_owned())
 }
 
 impl HloRequest {
     /// Rejects several questions at once.
     pub fn check(&self) -> Result<(), RequestError> {
-        let asked = [self.op.is_some(), self.find.is_some(), self.text, self.diff.is_some()];
+        let asked = [
+            self.op.is_some(),
+            self.find.is_some(),
+            self.text,
+            self.diff.is_some(),
+        ];
         if asked.into_iter().filter(|&asked| asked).count() > 1 {
-            return Err(RequestError::Usage("hlo: ask for one of op, find, text and diff".to_owned()));
+            return Err(RequestError::Usage(
+                "hlo: ask for one of op, find, text and diff".to_owned(),
+            ));
         }
         Ok(())
     }
@@ -96,11 +114,21 @@ impl HloRequest {
             let name = name.trim_start_matches('%');
             let programs = programs_with(cx, name, wanted).map_err(wrong)?;
             let program = the_first(cx, &programs, "that has this instruction", warnings)?;
-            let reach = Reach { radius: self.radius, most: self.most };
-            return neighbourhood(cx, program, name, reach).map(|found| Ok(HloAnswer::Around(found))).map_err(wrong);
+            let reach = Reach {
+                radius: self.radius,
+                most: self.most,
+            };
+            return neighbourhood(cx, program, name, reach)
+                .map(|found| Ok(HloAnswer::Around(found)))
+                .map_err(wrong);
         }
         if self.text {
-            let program = the_first(cx, &chosen(cx, wanted).map_err(wrong)?, called(wanted), warnings)?;
+            let program = the_first(
+                cx,
+                &chosen(cx, wanted).map_err(wrong)?,
+                called(wanted),
+                warnings,
+            )?;
             return Ok(listing(cx, program).map(HloAnswer::Text));
         }
         let report: Arc<dyn Report> = if let Some(words) = &self.find {
@@ -112,10 +140,17 @@ impl HloRequest {
         } else if let Some(path) = &self.diff {
             let other = open(path)?;
             let beside = other.context(cx.scope);
-            let first = the_first(cx, &chosen(cx, wanted).map_err(wrong)?, called(wanted), warnings)?;
+            let first = the_first(
+                cx,
+                &chosen(cx, wanted).map_err(wrong)?,
+                called(wanted),
+                warnings,
+            )?;
             let name = cx.model.str(cx.model.program(first).name);
             let second = chosen(&beside, Some(wanted.unwrap_or(name)));
-            let second = second.or_else(|_| chosen(&beside, Some(name))).map_err(wrong)?;
+            let second = second
+                .or_else(|_| chosen(&beside, Some(name)))
+                .map_err(wrong)?;
             let second = the_first(&beside, &second, called(Some(name)), warnings)?;
             match hlo::diff((cx, first), (&beside, second)) {
                 Ok(found) => Arc::new(found),
@@ -130,7 +165,11 @@ impl HloRequest {
 
 /// What the programs that can be chosen have in common.
 fn called(wanted: Option<&str>) -> &'static str {
-    if wanted.is_some() { "that is called so" } else { "that ran less" }
+    if wanted.is_some() {
+        "that is called so"
+    } else {
+        "that ran less"
+    }
 }
 
 /// The first of several programs; a message names the others.
@@ -140,15 +179,28 @@ fn the_first(
     what: &str,
     warnings: &dyn Warnings,
 ) -> Result<ProgramId, RequestError> {
-    let titles: Vec<String> = programs.iter().map(|&id| cx.model.program_title(id)).collect();
+    let titles: Vec<String> = programs
+        .iter()
+        .map(|&id| cx.model.program_title(id))
+        .collect();
     if let [first, others @ ..] = &titles[..]
         && !others.is_empty()
     {
         const NAMED: usize = 5;
         let more = others.len().checked_sub(NAMED).filter(|&more| more > 0);
         let more = more.map_or_else(String::new, |more| format!(" and {more} more"));
-        let others = others.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-        warnings.warn(&format!("{first} is shown; --program chooses another {what}: {others}{more}"));
+        let others = others
+            .iter()
+            .take(NAMED)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", ");
+        warnings.warn(&format!(
+            "{first} is shown; --program chooses another {what}: {others}{more}"
+        ));
     }
-    programs.first().copied().ok_or_else(|| RequestError::Usage("the capture names no programs".to_owned()))
+    programs
+        .first()
+        .copied()
+        .ok_or_else(|| RequestError::Usage("the capture names no programs".to_owned()))
 }

@@ -26,7 +26,9 @@ pub mod summaries;
 mod values;
 mod what_if;
 
-pub use assumptions::{AssumedFiles, AssumedValues, Assumptions, PartRequest, ReadingOptions, TraceRequest};
+pub use assumptions::{
+    AssumedFiles, AssumedValues, Assumptions, PartRequest, ReadingOptions, TraceRequest,
+};
 pub use chip_arg::ChipArg;
 pub use compare::CompareRequest;
 pub use error::{ErrorCodes, RequestError};

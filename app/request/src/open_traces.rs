@@ -52,11 +52,21 @@ impl AskedTrace {
 impl OpenTraces {
     /// Keeps so many traces of so many bytes together, at least one.
     pub fn new(most: usize, most_bytes: usize) -> Self {
-        Self { most: most.max(1), most_bytes, open: Mutex::default(), reading: Mutex::default() }
+        Self {
+            most: most.max(1),
+            most_bytes,
+            open: Mutex::default(),
+            reading: Mutex::default(),
+        }
     }
 
     /// An open trace, or the files of its path read anew: the first time, and after they have changed.
-    pub fn get(&self, roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<RequestSession, RequestError> {
+    pub fn get(
+        &self,
+        roots: &Roots,
+        asked: &AskedTrace,
+        progress: &Progress,
+    ) -> Result<RequestSession, RequestError> {
         let files = files(roots, asked, progress)?;
         let key = asked.key();
         if let Some(found) = self.found(&key, &files) {
@@ -72,19 +82,30 @@ impl OpenTraces {
         }
         let mut session = answers::open(&asked.trace, roots.local(), progress)?;
         // An importer can find more files beside those that were named.
-        let sources = session.model().sources().iter().filter_map(|source| source.path.as_deref());
+        let sources = session
+            .model()
+            .sources()
+            .iter()
+            .filter_map(|source| source.path.as_deref());
         if let Some(outside) = sources.into_iter().find(|file| !roots.contain(file)) {
             return Err(roots.outside(outside));
         }
         let request = session.for_request();
-        self.keep(OpenTrace { key, files, bytes: bytes_of(&session), session });
+        self.keep(OpenTrace {
+            key,
+            files,
+            bytes: bytes_of(&session),
+            session,
+        });
         drop(reading);
         Ok(request)
     }
 
     fn found(&self, key: &str, files: &[ListedFile]) -> Option<RequestSession> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = open.iter().position(|trace| trace.key == key && trace.files == files)?;
+        let at = open
+            .iter()
+            .position(|trace| trace.key == key && trace.files == files)?;
         let mut trace = open.remove(at);
         let request = trace.session.for_request();
         open.push(trace);
@@ -96,7 +117,8 @@ impl OpenTraces {
         open.retain(|other| other.key != trace.key);
         open.push(trace);
         while open.len() > 1
-            && (open.len() > self.most || open.iter().map(|trace| trace.bytes).sum::<usize>() > self.most_bytes)
+            && (open.len() > self.most
+                || open.iter().map(|trace| trace.bytes).sum::<usize>() > self.most_bytes)
         {
             open.remove(0);
         }
@@ -110,13 +132,25 @@ fn bytes_of(session: &Session) -> usize {
 }
 
 /// The state of the files that a path names; an error if one of them must not be read.
-fn files(roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<Vec<ListedFile>, RequestError> {
+fn files(
+    roots: &Roots,
+    asked: &AskedTrace,
+    progress: &Progress,
+) -> Result<Vec<ListedFile>, RequestError> {
     let path = &asked.trace.path;
     if let Some((bytes, modified)) = asked.listed {
-        return Ok(vec![ListedFile { path: path.clone(), bytes, modified }]);
+        return Ok(vec![ListedFile {
+            path: path.clone(),
+            bytes,
+            modified,
+        }]);
     }
-    let options = ImportOptions { run: asked.trace.run.clone(), ..ImportOptions::default() };
-    let located = importers::locate(path, &options, progress).map_err(|error| RequestError::import(error, path))?;
+    let options = ImportOptions {
+        run: asked.trace.run.clone(),
+        ..ImportOptions::default()
+    };
+    let located = importers::locate(path, &options, progress)
+        .map_err(|error| RequestError::import(error, path))?;
     let files = located.hosts.into_iter().flat_map(|host| host.files);
     let state = |path: PathBuf| {
         if !roots.contain(&path) {
@@ -125,5 +159,8 @@ fn files(roots: &Roots, asked: &AskedTrace, progress: &Progress) -> Result<Vec<L
         Ok(ListedFile::now(&path))
     };
     let beside = asked.trace.assume.files();
-    files.map(state).chain(beside.iter().map(|path| Ok(ListedFile::now(path)))).collect()
+    files
+        .map(state)
+        .chain(beside.iter().map(|path| Ok(ListedFile::now(path))))
+        .collect()
 }

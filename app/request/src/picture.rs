@@ -59,36 +59,54 @@ pub struct SizeArg {
 
 impl Default for SizeArg {
     fn default() -> Self {
-        Self { width: 1200.0, height: 700.0 }
+        Self {
+            width: 1200.0,
+            height: 700.0,
+        }
     }
 }
 
 impl FromStr for SizeArg {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text.split_once('x').and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+        let parsed = text
+            .split_once('x')
+            .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
         match parsed {
-            Some((width @ 200..=20_000_u16, height @ 120..=20_000_u16)) => {
-                Ok(Self { width: f32::from(width), height: f32::from(height) })
-            }
+            Some((width @ 200..=20_000_u16, height @ 120..=20_000_u16)) => Ok(Self {
+                width: f32::from(width),
+                height: f32::from(height),
+            }),
             _ => Err("write a size from 200x120 to 20000x20000, for example 1200x700".to_owned()),
         }
     }
 }
 
 /// Draws the part of a trace in the scope.
-pub fn drawn(session: &Session, path: &Path, scope: Scope, args: &PictureRequest) -> Result<Drawing, RequestError> {
+pub fn drawn(
+    session: &Session,
+    path: &Path,
+    scope: Scope,
+    args: &PictureRequest,
+) -> Result<Drawing, RequestError> {
     let trace = OpenTrace::new(path.to_owned(), session.clone());
     let mut state = ViewState::new(&trace.model);
     // A picture shows the whole trace by default.
     let extent = trace.model.extent();
-    state.place.time =
-        range(&trace, scope).map_or_else(|| Viewport::fit(extent), |range| Viewport::of(range).clamped(extent));
+    state.place.time = range(&trace, scope).map_or_else(
+        || Viewport::fit(extent),
+        |range| Viewport::of(range).clamped(extent),
+    );
     if args.by_name {
         state.apply(&ViewCommand::Color(ColorBy::Name), &trace.model);
     }
     let SizeArg { width, height } = args.size.0;
-    let look = PictureStyle { width, height, dark: args.dark, ..PictureStyle::default() };
+    let look = PictureStyle {
+        width,
+        height,
+        dark: args.dark,
+        ..PictureStyle::default()
+    };
     let panel = match args.panel {
         PictureArg::Timeline => PicturePanel::Timeline,
         PictureArg::Roofline => PicturePanel::Roofline,
@@ -100,7 +118,11 @@ pub fn drawn(session: &Session, path: &Path, scope: Scope, args: &PictureRequest
 /// The requested part of the trace; `None` for all of it.
 fn range(trace: &OpenTrace, scope: Scope) -> Option<TimeRange> {
     match scope {
-        Scope::Steps { first, last } => trace.session.report::<Steps>(Scope::WholeTrace).ok()?.range_of(first, last),
+        Scope::Steps { first, last } => trace
+            .session
+            .report::<Steps>(Scope::WholeTrace)
+            .ok()?
+            .range_of(first, last),
         Scope::Range(range) => range.intersect(trace.model.extent()),
         Scope::WholeTrace => None,
     }

@@ -21,30 +21,56 @@ pub struct Roots {
 impl Roots {
     /// The given directories, or the current one if there are none.
     pub fn new(given: &[PathBuf], cure: &'static str) -> Result<Self, RequestError> {
-        let given = if given.is_empty() { &[PathBuf::from(".")][..] } else { given };
+        let given = if given.is_empty() {
+            &[PathBuf::from(".")][..]
+        } else {
+            given
+        };
         let real = |path: &PathBuf| {
-            let found = path.canonicalize().map_err(|error| RequestError::import(error.into(), path))?;
+            let found = path
+                .canonicalize()
+                .map_err(|error| RequestError::import(error.into(), path))?;
             if found.is_dir() {
                 Ok(found)
             } else {
-                Err(RequestError::Usage(format!("--root: no directory: {}", path.display())))
+                Err(RequestError::Usage(format!(
+                    "--root: no directory: {}",
+                    path.display()
+                )))
             }
         };
         let local = given.iter().map(real).collect::<Result<_, _>>()?;
-        Ok(Self { local, remote: Vec::new(), cure })
+        Ok(Self {
+            local,
+            remote: Vec::new(),
+            cure,
+        })
     }
 
     /// The given directories, files and buckets.
     pub fn of_any(given: &[PathBuf], cure: &'static str) -> Result<Self, RequestError> {
-        let (remote, local): (Vec<PathBuf>, Vec<PathBuf>) =
-            given.iter().cloned().partition(|path| importers::is_remote(path));
-        let real = |path: &PathBuf| path.canonicalize().map_err(|error| RequestError::import(error.into(), path));
-        Ok(Self { local: local.iter().map(real).collect::<Result<_, _>>()?, remote, cure })
+        let (remote, local): (Vec<PathBuf>, Vec<PathBuf>) = given
+            .iter()
+            .cloned()
+            .partition(|path| importers::is_remote(path));
+        let real = |path: &PathBuf| {
+            path.canonicalize()
+                .map_err(|error| RequestError::import(error.into(), path))
+        };
+        Ok(Self {
+            local: local.iter().map(real).collect::<Result<_, _>>()?,
+            remote,
+            cure,
+        })
     }
 
     /// The directories of this machine among them.
     pub fn directories(&self) -> Vec<PathBuf> {
-        self.local.iter().filter(|root| root.is_dir()).cloned().collect()
+        self.local
+            .iter()
+            .filter(|root| root.is_dir())
+            .cloned()
+            .collect()
     }
 
     /// Those of this machine.
@@ -57,22 +83,37 @@ impl Roots {
         if importers::is_remote(path) {
             return self.remote.iter().any(|root| path.starts_with(root));
         }
-        path.canonicalize().is_ok_and(|real| self.local.iter().any(|root| real.starts_with(root)))
+        path.canonicalize()
+            .is_ok_and(|real| self.local.iter().any(|root| real.starts_with(root)))
     }
 
     /// The path that a client names, which can be a pattern; a relative path is below the first root.
     pub fn path(&self, text: &str) -> Result<PathBuf, RequestError> {
         let asked = Path::new(text);
         if text.is_empty() || text == "-" || text.contains("://") || text.contains('\0') {
-            return Err(RequestError::Usage(format!("name a file or directory below {}, not {text:?}", self.listed())));
+            return Err(RequestError::Usage(format!(
+                "name a file or directory below {}, not {text:?}",
+                self.listed()
+            )));
         }
-        let path = self.local.first().map_or_else(|| asked.to_owned(), |root| root.join(asked));
+        let path = self
+            .local
+            .first()
+            .map_or_else(|| asked.to_owned(), |root| root.join(asked));
         // What follows a part that does not exist, or a pattern, must not lead upwards again.
-        let existing = path.ancestors().find(|ancestor| ancestor.exists()).unwrap_or(Path::new("/"));
+        let existing = path
+            .ancestors()
+            .find(|ancestor| ancestor.exists())
+            .unwrap_or(Path::new("/"));
         let rest = path.strip_prefix(existing).unwrap_or(&path);
-        let is_below = self.contain(existing) && !rest.components().any(|part| part == Component::ParentDir);
+        let is_below =
+            self.contain(existing) && !rest.components().any(|part| part == Component::ParentDir);
         if !is_below {
-            let why = format!("only files below {} may be read; {} adds a directory", self.listed(), self.cure);
+            let why = format!(
+                "only files below {} may be read; {} adds a directory",
+                self.listed(),
+                self.cure
+            );
             return Err(RequestError::import(
                 ImportError::Io(io::Error::new(io::ErrorKind::PermissionDenied, why)),
                 asked,
@@ -83,25 +124,44 @@ impl Roots {
 
     /// Why a file that is not below them cannot be read.
     pub fn outside(&self, path: &Path) -> RequestError {
-        let link = || RequestError::Missing(format!("this file is a link that leads outside: {}", path.display()));
-        self.path(&path.to_string_lossy()).err().unwrap_or_else(link)
+        let link = || {
+            RequestError::Missing(format!(
+                "this file is a link that leads outside: {}",
+                path.display()
+            ))
+        };
+        self.path(&path.to_string_lossy())
+            .err()
+            .unwrap_or_else(link)
     }
 
     /// A path as a client names it: relative to the first root if it is below that.
     pub fn shown(&self, path: &str) -> String {
-        let below = self.local.first().and_then(|root| Path::new(path).strip_prefix(root).ok());
+        let below = self
+            .local
+            .first()
+            .and_then(|root| Path::new(path).strip_prefix(root).ok());
         below.map_or_else(|| path.to_owned(), |below| below.display().to_string())
     }
 
     fn listed(&self) -> String {
-        let names: Vec<_> = self.local.iter().map(|root| root.display().to_string()).collect();
+        let names: Vec<_> = self
+            .local
+            .iter()
+            .map(|root| root.display().to_string())
+            .collect();
         names.join(", ")
     }
 }
 
 /// Rejects a file that cannot be written; `-` is accepted.
 pub fn check_place(path: &Path) -> Result<(), RequestError> {
-    let refused = |kind, why| Err(RequestError::Write { error: io::Error::new(kind, why), path: path.to_owned() });
+    let refused = |kind, why| {
+        Err(RequestError::Write {
+            error: io::Error::new(kind, why),
+            path: path.to_owned(),
+        })
+    };
     // A bucket answers when it is written to.
     if path.as_os_str() == STANDARD || importers::is_remote(path) {
         return Ok(());
@@ -149,7 +209,8 @@ mod tests {
         assert_eq!(roots.shown("/elsewhere/a.pb"), "/elsewhere/a.pb");
         #[cfg(unix)]
         {
-            std::os::unix::fs::symlink(dir.path().join("secret.pb"), inside.join("link.pb")).unwrap();
+            std::os::unix::fs::symlink(dir.path().join("secret.pb"), inside.join("link.pb"))
+                .unwrap();
             assert!(roots.path("link.pb").is_err(), "a link leads outside");
         }
     }

@@ -17,25 +17,39 @@ pub fn schema_of<T: JsonSchema>() -> Map<String, Value> {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    for property in schema["properties"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+    let mut schema = settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
+    for property in schema["properties"]
+        .as_object_mut()
+        .into_iter()
+        .flat_map(Map::values_mut)
+    {
         if let Some(kinds) = property.get_mut("type").filter(|kinds| kinds.is_array()) {
             *kinds = kinds[0].take();
         }
         if let Some(property) = property.as_object_mut() {
-            property.retain(|key, value| key != "default" || !(value.is_null() || *value == json!([])));
+            property
+                .retain(|key, value| key != "default" || !(value.is_null() || *value == json!([])));
         }
     }
     let part = |name: &str| Some((name.to_owned(), without_formats(schema.get(name)?.clone())));
-    ["type", "properties", "required"].into_iter().filter_map(part).collect()
+    ["type", "properties", "required"]
+        .into_iter()
+        .filter_map(part)
+        .collect()
 }
 
 /// A schema without the widths of numbers: JSON Schema does not know them, and clients warn of each.
 pub fn without_formats(schema: Value) -> Value {
     match schema {
         Value::Object(object) => {
-            let kept = object.into_iter().filter(|(key, value)| key != "format" || !value.is_string());
-            kept.map(|(key, value)| (key, without_formats(value))).collect()
+            let kept = object
+                .into_iter()
+                .filter(|(key, value)| key != "format" || !value.is_string());
+            kept.map(|(key, value)| (key, without_formats(value)))
+                .collect()
         }
         Value::Array(values) => values.into_iter().map(without_formats).collect(),
         other => other,
@@ -44,20 +58,30 @@ pub fn without_formats(schema: Value) -> Value {
 
 /// The arguments of a request, each with its schema.
 pub fn known<T: JsonSchema>() -> Map<String, Value> {
-    schema_of::<T>().remove("properties").and_then(|known| known.as_object().cloned()).unwrap_or_default()
+    schema_of::<T>()
+        .remove("properties")
+        .and_then(|known| known.as_object().cloned())
+        .unwrap_or_default()
 }
 
 /// A request from its arguments; `what` asks it. An error names the argument.
-pub fn read<T: DeserializeOwned + JsonSchema>(what: &str, mut given: Map<String, Value>) -> Result<T, RequestError> {
+pub fn read<T: DeserializeOwned + JsonSchema>(
+    what: &str,
+    mut given: Map<String, Value>,
+) -> Result<T, RequestError> {
     let known = known::<T>();
     if let Some(unknown) = given.keys().find(|name| !known.contains_key(*name)) {
         let names: Vec<&str> = known.keys().map(String::as_str).collect();
-        let why = format!("{what} has no argument {unknown:?}; it has {}", names.join(", "));
+        let why = format!(
+            "{what} has no argument {unknown:?}; it has {}",
+            names.join(", ")
+        );
         return Err(RequestError::Usage(why));
     }
     given.retain(|_, value| !value.is_null());
-    let read =
-        |given: &Map<String, Value>| T::deserialize(Value::Object(given.clone())).map_err(|error| error.to_string());
+    let read = |given: &Map<String, Value>| {
+        T::deserialize(Value::Object(given.clone())).map_err(|error| error.to_string())
+    };
     read(&given).map_err(|error| {
         // The wrong argument is the one without which the error is another one; best not that it is missing.
         let without = |name: &String| {
@@ -65,11 +89,19 @@ pub fn read<T: DeserializeOwned + JsonSchema>(what: &str, mut given: Map<String,
             others.remove(name);
             read(&others).err().unwrap_or_default()
         };
-        let others = given.keys().map(|name| (name, without(name))).filter(|(_, other)| *other != error);
-        RequestError::Usage(match others.min_by_key(|(_, other)| other.starts_with("missing field")) {
-            Some((name, _)) => format!("{name} {}: {error}", shortened(&given[name].to_string(), MOST_SHOWN)),
-            None => format!("{what}: {error}"),
-        })
+        let others = given
+            .keys()
+            .map(|name| (name, without(name)))
+            .filter(|(_, other)| *other != error);
+        RequestError::Usage(
+            match others.min_by_key(|(_, other)| other.starts_with("missing field")) {
+                Some((name, _)) => format!(
+                    "{name} {}: {error}",
+                    shortened(&given[name].to_string(), MOST_SHOWN)
+                ),
+                None => format!("{what}: {error}"),
+            },
+        )
     })
 }
 
@@ -79,7 +111,9 @@ mod tests {
     use crate::{TraceRequest, WhatIfRequest};
 
     fn said<T: DeserializeOwned + JsonSchema>(given: Value) -> Result<T, String> {
-        let Value::Object(given) = given else { panic!("{given}") };
+        let Value::Object(given) = given else {
+            panic!("{given}")
+        };
         read("open", given).map_err(|error| error.to_string())
     }
 
@@ -91,8 +125,14 @@ mod tests {
         });
         let trace = said::<TraceRequest>(given).unwrap();
         let (values, import) = (&trace.assume.values, trace.assume.import(None).unwrap());
-        assert_eq!((&values.device[..], values.warmup, values.serving.len()), (&[3][..], 2, 1));
-        assert_eq!((import.clock_mhz, import.hlo.len(), import.no_cache), (Some(1000.0), 1, true));
+        assert_eq!(
+            (&values.device[..], values.warmup, values.serving.len()),
+            (&[3][..], 2, 1)
+        );
+        assert_eq!(
+            (import.clock_mhz, import.hlo.len(), import.no_cache),
+            (Some(1000.0), 1, true)
+        );
         assert_eq!(import.wait.map(|wait| wait.as_secs()), Some(300));
     }
 
@@ -100,14 +140,24 @@ mod tests {
     fn errors_name_the_argument_or_list_all() {
         for (given, words) in [
             (json!({"clock": "fast"}), ["clock \"fast\": ", "940MHz"]),
-            (json!({"warmup": -1, "device": [1]}), ["warmup -1: ", "a whole number"]),
-            (json!({"serving": ["x"], "clock": "1GHz"}), ["serving [\"x\"]: ", "PHASE=PATTERN"]),
-            (json!({"colour": 1}), ["no argument \"colour\"", "device_spec, "]),
+            (
+                json!({"warmup": -1, "device": [1]}),
+                ["warmup -1: ", "a whole number"],
+            ),
+            (
+                json!({"serving": ["x"], "clock": "1GHz"}),
+                ["serving [\"x\"]: ", "PHASE=PATTERN"],
+            ),
+            (
+                json!({"colour": 1}),
+                ["no argument \"colour\"", "device_spec, "],
+            ),
         ] {
             let error = said::<TraceRequest>(given).unwrap_err();
             assert!(words.iter().all(|word| error.contains(word)), "{error}");
         }
-        let error = said::<WhatIfRequest>(json!({"ici": -1, "op": [{"name": "a", "time": 0.5}]})).unwrap_err();
+        let error = said::<WhatIfRequest>(json!({"ici": -1, "op": [{"name": "a", "time": 0.5}]}))
+            .unwrap_err();
         assert!(error.starts_with("ici -1: write a factor"), "{error}");
     }
 }

@@ -86,11 +86,19 @@ impl SettingsFile {
         let text = files::read_small(&path, MAX_FILE).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData | io::ErrorKind::FileTooLarge => {
                 let why = format!("{error}: this is not a configuration file");
-                RequestError::Config { why, path: path.clone() }
+                RequestError::Config {
+                    why,
+                    path: path.clone(),
+                }
             }
             _ => {
                 let (what, cure) = ("the configuration", "write one with `systole init`");
-                RequestError::Unread { what, error: error.to_string(), cure, path: path.clone() }
+                RequestError::Unread {
+                    what,
+                    error: error.to_string(),
+                    cure,
+                    path: path.clone(),
+                }
             }
         })?;
         match config_of(&text) {
@@ -101,44 +109,84 @@ impl SettingsFile {
 
     /// The settings in a text.
     pub fn parse(text: &str) -> Result<Self, String> {
-        Ok(Self { config: config_of(text)?, path: PathBuf::new() })
+        Ok(Self {
+            config: config_of(text)?,
+            path: PathBuf::new(),
+        })
     }
 
     fn wrong(&self, why: String) -> RequestError {
-        RequestError::Config { why, path: self.path.clone() }
+        RequestError::Config {
+            why,
+            path: self.path.clone(),
+        }
     }
 
     /// The hint options in effect today.
     pub fn hints(&self) -> Result<HintOptions, RequestError> {
-        hints(&self.config, today()).map(|(options, _)| options).map_err(|why| self.wrong(why))
+        hints(&self.config, today())
+            .map(|(options, _)| options)
+            .map_err(|why| self.wrong(why))
     }
 
     /// What is said of suppressions that have expired.
     pub fn expired(&self) -> Vec<String> {
-        let expired = hints(&self.config, today()).map(|(_, expired)| expired).unwrap_or_default();
-        let said = |hint| format!("the suppression of {hint} has expired: {}", self.path.display());
+        let expired = hints(&self.config, today())
+            .map(|(_, expired)| expired)
+            .unwrap_or_default();
+        let said = |hint| {
+            format!(
+                "the suppression of {hint} has expired: {}",
+                self.path.display()
+            )
+        };
         expired.into_iter().map(said).collect()
     }
 
     /// The gates.
     pub fn gates(&self) -> Result<GateConfig, RequestError> {
-        let ConfigFile { defaults, budget, regression, comparable, .. } = self.config.clone();
-        let gates = GateConfig { defaults, budget, regression, comparable };
-        gates.check().map(|()| gates).map_err(|error| self.wrong(error.to_string()))
+        let ConfigFile {
+            defaults,
+            budget,
+            regression,
+            comparable,
+            ..
+        } = self.config.clone();
+        let gates = GateConfig {
+            defaults,
+            budget,
+            regression,
+            comparable,
+        };
+        gates
+            .check()
+            .map(|()| gates)
+            .map_err(|error| self.wrong(error.to_string()))
     }
 
     /// The gates of a file, which may be this one.
     pub fn gates_in(&self, path: &Path) -> Result<GateConfig, RequestError> {
-        if path == self.path { self.gates() } else { Self::read(path)?.gates() }
+        if path == self.path {
+            self.gates()
+        } else {
+            Self::read(path)?.gates()
+        }
     }
 
     /// What is said of gates that are not evaluated.
     pub fn ignored_gates(&self) -> Option<String> {
         let (budgets, regressions) = (self.config.budget.len(), self.config.regression.len());
-        let counts = (analysis::counted(budgets, "budget"), analysis::counted(regressions, "regression"));
+        let counts = (
+            analysis::counted(budgets, "budget"),
+            analysis::counted(regressions, "regression"),
+        );
         let path = self.path.display();
-        (budgets + regressions > 0)
-            .then(|| format!("{} and {} of {path} are not judged: give --budget {path}", counts.0, counts.1))
+        (budgets + regressions > 0).then(|| {
+            format!(
+                "{} and {} of {path} are not judged: give --budget {path}",
+                counts.0, counts.1
+            )
+        })
     }
 
     /// The number of warm-up steps.
@@ -148,52 +196,100 @@ impl SettingsFile {
 }
 
 fn config_of(text: &str) -> Result<ConfigFile, String> {
-    let config: ConfigFile = toml::from_str(text).map_err(|error| with_nearest(error.to_string().trim_end()))?;
+    let config: ConfigFile =
+        toml::from_str(text).map_err(|error| with_nearest(error.to_string().trim_end()))?;
     match config.version {
-        Some(version) if version != 1 => Err(format!("version {version} is not known: this program reads version 1")),
+        Some(version) if version != 1 => Err(format!(
+            "version {version} is not known: this program reads version 1"
+        )),
         _ => Ok(config),
     }
 }
 
 /// A parser error, with the nearest known key or word.
 fn with_nearest(message: &str) -> String {
-    let unknown = message.rfind("unknown field `").or_else(|| message.rfind("unknown variant `"));
-    let Some(said) = unknown.and_then(|at| message.get(at..)) else { return message.to_owned() };
+    let unknown = message
+        .rfind("unknown field `")
+        .or_else(|| message.rfind("unknown variant `"));
+    let Some(said) = unknown.and_then(|at| message.get(at..)) else {
+        return message.to_owned();
+    };
     // The words between backticks: the unknown one, then those that it could be.
     let mut words = said.split('`').skip(1).step_by(2);
     let nearest = words.next().and_then(|wrong| nearest::of(wrong, words));
-    nearest.map_or_else(|| message.to_owned(), |nearest| format!("{message}; did you mean `{nearest}`?"))
+    nearest.map_or_else(
+        || message.to_owned(),
+        |nearest| format!("{message}; did you mean `{nearest}`?"),
+    )
 }
 
 /// The hint options in effect on the day `today`, and the hints whose suppression has expired.
 fn hints(config: &ConfigFile, today: Date) -> Result<(HintOptions, Vec<String>), String> {
     let of_rules = || rules().iter().flat_map(|rule| rule.thresholds).copied();
-    let known = |id: &str| of_rules().chain(targets::thresholds()).any(|threshold| threshold.id == id);
+    let known = |id: &str| {
+        of_rules()
+            .chain(targets::thresholds())
+            .any(|threshold| threshold.id == id)
+    };
     if let Some(id) = config.thresholds.keys().find(|id| !known(id)) {
-        let ids: Vec<&str> = of_rules().chain(targets::thresholds()).map(|threshold| threshold.id).collect();
-        let nearest = nearest::of(id, ids).map(|id| format!("; did you mean {id:?}?")).unwrap_or_default();
-        return Err(format!("there is no threshold {id:?}{nearest} (`systole explain ID` lists those of a hint)"));
+        let ids: Vec<&str> = of_rules()
+            .chain(targets::thresholds())
+            .map(|threshold| threshold.id)
+            .collect();
+        let nearest = nearest::of(id, ids)
+            .map(|id| format!("; did you mean {id:?}?"))
+            .unwrap_or_default();
+        return Err(format!(
+            "there is no threshold {id:?}{nearest} (`systole explain ID` lists those of a hint)"
+        ));
     }
-    if let Some((id, _)) = config.thresholds.iter().find(|(_, value)| !value.is_finite()) {
+    if let Some((id, _)) = config
+        .thresholds
+        .iter()
+        .find(|(_, value)| !value.is_finite())
+    {
         return Err(format!("the threshold {id:?} must be a number"));
     }
-    let mut options = HintOptions { thresholds: config.thresholds.clone(), suppressions: Vec::new() };
+    let mut options = HintOptions {
+        thresholds: config.thresholds.clone(),
+        suppressions: Vec::new(),
+    };
     let mut expired = Vec::new();
-    for SuppressEntry { hint, op, source, until, reason } in config.suppress.iter().cloned() {
+    for SuppressEntry {
+        hint,
+        op,
+        source,
+        until,
+        reason,
+    } in config.suppress.iter().cloned()
+    {
         let Some(rule) = rule(&hint) else {
-            return Err(format!("there is no hint {hint:?}; `systole explain` lists them"));
+            return Err(format!(
+                "there is no hint {hint:?}; `systole explain` lists them"
+            ));
         };
         if reason.trim().is_empty() {
-            return Err(format!("{hint} is suppressed without a reason: add reason = \"…\""));
+            return Err(format!(
+                "{hint} is suppressed without a reason: add reason = \"…\""
+            ));
         }
         let until = match until {
-            Some(until) => Some(until.date.ok_or_else(|| format!("{hint}: until must be a date like 2027-03-01"))?),
+            Some(until) => Some(
+                until
+                    .date
+                    .ok_or_else(|| format!("{hint}: until must be a date like 2027-03-01"))?,
+            ),
             None => None,
         };
         if until.is_some_and(|until| key(until) < key(today)) {
             expired.push(hint);
         } else {
-            options.suppressions.push(Suppression { hint: rule.id.to_owned(), op, source, reason });
+            options.suppressions.push(Suppression {
+                hint: rule.id.to_owned(),
+                op,
+                source,
+                reason,
+            });
         }
     }
     Ok((options, expired))
@@ -204,16 +300,26 @@ fn key(date: Date) -> (u16, u8, u8) {
 }
 
 fn today() -> Date {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let seconds = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs());
     let (year, month, day) = date::of_days((seconds / 86_400) as i64);
-    Date { year: year as u16, month, day }
+    Date {
+        year: year as u16,
+        month,
+        day,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TODAY: Date = Date { year: 2026, month: 11, day: 21 };
+    const TODAY: Date = Date {
+        year: 2026,
+        month: 11,
+        day: 21,
+    };
 
     fn hints_of(text: &str) -> Result<(HintOptions, Vec<String>), String> {
         hints(&config_of(text)?, TODAY)
@@ -243,7 +349,10 @@ mod tests {
                     [[regression]]\nop = \"re:^all-gather\"\nmetric = \"op.exposed_ms_per_step\"\nmax_increase_pct = 10\n\
                     [comparable]\nrequire = [\"device_type\", \"module_fingerprint\"]\n";
         let gates = SettingsFile::parse(text).unwrap().gates().unwrap();
-        assert_eq!((gates.budget[0].max, gates.regression[0].max_increase_pct), (Some(412.0), Some(10.0)));
+        assert_eq!(
+            (gates.budget[0].max, gates.regression[0].max_increase_pct),
+            (Some(412.0), Some(10.0))
+        );
         assert_eq!(gates.defaults.warmup_steps, Some(5));
         // The same file is read for hints.
         assert!(hints_of(text).is_ok());
@@ -255,12 +364,23 @@ mod tests {
             ("[defaults]\nlevel = \"eror\"", "did you mean `error`?"),
             ("[[budget]]\nmetrc = \"x\"", "did you mean `metric`?"),
             ("[defaults]\naggregate = \"p9\"", "did you mean `p90`?"),
-            ("[[budget]]\nmetric = \"step.tiem_ms\"\nmax = 1", "did you mean \"step.time_ms\"?"),
+            (
+                "[[budget]]\nmetric = \"step.tiem_ms\"\nmax = 1",
+                "did you mean \"step.time_ms\"?",
+            ),
             ("[[budget]]\nmetric = \"step.time_ms\"\nmax = nan", "max"),
-            ("[[budget]]\nmetric = \"step.time_ms\"\nmax = 1\nmin = 2", "max is below min"),
-            ("[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = inf", "max_increase_pct"),
+            (
+                "[[budget]]\nmetric = \"step.time_ms\"\nmax = 1\nmin = 2",
+                "max is below min",
+            ),
+            (
+                "[[regression]]\nmetric = \"step.time_ms\"\nmax_increase_pct = inf",
+                "max_increase_pct",
+            ),
         ] {
-            let error = SettingsFile::parse(text).map_err(RequestError::Usage).and_then(|file| file.gates());
+            let error = SettingsFile::parse(text)
+                .map_err(RequestError::Usage)
+                .and_then(|file| file.gates());
             let error = error.unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");
         }
@@ -271,12 +391,18 @@ mod tests {
         for (text, word) in [
             ("version = 2", "version 2"),
             ("[thresholds]\n\"K01.no_such\" = 1", "K01.no_such"),
-            ("[thresholds]\n\"K01.exposed_percnt\" = 1", "did you mean \"K01.exposed_percent\"?"),
+            (
+                "[thresholds]\n\"K01.exposed_percnt\" = 1",
+                "did you mean \"K01.exposed_percent\"?",
+            ),
             ("[thresholds]\n\"K01.exposed_percent\" = nan", "number"),
             ("[[suppress]]\nhint = \"K99\"\nreason = \"x\"", "K99"),
             ("[[suppress]]\nhint = \"K25\"", "reason"),
             ("[[suppress]]\nhint = \"K25\"\nreason = \" \"", "reason"),
-            ("[[suppress]]\nhint = \"K25\"\nreason = \"x\"\nuntil = 12:00:00", "date"),
+            (
+                "[[suppress]]\nhint = \"K25\"\nreason = \"x\"\nuntil = 12:00:00",
+                "date",
+            ),
             ("[[budgets]]\nmetric = \"x\"", "budgets"),
             ("thresholds = 3", "thresholds"),
         ] {

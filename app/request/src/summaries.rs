@@ -28,8 +28,14 @@ pub fn saved(
         return saved_in_bucket(path, import);
     }
     let mut head = Vec::new();
-    let opened = if path.is_file() { File::open(path).ok() } else { None };
-    let Some(mut file) = opened else { return Ok(None) };
+    let opened = if path.is_file() {
+        File::open(path).ok()
+    } else {
+        None
+    };
+    let Some(mut file) = opened else {
+        return Ok(None);
+    };
     // What cannot be read here is reported by the import.
     if file.by_ref().take(HEAD).read_to_end(&mut head).is_err() {
         return Ok(None);
@@ -40,19 +46,29 @@ pub fn saved(
     if !is_meant(&head) {
         return Ok(None);
     }
-    let wrong = |why: String| RequestError::Summary { why, path: path.to_owned() };
-    file.take(MAX_SUMMARY).read_to_end(&mut head).map_err(|error| wrong(error.to_string()))?;
+    let wrong = |why: String| RequestError::Summary {
+        why,
+        path: path.to_owned(),
+    };
+    file.take(MAX_SUMMARY)
+        .read_to_end(&mut head)
+        .map_err(|error| wrong(error.to_string()))?;
     parsed(head, path).map(Some)
 }
 
 /// The same for a file in a bucket or on a web server.
-fn saved_in_bucket(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Summary>>, RequestError> {
+fn saved_in_bucket(
+    path: &Path,
+    import: &ImportOptions,
+) -> Result<Option<Vec<Summary>>, RequestError> {
     let progress = Progress::new();
     let failed = |error| RequestError::import(error, path);
     match importers::remote_head(path, &progress) {
         Ok(Some(head)) if is_meant(&head) => {}
         Ok(Some(head)) if history_file::is_meant(&head) => {
-            return Err(RequestError::Usage("a file of --history must be on this machine".to_owned()));
+            return Err(RequestError::Usage(
+                "a file of --history must be on this machine".to_owned(),
+            ));
         }
         // What cannot be read here is reported by the import.
         _ => return Ok(None),
@@ -64,7 +80,10 @@ fn saved_in_bucket(path: &Path, import: &ImportOptions) -> Result<Option<Vec<Sum
 
 fn parsed(text: Vec<u8>, path: &Path) -> Result<Vec<Summary>, RequestError> {
     let path = importers::shown_path(path);
-    let wrong = |why: String| RequestError::Summary { why, path: path.clone() };
+    let wrong = |why: String| RequestError::Summary {
+        why,
+        path: path.clone(),
+    };
     let text = String::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
     let mut runs = from_json(&text).map_err(|error| wrong(error.to_string()))?;
     for run in &mut runs {

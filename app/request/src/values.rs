@@ -61,7 +61,11 @@ where
     T: FromStr<Err: Display>,
 {
     let text = text(from)?;
-    if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(D::Error::custom) }
+    if text.is_empty() {
+        Ok(None)
+    } else {
+        text.parse().map(Some).map_err(D::Error::custom)
+    }
 }
 
 /// A list, or one value of it.
@@ -71,7 +75,11 @@ pub fn list<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<V
         Value::Null => Vec::new(),
         one => vec![one],
     };
-    values.into_iter().map(T::deserialize).collect::<Result<_, _>>().map_err(D::Error::custom)
+    values
+        .into_iter()
+        .map(T::deserialize)
+        .collect::<Result<_, _>>()
+        .map_err(D::Error::custom)
 }
 
 /// A whole number that is not negative; `121.0` is one, as in JSON.
@@ -130,10 +138,15 @@ impl FromStr for Clock {
             (None, Some(number)) => (number, 1.0),
             (None, None) => (lower.as_str(), 1.0),
         };
-        let mhz = number.trim().parse::<f64>().map_or(f64::NAN, |number| number * scale);
+        let mhz = number
+            .trim()
+            .parse::<f64>()
+            .map_or(f64::NAN, |number| number * scale);
         // Outside this, it is a typing error or another unit.
         let plausible = (1.0..=100_000.0).contains(&mhz);
-        plausible.then_some(Self(mhz)).ok_or_else(|| "write a clock from 1 MHz to 100 GHz: 940MHz, 1.75GHz".to_owned())
+        plausible
+            .then_some(Self(mhz))
+            .ok_or_else(|| "write a clock from 1 MHz to 100 GHz: 940MHz, 1.75GHz".to_owned())
     }
 }
 
@@ -147,9 +160,14 @@ impl FromStr for ServingArg {
         let (phase, pattern) = text.split_once('=').unwrap_or((text, ""));
         if ServingPhase::named(phase).is_none() || pattern.is_empty() {
             let known = ServingPhase::ALL.map(ServingPhase::id).join(", ");
-            return Err(format!("write PHASE=PATTERN with one of the phases {known}: prefill=my_prefill*"));
+            return Err(format!(
+                "write PHASE=PATTERN with one of the phases {known}: prefill=my_prefill*"
+            ));
         }
-        Ok(Self(ServingPattern { phase: phase.to_owned(), pattern: pattern.to_owned() }))
+        Ok(Self(ServingPattern {
+            phase: phase.to_owned(),
+            pattern: pattern.to_owned(),
+        }))
     }
 }
 
@@ -163,10 +181,18 @@ pub struct StepsArg {
 impl FromStr for StepsArg {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str, open| if text.is_empty() { Ok(open) } else { text.trim().parse::<u32>() };
+        let number = |text: &str, open| {
+            if text.is_empty() {
+                Ok(open)
+            } else {
+                text.trim().parse::<u32>()
+            }
+        };
         let (first, last) = text.split_once("..").unwrap_or((text, text));
         match (number(first, 0), number(last, u32::MAX)) {
-            (Ok(first), Ok(last)) if first <= last && !text.trim().is_empty() => Ok(Self { first, last }),
+            (Ok(first), Ok(last)) if first <= last && !text.trim().is_empty() => {
+                Ok(Self { first, last })
+            }
             _ => Err("write two step numbers, the first not after the last: 3..7".to_owned()),
         }
     }
@@ -179,23 +205,37 @@ pub struct RangeArg(pub TimeRange);
 impl FromStr for RangeArg {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "write two times with their units, the first before the second: 1.5ms..2ms".to_owned();
+        let wrong = || {
+            "write two times with their units, the first before the second: 1.5ms..2ms".to_owned()
+        };
         let (from, to) = text.split_once("..").ok_or_else(wrong)?;
         let at = |text: &str, open: Timestamp| match text.trim() {
             "" => Ok(open),
             // Elsewhere a number without a unit means picoseconds; nobody means that here.
             text if text != "0" && !text.ends_with(|c: char| c.is_alphabetic()) => Err(wrong()),
-            text => text.parse::<Picos>().map(|time| Timestamp::ZERO + time).map_err(|error| error.to_string()),
+            text => text
+                .parse::<Picos>()
+                .map(|time| Timestamp::ZERO + time)
+                .map_err(|error| error.to_string()),
         };
         let (from, to) = (at(from, Timestamp::MIN)?, at(to, Timestamp::MAX)?);
-        if from < to { Ok(Self(TimeRange::new(from, to))) } else { Err(wrong()) }
+        if from < to {
+            Ok(Self(TimeRange::new(from, to)))
+        } else {
+            Err(wrong())
+        }
     }
 }
 
 /// A number of seconds, at most a day.
 pub fn seconds(text: &str) -> Result<Duration, String> {
-    let number = text.parse::<f64>().ok().filter(|number| (0.0..=86_400.0).contains(number));
-    number.map(Duration::from_secs_f64).ok_or_else(|| "write a number of seconds up to 86400".to_owned())
+    let number = text
+        .parse::<f64>()
+        .ok()
+        .filter(|number| (0.0..=86_400.0).contains(number));
+    number
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "write a number of seconds up to 86400".to_owned())
 }
 
 /// How long to wait for a run: seconds, or true for as long as usual.
@@ -203,7 +243,9 @@ pub fn wait<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::E
     match Value::deserialize(from)? {
         Value::Null | Value::Bool(false) => Ok(None),
         Value::Bool(true) => seconds(USUAL_WAIT).map(Some).map_err(D::Error::custom),
-        other => seconds(&other.to_string()).map(Some).map_err(D::Error::custom),
+        other => seconds(&other.to_string())
+            .map(Some)
+            .map_err(D::Error::custom),
     }
 }
 
@@ -244,7 +286,13 @@ mod tests {
     fn parses_one_step_or_a_range() {
         assert_eq!("3..7".parse(), Ok(StepsArg { first: 3, last: 7 }));
         assert_eq!("3".parse(), Ok(StepsArg { first: 3, last: 3 }));
-        assert_eq!("3..".parse(), Ok(StepsArg { first: 3, last: u32::MAX }));
+        assert_eq!(
+            "3..".parse(),
+            Ok(StepsArg {
+                first: 3,
+                last: u32::MAX
+            })
+        );
         for wrong in ["", "7..3", "a..b", "-1..2", "1...2"] {
             assert!(wrong.parse::<StepsArg>().is_err(), "{wrong}");
         }
@@ -252,21 +300,49 @@ mod tests {
 
     #[test]
     fn clocks_default_to_megahertz() {
-        for (text, mhz) in [("940", 940.0), ("940MHz", 940.0), ("1.75GHz", 1750.0), (" 1.05 ghz", 1050.0)] {
+        for (text, mhz) in [
+            ("940", 940.0),
+            ("940MHz", 940.0),
+            ("1.75GHz", 1750.0),
+            (" 1.05 ghz", 1050.0),
+        ] {
             assert_eq!(text.parse(), Ok(Clock(mhz)), "{text}");
         }
-        for wrong in ["", "fast", "0", "-940", "NaN", "inf", "940000000", "940Hz", "1e308GHz"] {
+        for wrong in [
+            "",
+            "fast",
+            "0",
+            "-940",
+            "NaN",
+            "inf",
+            "940000000",
+            "940Hz",
+            "1e308GHz",
+        ] {
             assert!(wrong.parse::<Clock>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn ranges_need_units() {
-        let range = |start, end| RangeArg(TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end)));
+        let range = |start, end| {
+            RangeArg(TimeRange::new(
+                Timestamp::from_ps(start),
+                Timestamp::from_ps(end),
+            ))
+        };
         assert_eq!("1.5us..2us".parse(), Ok(range(1_500_000, 2_000_000)));
         assert_eq!("..7ps".parse(), Ok(range(i64::MIN, 7)));
         assert_eq!("0..2ns".parse(), Ok(range(0, 2000)));
-        for wrong in ["2us..1us", "1us", "fast..slow", "1us..1us", "1..2", "..7", "5.."] {
+        for wrong in [
+            "2us..1us",
+            "1us",
+            "fast..slow",
+            "1us..1us",
+            "1..2",
+            "..7",
+            "5..",
+        ] {
             assert!(wrong.parse::<RangeArg>().is_err(), "{wrong}");
         }
     }
@@ -274,11 +350,24 @@ mod tests {
     #[test]
     fn whole_numbers_are_those_of_json() {
         let read = |value: Value| whole::<_, u32>(value).ok();
-        for (value, number) in [(json!(7), 7), (json!(121.0), 121), (json!("121.0"), 121), (json!("1e3"), 1000)] {
+        for (value, number) in [
+            (json!(7), 7),
+            (json!(121.0), 121),
+            (json!("121.0"), 121),
+            (json!("1e3"), 1000),
+        ] {
             assert_eq!(read(value), Some(number));
         }
-        for value in [json!(1.5), json!(-1), json!(-1.0), json!("x"), json!(""), json!("inf"), json!(1e10), json!(null)]
-        {
+        for value in [
+            json!(1.5),
+            json!(-1),
+            json!(-1.0),
+            json!("x"),
+            json!(""),
+            json!("inf"),
+            json!(1e10),
+            json!(null),
+        ] {
             assert_eq!(read(value.clone()), None, "{value}");
         }
     }
@@ -287,7 +376,9 @@ mod tests {
     fn rejects_factors_of_zero_or_less() {
         assert_eq!("2x".parse(), Ok(Speed(2.0)));
         assert_eq!("0.5".parse(), Ok(Speed(0.5)));
-        for wrong in ["", "x", "0x", "-1x", "nanx", "infx", "2y", "1e300x", "1e-300x"] {
+        for wrong in [
+            "", "x", "0x", "-1x", "nanx", "infx", "2y", "1e300x", "1e-300x",
+        ] {
             assert!(wrong.parse::<Speed>().is_err(), "{wrong}");
         }
     }

@@ -64,20 +64,40 @@ pub struct OpFactor {
 }
 
 /// The named changes, at least one.
-pub fn changes(args: &WhatIfRequest, session: &Session, scope: Scope) -> Result<Vec<Scenario>, RequestError> {
+pub fn changes(
+    args: &WhatIfRequest,
+    session: &Session,
+    scope: Scope,
+) -> Result<Vec<Scenario>, RequestError> {
     let mut changes = Vec::new();
     let slower = |speed: Speed| 1.0 / speed.0;
-    let collectives = if args.hide_collectives { Some(0.0) } else { args.ici.map(slower) };
-    let copies = if args.hide_copies { Some(0.0) } else { args.copies.map(slower) };
+    let collectives = if args.hide_collectives {
+        Some(0.0)
+    } else {
+        args.ici.map(slower)
+    };
+    let copies = if args.hide_copies {
+        Some(0.0)
+    } else {
+        args.copies.map(slower)
+    };
     changes.extend(collectives.map(Scenario::Collectives));
     changes.extend(copies.map(Scenario::Copies));
     if args.hbm.is_some() || args.flops.is_some() {
         let times = |speed: Option<Speed>| speed.map_or(1.0, |speed| speed.0);
-        changes.push(Scenario::Chip { flops: times(args.flops), hbm: times(args.hbm) });
+        changes.push(Scenario::Chip {
+            flops: times(args.flops),
+            hbm: times(args.hbm),
+        });
     }
     for pair in args.op_words.chunks_exact(2) {
         let wrong = |error| RequestError::argument("op", format!("{}: {error}", pair[0]));
-        changes.push(of_ops(&pair[0], pair[1].parse().map_err(wrong)?, session, scope)?);
+        changes.push(of_ops(
+            &pair[0],
+            pair[1].parse().map_err(wrong)?,
+            session,
+            scope,
+        )?);
     }
     for OpFactor { name, time } in &args.op {
         changes.push(of_ops(name, *time, session, scope)?);
@@ -89,14 +109,24 @@ pub fn changes(args: &WhatIfRequest, session: &Session, scope: Scope) -> Result<
         changes.push(Scenario::Idle(0.0));
     }
     if changes.is_empty() {
-        return Err(RequestError::argument("hide_collectives", "name at least one change, this or another"));
+        return Err(RequestError::argument(
+            "hide_collectives",
+            "name at least one change, this or another",
+        ));
     }
     Ok(changes)
 }
 
-fn of_ops(pattern: &str, Speed(factor): Speed, session: &Session, scope: Scope) -> Result<Scenario, RequestError> {
+fn of_ops(
+    pattern: &str,
+    Speed(factor): Speed,
+    session: &Session,
+    scope: Scope,
+) -> Result<Scenario, RequestError> {
     let wrong = |why: String| RequestError::argument("op", format!("{pattern}: {why}"));
-    let ops = session.report::<Ops>(scope).map_err(|error| wrong(error.to_string()))?;
+    let ops = session
+        .report::<Ops>(scope)
+        .map_err(|error| wrong(error.to_string()))?;
     let factors: BTreeMap<_, _> = match pattern.strip_prefix("re:") {
         Some(regex) => {
             let regex = Regex::new(regex).map_err(|error| wrong(error.to_string()))?;
@@ -106,11 +136,24 @@ fn of_ops(pattern: &str, Speed(factor): Speed, session: &Session, scope: Scope) 
     };
     if factors.is_empty() {
         let some: Vec<&str> = ops.rows.iter().take(3).map(|row| &*row.name).collect();
-        return Err(wrong(format!("no op has this name; the first names are {}", some.join(", "))));
+        return Err(wrong(format!(
+            "no op has this name; the first names are {}",
+            some.join(", ")
+        )));
     }
-    Ok(Scenario::Ops { what: pattern.to_owned(), factors })
+    Ok(Scenario::Ops {
+        what: pattern.to_owned(),
+        factors,
+    })
 }
 
-fn chosen(rows: &[OpRow], factor: f64, wanted: impl Fn(&str) -> bool) -> BTreeMap<trace_model::OpId, f64> {
-    rows.iter().filter(|row| wanted(&row.name)).filter_map(|row| Some((row.op?, factor))).collect()
+fn chosen(
+    rows: &[OpRow],
+    factor: f64,
+    wanted: impl Fn(&str) -> bool,
+) -> BTreeMap<trace_model::OpId, f64> {
+    rows.iter()
+        .filter(|row| wanted(&row.name))
+        .filter_map(|row| Some((row.op?, factor)))
+        .collect()
 }

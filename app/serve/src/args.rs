@@ -44,16 +44,18 @@ impl ServeArgs {
     /// The token that was given, if one was.
     pub fn given_token(&self) -> Result<Option<String>, RequestError> {
         match (&self.token, std::env::var(TOKEN)) {
-            (None, Ok(text)) if !text.is_empty() => {
-                token(&text).map(Some).map_err(|why| RequestError::Usage(format!("{TOKEN}: {why}")))
-            }
+            (None, Ok(text)) if !text.is_empty() => token(&text)
+                .map(Some)
+                .map_err(|why| RequestError::Usage(format!("{TOKEN}: {why}"))),
             (given, _) => Ok(given.clone()),
         }
     }
 }
 
 fn token(text: &str) -> Result<String, String> {
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    let is_plain = text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
     if is_plain && text.len() >= 16 {
         Ok(text.to_owned())
     } else {

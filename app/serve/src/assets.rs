@@ -44,8 +44,14 @@ pub(super) fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
     let name = path.strip_prefix('/').unwrap_or(path);
     let name = if name.is_empty() { INDEX } else { name };
     // Names are compared as they are: nothing is decoded, and none leads upwards.
-    let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte));
-    if !is_plain || name.split('/').any(|part| part.is_empty() || part.starts_with('.')) {
+    let is_plain = name
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte));
+    if !is_plain
+        || name
+            .split('/')
+            .any(|part| part.is_empty() || part.starts_with('.'))
+    {
         return None;
     }
     let (plain, brotli) = (Window::get(name), Window::get(&format!("{name}{BROTLI}")));
@@ -53,24 +59,42 @@ pub(super) fn file(path: &str, headers: &HeaderMap) -> Option<Response> {
     // The same content in any encoding: a weak tag.
     let tag = format!("\"{}\"", hex(&hash[..16]));
     let mut out = HeaderMap::new();
-    let keep = if is_hashed(name) { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let keep = if is_hashed(name) {
+        "public, max-age=31536000, immutable"
+    } else {
+        "no-cache"
+    };
     out.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));
     out.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     if let Ok(tag) = HeaderValue::from_str(&format!("W/{tag}")) {
         out.insert(header::ETAG, tag);
     }
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+    let known = headers
+        .get(header::IF_NONE_MATCH)
+        .and_then(|tags| tags.to_str().ok());
     if known.is_some_and(|tags| names(tags, &tag)) {
         return Some((StatusCode::NOT_MODIFIED, out).into_response());
     }
-    out.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind_of(name)));
+    out.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static(kind_of(name)),
+    );
     let bytes_of = |file: EmbeddedFile| match file.data {
         Cow::Borrowed(bytes) => Bytes::from_static(bytes),
         Cow::Owned(bytes) => Bytes::from(bytes),
     };
-    let (encoding, bytes) = match content(name, plain.map(bytes_of), brotli.map(bytes_of), headers) {
+    let (encoding, bytes) = match content(name, plain.map(bytes_of), brotli.map(bytes_of), headers)
+    {
         Ok(content) => content,
-        Err(error) => return Some((StatusCode::INTERNAL_SERVER_ERROR, format!("{name}: {error}")).into_response()),
+        Err(error) => {
+            return Some(
+                (
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    format!("{name}: {error}"),
+                )
+                    .into_response(),
+            );
+        }
     };
     if !encoding.is_empty() {
         out.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
@@ -105,8 +129,15 @@ fn content(
         Arc::clone(all.entry(name.to_owned()).or_default())
     };
     // Only who wants the same file waits for it.
-    let bytes = gzipped.get_or_init(|| plain().and_then(|plain| packed(&plain)).map_err(|error| error.to_string()));
-    bytes.clone().map(|bytes| ("gzip", bytes)).map_err(io::Error::other)
+    let bytes = gzipped.get_or_init(|| {
+        plain()
+            .and_then(|plain| packed(&plain))
+            .map_err(|error| error.to_string())
+    });
+    bytes
+        .clone()
+        .map(|bytes| ("gzip", bytes))
+        .map_err(io::Error::other)
 }
 
 fn packed(plain: &[u8]) -> io::Result<Bytes> {
@@ -123,16 +154,25 @@ fn unpacked(brotli: &[u8]) -> io::Result<Bytes> {
 
 /// Whether a list of entity tags names this one; a weak one is as good here.
 pub(super) fn names(tags: &str, tag: &str) -> bool {
-    tags.split(',').map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
+    tags.split(',')
+        .map(str::trim)
+        .any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag)
 }
 
 /// Whether the client takes this encoding.
 pub(super) fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
-    let lists = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let lists = headers
+        .get_all(header::ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
     lists.flat_map(|list| list.split(',')).any(|one| {
         let mut parts = one.split(';').map(str::trim);
-        let is_named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(encoding));
-        let quality = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |text| text.parse::<f32>().ok());
+        let is_named = parts
+            .next()
+            .is_some_and(|name| name.eq_ignore_ascii_case(encoding));
+        let quality = parts
+            .find_map(|part| part.strip_prefix("q="))
+            .map_or(Some(1.0), |text| text.parse::<f32>().ok());
         is_named && quality.is_some_and(|quality| quality > 0.0)
     })
 }
@@ -187,7 +227,10 @@ mod tests {
     #[test]
     fn encodings_that_are_refused_are_not_used() {
         let of = |text: &str| {
-            let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_str(text).unwrap())]);
+            let headers = HeaderMap::from_iter([(
+                header::ACCEPT_ENCODING,
+                HeaderValue::from_str(text).unwrap(),
+            )]);
             (accepts(&headers, "br"), accepts(&headers, "gzip"))
         };
         assert_eq!(of("gzip, deflate, br"), (true, true));
@@ -198,8 +241,13 @@ mod tests {
 
     #[test]
     fn entity_tags_are_found_in_lists() {
-        for (tags, expected) in [("\"a\"", true), ("W/\"a\"", true), ("\"b\", \"a\"", true), ("*", true), ("a", false)]
-        {
+        for (tags, expected) in [
+            ("\"a\"", true),
+            ("W/\"a\"", true),
+            ("\"b\", \"a\"", true),
+            ("*", true),
+            ("a", false),
+        ] {
             assert_eq!(names(tags, "\"a\""), expected, "{tags}");
         }
     }
@@ -208,10 +256,18 @@ mod tests {
     fn a_file_that_is_packed_only_reaches_clients_that_take_less() {
         let plain = Bytes::from("the window ".repeat(1000));
         let mut brotli = Vec::new();
-        brotli::BrotliCompress(&mut plain.as_ref(), &mut brotli, &brotli::enc::BrotliEncoderParams::default()).unwrap();
+        brotli::BrotliCompress(
+            &mut plain.as_ref(),
+            &mut brotli,
+            &brotli::enc::BrotliEncoderParams::default(),
+        )
+        .unwrap();
         let brotli = Bytes::from(brotli);
         let sent = |encodings: &'static str| {
-            let headers = HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_static(encodings))]);
+            let headers = HeaderMap::from_iter([(
+                header::ACCEPT_ENCODING,
+                HeaderValue::from_static(encodings),
+            )]);
             content("window-1.wasm", None, Some(brotli.clone()), &headers).unwrap()
         };
         assert_eq!(sent("gzip, br"), ("br", brotli.clone()));
@@ -219,22 +275,34 @@ mod tests {
         for _ in 0..2 {
             let (encoding, bytes) = sent("gzip");
             let mut unpacked = Vec::new();
-            flate2::read::GzDecoder::new(bytes.as_ref()).read_to_end(&mut unpacked).unwrap();
+            flate2::read::GzDecoder::new(bytes.as_ref())
+                .read_to_end(&mut unpacked)
+                .unwrap();
             assert_eq!((encoding, Bytes::from(unpacked)), ("gzip", plain.clone()));
         }
     }
 
     #[test]
     fn a_damaged_file_is_an_error() {
-        let found = content("window-2.wasm", None, Some(Bytes::from_static(b"no brotli")), &HeaderMap::new());
+        let found = content(
+            "window-2.wasm",
+            None,
+            Some(Bytes::from_static(b"no brotli")),
+            &HeaderMap::new(),
+        );
         assert!(found.is_err());
     }
 
     #[test]
     fn paths_that_lead_elsewhere_have_no_file() {
-        for path in
-            ["/../Cargo.toml", "/%2e%2e/Cargo.toml", "//etc/passwd", "/.git/config", "/a\\..\\b", "/a/../index.html"]
-        {
+        for path in [
+            "/../Cargo.toml",
+            "/%2e%2e/Cargo.toml",
+            "//etc/passwd",
+            "/.git/config",
+            "/a\\..\\b",
+            "/a/../index.html",
+        ] {
             assert!(file(path, &HeaderMap::new()).is_none(), "{path}");
         }
     }

@@ -55,14 +55,24 @@ impl Connections {
         let id = list.next;
         list.next += 1;
         list.open.insert(id, Arc::clone(&connection));
-        ConnectionEntry { all: Arc::clone(self), id, connection }
+        ConnectionEntry {
+            all: Arc::clone(self),
+            id,
+            connection,
+        }
     }
 
     /// Ends the oldest connection that waits for its client; false if there is none.
     pub(super) fn end_one(&self) -> bool {
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = list.open.iter().find(|(_, one)| one.waits_for_client()).map(|(id, _)| *id);
-        let Some(one) = found.and_then(|id| list.open.remove(&id)) else { return false };
+        let found = list
+            .open
+            .iter()
+            .find(|(_, one)| one.waits_for_client())
+            .map(|(id, _)| *id);
+        let Some(one) = found.and_then(|id| list.open.remove(&id)) else {
+            return false;
+        };
         one.end.notify_one();
         true
     }
@@ -78,7 +88,12 @@ pub(super) struct ConnectionEntry {
 
 impl Drop for ConnectionEntry {
     fn drop(&mut self) {
-        self.all.0.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&self.id);
+        self.all
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .open
+            .remove(&self.id);
     }
 }
 

@@ -10,8 +10,7 @@ use serde::Serialize;
 use request::{ErrorCodes, RequestError};
 
 /// Style of a page with a message.
-const STYLE: &str =
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}";
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem;color-scheme:light dark}";
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +39,12 @@ struct ProblemFacts {
 
 impl ApiError {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), header: None }
+        Self {
+            status,
+            code,
+            message: message.into(),
+            header: None,
+        }
     }
 
     /// The request is wrong.
@@ -53,7 +57,10 @@ impl ApiError {
         let why = "this server wants its token: open the address that systole serve printed, or send it as \
             Authorization: Bearer TOKEN";
         let ask = (header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        Self { header: Some(ask), ..Self::new(StatusCode::UNAUTHORIZED, "no_token", why) }
+        Self {
+            header: Some(ask),
+            ..Self::new(StatusCode::UNAUTHORIZED, "no_token", why)
+        }
     }
 
     /// The request comes from where it must not come from.
@@ -68,7 +75,8 @@ impl ApiError {
 
     /// The path does not have this method; the router says which it has.
     pub(super) fn method() -> Self {
-        let why = "this address does not have this method; the header Allow lists those that it has";
+        let why =
+            "this address does not have this method; the header Allow lists those that it has";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", why)
     }
 
@@ -93,15 +101,23 @@ impl ApiError {
     /// A part of a file of so many bytes that it does not have.
     pub(super) fn range(bytes: u64) -> Self {
         let why = format!("the file has {bytes} bytes, and none of the asked range");
-        let range = HeaderValue::from_str(&format!("bytes */{bytes}")).ok().map(|at| (header::CONTENT_RANGE, at));
-        Self { header: range, ..Self::new(StatusCode::RANGE_NOT_SATISFIABLE, "no_such_range", why) }
+        let range = HeaderValue::from_str(&format!("bytes */{bytes}"))
+            .ok()
+            .map(|at| (header::CONTENT_RANGE, at));
+        Self {
+            header: range,
+            ..Self::new(StatusCode::RANGE_NOT_SATISFIABLE, "no_such_range", why)
+        }
     }
 
     /// Too much is asked at once.
     pub(super) fn busy() -> Self {
         let why = "too many requests are being worked on; try again in a moment";
         let wait = (header::RETRY_AFTER, HeaderValue::from_static("2"));
-        Self { header: Some(wait), ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", why) }
+        Self {
+            header: Some(wait),
+            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", why)
+        }
     }
 
     /// It takes longer than allowed.
@@ -150,7 +166,12 @@ pub(super) fn json(text: String) -> Response {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let body = Problem { error: ProblemFacts { code: self.code, message: self.message } };
+        let body = Problem {
+            error: ProblemFacts {
+                code: self.code,
+                message: self.message,
+            },
+        };
         let mut response = (self.status, Json(body)).into_response();
         if let Some((name, value)) = self.header {
             response.headers_mut().insert(name, value);

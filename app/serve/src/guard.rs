@@ -36,9 +36,18 @@ const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; 
 
 /// Headers of every answer. The first three isolate the page from others, which threads in a browser need.
 const HEADERS: [(HeaderName, &str); 8] = [
-    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-    (HeaderName::from_static("cross-origin-embedder-policy"), "require-corp"),
-    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-embedder-policy"),
+        "require-corp",
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -67,7 +76,10 @@ struct Secret {
 impl Secret {
     fn new(token: &str) -> Self {
         let cookie = Sha256::digest(format!("systole cookie {token}"));
-        Self { hash: hash(token), cookie: hex(&cookie) }
+        Self {
+            hash: hash(token),
+            cookie: hex(&cookie),
+        }
     }
 
     fn is(&self, token: &str) -> bool {
@@ -86,15 +98,30 @@ fn hash(text: &str) -> [u8; 32] {
 impl Guard {
     /// For a server on a port; `names` are those of this machine that users may write.
     pub(super) fn new(token: Option<&str>, names: Vec<String>, is_open: bool, port: u16) -> Self {
-        let names = names.into_iter().map(|name| name.to_ascii_lowercase()).collect();
+        let names = names
+            .into_iter()
+            .map(|name| name.to_ascii_lowercase())
+            .collect();
         // Cookies do not know ports: another server of this machine must not get ours by its name.
-        Self { token: token.map(Secret::new), names, is_open, cookie: format!("systole_{port}") }
+        Self {
+            token: token.map(Secret::new),
+            names,
+            is_open,
+            cookie: format!("systole_{port}"),
+        }
     }
 
     fn is_name(&self, host: &str) -> bool {
-        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        let is_loopback = address.as_ref().map_or(host == "localhost", IpAddr::is_loopback);
-        is_loopback || (self.is_open && address.is_ok()) || self.names.iter().any(|name| name == host)
+        let address = host
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse::<IpAddr>();
+        let is_loopback = address
+            .as_ref()
+            .map_or(host == "localhost", IpAddr::is_loopback);
+        is_loopback
+            || (self.is_open && address.is_ok())
+            || self.names.iter().any(|name| name == host)
     }
 
     /// The host that a request names, if it is one of ours.
@@ -103,28 +130,45 @@ impl Guard {
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return Err(ApiError::wrong("a request has one header Host"));
         };
-        let host: Option<Authority> = host.to_str().ok().and_then(|host| host.to_ascii_lowercase().parse().ok());
+        let host: Option<Authority> = host
+            .to_str()
+            .ok()
+            .and_then(|host| host.to_ascii_lowercase().parse().ok());
         let Some(host) = host.filter(|host| !host.as_str().contains('@')) else {
             return Err(ApiError::wrong("the header Host is no name of a machine"));
         };
         let named = [Some(host.host()), uri.host()].into_iter().flatten();
-        if let Some(other) = named.into_iter().find(|name| !self.is_name(&name.to_ascii_lowercase())) {
-            let why = format!("this server is not called {other:?}; systole serve --allow-host NAME adds a name");
+        if let Some(other) = named
+            .into_iter()
+            .find(|name| !self.is_name(&name.to_ascii_lowercase()))
+        {
+            let why = format!(
+                "this server is not called {other:?}; systole serve --allow-host NAME adds a name"
+            );
             return Err(ApiError::forbidden(why));
         }
         Ok(host)
     }
 
     /// Refuses requests that pages of other sites have sent.
-    fn origin(method: &Method, path: &str, host: &Authority, headers: &HeaderMap) -> Result<(), ApiError> {
+    fn origin(
+        method: &Method,
+        path: &str,
+        host: &Authority,
+        headers: &HeaderMap,
+    ) -> Result<(), ApiError> {
         let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         let other = || ApiError::forbidden("a page of another site has sent this request");
         if let Some(origin) = text(&header::ORIGIN) {
             let origin = origin.to_ascii_lowercase();
-            let from = origin.split_once("://").map(|(scheme, rest)| (default_port(scheme), rest));
+            let from = origin
+                .split_once("://")
+                .map(|(scheme, rest)| (default_port(scheme), rest));
             let is_own = from.is_some_and(|(port, rest)| {
                 let port = port.map_or(String::new(), |port| format!(":{port}"));
-                rest == host.as_str() || format!("{rest}{port}") == host.as_str() || rest == format!("{host}{port}")
+                rest == host.as_str()
+                    || format!("{rest}{port}") == host.as_str()
+                    || rest == format!("{host}{port}")
             });
             if !is_own {
                 return Err(other());
@@ -169,13 +213,22 @@ impl Guard {
             };
         }
         let headers = request.headers();
-        let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let bearer = headers
+            .get(header::AUTHORIZATION)
+            .and_then(|value| value.to_str().ok());
         let bearer = bearer.and_then(|value| value.split_once(' '));
-        if bearer.is_some_and(|(kind, token)| kind.eq_ignore_ascii_case("bearer") && secret.is(token.trim())) {
+        if bearer.is_some_and(|(kind, token)| {
+            kind.eq_ignore_ascii_case("bearer") && secret.is(token.trim())
+        }) {
             return Ok(None);
         }
-        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut cookies = cookies.flat_map(|value| value.split(';')).filter_map(|one| one.trim().split_once('='));
+        let cookies = headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        let mut cookies = cookies
+            .flat_map(|value| value.split(';'))
+            .filter_map(|one| one.trim().split_once('='));
         if cookies.any(|(name, value)| name == self.cookie && secret.is_cookie(value)) {
             return Ok(None);
         }
@@ -186,37 +239,60 @@ impl Guard {
     fn redirected(&self, secret: &Secret, rest: &str) -> Result<Response, ApiError> {
         // Two slashes would lead to another machine.
         let place = format!("/{}", rest.trim_start_matches(['/', '\\']));
-        let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie, secret.cookie);
+        let cookie = format!(
+            "{}={}; Path=/; HttpOnly; SameSite=Strict",
+            self.cookie, secret.cookie
+        );
         let value = |text: &str| {
             HeaderValue::from_str(text)
                 .map_err(|_letters| ApiError::wrong("the address has letters that it cannot have"))
         };
-        let headers = [(header::LOCATION, value(&place)?), (header::SET_COOKIE, value(&cookie)?)];
+        let headers = [
+            (header::LOCATION, value(&place)?),
+            (header::SET_COOKIE, value(&cookie)?),
+        ];
         Ok((StatusCode::SEE_OTHER, headers).into_response())
     }
 
     fn check(&self, request: &mut Request) -> Result<Option<Response>, ApiError> {
-        if request.uri().path_and_query().is_some_and(|address| address.as_str().len() > MOST_ADDRESS) {
+        if request
+            .uri()
+            .path_and_query()
+            .is_some_and(|address| address.as_str().len() > MOST_ADDRESS)
+        {
             return Err(ApiError::long(MOST_ADDRESS));
         }
         let host = self.host(request.uri(), request.headers())?;
-        Self::origin(request.method(), request.uri().path(), &host, request.headers())?;
+        Self::origin(
+            request.method(),
+            request.uri().path(),
+            &host,
+            request.headers(),
+        )?;
         self.token(request)
     }
 }
 
 /// Answers what is refused, hands on what is not, and adds the headers of every answer.
-pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+pub(super) async fn guarded(
+    State(guard): State<Arc<Guard>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let is_page = is_page(request.uri().path()) && wants_page(request.headers());
     let mut response = match guard.check(&mut request) {
-        Ok(None) => answered(request, next).await.unwrap_or_else(ApiError::into_response),
+        Ok(None) => answered(request, next)
+            .await
+            .unwrap_or_else(ApiError::into_response),
         Ok(Some(response)) => response,
         Err(error) if is_page => error.into_page(),
         Err(error) => error.into_response(),
     };
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
-        headers.entry(name).or_insert(HeaderValue::from_static(value));
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
     }
     response
 }
@@ -224,10 +300,15 @@ pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Reques
 /// Hands a request on when its body is there: until then nothing of this server works or is reserved for it.
 async fn answered(request: Request, next: Next) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
-    let body =
-        timeout(BODY, to_bytes(body, MOST_BODY)).await.map_err(|_elapsed| ApiError::slow_body(BODY.as_secs()))?;
+    let body = timeout(BODY, to_bytes(body, MOST_BODY))
+        .await
+        .map_err(|_elapsed| ApiError::slow_body(BODY.as_secs()))?;
     let body = body.map_err(|_long| ApiError::large(MOST_BODY))?;
-    let connection = parts.extensions.get::<Arc<OpenConnection>>().cloned().unwrap_or_default();
+    let connection = parts
+        .extensions
+        .get::<Arc<OpenConnection>>()
+        .cloned()
+        .unwrap_or_default();
     connection.set_busy(true);
     let answer = next.run(Request::from_parts(parts, Body::from(body))).await;
     Ok(answer.map(|body| Body::new(AnswerBody { body, connection })))
@@ -242,7 +323,10 @@ struct AnswerBody {
 impl HttpBody for AnswerBody {
     type Data = Bytes;
     type Error = axum::Error;
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         Pin::new(&mut self.body).poll_frame(cx)
     }
 
@@ -267,7 +351,10 @@ fn is_page(path: &str) -> bool {
 }
 
 fn wants_page(headers: &HeaderMap) -> bool {
-    headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).is_some_and(|kinds| kinds.contains("text/html"))
+    headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|kinds| kinds.contains("text/html"))
 }
 
 fn default_port(scheme: &str) -> Option<u16> {
@@ -281,23 +368,32 @@ fn default_port(scheme: &str) -> Option<u16> {
 /// The token of an address, and the address without it.
 fn without_token(uri: &Uri) -> (Option<String>, String) {
     let mut token = None;
-    let kept = uri.query().unwrap_or_default().split('&').filter(|part| match part.strip_prefix("token=") {
-        Some(value) => {
-            token = Some(value.to_owned());
-            false
+    let kept = uri.query().unwrap_or_default().split('&').filter(|part| {
+        match part.strip_prefix("token=") {
+            Some(value) => {
+                token = Some(value.to_owned());
+                false
+            }
+            None => !part.is_empty(),
         }
-        None => !part.is_empty(),
     });
     let kept: Vec<&str> = kept.collect();
-    let query = if kept.is_empty() { String::new() } else { format!("?{}", kept.join("&")) };
+    let query = if kept.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", kept.join("&"))
+    };
     (token, format!("{}{query}", uri.path()))
 }
 
 fn set_address(request: &mut Request, address: &str) -> Result<(), ApiError> {
-    let address: PathAndQuery = address.parse().map_err(|_wrong| ApiError::wrong("the address cannot be read"))?;
+    let address: PathAndQuery = address
+        .parse()
+        .map_err(|_wrong| ApiError::wrong("the address cannot be read"))?;
     let mut parts = request.uri().clone().into_parts();
     parts.path_and_query = Some(address);
-    *request.uri_mut() = Uri::from_parts(parts).map_err(|error| ApiError::wrong(error.to_string()))?;
+    *request.uri_mut() =
+        Uri::from_parts(parts).map_err(|error| ApiError::wrong(error.to_string()))?;
     Ok(())
 }
 

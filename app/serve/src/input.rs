@@ -42,12 +42,16 @@ const WHAT: &str = "this address";
 
 /// A value of the kind that its schema says; a wrong one stays a text, which is refused where it is read.
 fn value_of(schema: Option<&Value>, text: String) -> Value {
-    let is = |schema: Option<&Value>, kind: &str| schema.is_some_and(|schema| schema["type"] == kind);
+    let is =
+        |schema: Option<&Value>, kind: &str| schema.is_some_and(|schema| schema["type"] == kind);
     if is(schema, "array") {
         let items = schema.and_then(|schema| schema.get("items"));
         // Texts may have commas.
         let most = if is(items, "string") { 1 } else { usize::MAX };
-        return text.splitn(most, ',').map(|text| value_of(items, text.to_owned())).collect();
+        return text
+            .splitn(most, ',')
+            .map(|text| value_of(items, text.to_owned()))
+            .collect();
     }
     match serde_json::from_str(&text) {
         Ok(value @ (Value::Number(_) | Value::Bool(_))) if !is(schema, "string") => value,
@@ -62,7 +66,8 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for InPath<
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let path = Path::<T>::from_request_parts(parts, state).await;
-        path.map(|Path(path)| Self(path)).map_err(|error| ApiError::wrong(error.body_text()))
+        path.map(|Path(path)| Self(path))
+            .map_err(|error| ApiError::wrong(error.body_text()))
     }
 }
 
@@ -71,15 +76,21 @@ pub(super) struct JsonBody<T>(pub(super) T);
 impl<S: Send + Sync, T: DeserializeOwned + JsonSchema> FromRequest<S> for JsonBody<T> {
     type Rejection = ApiError;
     async fn from_request(request: Request<Body>, _: &S) -> Result<Self, ApiError> {
-        let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind = request
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim();
         if !kind.eq_ignore_ascii_case("application/json") {
             return Err(ApiError::media());
         }
         // The guard has limited it.
-        let bytes =
-            to_bytes(request.into_body(), usize::MAX).await.map_err(|error| ApiError::wrong(error.to_string()))?;
-        let values = serde_json::from_slice(&bytes).map_err(|error| ApiError::wrong(error.to_string()))?;
+        let bytes = to_bytes(request.into_body(), usize::MAX)
+            .await
+            .map_err(|error| ApiError::wrong(error.to_string()))?;
+        let values =
+            serde_json::from_slice(&bytes).map_err(|error| ApiError::wrong(error.to_string()))?;
         Ok(Self(read(WHAT, values)?))
     }
 }

@@ -46,35 +46,55 @@ use state::ServeState;
 /// Serves until Ctrl+C or SIGTERM.
 pub fn run(args: &ServeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let places: Vec<PathBuf> = args.paths.iter().chain(&args.logdir).cloned().collect();
-    let state = Arc::new(ServeState::new(RunList::new(places)?, usize::from(args.keep)));
+    let state = Arc::new(ServeState::new(
+        RunList::new(places)?,
+        usize::from(args.keep),
+    ));
     let addresses = addresses(args)?;
     let is_open = !addresses.iter().all(|address| address.ip().is_loopback());
     let listeners = server::listen(&addresses).map_err(|error| refused(&error, args))?;
-    let port = listeners.first().and_then(|one| one.local_addr().ok()).map_or(args.port, |address| address.port());
+    let port = listeners
+        .first()
+        .and_then(|one| one.local_addr().ok())
+        .map_or(args.port, |address| address.port());
     let token = match args.given_token()? {
         Some(token) => Some(token),
         None if is_open => Some(random_token()?),
         None => None,
     };
-    let names = [args.host.clone()].into_iter().chain(args.allow_host.iter().cloned()).chain(machine_name());
+    let names = [args.host.clone()]
+        .into_iter()
+        .chain(args.allow_host.iter().cloned())
+        .chain(machine_name());
     let guard = Arc::new(Guard::new(token.as_deref(), names.collect(), is_open, port));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| RequestError::Internal(error.to_string()))?;
     let router = router(&state, guard)?;
-    output::print_text(&format!("Systole at {} (Ctrl+C to stop)\n", address(args, port, is_open, token.as_deref())))?;
+    output::print_text(&format!(
+        "Systole at {} (Ctrl+C to stop)\n",
+        address(args, port, is_open, token.as_deref())
+    ))?;
     if is_open {
         stderr.detail("other machines can ask, with the token of this address");
     }
     let served = runtime.block_on(server::serve(listeners, router, stopped()));
     // An import that still runs must not keep the program.
     runtime.shutdown_background();
-    served.map(|()| CommandOutcome::Done).map_err(|error| RequestError::Server(format!("cannot serve: {error}")))
+    served
+        .map(|()| CommandOutcome::Done)
+        .map_err(|error| RequestError::Server(format!("cannot serve: {error}")))
 }
 
 fn router(state: &Arc<ServeState>, guard: Arc<Guard>) -> Result<Router, RequestError> {
     let router = Router::new()
         .nest("/api/v1", api::router())
-        .fallback_service(get(page::any).fallback(api::method).with_state(Arc::clone(state)))
+        .fallback_service(
+            get(page::any)
+                .fallback(api::method)
+                .with_state(Arc::clone(state)),
+        )
         .with_state(Arc::clone(state));
     let router = router.merge(mcp::router(state)?);
     Ok(router.layer(from_fn_with_state(guard, guard::guarded)))
@@ -89,7 +109,9 @@ fn addresses(args: &ServeArgs) -> Result<Vec<SocketAddr>, RequestError> {
     found.sort_by_key(SocketAddr::is_ipv6);
     found.dedup();
     let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
-    if found.iter().all(|address| address.ip().is_loopback()) && found.iter().all(SocketAddr::is_ipv4) {
+    if found.iter().all(|address| address.ip().is_loopback())
+        && found.iter().all(SocketAddr::is_ipv4)
+    {
         found.push(SocketAddr::new(v6, args.port));
     }
     Ok(found)
@@ -99,9 +121,13 @@ fn refused(error: &io::Error, args: &ServeArgs) -> RequestError {
     let (host, port) = (&args.host, args.port);
     RequestError::Server(match error.kind() {
         io::ErrorKind::AddrInUse => {
-            format!("port {port} is in use, perhaps by another systole serve; --port 0 takes a free one")
+            format!(
+                "port {port} is in use, perhaps by another systole serve; --port 0 takes a free one"
+            )
         }
-        io::ErrorKind::PermissionDenied => format!("port {port} is for the administrator only; take one above 1023"),
+        io::ErrorKind::PermissionDenied => {
+            format!("port {port} is for the administrator only; take one above 1023")
+        }
         _ => format!("cannot listen on {host}, port {port}: {error}"),
     })
 }
@@ -109,22 +135,35 @@ fn refused(error: &io::Error, args: &ServeArgs) -> RequestError {
 /// 128 random bits of the operating system.
 fn random_token() -> Result<String, RequestError> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| RequestError::Internal(format!("no random numbers: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| RequestError::Internal(format!("no random numbers: {error}")))?;
     Ok(hex(&bytes))
 }
 
 /// What this machine is called, if the system says so.
 fn machine_name() -> Option<String> {
-    let name =
-        std::fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| std::fs::read_to_string("/etc/hostname"));
-    name.ok().map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .or_else(|_| std::fs::read_to_string("/etc/hostname"));
+    name.ok()
+        .map(|name| name.trim().to_owned())
+        .filter(|name| !name.is_empty())
 }
 
 fn address(args: &ServeArgs, port: u16, is_open: bool, token: Option<&str>) -> String {
     let host = args.host.trim_start_matches('[').trim_end_matches(']');
-    let all = host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
-    let host = if all { machine_name().unwrap_or_else(|| host.to_owned()) } else { host.to_owned() };
-    let host = if host.contains(':') { format!("[{host}]") } else { host };
+    let all = host
+        .parse::<IpAddr>()
+        .is_ok_and(|address| address.is_unspecified());
+    let host = if all {
+        machine_name().unwrap_or_else(|| host.to_owned())
+    } else {
+        host.to_owned()
+    };
+    let host = if host.contains(':') {
+        format!("[{host}]")
+    } else {
+        host
+    };
     debug_assert!(!is_open || token.is_some(), "other machines need a token");
     let token = token.map_or_else(String::new, |token| format!("?token={token}"));
     format!("http://{host}:{port}/{token}")

@@ -36,10 +36,15 @@ pub(super) fn router(state: &Arc<ServeState>) -> Result<Router, RequestError> {
         .with_json_response(true)
         .disable_allowed_hosts()
         .with_max_request_body_bytes(MOST_BODY);
-    let service =
-        StreamableHttpService::new(move || Ok(service.clone()), Arc::new(NeverSessionManager::default()), config);
+    let service = StreamableHttpService::new(
+        move || Ok(service.clone()),
+        Arc::new(NeverSessionManager::default()),
+        config,
+    );
     let calls = Arc::new(Semaphore::new(MOST_CALLS));
-    Ok(Router::new().route_service("/mcp", service).layer(from_fn_with_state(calls, few)))
+    Ok(Router::new()
+        .route_service("/mcp", service)
+        .layer(from_fn_with_state(calls, few)))
 }
 
 async fn few(State(calls): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {

@@ -26,7 +26,10 @@ pub(super) async fn any(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let path = uri.path().to_owned();
-    if let Some(file) = state.light(move |_, _| Ok(assets::file(&path, &headers))).await? {
+    if let Some(file) = state
+        .light(move |_, _| Ok(assets::file(&path, &headers)))
+        .await?
+    {
         return Ok(file);
     }
     match uri.path() {
@@ -41,7 +44,10 @@ pub(super) async fn any(
 }
 
 fn without_script() -> [(header::HeaderName, &'static str); 1] {
-    [(header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")]
+    [(
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    )]
 }
 
 fn page(listing: &Listing) -> Markup {

@@ -106,13 +106,20 @@ impl RunList {
     /// The runs of these places.
     pub(super) fn new(places: Vec<PathBuf>) -> Result<Self, RequestError> {
         let roots = Roots::of_any(&places, "systole serve DIR")?;
-        Ok(Self { places, roots: Arc::new(roots), last: Mutex::default(), looking: Mutex::default() })
+        Ok(Self {
+            places,
+            roots: Arc::new(roots),
+            last: Mutex::default(),
+            looking: Mutex::default(),
+        })
     }
 
     /// The last list, if it is so new, or any.
     fn last(&self, is_good: impl FnOnce(&LastListing) -> bool) -> Option<Arc<Listing>> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_ref().filter(|last| is_good(last)).map(|last| Arc::clone(&last.listing))
+        last.as_ref()
+            .filter(|last| is_good(last))
+            .map(|last| Arc::clone(&last.listing))
     }
 
     /// The runs. Looks for new ones unless it has done so a moment ago; meanwhile the others get the last list.
@@ -125,7 +132,9 @@ impl RunList {
         if let Some(listing) = self.last(|last| is_seen || is_new(last)) {
             return listing;
         }
-        let _looking = looking.or_else(|_seen| self.looking.lock()).unwrap_or_else(PoisonError::into_inner);
+        let _looking = looking
+            .or_else(|_seen| self.looking.lock())
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(listing) = self.last(is_new) {
             return listing;
         }
@@ -135,26 +144,40 @@ impl RunList {
             match runs_of(number, place, progress) {
                 Ok(runs) => listing.runs.extend(runs),
                 Err(error) => {
-                    listing.errors.push(PlaceError { place: shown(place), message: error.to_string() });
+                    listing.errors.push(PlaceError {
+                        place: shown(place),
+                        message: error.to_string(),
+                    });
                 }
             }
         }
         let listing = Arc::new(listing);
         let (at, took) = (Instant::now(), started.elapsed());
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(LastListing { at, took, listing: Arc::clone(&listing) });
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(LastListing {
+            at,
+            took,
+            listing: Arc::clone(&listing),
+        });
         listing
     }
 
     pub(super) fn run(&self, id: &str, progress: &Progress) -> Result<ServedRun, ApiError> {
         let find = |listing: &Listing| listing.runs.iter().find(|run| run.entry.id == id).cloned();
-        find(&self.list(progress))
-            .ok_or_else(|| ApiError::missing("there is no run with this id; /api/v1/runs lists them"))
+        find(&self.list(progress)).ok_or_else(|| {
+            ApiError::missing("there is no run with this id; /api/v1/runs lists them")
+        })
     }
 
     /// The files of a run, each with its path; an error if one of them is a link that leads outside.
-    pub(super) fn files(&self, run: &ServedRun, progress: &Progress) -> Result<Vec<(FileEntry, PathBuf)>, ApiError> {
-        let options = ImportOptions { run: run.run.clone(), ..ImportOptions::default() };
+    pub(super) fn files(
+        &self,
+        run: &ServedRun,
+        progress: &Progress,
+    ) -> Result<Vec<(FileEntry, PathBuf)>, ApiError> {
+        let options = ImportOptions {
+            run: run.run.clone(),
+            ..ImportOptions::default()
+        };
         let located = importers::locate(&run.path, &options, progress);
         let located = located.map_err(|error| RequestError::import(error, &run.path))?;
         let mut files = Vec::new();
@@ -162,7 +185,9 @@ impl RunList {
             for (rank, path) in host.files.into_iter().enumerate() {
                 if !self.roots.contain(&path) {
                     let name = name_of(&path);
-                    return Err(ApiError::forbidden(format!("a file of the run is a link that leads outside: {name}")));
+                    return Err(ApiError::forbidden(format!(
+                        "a file of the run is a link that leads outside: {name}"
+                    )));
                 }
                 let about = std::fs::metadata(&path).ok();
                 let entry = FileEntry {
@@ -182,15 +207,26 @@ impl RunList {
 impl ServedRun {
     /// How to open it.
     pub(super) fn asked(&self, values: AssumedValues) -> AskedTrace {
-        let assume = Assumptions { values, ..Assumptions::default() };
+        let assume = Assumptions {
+            values,
+            ..Assumptions::default()
+        };
         AskedTrace {
-            trace: TraceRequest { path: self.path.clone(), run: self.run.clone(), assume },
+            trace: TraceRequest {
+                path: self.path.clone(),
+                run: self.run.clone(),
+                assume,
+            },
             listed: self.listed,
         }
     }
 }
 
-fn runs_of(number: usize, place: &Path, progress: &Progress) -> Result<Vec<ServedRun>, ImportError> {
+fn runs_of(
+    number: usize,
+    place: &Path,
+    progress: &Progress,
+) -> Result<Vec<ServedRun>, ImportError> {
     let is_remote = importers::is_remote(place);
     let served = |listed: ListedRun, run: Option<String>| {
         let modified = listed.modified;
@@ -201,7 +237,9 @@ fn runs_of(number: usize, place: &Path, progress: &Progress) -> Result<Vec<Serve
                 place: shown(place),
                 hosts: listed.hosts,
                 bytes: listed.bytes,
-                modified_s: modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok()).map(|since| since.as_secs()),
+                modified_s: modified
+                    .and_then(|at| at.duration_since(UNIX_EPOCH).ok())
+                    .map(|since| since.as_secs()),
                 joined_runs: listed.joined,
                 empty_files: listed.empty_files,
                 is_remote,
@@ -212,9 +250,11 @@ fn runs_of(number: usize, place: &Path, progress: &Progress) -> Result<Vec<Serve
         }
     };
     match importers::list_runs(place, progress) {
-        Ok(runs) => {
-            Ok(runs.into_iter().map(|run| (run.name.clone(), run)).map(|(name, run)| served(run, Some(name))).collect())
-        }
+        Ok(runs) => Ok(runs
+            .into_iter()
+            .map(|run| (run.name.clone(), run))
+            .map(|(name, run)| served(run, Some(name)))
+            .collect()),
         Err(ImportError::NothingFound { what }) => {
             // A file, a run copied elsewhere, or the output of a simulator.
             let located = match importers::locate(place, &ImportOptions::default(), progress) {
@@ -225,16 +265,44 @@ fn runs_of(number: usize, place: &Path, progress: &Progress) -> Result<Vec<Serve
                 }
                 Err(error) => return Err(error),
             };
-            let hosts = located.hosts.iter().filter_map(|host| host.host.clone()).collect();
-            let files: Vec<PathBuf> =
-                located.hosts.into_iter().filter_map(|host| host.files.into_iter().next()).collect();
-            let about: Vec<_> = files.iter().map(|path| std::fs::metadata(path).ok()).collect();
-            let bytes = about.iter().map(|about| about.as_ref().map(std::fs::Metadata::len)).sum();
-            let modified = about.iter().flatten().filter_map(|about| about.modified().ok()).max();
-            let name =
-                name_of(&importers::shown_path(&place.canonicalize().unwrap_or_else(|_remote| place.to_owned())));
+            let hosts = located
+                .hosts
+                .iter()
+                .filter_map(|host| host.host.clone())
+                .collect();
+            let files: Vec<PathBuf> = located
+                .hosts
+                .into_iter()
+                .filter_map(|host| host.files.into_iter().next())
+                .collect();
+            let about: Vec<_> = files
+                .iter()
+                .map(|path| std::fs::metadata(path).ok())
+                .collect();
+            let bytes = about
+                .iter()
+                .map(|about| about.as_ref().map(std::fs::Metadata::len))
+                .sum();
+            let modified = about
+                .iter()
+                .flatten()
+                .filter_map(|about| about.modified().ok())
+                .max();
+            let name = name_of(&importers::shown_path(
+                &place
+                    .canonicalize()
+                    .unwrap_or_else(|_remote| place.to_owned()),
+            ));
             let (joined, empty_files, files) = (Vec::new(), Vec::new(), Vec::new());
-            let listed = ListedRun { name, joined, hosts, bytes, empty_files, modified, files };
+            let listed = ListedRun {
+                name,
+                joined,
+                hosts,
+                bytes,
+                empty_files,
+                modified,
+                files,
+            };
             Ok(vec![served(listed, None)])
         }
         Err(error) => Err(error),
@@ -246,14 +314,19 @@ fn id_of(number: usize, name: &str) -> String {
     /// Bytes of the hash: a chance of 1 in 10^10 that two of 10,000 runs share one.
     const BYTES: usize = 8;
     let hash = Sha256::digest(format!("{number}\0{name}"));
-    hash.iter().take(BYTES).fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hash.iter()
+        .take(BYTES)
+        .fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn shown(place: &Path) -> String {
@@ -276,26 +349,45 @@ mod tests {
     fn ids_are_stable_and_different() {
         assert_eq!(id_of(0, "a"), id_of(0, "a"));
         let ids = [id_of(0, "a"), id_of(0, "b"), id_of(1, "a"), id_of(10, "a")];
-        assert!(ids.iter().enumerate().all(|(at, id)| id.len() == 16 && !ids[..at].contains(id)), "{ids:?}");
+        assert!(
+            ids.iter()
+                .enumerate()
+                .all(|(at, id)| id.len() == 16 && !ids[..at].contains(id)),
+            "{ids:?}"
+        );
     }
 
     #[test]
     fn runs_files_and_empty_places_are_listed() {
         let dir = tempfile::tempdir().unwrap();
         let (_, empty) = listed(dir.path());
-        assert!(empty.runs.is_empty() && empty.errors.len() == 1, "{empty:?}");
+        assert!(
+            empty.runs.is_empty() && empty.errors.len() == 1,
+            "{empty:?}"
+        );
         let run = dir.path().join("plugins/profile/one");
         fs::create_dir_all(&run).unwrap();
         fs::write(run.join("h.xplane.pb"), "abc").unwrap();
         fs::write(run.join("h.trace.json.gz"), "abcd").unwrap();
         let (list, found) = listed(dir.path());
-        let [one] = &found.runs[..] else { panic!("{found:?}") };
+        let [one] = &found.runs[..] else {
+            panic!("{found:?}")
+        };
         assert_eq!((&one.entry.name[..], one.entry.bytes), ("one", Some(3)));
         let files = list.files(one, &Progress::new()).unwrap();
-        let files: Vec<_> = files.iter().map(|(file, _)| (file.n, &file.name[..], file.is_read)).collect();
-        assert_eq!(files, [(0, "h.xplane.pb", true), (1, "h.trace.json.gz", false)]);
+        let files: Vec<_> = files
+            .iter()
+            .map(|(file, _)| (file.n, &file.name[..], file.is_read))
+            .collect();
+        assert_eq!(
+            files,
+            [(0, "h.xplane.pb", true), (1, "h.trace.json.gz", false)]
+        );
         let (_, file) = listed(&run.join("h.xplane.pb"));
-        assert_eq!((file.runs.len(), &file.runs[0].entry.name[..]), (1, "h.xplane.pb"));
+        assert_eq!(
+            (file.runs.len(), &file.runs[0].entry.name[..]),
+            (1, "h.xplane.pb")
+        );
         assert!(list.run("no-such", &Progress::new()).is_err());
         assert!(list.run(&one.entry.id, &Progress::new()).is_ok());
     }

@@ -34,13 +34,20 @@ pub(super) const GRACE: Duration = Duration::from_secs(4);
 /// Listens on all addresses; those after the first need not be there.
 pub(super) fn listen(addresses: &[SocketAddr]) -> io::Result<Vec<StdListener>> {
     let Some((first, rest)) = addresses.split_first() else {
-        return Err(io::Error::new(io::ErrorKind::AddrNotAvailable, "the name has no address"));
+        return Err(io::Error::new(
+            io::ErrorKind::AddrNotAvailable,
+            "the name has no address",
+        ));
     };
     let first = StdListener::bind(first)?;
     let port = first.local_addr()?.port();
-    let rest = rest.iter().filter_map(|address| StdListener::bind(SocketAddr::new(address.ip(), port)).ok());
+    let rest = rest
+        .iter()
+        .filter_map(|address| StdListener::bind(SocketAddr::new(address.ip(), port)).ok());
     let listeners: Vec<StdListener> = [first].into_iter().chain(rest).collect();
-    listeners.iter().try_for_each(|listener| listener.set_nonblocking(true))?;
+    listeners
+        .iter()
+        .try_for_each(|listener| listener.set_nonblocking(true))?;
     Ok(listeners)
 }
 
@@ -55,7 +62,13 @@ pub(super) async fn serve(
     let open = Arc::new(Connections::default());
     for listener in listeners {
         let listener = TcpListener::from_std(listener)?;
-        let accepting = accept(listener, router.clone(), Arc::clone(&connections), Arc::clone(&open), stopped.clone());
+        let accepting = accept(
+            listener,
+            router.clone(),
+            Arc::clone(&connections),
+            Arc::clone(&open),
+            stopped.clone(),
+        );
         tokio::spawn(accepting);
     }
     stop.await;
@@ -92,7 +105,10 @@ async fn accept(
         // Whoever waits for its client makes room.
         let permit = match Arc::clone(&connections).try_acquire_owned() {
             Ok(permit) => Some(permit),
-            Err(_full) if open.end_one() => timeout(PLACE, connections.acquire_owned()).await.ok().and_then(Result::ok),
+            Err(_full) if open.end_one() => timeout(PLACE, connections.acquire_owned())
+                .await
+                .ok()
+                .and_then(Result::ok),
             Err(_full) => None,
         };
         let Some(permit) = permit else {
@@ -108,9 +124,9 @@ async fn accept(
 
 /// Tells a client that there are too many.
 async fn refuse(mut stream: TcpStream) {
-    const BODY: &str = r#"{"error":{"code":"busy","message":"too many connections; try again in a moment"}}"#;
-    let head =
-        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 2\r\nConnection: close";
+    const BODY: &str =
+        r#"{"error":{"code":"busy","message":"too many connections; try again in a moment"}}"#;
+    let head = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 2\r\nConnection: close";
     let text = format!("{head}\r\nContent-Length: {}\r\n\r\n{BODY}", BODY.len());
     let answer = async {
         let mut question = [0; 4096];
@@ -124,7 +140,12 @@ async fn refuse(mut stream: TcpStream) {
     let _ = timeout(Duration::from_secs(1), answer).await;
 }
 
-async fn connection(stream: TcpStream, router: Router, entry: ConnectionEntry, mut stopped: watch::Receiver<bool>) {
+async fn connection(
+    stream: TcpStream,
+    router: Router,
+    entry: ConnectionEntry,
+    mut stopped: watch::Receiver<bool>,
+) {
     // Answers are sent at once; without this a small one can wait for the client.
     let _ = stream.set_nodelay(true);
     let own = Arc::clone(&entry.connection);
@@ -132,7 +153,11 @@ async fn connection(stream: TcpStream, router: Router, entry: ConnectionEntry, m
     // The guard says when a request has arrived as a whole.
     let service = TowerToHyperService::new(router.layer(Extension(Arc::clone(&own))));
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(MOST_HEAD).max_headers(MOST_HEADERS);
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(MOST_HEAD)
+        .max_headers(MOST_HEADERS);
     let mut connection = pin!(builder.serve_connection(io, service));
     let stop = async {
         match select(pin!(stopped.changed()), pin!(own.ended())).await {

@@ -25,11 +25,20 @@ pub(super) struct PatientStream {
 
 impl PatientStream {
     pub(super) fn new(stream: TcpStream, connection: Arc<OpenConnection>) -> Self {
-        Self { stream, limit: Box::pin(sleep(PATIENCE)), is_waiting: false, connection }
+        Self {
+            stream,
+            limit: Box::pin(sleep(PATIENCE)),
+            is_waiting: false,
+            connection,
+        }
     }
 
     /// What a write answers, or an error if none has proceeded for too long.
-    fn limited<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn limited<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        result: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if result.is_ready() {
             self.is_waiting = false;
             self.connection.set_stuck(false);
@@ -40,18 +49,29 @@ impl PatientStream {
             self.connection.set_stuck(true);
             self.limit.as_mut().reset(Instant::now() + PATIENCE);
         }
-        self.limit.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        self.limit
+            .as_mut()
+            .poll(cx)
+            .map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
 impl AsyncRead for PatientStream {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 
 impl AsyncWrite for PatientStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.limited(cx, result)
     }

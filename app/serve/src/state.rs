@@ -76,7 +76,8 @@ impl ServeState {
 
     /// The runs.
     pub(super) async fn list(self: &Arc<Self>) -> Result<Arc<Listing>, ApiError> {
-        self.light(|state, cancel| Ok(state.runs.list(&cancel.progress))).await
+        self.light(|state, cancel| Ok(state.runs.list(&cancel.progress)))
+            .await
     }
 
     /// Quick work with files.
@@ -85,12 +86,15 @@ impl ServeState {
         job: impl FnOnce(&Self, &Cancel) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let state = Arc::clone(self);
-        self.light.run(LIST, move |cancel| job(&state, cancel)).await
+        self.light
+            .run(LIST, move |cancel| job(&state, cancel))
+            .await
     }
 
     /// The run with this id.
     pub(super) async fn run(self: &Arc<Self>, id: String) -> Result<ServedRun, ApiError> {
-        self.light(move |state, cancel| state.runs.run(&id, &cancel.progress)).await
+        self.light(move |state, cancel| state.runs.run(&id, &cancel.progress))
+            .await
     }
 
     /// The trace of a run, read if it is not open with what is assumed.
@@ -111,20 +115,42 @@ impl ServeState {
         };
         let _only = one.lock().await;
         let state = Arc::clone(self);
-        let read = move |cancel: &Cancel| Ok(state.traces.get(&state.runs.roots, &asked, &cancel.progress)?);
+        let read = move |cancel: &Cancel| {
+            Ok(state
+                .traces
+                .get(&state.runs.roots, &asked, &cancel.progress)?)
+        };
         self.heavy.run(READ, read).await
     }
 
     /// The files of a run, each with its path. Those of a bucket are copied to this machine first, by reading the run.
-    pub(super) async fn files(self: &Arc<Self>, run: ServedRun) -> Result<Vec<(FileEntry, PathBuf)>, ApiError> {
+    pub(super) async fn files(
+        self: &Arc<Self>,
+        run: ServedRun,
+    ) -> Result<Vec<(FileEntry, PathBuf)>, ApiError> {
         if !run.entry.is_remote {
-            return self.light(move |state, cancel| state.runs.files(&run, &cancel.progress)).await;
+            return self
+                .light(move |state, cancel| state.runs.files(&run, &cancel.progress))
+                .await;
         }
         let session = self.session(run.entry.id, AssumedValues::default()).await?;
-        let copies = session.model().sources().iter().filter_map(|source| Some((source, source.copy.clone()?)));
+        let copies = session
+            .model()
+            .sources()
+            .iter()
+            .filter_map(|source| Some((source, source.copy.clone()?)));
         let entry = |(n, (source, copy)): (usize, (&Source, PathBuf))| {
             let (name, host) = (source.name.clone(), source.host.clone());
-            (FileEntry { n, name, host, bytes: Some(source.packed_bytes), is_read: true }, copy)
+            (
+                FileEntry {
+                    n,
+                    name,
+                    host,
+                    bytes: Some(source.packed_bytes),
+                    is_read: true,
+                },
+                copy,
+            )
         };
         Ok(copies.enumerate().map(entry).collect())
     }
@@ -174,7 +200,11 @@ impl ServeState {
     /// Room for a model of so many bytes, as long as it is being sent.
     pub(super) async fn room(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ApiError> {
         let megabytes = (bytes >> 20).clamp(1, MOST_SENT) as u32;
-        let room = timeout(SENDING, Arc::clone(&self.sending).acquire_many_owned(megabytes)).await;
+        let room = timeout(
+            SENDING,
+            Arc::clone(&self.sending).acquire_many_owned(megabytes),
+        )
+        .await;
         room.ok().and_then(Result::ok).ok_or_else(ApiError::busy)
     }
 

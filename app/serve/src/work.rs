@@ -55,7 +55,10 @@ impl Work {
     /// As many jobs as there are processors, and at least this many.
     pub(super) fn new(least: usize) -> Self {
         let jobs = available_parallelism().map_or(least, |count| count.get().max(least));
-        Self { permits: Arc::new(Semaphore::new(jobs)), waiting: AtomicUsize::new(0) }
+        Self {
+            permits: Arc::new(Semaphore::new(jobs)),
+            waiting: AtomicUsize::new(0),
+        }
     }
 
     /// Runs a job, stopped after `limit`.

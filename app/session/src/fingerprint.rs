@@ -49,12 +49,25 @@ impl BackgroundHash {
     /// `None` for what is no file and for files that cannot be read.
     pub fn start(path: &Path) -> Option<Self> {
         // To open a pipe would wait for its writer.
-        let file = path.is_file().then(|| PartlyHashed::open(path).ok()).flatten()?;
-        let shared = Arc::new(SharedHash { file: Mutex::new(Some(file)), is_taken: AtomicBool::new(false) });
+        let file = path
+            .is_file()
+            .then(|| PartlyHashed::open(path).ok())
+            .flatten()?;
+        let shared = Arc::new(SharedHash {
+            file: Mutex::new(Some(file)),
+            is_taken: AtomicBool::new(false),
+        });
         let of_thread = Arc::clone(&shared);
         let name = "fingerprint".to_owned();
-        thread::Builder::new().name(name).spawn(move || of_thread.hash_in_background()).ok()?;
-        Some(Self { path: path.to_owned(), shared, sha256: OnceLock::new() })
+        thread::Builder::new()
+            .name(name)
+            .spawn(move || of_thread.hash_in_background())
+            .ok()?;
+        Some(Self {
+            path: path.to_owned(),
+            shared,
+            sha256: OnceLock::new(),
+        })
     }
 
     /// Whether this is the hash of the file at `path`.
@@ -66,7 +79,12 @@ impl BackgroundHash {
     pub fn sha256(&self) -> Option<String> {
         let rest = || {
             self.shared.is_taken.store(true, Ordering::Relaxed);
-            let mut file = self.shared.file.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+            let mut file = self
+                .shared
+                .file
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take()?;
             while file.hash_chunk().ok()? {}
             Some(hex(&file.hash.finalize()))
         };
@@ -86,7 +104,10 @@ impl SharedHash {
         while !self.is_taken.load(Ordering::Relaxed) {
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
             // Who asks for the hash reads what follows, and sees the same error.
-            if !file.as_mut().is_some_and(|file| file.hash_chunk().unwrap_or(false)) {
+            if !file
+                .as_mut()
+                .is_some_and(|file| file.hash_chunk().unwrap_or(false))
+            {
                 break;
             }
         }
@@ -113,13 +134,18 @@ struct PartlyHashed {
 
 impl PartlyHashed {
     fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: File::open(path)?, hash: Sha256::new(), buffer: vec![0; CHUNK] })
+        Ok(Self {
+            file: File::open(path)?,
+            hash: Sha256::new(),
+            buffer: vec![0; CHUNK],
+        })
     }
 
     /// Whether there was more of the file.
     fn hash_chunk(&mut self) -> io::Result<bool> {
         let count = self.file.read(&mut self.buffer)?;
-        self.hash.update(self.buffer.get(..count).unwrap_or_default());
+        self.hash
+            .update(self.buffer.get(..count).unwrap_or_default());
         Ok(count > 0)
     }
 }
@@ -138,14 +164,21 @@ mod tests {
         std::fs::write(&path, "abc").unwrap();
         assert_eq!(sha256_of(&path).unwrap(), OF_ABC);
         let hash = BackgroundHash::start(&path).unwrap();
-        assert_eq!([hash.sha256(), hash.sha256()], [Some(OF_ABC.to_owned()), Some(OF_ABC.to_owned())]);
+        assert_eq!(
+            [hash.sha256(), hash.sha256()],
+            [Some(OF_ABC.to_owned()), Some(OF_ABC.to_owned())]
+        );
     }
 
     #[test]
     fn a_hash_from_the_background_is_that_of_the_whole_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("long");
-        std::fs::write(&path, (0..CHUNK * 5 + 7).map(|at| at as u8).collect::<Vec<_>>()).unwrap();
+        std::fs::write(
+            &path,
+            (0..CHUNK * 5 + 7).map(|at| at as u8).collect::<Vec<_>>(),
+        )
+        .unwrap();
         // Sooner and later than the thread in the background is ready.
         for wait in [0, 1, 200] {
             let hash = BackgroundHash::start(&path).unwrap();

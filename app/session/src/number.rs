@@ -7,7 +7,11 @@ use trace_model::Picos;
 
 /// `1 slice`, `1,234 slices`: for nouns whose plural ends in `s`.
 pub fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", number::count(count as f64), if count == 1 { "" } else { "s" })
+    format!(
+        "{} {what}{}",
+        number::count(count as f64),
+        if count == 1 { "" } else { "s" }
+    )
 }
 
 /// One cell as its column shows it: with its unit, and with a sign in columns of
@@ -19,7 +23,11 @@ pub fn in_column(one: &Cell, column: &Column) -> String {
         Cell::Float(number) => *number > 0.0,
         Cell::Missing | Cell::Text(_) => false,
     };
-    if is_more && column.id.starts_with("change_") { format!("+{text}") } else { text }
+    if is_more && column.id.starts_with("change_") {
+        format!("+{text}")
+    } else {
+        text
+    }
 }
 
 /// One cell of a table, in its column's unit.

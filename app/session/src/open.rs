@@ -38,10 +38,16 @@ impl Session {
         if path.as_os_str() == stdin::STANDARD {
             let stdin::Spooled { source, sha256 } = stdin::Spooled::read()?;
             let model = importers::import_source(&source, import, progress)?;
-            return Ok(Self { sha256: Some(sha256), ..Self::from_model(model, options) });
+            return Ok(Self {
+                sha256: Some(sha256),
+                ..Self::from_model(model, options)
+            });
         }
         let model = importers::import_path(path, import, progress)?;
-        Ok(Self { path: Some(importers::shown_path(path)), ..Self::from_model(model, options) })
+        Ok(Self {
+            path: Some(importers::shown_path(path)),
+            ..Self::from_model(model, options)
+        })
     }
 
     /// A session for a model from another source.
@@ -60,19 +66,31 @@ impl Session {
     /// The same trace with the peaks of a published chip for devices that record none, and no reports yet.
     #[must_use]
     pub fn with_chip(&self, chip: &str) -> Self {
-        let options = Options { device_spec: Some(chip.to_owned()), own_chip: None, ..(*self.options).clone() };
-        Self { options: Arc::new(options), ..self.anew() }
+        let options = Options {
+            device_spec: Some(chip.to_owned()),
+            own_chip: None,
+            ..(*self.options).clone()
+        };
+        Self {
+            options: Arc::new(options),
+            ..self.anew()
+        }
     }
 
     /// Has [`Self::sha256_of`] take this hash for the file.
     #[must_use]
     pub fn with_hash(self, hash: Option<BackgroundHash>) -> Self {
-        Self { hash: hash.map(Arc::new), ..self }
+        Self {
+            hash: hash.map(Arc::new),
+            ..self
+        }
     }
 
     /// SHA-256 of a file of this trace, in hexadecimal digits; `None` if it cannot be read any more.
     pub fn sha256_of(&self, source: &Source) -> Option<String> {
-        let Some(path) = source.copy.as_ref().or(source.path.as_ref()) else { return self.sha256.clone() };
+        let Some(path) = source.copy.as_ref().or(source.path.as_ref()) else {
+            return self.sha256.clone();
+        };
         match &self.hash {
             Some(hash) if hash.is_of(path) => hash.sha256(),
             _ => sha256_of(path).ok(),
@@ -94,7 +112,12 @@ impl Session {
     }
 
     pub fn context(&self, scope: Scope) -> Context<'_> {
-        Context { model: &self.model, scope, options: &self.options, reports: &self.reports }
+        Context {
+            model: &self.model,
+            scope,
+            options: &self.options,
+            reports: &self.reports,
+        }
     }
 
     /// One report by its type; computed on first use.
@@ -132,13 +155,18 @@ impl Session {
     /// The same trace without reports.
     #[must_use]
     pub fn anew(&self) -> Self {
-        Self { reports: Arc::default(), requests: Arc::default(), ..self.clone() }
+        Self {
+            reports: Arc::default(),
+            requests: Arc::default(),
+            ..self.clone()
+        }
     }
 
     /// One report by its name; computed on first use.
     pub fn report_by_id(&self, id: &str, scope: Scope) -> Result<Arc<dyn Report>, AnalysisError> {
         let entry = ANALYSES.iter().find(|entry| entry.id == id);
-        let entry = entry.ok_or_else(|| AnalysisError::NotApplicable(format!("no analysis is called {id:?}")))?;
+        let entry = entry
+            .ok_or_else(|| AnalysisError::NotApplicable(format!("no analysis is called {id:?}")))?;
         (entry.run)(&self.context(scope))
     }
 }
@@ -159,7 +187,11 @@ impl Deref for RequestSession {
 impl Drop for RequestSession {
     fn drop(&mut self) {
         // Held meanwhile, so that a request that begins now is not stopped.
-        let mut count = self.0.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = self
+            .0
+            .requests
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         *count -= 1;
         if *count == 0 && self.0.reports.is_busy() {
             self.0.reports.stop();
@@ -175,18 +207,31 @@ pub fn devices_in_words(model: &TraceModel) -> Option<String> {
         let group = model.group(core);
         let name = model.str(group.name);
         let word = ["TPU", "NPU"].into_iter().find(|word| name.contains(word));
-        let recorded = group.device.as_ref().and_then(|device| device.type_name.clone());
-        let kind = recorded.unwrap_or_else(|| format!("{} of unknown type", word.unwrap_or("device")));
+        let recorded = group
+            .device
+            .as_ref()
+            .and_then(|device| device.type_name.clone());
+        let kind =
+            recorded.unwrap_or_else(|| format!("{} of unknown type", word.unwrap_or("device")));
         *kinds.entry(kind).or_default() += 1;
     }
-    let kinds: Vec<_> = kinds.into_iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+    let kinds: Vec<_> = kinds
+        .into_iter()
+        .map(|(kind, count)| format!("{count} × {kind}"))
+        .collect();
     (!kinds.is_empty()).then(|| kinds.join(" + "))
 }
 
 /// What is missing from a model because the capture is damaged or cut off; `None` if nothing is.
 pub fn losses_in_words(model: &TraceModel) -> Option<String> {
-    let lost = model.import_log().counts().iter().filter(|issue| issue.kind.severity() == Severity::Loss);
-    let lost: Vec<_> = lost.map(|issue| issue.kind.explain().trim_end_matches('.')).collect();
+    let lost = model
+        .import_log()
+        .counts()
+        .iter()
+        .filter(|issue| issue.kind.severity() == Severity::Loss);
+    let lost: Vec<_> = lost
+        .map(|issue| issue.kind.explain().trim_end_matches('.'))
+        .collect();
     (!lost.is_empty()).then(|| lost.join("; "))
 }
 
@@ -202,7 +247,10 @@ mod tests {
         let session = Session::from_model(TraceBuilder::new().finish(), Options::default());
         shared(&session);
         let other = session.clone();
-        assert!(std::ptr::eq(&raw const **session.model(), &raw const **other.model()));
+        assert!(std::ptr::eq(
+            &raw const **session.model(),
+            &raw const **other.model()
+        ));
     }
 
     /// Runs until nobody waits for it any more.
@@ -237,7 +285,8 @@ mod tests {
         let (first, second) = (session.for_request(), session.for_request());
         let running = Session::clone(&first);
         std::thread::scope(|threads| {
-            let endless = threads.spawn(|| (analysis::entry::<Endless>().run)(&running.context(scope)).err());
+            let endless =
+                threads.spawn(|| (analysis::entry::<Endless>().run)(&running.context(scope)).err());
             while !first.reports.is_busy() {
                 std::thread::yield_now();
             }
@@ -249,7 +298,10 @@ mod tests {
         let third = session.for_request();
         assert!(!third.reports.is_stopped(), "asked again");
         drop(third);
-        assert!(!session.reports.is_stopped(), "nothing was running: complete reports stay");
+        assert!(
+            !session.reports.is_stopped(),
+            "nothing was running: complete reports stay"
+        );
     }
 
     #[test]
@@ -263,7 +315,9 @@ mod tests {
         let session = Session::from_model(TraceBuilder::new().finish(), Options::default());
         for entry in ANALYSES {
             // Err is fine, panicking or hanging is not.
-            let _ = session.report_by_id(entry.id, Scope::WholeTrace).map(|report| (report.json(), report.tables()));
+            let _ = session
+                .report_by_id(entry.id, Scope::WholeTrace)
+                .map(|report| (report.json(), report.tables()));
         }
     }
 
@@ -275,14 +329,33 @@ mod tests {
             for (ordinal, (name, kind)) in (0..).zip(names) {
                 let core = builder.group(None, GroupKind::TensorCore { ordinal }, name);
                 let type_name = kind.map(str::to_owned);
-                builder.set_device(core, DeviceInfo { type_name, ..DeviceInfo::default() });
+                builder.set_device(
+                    core,
+                    DeviceInfo {
+                        type_name,
+                        ..DeviceInfo::default()
+                    },
+                );
             }
             devices_in_words(&builder.finish())
         };
         assert_eq!(words(&[]), None);
-        assert_eq!(words(&[("NPU 0", None)]).as_deref(), Some("1 × NPU of unknown type"));
-        assert_eq!(words(&[("device 0", None)]).as_deref(), Some("1 × device of unknown type"));
-        let mixed = [("/device:TPU:0", None), ("/device:TPU:1", Some("TPU v4")), ("/device:TPU:2", Some("TPU v4"))];
-        assert_eq!(words(&mixed).as_deref(), Some("1 × TPU of unknown type + 2 × TPU v4"));
+        assert_eq!(
+            words(&[("NPU 0", None)]).as_deref(),
+            Some("1 × NPU of unknown type")
+        );
+        assert_eq!(
+            words(&[("device 0", None)]).as_deref(),
+            Some("1 × device of unknown type")
+        );
+        let mixed = [
+            ("/device:TPU:0", None),
+            ("/device:TPU:1", Some("TPU v4")),
+            ("/device:TPU:2", Some("TPU v4")),
+        ];
+        assert_eq!(
+            words(&mixed).as_deref(),
+            Some("1 × TPU of unknown type + 2 × TPU v4")
+        );
     }
 }

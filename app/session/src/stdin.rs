@@ -33,7 +33,10 @@ impl Spooled {
         }
         IS_READ.store(true, Ordering::Relaxed);
         let (file, sha256) = copied()?;
-        Ok(Self { source: InputSource::from_file(NAME, &file)?, sha256 })
+        Ok(Self {
+            source: InputSource::from_file(NAME, &file)?,
+            sha256,
+        })
     }
 }
 
@@ -44,7 +47,9 @@ pub fn refusal() -> Option<&'static str> {
     if IS_READ.load(Ordering::Relaxed) {
         return Some("standard input can be read only once: name a file for the other run");
     }
-    io::stdin().is_terminal().then_some("standard input is a terminal: send a profile through a pipe")
+    io::stdin()
+        .is_terminal()
+        .then_some("standard input is a terminal: send a profile through a pipe")
 }
 
 /// Standard input as a text of at most one byte more than `most`; it is kept for whoever asks again.
@@ -58,7 +63,10 @@ pub fn text(most: u64) -> io::Result<&'static str> {
     }
     IS_READ.store(true, Ordering::Relaxed);
     let mut text = String::new();
-    io::stdin().lock().take(most.saturating_add(1)).read_to_string(&mut text)?;
+    io::stdin()
+        .lock()
+        .take(most.saturating_add(1))
+        .read_to_string(&mut text)?;
     Ok(TEXT.get_or_init(|| text))
 }
 

@@ -26,6 +26,9 @@ mod tests {
 
     #[test]
     fn names_are_escaped_in_xml() {
-        assert_eq!(escaped("a\"><b>&'\u{1}\u{202e}"), "a&quot;&gt;&lt;b&gt;&amp;&#39;\u{fffd}\u{fffd}");
+        assert_eq!(
+            escaped("a\"><b>&'\u{1}\u{202e}"),
+            "a&quot;&gt;&lt;b&gt;&amp;&#39;\u{fffd}\u{fffd}"
+        );
     }
 }

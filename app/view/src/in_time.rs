@@ -18,10 +18,14 @@ pub fn cuts(mut samples: Vec<Timestamp>) -> Vec<Timestamp> {
 /// Sorts items by time, into `out`; those with equal times stay in their order. Evenly spread times take linear time: each
 /// item has about one bucket, and only buckets are sorted.
 pub fn sort<T: Copy>(items: &[T], out: &mut Vec<T>, time: impl Fn(&T) -> Timestamp) {
-    let Some((least, most)) = items.iter().map(|item| time(item).ps()).fold(None, |bounds, at| match bounds {
-        None => Some((at, at)),
-        Some((least, most)) => Some((at.min(least), at.max(most))),
-    }) else {
+    let Some((least, most)) = items
+        .iter()
+        .map(|item| time(item).ps())
+        .fold(None, |bounds, at| match bounds {
+            None => Some((at, at)),
+            Some((least, most)) => Some((at.min(least), at.max(most))),
+        })
+    else {
         return out.clear();
     };
     // What is in `out` is overwritten.
@@ -57,7 +61,11 @@ mod tests {
     use super::*;
 
     fn check(times: &[i64]) {
-        let items: Vec<(Timestamp, usize)> = times.iter().map(|&at| Timestamp::from_ps(at)).zip(0..).collect();
+        let items: Vec<(Timestamp, usize)> = times
+            .iter()
+            .map(|&at| Timestamp::from_ps(at))
+            .zip(0..)
+            .collect();
         let mut sorted = Vec::new();
         sort(&items, &mut sorted, |item| item.0);
         let mut expected = items;
@@ -85,13 +93,22 @@ mod tests {
         check(&[]);
         check(&[7; 100]);
         check(&[i64::MAX, 0, i64::MIN, -1, i64::MAX, 1]);
-        check(&(0..1_000).map(|i| if i == 500 { i64::MIN } else { 1_000 - i }).collect::<Vec<_>>());
+        check(
+            &(0..1_000)
+                .map(|i| if i == 500 { i64::MIN } else { 1_000 - i })
+                .collect::<Vec<_>>(),
+        );
     }
 
     #[test]
     fn cuts_make_equal_spans() {
         let samples = (0..80).rev().map(Timestamp::from_ps).collect();
-        assert_eq!(cuts(samples), (1..10).map(|i| Timestamp::from_ps(8 * i)).collect::<Vec<_>>());
+        assert_eq!(
+            cuts(samples),
+            (1..10)
+                .map(|i| Timestamp::from_ps(8 * i))
+                .collect::<Vec<_>>()
+        );
         assert_eq!(cuts(vec![Timestamp::MIN; 80]), [Timestamp::MIN]);
         assert_eq!(cuts(Vec::new()), []);
     }

@@ -28,7 +28,11 @@ const UTILIZATION: [(&str, &str); 7] = [
     ("device_idle_percent", "Idle, first op to last"),
 ];
 /// Metrics that few captures have; shown only if known.
-const OPTIONAL: [&str; 3] = ["mfu_steady_percent", "mxu_hw_percent", "hbm_util_steady_percent"];
+const OPTIONAL: [&str; 3] = [
+    "mfu_steady_percent",
+    "mxu_hw_percent",
+    "hbm_util_steady_percent",
+];
 /// Metrics that only some screens have room for, by their own titles.
 const MORE: [&str; 2] = ["wait_percent", "window_of_capture_percent"];
 /// The metric that has the value of a target, and the target.
@@ -114,49 +118,123 @@ impl Overview {
     pub fn of(reports: &impl ReportSource, is_whole: bool) -> Self {
         let targets = reports.with::<Targets, _>(Clone::clone);
         let judged = targets.as_ref().map_or(&[][..], |report| &report.targets);
-        let (utilization, more) =
-            reports.with::<Utilization, _>(|report| utilization(report, judged, is_whole)).unwrap_or_default();
-        let is_shown = |target| utilization.iter().any(|figure: &KeyFigure| figure.target.as_ref() == Some(target));
-        let times = [reports.with::<Steps, _>(step), reports.with::<Overlap, _>(exposed)];
-        let balance = reports.with::<Balance, _>(|report| report.devices.clone()).unwrap_or_default();
-        let findings = reports.with::<Doctor, _>(|report| report.findings.clone()).unwrap_or_default();
+        let (utilization, more) = reports
+            .with::<Utilization, _>(|report| utilization(report, judged, is_whole))
+            .unwrap_or_default();
+        let is_shown = |target| {
+            utilization
+                .iter()
+                .any(|figure: &KeyFigure| figure.target.as_ref() == Some(target))
+        };
+        let times = [
+            reports.with::<Steps, _>(step),
+            reports.with::<Overlap, _>(exposed),
+        ];
+        let balance = reports
+            .with::<Balance, _>(|report| report.devices.clone())
+            .unwrap_or_default();
+        let findings = reports
+            .with::<Doctor, _>(|report| report.findings.clone())
+            .unwrap_or_default();
         Self {
             verdict: reports.with::<Verdict, _>(Clone::clone),
             times: times.into_iter().flatten().flatten().collect(),
-            other_targets: judged.iter().filter(|&target| !is_shown(target)).map(KeyFigure::of_target).collect(),
+            other_targets: judged
+                .iter()
+                .filter(|&target| !is_shown(target))
+                .map(KeyFigure::of_target)
+                .collect(),
             utilization,
             more,
             targets,
-            device_time: reports.with::<Ops, _>(|report| DeviceTime::of(report, &balance)).flatten(),
+            device_time: reports
+                .with::<Ops, _>(|report| DeviceTime::of(report, &balance))
+                .flatten(),
             hints: reports.with::<Hints, _>(Clone::clone),
-            health: findings.into_iter().filter(|finding| finding.severity > Severity::Info).collect(),
+            health: findings
+                .into_iter()
+                .filter(|finding| finding.severity > Severity::Info)
+                .collect(),
         }
     }
 
     pub fn figures(&self) -> impl Iterator<Item = &KeyFigure> {
-        self.times.iter().chain(&self.utilization).chain(&self.more).chain(&self.other_targets)
+        self.times
+            .iter()
+            .chain(&self.utilization)
+            .chain(&self.more)
+            .chain(&self.other_targets)
     }
 }
 
 impl KeyFigure {
     fn of_metric(title: &'static str, metric: &Metric, targets: &[Target]) -> Self {
-        let Metric { value, is_lower_bound, unit, of, provenance, note, .. } = metric.clone();
-        let target = targets.iter().find(|target| (metric.id, target.id) == JUDGED).cloned();
-        Self { title, value, low: None, is_lower_bound, unit, of, provenance, note, target }
+        let Metric {
+            value,
+            is_lower_bound,
+            unit,
+            of,
+            provenance,
+            note,
+            ..
+        } = metric.clone();
+        let target = targets
+            .iter()
+            .find(|target| (metric.id, target.id) == JUDGED)
+            .cloned();
+        Self {
+            title,
+            value,
+            low: None,
+            is_lower_bound,
+            unit,
+            of,
+            provenance,
+            note,
+            target,
+        }
     }
 
     /// The value of a target.
     pub fn of_target(target: &Target) -> Self {
-        let Target { title, value_percent: value, low_percent: low, is_lower_bound, of, provenance, note, .. } =
-            target.clone();
+        let Target {
+            title,
+            value_percent: value,
+            low_percent: low,
+            is_lower_bound,
+            of,
+            provenance,
+            note,
+            ..
+        } = target.clone();
         let unit = Unit::Percent;
-        Self { title, value, low, is_lower_bound, unit, of, provenance, note, target: Some(target.clone()) }
+        Self {
+            title,
+            value,
+            low,
+            is_lower_bound,
+            unit,
+            of,
+            provenance,
+            note,
+            target: Some(target.clone()),
+        }
     }
 
     fn time(title: &'static str, ps: f64, of: String) -> Self {
         let (unit, provenance) = (Unit::Picoseconds, Provenance::Measured);
         let (low, is_lower_bound) = (None, false);
-        Self { title, value: Some(ps), low, is_lower_bound, unit, of, provenance, note: None, target: None }
+        Self {
+            title,
+            value: Some(ps),
+            low,
+            is_lower_bound,
+            unit,
+            of,
+            provenance,
+            note: None,
+            target: None,
+        }
     }
 
     /// The number, as `written`, with what is known of it: `8.25 %`, `at least 8.25 %`, `30 % to 60 %`; `None` where
@@ -174,36 +252,79 @@ impl KeyFigure {
 
 /// Utilization, and metrics for screens with more room. `is_whole`: the reports cover the whole trace; otherwise the
 /// window is the selected part, which the metrics name.
-fn utilization(report: &UtilizationReport, targets: &[Target], is_whole: bool) -> (Vec<KeyFigure>, Vec<KeyFigure>) {
-    let is_known = |id: &str| report.metric(id).is_some_and(|metric| metric.value.is_some());
+fn utilization(
+    report: &UtilizationReport,
+    targets: &[Target],
+    is_whole: bool,
+) -> (Vec<KeyFigure>, Vec<KeyFigure>) {
+    let is_known = |id: &str| {
+        report
+            .metric(id)
+            .is_some_and(|metric| metric.value.is_some())
+    };
     // There is no room for both of HBM; the table of utilization has them.
     let skipped = is_known("hbm_util_steady_percent").then_some("hbm_util_window_percent");
-    let listed = UTILIZATION.iter().filter(|(id, _)| Some(*id) != skipped && (is_known(id) || !OPTIONAL.contains(id)));
-    let own = |title: &'static str| if is_whole { title } else { title.trim_end_matches(OF_WINDOW) };
-    let listed = listed.filter_map(|(id, title)| Some(KeyFigure::of_metric(own(title), report.metric(id)?, targets)));
+    let listed = UTILIZATION
+        .iter()
+        .filter(|(id, _)| Some(*id) != skipped && (is_known(id) || !OPTIONAL.contains(id)));
+    let own = |title: &'static str| {
+        if is_whole {
+            title
+        } else {
+            title.trim_end_matches(OF_WINDOW)
+        }
+    };
+    let listed = listed.filter_map(|(id, title)| {
+        Some(KeyFigure::of_metric(
+            own(title),
+            report.metric(id)?,
+            targets,
+        ))
+    });
     let more = MORE.iter().filter_map(|id| report.metric(id));
-    (listed.collect(), more.map(|metric| KeyFigure::of_metric(metric.title, metric, targets)).collect())
+    (
+        listed.collect(),
+        more.map(|metric| KeyFigure::of_metric(metric.title, metric, targets))
+            .collect(),
+    )
 }
 
 /// The median step; `None` without complete steps.
 fn step(report: &StepsReport) -> Option<KeyFigure> {
     let time = report.time.as_ref().filter(|_| report.has_steps())?;
-    Some(KeyFigure::time("Step, median", time.median, counted(time.count, "step")))
+    Some(KeyFigure::time(
+        "Step, median",
+        time.median,
+        counted(time.count, "step"),
+    ))
 }
 
 /// The exposed communication of a step on a device, or of a device; `None` without communication.
 fn exposed(report: &OverlapReport) -> Option<KeyFigure> {
     let (all, exposed) = report.mean_comm()?;
     let over = report.sums_over;
-    let title = over.title(["Exposed communication in a step", "Exposed communication of a device"]);
+    let title = over.title([
+        "Exposed communication in a step",
+        "Exposed communication of a device",
+    ]);
     let of = over.title(["in a step on a device", "on a device"]);
-    Some(KeyFigure::time(title, exposed.ps() as f64, format!("{all} of communication {of}, mean over {}", over.text())))
+    Some(KeyFigure::time(
+        title,
+        exposed.ps() as f64,
+        format!("{all} of communication {of}, mean over {}", over.text()),
+    ))
 }
 
 impl DeviceTime {
     fn of(report: &OpsReport, loads: &[DeviceLoad]) -> Option<Self> {
-        let loads: BTreeMap<&str, &DeviceLoad> = loads.iter().map(|load| (load.core.as_str(), load)).collect();
-        let devices = report.cores.iter().map(|core| DeviceBar::of(core, loads.get(core.name.as_str()).copied()));
+        let loads: BTreeMap<&str, &DeviceLoad> = loads
+            .iter()
+            .map(|load| (load.core.as_str(), load))
+            .collect();
+        let devices = report
+            .cores
+            .iter()
+            .map(|core| DeviceBar::of(core, loads.get(core.name.as_str()).copied()));
         let devices: Vec<_> = devices.collect();
         let mut parts = sum(&devices);
         parts.sort_by_key(|&(group, time)| (std::cmp::Reverse(time), group));
@@ -223,12 +344,31 @@ impl DeviceBar {
             (_, true) => Some("nearly unused"),
             _ => None,
         });
-        let time = |group| if group == OpGroup::Idle { core.idle_ps } else { core.group_self(group).ps() };
-        let parts = OpGroup::ALL.map(|group| (group, time(group))).into_iter().filter(|&(_, time)| time > 0).collect();
+        let time = |group| {
+            if group == OpGroup::Idle {
+                core.idle_ps
+            } else {
+                core.group_self(group).ps()
+            }
+        };
+        let parts = OpGroup::ALL
+            .map(|group| (group, time(group)))
+            .into_iter()
+            .filter(|&(_, time)| time > 0)
+            .collect();
         let waits = [OpGroup::Collective, OpGroup::AsyncWait, OpGroup::HostIo].map(time);
-        let work_ps = core.busy_ps.saturating_sub(waits.into_iter().fold(0, i64::saturating_add));
+        let work_ps = core
+            .busy_ps
+            .saturating_sub(waits.into_iter().fold(0, i64::saturating_add));
         let (name, ordinal) = (core.name.clone(), core.ordinal);
-        Self { name, ordinal, window_ps: core.total_time_ps, work_ps, parts, remark }
+        Self {
+            name,
+            ordinal,
+            window_ps: core.total_time_ps,
+            work_ps,
+            parts,
+            remark,
+        }
     }
 
     /// The name without `/device:`.
@@ -251,5 +391,9 @@ pub fn sum<'a>(bars: impl IntoIterator<Item = &'a DeviceBar>) -> Vec<(OpGroup, i
 /// A part of a whole in percent; a tiny part is never rounded to 0.
 pub fn share(part_ps: i64, whole_ps: i64) -> String {
     let percent = 100.0 * part_ps as f64 / whole_ps.max(1) as f64;
-    if percent < 0.05 { "<0.1 %".to_owned() } else { format!("{:.1}", Percent(percent)) }
+    if percent < 0.05 {
+        "<0.1 %".to_owned()
+    } else {
+        format!("{:.1}", Percent(percent))
+    }
 }

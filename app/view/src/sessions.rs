@@ -50,7 +50,11 @@ impl SavedSession {
     /// The view of the first trace for others, without the place of the trace on this machine. The error is a sentence.
     pub fn for_archive(self) -> Result<Vec<u8>, String> {
         // The name is kept in place of the path.
-        let alone = Self { trace: PathBuf::from(&self.name), second: None, ..self };
+        let alone = Self {
+            trace: PathBuf::from(&self.name),
+            second: None,
+            ..self
+        };
         serde_json::to_vec_pretty(&alone).map_err(|error| error.to_string())
     }
 }
@@ -67,11 +71,17 @@ pub struct SessionStore {
 
 impl SessionStore {
     pub fn of_user() -> Self {
-        store::config_dir().map_or_else(Self::default, |dir| Self::in_folder(&dir.join("systole").join("sessions")))
+        store::config_dir().map_or_else(Self::default, |dir| {
+            Self::in_folder(&dir.join("systole").join("sessions"))
+        })
     }
 
     pub fn in_folder(folder: &Path) -> Self {
-        Self { folder: Some(folder.to_owned()), names: names_in(folder), open: None }
+        Self {
+            folder: Some(folder.to_owned()),
+            names: names_in(folder),
+            open: None,
+        }
     }
 
     /// All names, sorted.
@@ -94,11 +104,17 @@ impl SessionStore {
     pub fn free_name(&self, name: &str, trace: &Path, is_chosen: bool) -> String {
         let name = name.trim();
         let is_free = |name: &String| {
-            let Ok(file) = self.file(name) else { return true };
-            !store::exists(&file) || (is_chosen && Self::read(&file).is_ok_and(|saved| saved.trace == whole(trace)))
+            let Ok(file) = self.file(name) else {
+                return true;
+            };
+            !store::exists(&file)
+                || (is_chosen && Self::read(&file).is_ok_and(|saved| saved.trace == whole(trace)))
         };
         let numbered = (2..NUMBERED).map(|i| format!("{name} {i}"));
-        std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_else(|| name.to_owned())
+        std::iter::once(name.to_owned())
+            .chain(numbered)
+            .find(is_free)
+            .unwrap_or_else(|| name.to_owned())
     }
 
     /// Saves a view under a name, which becomes the open session. The error is a sentence.
@@ -110,7 +126,12 @@ impl SessionStore {
         second: Option<SavedSecondTrace>,
     ) -> Result<(), String> {
         let file = self.file(name)?;
-        let second = second.map(|second| Box::new(SavedSecondTrace { trace: whole(&second.trace), ..second }));
+        let second = second.map(|second| {
+            Box::new(SavedSecondTrace {
+                trace: whole(&second.trace),
+                ..second
+            })
+        });
         let saved = SavedSession {
             schema: SCHEMA.to_owned(),
             name: String::new(),
@@ -123,7 +144,8 @@ impl SessionStore {
             store::write(&file, &serde_json::to_vec_pretty(&saved)?)?;
             Ok(names_in(folder))
         };
-        self.names = write().map_err(|error| format!("cannot save this session: {error}: {}", file.display()))?;
+        self.names = write()
+            .map_err(|error| format!("cannot save this session: {error}: {}", file.display()))?;
         self.open = Some(name.trim().to_owned());
         Ok(())
     }
@@ -131,7 +153,8 @@ impl SessionStore {
     /// Deletes a session. The error is a sentence.
     pub fn delete(&mut self, name: &str) -> Result<(), String> {
         let file = self.file(name)?;
-        store::remove(&file).map_err(|error| format!("cannot delete this session: {error}: {}", file.display()))?;
+        store::remove(&file)
+            .map_err(|error| format!("cannot delete this session: {error}: {}", file.display()))?;
         self.names.retain(|other| other != name);
         self.open.take_if(|open| open == name);
         Ok(())
@@ -143,7 +166,8 @@ impl SessionStore {
         if store::exists(&new) {
             return Err(format!("there is a session {} already", to.trim()));
         }
-        store::rename(&old, &new).map_err(|error| format!("cannot rename this session: {error}: {}", old.display()))?;
+        store::rename(&old, &new)
+            .map_err(|error| format!("cannot rename this session: {error}: {}", old.display()))?;
         self.names = names_in(new.parent().unwrap_or(Path::new(".")));
         if self.open.as_deref() == Some(from) {
             self.open = Some(to.trim().to_owned());
@@ -158,10 +182,16 @@ impl SessionStore {
 
     /// The session that a path or name refers to, if any.
     pub fn find(&self, path: &Path) -> Option<SavedSession> {
-        if path.extension().is_some_and(|extension| extension == "json") && store::exists(path) {
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+            && store::exists(path)
+        {
             return Self::read(path).ok();
         }
-        (!path.exists()).then(|| self.load(path.to_str()?).ok()).flatten()
+        (!path.exists())
+            .then(|| self.load(path.to_str()?).ok())
+            .flatten()
     }
 
     /// The session of one of these traces that was saved last.
@@ -169,8 +199,9 @@ impl SessionStore {
         let files = self.names.iter().filter_map(|name| self.file(name).ok());
         let mut found: Vec<_> = files
             .filter_map(|file| {
-                let saved =
-                    Self::read(&file).ok().filter(|saved| traces.iter().any(|path| saved.trace == whole(path)))?;
+                let saved = Self::read(&file)
+                    .ok()
+                    .filter(|saved| traces.iter().any(|path| saved.trace == whole(path)))?;
                 Some((store::modified(&file), saved))
             })
             .collect();
@@ -180,13 +211,29 @@ impl SessionStore {
 
     /// The session that an archive of `systole pack` at this path holds as text. The error is a sentence.
     pub fn of_archive(path: &Path, text: &[u8]) -> Result<SavedSession, String> {
-        let saved: SavedSession = serde_json::from_slice(text)
-            .map_err(|error| format!("the session in this archive is damaged ({error}): {}", path.display()))?;
+        let saved: SavedSession = serde_json::from_slice(text).map_err(|error| {
+            format!(
+                "the session in this archive is damaged ({error}): {}",
+                path.display()
+            )
+        })?;
         if saved.schema != SCHEMA {
-            return Err(format!("the session in this archive is of another version: {}", path.display()));
+            return Err(format!(
+                "the session in this archive is of another version: {}",
+                path.display()
+            ));
         }
-        let name = saved.trace.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(SavedSession { name, trace: path.to_owned(), ..saved })
+        let name = saved
+            .trace
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Ok(SavedSession {
+            name,
+            trace: path.to_owned(),
+            ..saved
+        })
     }
 
     fn read(file: &Path) -> Result<SavedSession, String> {
@@ -194,20 +241,26 @@ impl SessionStore {
         if store::len(file).is_some_and(|len| len > 8 << 20) {
             return Err(format!("this is not a session: {}", file.display()));
         }
-        let text =
-            store::read(file).map_err(|error| format!("cannot read this session: {error}: {}", file.display()))?;
+        let text = store::read(file)
+            .map_err(|error| format!("cannot read this session: {error}: {}", file.display()))?;
         let mut saved: SavedSession = serde_json::from_slice(&text)
             .map_err(|error| format!("this is not a session ({error}): {}", file.display()))?;
         if saved.schema == SCHEMA {
             saved.name = named(file);
             Ok(saved)
         } else {
-            Err(format!("this session is of another version: {}", file.display()))
+            Err(format!(
+                "this session is of another version: {}",
+                file.display()
+            ))
         }
     }
 
     fn file(&self, name: &str) -> Result<PathBuf, String> {
-        let folder = self.folder.as_ref().ok_or("there is no configuration directory to save sessions in")?;
+        let folder = self
+            .folder
+            .as_ref()
+            .ok_or("there is no configuration directory to save sessions in")?;
         let name = name.trim();
         if name.chars().all(|c| c == '.') {
             return Err("a session needs a name".to_owned());
@@ -218,8 +271,15 @@ impl SessionStore {
 
 /// Names of the sessions in a folder, sorted.
 fn names_in(folder: &Path) -> Vec<String> {
-    let is_ours = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "json");
-    let mut names: Vec<String> = store::list(folder).into_iter().filter(is_ours).map(|path| named(&path)).collect();
+    let is_ours = |path: &PathBuf| {
+        path.extension()
+            .is_some_and(|extension| extension == "json")
+    };
+    let mut names: Vec<String> = store::list(folder)
+        .into_iter()
+        .filter(is_ours)
+        .map(|path| named(&path))
+        .collect();
     names.sort();
     names
 }
@@ -232,10 +292,18 @@ fn whole(path: &Path) -> PathBuf {
 /// share a file.
 fn escaped(name: &str) -> String {
     let is_safe = |at: usize, c: char| {
-        !c.is_ascii() || c.is_ascii_alphanumeric() || "_-".contains(c) || (" .".contains(c) && at > 0)
+        !c.is_ascii()
+            || c.is_ascii_alphanumeric()
+            || "_-".contains(c)
+            || (" .".contains(c) && at > 0)
     };
-    let parts =
-        name.char_indices().map(|(at, c)| if is_safe(at, c) { c.to_string() } else { format!("%{:02X}", c as u32) });
+    let parts = name.char_indices().map(|(at, c)| {
+        if is_safe(at, c) {
+            c.to_string()
+        } else {
+            format!("%{:02X}", c as u32)
+        }
+    });
     parts.collect()
 }
 
@@ -266,7 +334,9 @@ mod tests {
 
     use super::*;
     use crate::state::{Note, ViewCommand};
-    use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
+    use trace_model::{
+        GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
+    };
 
     /// A view of a trace with one op, its track pinned and a note.
     fn view() -> (TraceModel, ViewState) {
@@ -278,9 +348,21 @@ mod tests {
         builder.add_slice(track, SliceSpec::new(range, label));
         let model = builder.finish();
         let mut view = ViewState::new(&model);
-        view.apply(&ViewCommand::Pin(model.track_ids().next().unwrap(), true), &model);
-        view.apply(&ViewCommand::AddNote(Note { range, text: "here".to_owned() }), &model);
-        view.apply(&ViewCommand::Select(model.all_slices().next().unwrap().id()), &model);
+        view.apply(
+            &ViewCommand::Pin(model.track_ids().next().unwrap(), true),
+            &model,
+        );
+        view.apply(
+            &ViewCommand::AddNote(Note {
+                range,
+                text: "here".to_owned(),
+            }),
+            &model,
+        );
+        view.apply(
+            &ViewCommand::Select(model.all_slices().next().unwrap().id()),
+            &model,
+        );
         (model, view)
     }
 
@@ -289,11 +371,19 @@ mod tests {
         let (_, view) = view();
         let dir = tempfile::tempdir().unwrap();
         let mut sessions = SessionStore::in_folder(&dir.path().join("deep"));
-        sessions.save("night/run", Path::new("/tmp/trace.pb"), &view, None).unwrap();
+        sessions
+            .save("night/run", Path::new("/tmp/trace.pb"), &view, None)
+            .unwrap();
         assert_eq!(sessions.names(), ["night/run"]);
         let saved = sessions.find(Path::new("night/run")).unwrap();
-        assert_eq!((saved.trace.as_path(), saved.name.as_str()), (Path::new("/tmp/trace.pb"), "night/run"));
-        assert_eq!((&saved.view.pinned, &saved.view.notes), (&view.pinned, &view.notes));
+        assert_eq!(
+            (saved.trace.as_path(), saved.name.as_str()),
+            (Path::new("/tmp/trace.pb"), "night/run")
+        );
+        assert_eq!(
+            (&saved.view.pinned, &saved.view.notes),
+            (&view.pinned, &view.notes)
+        );
 
         // Another trace has neither the track nor the slice.
         let empty = TraceBuilder::new().finish();
@@ -301,7 +391,11 @@ mod tests {
         other.apply(&ViewCommand::Restore(Box::new(saved.view)), &empty);
         assert!(other.pinned.is_empty() && other.place.selection.is_none());
         assert_eq!(other.notes.len(), 1);
-        assert!(sessions.load("..").is_err() && sessions.load("none").is_err() && sessions.load(" ").is_err());
+        assert!(
+            sessions.load("..").is_err()
+                && sessions.load("none").is_err()
+                && sessions.load(" ").is_err()
+        );
     }
 
     #[test]
@@ -311,17 +405,42 @@ mod tests {
         let mut sessions = SessionStore::in_folder(dir.path());
         let (first, second) = (Path::new("/run 1/host.pb"), Path::new("/run 2/host.pb"));
         sessions.save("host.pb", first, &view, None).unwrap();
-        assert_eq!(sessions.free_name("host.pb", second, true), "host.pb 2", "it is of another trace");
-        assert_eq!(sessions.free_name(" host.pb", first, true), "host.pb", "it is what changed");
-        assert_eq!(sessions.free_name("host.pb", first, false), "host.pb 2", "nobody said so");
+        assert_eq!(
+            sessions.free_name("host.pb", second, true),
+            "host.pb 2",
+            "it is of another trace"
+        );
+        assert_eq!(
+            sessions.free_name(" host.pb", first, true),
+            "host.pb",
+            "it is what changed"
+        );
+        assert_eq!(
+            sessions.free_name("host.pb", first, false),
+            "host.pb 2",
+            "nobody said so"
+        );
         sessions.save("host.pb 2", second, &view, None).unwrap();
-        assert_eq!(sessions.free_name("host.pb", Path::new("/run 3/host.pb"), false), "host.pb 3");
+        assert_eq!(
+            sessions.free_name("host.pb", Path::new("/run 3/host.pb"), false),
+            "host.pb 3"
+        );
         fs::write(dir.path().join("odd.json"), "{").unwrap();
-        assert_eq!(sessions.free_name("odd", first, true), "odd 2", "somebody may mend it");
+        assert_eq!(
+            sessions.free_name("odd", first, true),
+            "odd 2",
+            "somebody may mend it"
+        );
         for name in ["a/b", "a_b", "a%2Fb", "ü→.", ".x"] {
             assert_eq!(sessions.free_name(name, second, false), name);
             sessions.save(name, second, &view, None).unwrap();
-            assert_eq!((sessions.load(name).unwrap().name.as_str(), sessions.open_name()), (name, Some(name)));
+            assert_eq!(
+                (
+                    sessions.load(name).unwrap().name.as_str(),
+                    sessions.open_name()
+                ),
+                (name, Some(name))
+            );
         }
     }
 
@@ -331,13 +450,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut sessions = SessionStore::in_folder(dir.path());
         for name in ["a", "b"] {
-            sessions.save(name, Path::new("/trace.pb"), &view, None).unwrap();
+            sessions
+                .save(name, Path::new("/trace.pb"), &view, None)
+                .unwrap();
         }
         assert!(sessions.rename("b", "a").is_err(), "it would be lost");
         sessions.rename("b", "c/d").unwrap();
-        assert_eq!((sessions.names(), sessions.open_name()), (&["a".to_owned(), "c/d".to_owned()][..], Some("c/d")));
+        assert_eq!(
+            (sessions.names(), sessions.open_name()),
+            (&["a".to_owned(), "c/d".to_owned()][..], Some("c/d"))
+        );
         sessions.delete("c/d").unwrap();
-        assert_eq!((sessions.names(), sessions.open_name()), (&["a".to_owned()][..], None));
+        assert_eq!(
+            (sessions.names(), sessions.open_name()),
+            (&["a".to_owned()][..], None)
+        );
         assert!(sessions.delete("c/d").is_err() && sessions.rename("c/d", "e").is_err());
     }
 }

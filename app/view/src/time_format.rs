@@ -9,7 +9,13 @@ use trace_model::time::{PS_PER_MS, PS_PER_NS, PS_PER_S, PS_PER_US};
 use crate::viewport::tick_label;
 
 /// Units, the largest first.
-const UNITS: [(i64, &str); 5] = [(PS_PER_S, "s"), (PS_PER_MS, "ms"), (PS_PER_US, "µs"), (PS_PER_NS, "ns"), (1, "ps")];
+const UNITS: [(i64, &str); 5] = [
+    (PS_PER_S, "s"),
+    (PS_PER_MS, "ms"),
+    (PS_PER_US, "µs"),
+    (PS_PER_NS, "ns"),
+    (1, "ps"),
+];
 
 /// A format of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +49,10 @@ impl TimeFormat {
 
     #[must_use]
     pub fn next(self) -> Self {
-        let at = Self::ALL.iter().position(|(format, _)| *format == self).unwrap_or(0);
+        let at = Self::ALL
+            .iter()
+            .position(|(format, _)| *format == self)
+            .unwrap_or(0);
         Self::ALL[(at + 1) % Self::ALL.len()].0
     }
 
@@ -96,7 +105,10 @@ pub fn read(text: &str) -> Option<Picos> {
     if let Ok(time) = text.parse() {
         return Some(time);
     }
-    let (rest, sign) = text.trim().strip_prefix('-').map_or((text, 1), |rest| (rest, -1));
+    let (rest, sign) = text
+        .trim()
+        .strip_prefix('-')
+        .map_or((text, 1), |rest| (rest, -1));
     let words: Vec<&str> = rest.split_whitespace().collect();
     let mut sum = 0_i64;
     for pair in words.chunks(2) {
@@ -110,7 +122,11 @@ pub fn read(text: &str) -> Option<Picos> {
 /// Number of decimals: to the nanosecond, or to the picosecond if the time would become zero.
 fn decimals_of(time: Picos, (unit, _): (i64, &str)) -> usize {
     let all = unit.ilog10() as usize;
-    if time.ps().unsigned_abs() < PS_PER_NS as u64 { all } else { all.saturating_sub(3).max(3) }
+    if time.ps().unsigned_abs() < PS_PER_NS as u64 {
+        all
+    } else {
+        all.saturating_sub(3).max(3)
+    }
 }
 
 /// Exact integer formatting, because floating-point numbers cannot hold hours in picoseconds.
@@ -123,20 +139,32 @@ fn in_unit(time: Picos, (unit, name): (i64, &str), decimals: usize) -> String {
     let per_unit = unit as u64 / last;
     let sign = if time.ps() < 0 { "-" } else { "" };
     let (whole, part) = (rounded / per_unit, rounded % per_unit);
-    if decimals == 0 { format!("{sign}{whole} {name}") } else { format!("{sign}{whole}.{part:0decimals$} {name}") }
+    if decimals == 0 {
+        format!("{sign}{whole} {name}")
+    } else {
+        format!("{sign}{whole}.{part:0decimals$} {name}")
+    }
 }
 
 fn exact(time: Picos) -> String {
     if time == Picos::ZERO {
         return "0 s".to_owned();
     }
-    let mut text = if time.ps() < 0 { "-".to_owned() } else { String::new() };
+    let mut text = if time.ps() < 0 {
+        "-".to_owned()
+    } else {
+        String::new()
+    };
     let mut rest = time.ps().unsigned_abs();
     for (unit, name) in UNITS {
         let count = rest / unit as u64;
         rest %= unit as u64;
         if count > 0 {
-            let gap = if text.is_empty() || text == "-" { "" } else { " " };
+            let gap = if text.is_empty() || text == "-" {
+                ""
+            } else {
+                " "
+            };
             // Writing to a string cannot fail.
             let _ = write!(text, "{gap}{count} {name}");
         }
@@ -149,7 +177,10 @@ mod tests {
     use super::*;
 
     fn texts(ps: i64) -> Vec<String> {
-        TimeFormat::ALL.iter().map(|(format, _)| format.text(Picos::from_ps(ps))).collect()
+        TimeFormat::ALL
+            .iter()
+            .map(|(format, _)| format.text(Picos::from_ps(ps)))
+            .collect()
     }
 
     #[test]
@@ -168,15 +199,42 @@ mod tests {
         assert_eq!(texts(0), ["0 s", "0 s", "0 s", "0 ms", "0 µs", "0 ns"]);
         assert_eq!(
             texts(-5_000_000_001),
-            ["-5.000 ms", "-5 ms 1 ps", "-0.005000000 s", "-5.000000 ms", "-5000.000 µs", "-5000000.001 ns"]
+            [
+                "-5.000 ms",
+                "-5 ms 1 ps",
+                "-0.005000000 s",
+                "-5.000000 ms",
+                "-5000.000 µs",
+                "-5000000.001 ns"
+            ]
         );
     }
 
     #[test]
     fn short_times_never_print_as_zero() {
-        assert_eq!(texts(7), ["7 ps", "7 ps", "0.000000000007 s", "0.000000007 ms", "0.000007 µs", "0.007 ns"]);
-        assert_eq!(TimeFormat::Exact.text(Picos::from_ps(i64::MIN)).chars().next(), Some('-'));
-        assert!(TimeFormat::Seconds.text(Picos::from_ps(i64::MAX)).ends_with(" s"));
+        assert_eq!(
+            texts(7),
+            [
+                "7 ps",
+                "7 ps",
+                "0.000000000007 s",
+                "0.000000007 ms",
+                "0.000007 µs",
+                "0.007 ns"
+            ]
+        );
+        assert_eq!(
+            TimeFormat::Exact
+                .text(Picos::from_ps(i64::MIN))
+                .chars()
+                .next(),
+            Some('-')
+        );
+        assert!(
+            TimeFormat::Seconds
+                .text(Picos::from_ps(i64::MAX))
+                .ends_with(" s")
+        );
     }
 
     #[test]
@@ -186,18 +244,34 @@ mod tests {
             assert_eq!(read(&exact), Some(Picos::from_ps(ps)), "{exact}");
         }
         assert_eq!(read("1.5ms"), Some(Picos::from_ps(1_500_000_000)));
-        for text in ["", "-", "1 ms 2", "1 ms two µs", "9999999999 s 1 ps", "1 ms -2 µs", "4000000000 s 4000000000 s"]
-        {
+        for text in [
+            "",
+            "-",
+            "1 ms 2",
+            "1 ms two µs",
+            "9999999999 s 1 ps",
+            "1 ms -2 µs",
+            "4000000000 s 4000000000 s",
+        ] {
             assert_eq!(read(text), None, "{text}");
         }
     }
 
     #[test]
     fn ruler_labels_have_significant_digits() {
-        let ticks = |at, step| TimeFormat::ALL.map(|(format, _)| format.tick(Picos::from_ps(at), Picos::from_ps(step)));
+        let ticks = |at, step| {
+            TimeFormat::ALL.map(|(format, _)| format.tick(Picos::from_ps(at), Picos::from_ps(step)))
+        };
         assert_eq!(
             ticks(1_500_000_000, 500_000_000),
-            ["1.5 ms", "1 ms 500 µs", "0.0015 s", "1.5 ms", "1500 µs", "1500000 ns"]
+            [
+                "1.5 ms",
+                "1 ms 500 µs",
+                "0.0015 s",
+                "1.5 ms",
+                "1500 µs",
+                "1500000 ns"
+            ]
         );
         assert_eq!(ticks(0, 1), ["0"; 6]);
         assert_eq!(ticks(2_000, 5)[5], "2.000 ns");

@@ -28,14 +28,22 @@ pub struct Viewport {
 
 impl Default for Viewport {
     fn default() -> Self {
-        Self { base: Timestamp::ZERO, offset: 0.0, span: 1e12 }
+        Self {
+            base: Timestamp::ZERO,
+            offset: 0.0,
+            span: 1e12,
+        }
     }
 }
 
 impl Viewport {
     /// Exactly `range`.
     pub fn of(range: TimeRange) -> Self {
-        Self { base: range.start, offset: 0.0, span: (range.dur().ps() as f64).max(MIN_SPAN_PS) }
+        Self {
+            base: range.start,
+            offset: 0.0,
+            span: (range.dur().ps() as f64).max(MIN_SPAN_PS),
+        }
     }
 
     /// `range` with a margin at both sides.
@@ -84,14 +92,21 @@ impl Viewport {
     /// This span, moved by a time.
     #[must_use]
     pub fn shifted(&self, by: Picos) -> Self {
-        Self { base: self.base + by, ..*self }
+        Self {
+            base: self.base + by,
+            ..*self
+        }
     }
 
     /// Zooms: the time at `anchor` (a fraction of the width) stays while the
     /// visible span shrinks by `factor`.
     #[must_use]
     pub fn zoomed(&self, factor: f64, anchor: f64) -> Self {
-        if factor.is_finite() && factor > 0.0 { self.with_span(self.span / factor, anchor) } else { *self }
+        if factor.is_finite() && factor > 0.0 {
+            self.with_span(self.span / factor, anchor)
+        } else {
+            *self
+        }
     }
 
     /// Limits span and position to reasonable values for a trace of this extent.
@@ -135,20 +150,32 @@ impl Viewport {
         // The left edge moves in step with the span, so that the point which both
         // views show at the same place stays there.
         let change = to.span - self.span;
-        let progress = if change.abs() > 1e-9 * to.span { (span - self.span) / change } else { share };
+        let progress = if change.abs() > 1e-9 * to.span {
+            (span - self.span) / change
+        } else {
+            share
+        };
         let moved = to.start_after(self.base) - self.offset;
         Self { span, ..*self }.moved_ps(moved * progress)
     }
 
     fn with_span(&self, span: f64, anchor: f64) -> Self {
-        let span = if span.is_finite() { span.max(MIN_SPAN_PS) } else { self.span };
+        let span = if span.is_finite() {
+            span.max(MIN_SPAN_PS)
+        } else {
+            self.span
+        };
         Self { span, ..*self }.moved_ps((self.span - span) * anchor)
     }
 
     fn moved_ps(&self, by: f64) -> Self {
         let offset = self.offset + by;
         let whole = offset.floor();
-        Self { base: self.base + Picos::from_ps(whole as i64), offset: offset - whole, span: self.span }
+        Self {
+            base: self.base + Picos::from_ps(whole as i64),
+            offset: offset - whole,
+            span: self.span,
+        }
     }
 }
 
@@ -197,28 +224,41 @@ pub fn ticks(view: &Viewport, origin: Timestamp, step: Picos) -> Vec<Tick> {
 pub fn ruler_base(time: &Viewport, origin: Timestamp, step: Picos) -> Timestamp {
     let round = step.ps().saturating_mul(1_000);
     let away = (time.start() - origin).ps();
-    if away.abs() < round { origin } else { origin + Picos::from_ps(away.div_euclid(round).saturating_mul(round)) }
+    if away.abs() < round {
+        origin
+    } else {
+        origin + Picos::from_ps(away.div_euclid(round).saturating_mul(round))
+    }
 }
 
 /// The largest power of ten that divides a time, so that it is written with no more digits than it has.
 pub fn roundness(time: Picos) -> Picos {
     let powers = std::iter::successors(Some(1_i64), |power| power.checked_mul(10));
-    let last = powers.take_while(|power| time != Picos::ZERO && time.ps() % power == 0).last();
+    let last = powers
+        .take_while(|power| time != Picos::ZERO && time.ps() % power == 0)
+        .last();
     Picos::from_ps(last.unwrap_or(1))
 }
 
 /// `at` as the ruler writes it: in the unit of `step`, with enough digits to
 /// distinguish neighbours.
 pub fn tick_label(at: Picos, step: Picos) -> String {
-    const UNITS: [(i64, &str); 5] =
-        [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps")];
+    const UNITS: [(i64, &str); 5] = [
+        (1_000_000_000_000, "s"),
+        (1_000_000_000, "ms"),
+        (1_000_000, "µs"),
+        (1_000, "ns"),
+        (1, "ps"),
+    ];
     if at == Picos::ZERO {
         return "0".to_owned();
     }
     // The largest unit of which the step is at least a thousandth, so "1.234 s" but never "0.000001 s".
     let (unit, name) = UNITS
         .into_iter()
-        .find(|&(unit, _)| at.ps().saturating_abs() >= unit && step.ps().saturating_mul(1_000) >= unit)
+        .find(|&(unit, _)| {
+            at.ps().saturating_abs() >= unit && step.ps().saturating_mul(1_000) >= unit
+        })
         .unwrap_or((1, "ps"));
     let mut decimals = 0;
     let mut rest = unit;
@@ -278,14 +318,22 @@ mod tests {
         assert!(far_left.range().overlaps(extent));
         let far_right = Viewport::of(range(100_000, 101_000)).clamped(extent);
         assert!(far_right.range().overlaps(extent));
-        assert!(Viewport::of(range(-1_000_000, 1_000_000)).clamped(extent).span_ps() <= 2_000.0);
+        assert!(
+            Viewport::of(range(-1_000_000, 1_000_000))
+                .clamped(extent)
+                .span_ps()
+                <= 2_000.0
+        );
         let inside = Viewport::of(range(1_200, 1_300));
         assert_eq!(inside.clamped(extent), inside);
     }
 
     #[test]
     fn animation_starts_and_ends_exactly() {
-        let (from, to) = (Viewport::of(range(0, 1_000_000)), Viewport::of(range(500_000, 500_100)));
+        let (from, to) = (
+            Viewport::of(range(0, 1_000_000)),
+            Viewport::of(range(500_000, 500_100)),
+        );
         assert!((from.towards(&to, 0.0).span_ps() - 1e6).abs() < 1e-3);
         assert_eq!(from.towards(&to, 1.0), to);
         let near = from.towards(&to, 0.999_999);
@@ -307,8 +355,15 @@ mod tests {
         assert_eq!(tick_step(&view, 1_000.0, 80.0).ps(), 100_000);
         assert_eq!(tick_step(&view, 2_000.0, 80.0).ps(), 50_000);
         assert_eq!(tick_step(&view, 400.0, 80.0).ps(), 200_000);
-        assert_eq!(tick_step(&Viewport::of(range(0, 10)), 1_000.0, 80.0).ps(), 1);
-        let all = ticks(&Viewport::of(range(95, 305)), Timestamp::ZERO, Picos::from_ps(100));
+        assert_eq!(
+            tick_step(&Viewport::of(range(0, 10)), 1_000.0, 80.0).ps(),
+            1
+        );
+        let all = ticks(
+            &Viewport::of(range(95, 305)),
+            Timestamp::ZERO,
+            Picos::from_ps(100),
+        );
         let major: Vec<_> = all.iter().filter(|t| t.major).map(|t| t.at.ps()).collect();
         assert_eq!(major, [100, 200, 300]);
         assert!(all.iter().any(|t| t.at.ps() == 120 && !t.major));
@@ -324,7 +379,16 @@ mod tests {
         assert_eq!(label(20, 10), "20 ps");
         assert_eq!(label(1_234_567, 1), "1234.567 ns");
         let alone = |at| tick_label(Picos::from_ps(at), roundness(Picos::from_ps(at)));
-        let bases = [0, 55_000_000_000_000, 93_837_000_000_000, -4_400_000_000_000, 93_837_113_000_000];
-        assert_eq!(bases.map(alone), ["0", "55 s", "93.837 s", "-4.4 s", "93837.113 ms"]);
+        let bases = [
+            0,
+            55_000_000_000_000,
+            93_837_000_000_000,
+            -4_400_000_000_000,
+            93_837_113_000_000,
+        ];
+        assert_eq!(
+            bases.map(alone),
+            ["0", "55 s", "93.837 s", "-4.4 s", "93837.113 ms"]
+        );
     }
 }

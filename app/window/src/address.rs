@@ -3,7 +3,10 @@
 //! `#t=A..B&sel=SLICE&tab=TAB&scope=FIRST..LAST`: visible time and scope in times as on the ruler, the scope also in
 //! steps (`steps:3..5`). Parts that cannot be read, or that the trace does not have, are left out.
 
-#![cfg_attr(not(target_arch = "wasm32"), allow(dead_code, reason = "only a browser has addresses"))]
+#![cfg_attr(
+    not(target_arch = "wasm32"),
+    allow(dead_code, reason = "only a browser has addresses")
+)]
 
 use std::fmt::Write as _;
 
@@ -38,7 +41,9 @@ impl Place {
     pub fn parse(text: &str) -> Self {
         let mut place = Self::default();
         for part in text.trim_start_matches('#').split('&') {
-            let Some((name, value)) = part.split_once('=') else { continue };
+            let Some((name, value)) = part.split_once('=') else {
+                continue;
+            };
             match name {
                 "t" => place.time = range(value),
                 "sel" => place.selection = value.parse().ok(),
@@ -59,7 +64,11 @@ impl Place {
         commands.extend(known.map(|row| ViewCommand::GoTo(SliceId::from_index(row))));
         // Last: going to a slice moves the view.
         let extent = model.extent();
-        commands.extend(self.time.filter(|time| time.overlaps(extent)).map(ViewCommand::Show));
+        commands.extend(
+            self.time
+                .filter(|time| time.overlaps(extent))
+                .map(ViewCommand::Show),
+        );
         commands
     }
 }
@@ -77,7 +86,9 @@ impl std::fmt::Display for Place {
             write!(text, "&tab={tab}")?;
         }
         match self.scope {
-            Some(ReportScope::Steps { first, last }) => write!(text, "&scope=steps:{first}..{last}")?,
+            Some(ReportScope::Steps { first, last }) => {
+                write!(text, "&scope=steps:{first}..{last}")?
+            }
             Some(ReportScope::Range(range)) => write!(text, "&scope={}", written(range))?,
             Some(ReportScope::Capture) | None => {}
         }
@@ -97,14 +108,20 @@ fn range(text: &str) -> Option<TimeRange> {
 }
 
 fn scope(text: &str) -> Option<ReportScope> {
-    let Some(steps) = text.strip_prefix("steps:") else { return range(text).map(ReportScope::Range) };
+    let Some(steps) = text.strip_prefix("steps:") else {
+        return range(text).map(ReportScope::Range);
+    };
     let (first, last) = steps.split_once("..")?;
     let (first, last) = (first.parse().ok()?, last.parse().ok()?);
     (first <= last).then_some(ReportScope::Steps { first, last })
 }
 
 fn is_plain(tab: &str) -> bool {
-    !tab.is_empty() && tab.len() <= 40 && tab.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    !tab.is_empty()
+        && tab.len() <= 40
+        && tab
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
 /// Follows the view, and leads there after a start from a link.
@@ -124,7 +141,9 @@ impl AddressBar {
 
     /// What leads to the wanted place, once.
     pub fn take_wanted(&mut self, model: &TraceModel) -> Vec<ViewCommand> {
-        self.wanted.take().map_or_else(Vec::new, |place| place.commands(model))
+        self.wanted
+            .take()
+            .map_or_else(Vec::new, |place| place.commands(model))
     }
 
     /// The place to show in the address, if the view came to rest there at `now_s`; else how long to wait.
@@ -157,7 +176,10 @@ mod tests {
         let mut state = ViewState::new(&model);
         let first = model.all_slices().next().unwrap().id();
         let extent = model.extent();
-        let part = TimeRange::new(extent.start, extent.start + Picos::from_ps(extent.dur().ps() / 3));
+        let part = TimeRange::new(
+            extent.start,
+            extent.start + Picos::from_ps(extent.dur().ps() / 3),
+        );
         for command in [
             ViewCommand::GoTo(first),
             ViewCommand::ShowTab("ops".to_owned()),
@@ -172,18 +194,33 @@ mod tests {
             other.apply(&command, &model);
         }
         assert_eq!(Place::of(&other), Place::of(&state), "{text}");
-        assert_eq!((other.place.selection, other.tab.as_str()), (Some(first), "ops"));
+        assert_eq!(
+            (other.place.selection, other.tab.as_str()),
+            (Some(first), "ops")
+        );
     }
 
     #[test]
     fn nonsense_in_a_link_is_left_out() {
         let model = text_trace("@device TPU v5e\nops: AAABBB");
-        for text in
-            ["", "#", "#t=2..1", "t=1..", "sel=999999", "tab=<b>", "scope=steps:5..3", "x=1&&=&t", "t=9e9s..9e9s"]
-        {
+        for text in [
+            "",
+            "#",
+            "#t=2..1",
+            "t=1..",
+            "sel=999999",
+            "tab=<b>",
+            "scope=steps:5..3",
+            "x=1&&=&t",
+            "t=9e9s..9e9s",
+        ] {
             assert_eq!(Place::parse(text).commands(&model), [], "{text}");
         }
-        assert_eq!(Place::parse("t=1ms..2ms").time, range("1000us..2000us"), "any unit");
+        assert_eq!(
+            Place::parse("t=1ms..2ms").time,
+            range("1000us..2000us"),
+            "any unit"
+        );
     }
 
     #[test]
@@ -192,6 +229,9 @@ mod tests {
         assert!(matches!(bar.follow(&place, 1.0), Err(Some(_))));
         assert_eq!(bar.follow(&place, 1.5).as_deref(), Ok("tab=ops"));
         assert_eq!(bar.follow(&place, 9.0), Err(None), "it is there");
-        assert!(matches!(bar.follow(&Place::parse("tab=hints"), 9.0), Err(Some(_))));
+        assert!(matches!(
+            bar.follow(&Place::parse("tab=hints"), 9.0),
+            Err(Some(_))
+        ));
     }
 }

@@ -10,8 +10,8 @@ use crate::panels::open_path::OpenPath;
 use crate::panels::search;
 use crate::panels::welcome::FailedToOpen;
 use crate::{
-    App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, chosen, compare, editor, keys, platform, samples,
-    timeline,
+    App, AppCommand, LoadJob, QueuedTrace, SavedView, TraceToOpen, chosen, compare, editor, keys,
+    platform, samples, timeline,
 };
 use render::pictures::{self, Drawing, OtherTraceColors, PictureFormat, PictureStyle};
 use view::compare::TraceSide;
@@ -30,7 +30,10 @@ impl App {
     fn apply(&mut self, command: AppCommand, ctx: &egui::Context) {
         match command {
             AppCommand::Open(path) => self.open(&path),
-            AppCommand::OpenSample(index) => match samples::SAMPLES.get(index).map(samples::SampleTrace::unpack) {
+            AppCommand::OpenSample(index) => match samples::SAMPLES
+                .get(index)
+                .map(samples::SampleTrace::unpack)
+            {
                 Some(Ok(path)) => self.open(&path),
                 Some(Err(error)) => self.error = Some(FailedToOpen::open(error)),
                 None => {}
@@ -38,9 +41,15 @@ impl App {
             AppCommand::OpenSession(name) => self.open_session(&name),
             AppCommand::SaveSession(name) => self.save_session(&name),
             AppCommand::RenameSession(from, to) => {
-                self.error = self.sessions.rename(&from, &to).err().map(FailedToOpen::save);
+                self.error = self
+                    .sessions
+                    .rename(&from, &to)
+                    .err()
+                    .map(FailedToOpen::save);
             }
-            AppCommand::DeleteSession(name) => self.error = self.sessions.delete(&name).err().map(FailedToOpen::save),
+            AppCommand::DeleteSession(name) => {
+                self.error = self.sessions.delete(&name).err().map(FailedToOpen::save)
+            }
             AppCommand::Save(save) => self.saving.text(save),
             AppCommand::SavePicture(panel, format) => self.save_picture(panel, format, ctx),
             AppCommand::Edit { path, line } => {
@@ -82,11 +91,15 @@ impl App {
             AppCommand::PanelSize(part, size) => self.settings.set_size(part, size),
             AppCommand::Scale(scale) => self.scale(scale, ctx),
             AppCommand::Remap(wish) => {
-                self.settings.set_keys(keys::remapped(&self.settings.keys, wish));
+                self.settings
+                    .set_keys(keys::remapped(&self.settings.keys, wish));
                 self.keys = Arc::new(keys::Keys::new(&self.settings.keys));
                 self.keys.install(ctx);
             }
-            AppCommand::PinHovered => self.open_traces.iter_mut().for_each(OpenTraces::pin_hovered),
+            AppCommand::PinHovered => self
+                .open_traces
+                .iter_mut()
+                .for_each(OpenTraces::pin_hovered),
             AppCommand::View(command) => {
                 if command == ViewCommand::ShowPanel(Panel::Search, true) {
                     ctx.memory_mut(|memory| memory.request_focus(search::field_id()));
@@ -130,35 +143,64 @@ impl App {
         }
     }
 
-    fn save_picture(&mut self, panel: pictures::PicturePanel, format: PictureFormat, ctx: &egui::Context) {
-        let Some(open_traces) = &self.open_traces else { return };
+    fn save_picture(
+        &mut self,
+        panel: pictures::PicturePanel,
+        format: PictureFormat,
+        ctx: &egui::Context,
+    ) {
+        let Some(open_traces) = &self.open_traces else {
+            return;
+        };
         let state = &open_traces.focused().state;
         let (name, height) = match panel {
             pictures::PicturePanel::Timeline => ("timeline", 2000.0),
             pictures::PicturePanel::Roofline => ("roofline", 900.0),
             pictures::PicturePanel::Steps => ("steps", 600.0),
         };
-        let name = format!("{name}.{}", if format == PictureFormat::Png { "png" } else { "svg" });
+        let name = format!(
+            "{name}.{}",
+            if format == PictureFormat::Png {
+                "png"
+            } else {
+                "svg"
+            }
+        );
         let dark = ctx.global_style().visuals.dark_mode;
-        let look = PictureStyle { width: 1600.0, height, dark, colors: state.colors, times: self.settings.times };
+        let look = PictureStyle {
+            width: 1600.0,
+            height,
+            dark,
+            colors: state.colors,
+            times: self.settings.times,
+        };
         // A PNG has the resolution of the window.
         let scale = ctx.pixels_per_point().max(1.0);
-        let compared = open_traces.comparison().and_then(|comparison| comparison.compared().latest());
+        let compared = open_traces
+            .comparison()
+            .and_then(|comparison| comparison.compared().latest());
         let of_side = |side: TraceSide| {
             let own = open_traces.side(side)?;
             let partners = compared.map(|compared| &compared.partners);
-            let beside = partners.map(|all| (all.colors[side.index()].clone(), all.only[side.index()].clone()));
+            let beside = partners.map(|all| {
+                (
+                    all.colors[side.index()].clone(),
+                    all.only[side.index()].clone(),
+                )
+            });
             Some((own.trace.clone(), own.state.clone(), beside))
         };
         // Timelines stand below each other, as in the window; plots are about the one in focus.
-        let sides = TraceSide::BOTH
-            .into_iter()
-            .filter(|&side| panel == pictures::PicturePanel::Timeline || side == open_traces.focus());
+        let sides = TraceSide::BOTH.into_iter().filter(|&side| {
+            panel == pictures::PicturePanel::Timeline || side == open_traces.focus()
+        });
         let sides: Vec<_> = sides.filter_map(of_side).collect();
         let make = move || {
             let mut whole: Option<Drawing> = None;
             for (trace, state, beside) in &sides {
-                let beside = beside.as_ref().map(|(colors, only)| OtherTraceColors { colors, only });
+                let beside = beside
+                    .as_ref()
+                    .map(|(colors, only)| OtherTraceColors { colors, only });
                 let drawing = pictures::draw(panel, trace, state, beside, look)?;
                 whole = Some(match whole {
                     Some(above) => above.above(drawing),
@@ -177,9 +219,14 @@ impl App {
         if platform::IN_BROWSER {
             return self.ask_for_file(beside);
         }
-        let recent =
-            self.trace().map(|trace| trace.path.as_path()).or(self.settings.recent.first().map(PathBuf::as_path));
-        let folder = recent.and_then(Path::parent).filter(|folder| folder.is_dir());
+        let recent = self.trace().map(|trace| trace.path.as_path()).or(self
+            .settings
+            .recent
+            .first()
+            .map(PathBuf::as_path));
+        let folder = recent
+            .and_then(Path::parent)
+            .filter(|folder| folder.is_dir());
         self.open_path = Some(OpenPath::new(folder, beside, &self.wake));
     }
 
@@ -187,18 +234,23 @@ impl App {
         self.dialogs_opened += 1;
         if cfg!(target_os = "macos") {
             // There, dialogs belong to the main thread.
-            self.commands.extend(platform::place_to_open().map(|path| chosen(path, beside)));
+            self.commands
+                .extend(platform::place_to_open().map(|path| chosen(path, beside)));
         } else {
-            self.dialog.ask_later((self.dialogs_opened, beside), |_, answer| {
-                platform::ask_to_open(move |path| answer.give(path));
-            });
+            self.dialog
+                .ask_later((self.dialogs_opened, beside), |_, answer| {
+                    platform::ask_to_open(move |path| answer.give(path));
+                });
         }
     }
 
     /// Opens a file next to the open trace for comparison, or alone if nothing is open.
     pub(super) fn compare(&mut self, path: &Path) {
         self.dropped.clear();
-        let path = self.sessions.find(path).map_or_else(|| path.to_owned(), |saved| saved.trace);
+        let path = self
+            .sessions
+            .find(path)
+            .map_or_else(|| path.to_owned(), |saved| saved.trace);
         self.load(&path, self.open_traces.is_some());
     }
 
@@ -208,7 +260,10 @@ impl App {
         match &paths[..] {
             [first, second, ..] => {
                 self.open(first);
-                self.next = Some(QueuedTrace { path: second.clone(), saved: None });
+                self.next = Some(QueuedTrace {
+                    path: second.clone(),
+                    saved: None,
+                });
             }
             [path] if self.open_traces.is_none() => self.open(path),
             _ => self.dropped = paths,
@@ -220,20 +275,40 @@ impl App {
     fn open_saved(&mut self, saved: SavedSession) {
         self.load(&saved.trace, false);
         self.restore = Some(SavedView::First(saved.name, Box::new(saved.view)));
-        self.next = saved.second.map(|second| QueuedTrace { path: second.trace.clone(), saved: Some(second) });
+        self.next = saved.second.map(|second| QueuedTrace {
+            path: second.trace.clone(),
+            saved: Some(second),
+        });
     }
 
     fn save_session(&mut self, typed: &str) {
-        let Some(open_traces) = &self.open_traces else { return };
-        let Some(first) = open_traces.side(TraceSide::A) else { return };
-        let names: Vec<String> =
-            TraceSide::BOTH.into_iter().filter_map(|side| Some(open_traces.side(side)?.trace.name())).collect();
-        let chosen = Some(typed.trim()).filter(|name| !name.is_empty()).or(self.sessions.open_name());
+        let Some(open_traces) = &self.open_traces else {
+            return;
+        };
+        let Some(first) = open_traces.side(TraceSide::A) else {
+            return;
+        };
+        let names: Vec<String> = TraceSide::BOTH
+            .into_iter()
+            .filter_map(|side| Some(open_traces.side(side)?.trace.name()))
+            .collect();
+        let chosen = Some(typed.trim())
+            .filter(|name| !name.is_empty())
+            .or(self.sessions.open_name());
         let wanted = chosen.map_or_else(|| names.join(" and "), str::to_owned);
-        let name = self.sessions.free_name(&wanted, &first.trace.path, chosen.is_some());
-        let second = open_traces.comparison().map(compare::TraceComparison::saved);
-        match self.sessions.save(&name, &first.trace.path, &first.state, second) {
-            Ok(()) if name == wanted => self.notice = Some(PassingNotice::passing(format!("Saved as “{name}”"))),
+        let name = self
+            .sessions
+            .free_name(&wanted, &first.trace.path, chosen.is_some());
+        let second = open_traces
+            .comparison()
+            .map(compare::TraceComparison::saved);
+        match self
+            .sessions
+            .save(&name, &first.trace.path, &first.state, second)
+        {
+            Ok(()) if name == wanted => {
+                self.notice = Some(PassingNotice::passing(format!("Saved as “{name}”")))
+            }
             Ok(()) => {
                 let text = format!("Saved as “{name}”: “{wanted}” is another session");
                 self.notice = Some(PassingNotice::passing(text));
@@ -253,7 +328,10 @@ impl App {
     /// The view that was packed with the trace at a path.
     pub(super) fn packed_view(&mut self, path: &Path) -> Option<SavedView> {
         let packed = platform::packed_view(path).map_err(|error| error.to_string());
-        match packed.and_then(|text| text.map(|text| SessionStore::of_archive(path, &text)).transpose()) {
+        match packed.and_then(|text| {
+            text.map(|text| SessionStore::of_archive(path, &text))
+                .transpose()
+        }) {
             Ok(saved) => saved.map(|saved| SavedView::First(saved.name, Box::new(saved.view))),
             Err(error) => {
                 self.notice = Some(PassingNotice::lasting(error));
@@ -279,10 +357,15 @@ impl App {
 /// Starts to load a trace.
 pub(super) fn load(loading: &mut LoadJob, loader: &TraceLoader, path: &Path, beside: bool) {
     let (loader, path) = (Arc::clone(loader), path.to_owned());
-    let wanted = TraceToOpen { path: path.clone(), beside };
+    let wanted = TraceToOpen {
+        path: path.clone(),
+        beside,
+    };
     loading.ask_later(wanted, move |progress, answer| {
         let (named, shared) = (path.clone(), Arc::clone(&progress));
-        let load = move |there: Result<(), String>| answer.give(there.and_then(|()| loader(&path, &shared)));
+        let load = move |there: Result<(), String>| {
+            answer.give(there.and_then(|()| loader(&path, &shared)))
+        };
         platform::fetch(&named, &progress, Box::new(load));
     });
 }

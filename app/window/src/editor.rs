@@ -15,9 +15,14 @@ fn command(editor: &str, path: &Path, line: u32) -> Option<(String, Vec<String>)
     let mut words = editor.split_whitespace().map(str::to_owned);
     let program = words.next()?;
     let mut args: Vec<String> = words.collect();
-    let (name, path) = (program.rsplit('/').next().unwrap_or(&program), path.display().to_string());
+    let (name, path) = (
+        program.rsplit('/').next().unwrap_or(&program),
+        path.display().to_string(),
+    );
     match name {
-        "code" | "codium" | "cursor" | "windsurf" => args.extend(["-g".to_owned(), format!("{path}:{line}")]),
+        "code" | "codium" | "cursor" | "windsurf" => {
+            args.extend(["-g".to_owned(), format!("{path}:{line}")])
+        }
         "subl" | "zed" | "hx" | "helix" | "micro" => args.push(format!("{path}:{line}")),
         "idea" | "pycharm" | "kate" => args.extend(["--line".to_owned(), line.to_string(), path]),
         _ => args.extend([format!("+{line}"), path]),
@@ -29,28 +34,48 @@ fn command(editor: &str, path: &Path, line: u32) -> Option<(String, Vec<String>)
 /// error is a sentence.
 pub fn open(path: &Path, line: u32) -> Result<(), String> {
     if platform::IN_BROWSER {
-        return Err(format!("A browser starts no editor: see {}:{line}", path.display()));
+        return Err(format!(
+            "A browser starts no editor: see {}:{line}",
+            path.display()
+        ));
     }
     let chosen = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
-    let editor = chosen("VISUAL").or_else(|| chosen("EDITOR")).unwrap_or_else(|| "code".to_owned());
+    let editor = chosen("VISUAL")
+        .or_else(|| chosen("EDITOR"))
+        .unwrap_or_else(|| "code".to_owned());
     let (program, args) = command(&editor, path, line.max(1)).ok_or("VISUAL names no editor")?;
-    let name = Path::new(&program).file_name().and_then(OsStr::to_str).unwrap_or(&program);
+    let name = Path::new(&program)
+        .file_name()
+        .and_then(OsStr::to_str)
+        .unwrap_or(&program);
     if IN_TERMINAL.contains(&name) && !args.iter().any(|arg| arg == "-c") {
         let terminal = chosen("TERMINAL").unwrap_or_else(|| "x-terminal-emulator".to_owned());
-        let args: Vec<String> = ["-e".to_owned(), program.clone()].into_iter().chain(args).collect();
+        let args: Vec<String> = ["-e".to_owned(), program.clone()]
+            .into_iter()
+            .chain(args)
+            .collect();
         return started(&terminal, &args).map_err(|error| {
-            format!("{program} needs a terminal: set TERMINAL, or VISUAL to another editor: {error}")
+            format!(
+                "{program} needs a terminal: set TERMINAL, or VISUAL to another editor: {error}"
+            )
         });
     }
-    started(&program, &args).map_err(|error| format!("{program} cannot be started: set VISUAL or EDITOR: {error}"))
+    started(&program, &args)
+        .map_err(|error| format!("{program} cannot be started: set VISUAL or EDITOR: {error}"))
 }
 
 fn started(program: &str, args: &[String]) -> std::io::Result<()> {
     let mut command = Command::new(program);
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut child = command.spawn()?;
     // The editor may outlive the window; until then it must not stay as a finished process.
-    let waiting = std::thread::Builder::new().name("editor".to_owned()).spawn(move || drop(child.wait()));
+    let waiting = std::thread::Builder::new()
+        .name("editor".to_owned())
+        .spawn(move || drop(child.wait()));
     waiting.map(drop)
 }
 

@@ -105,22 +105,39 @@ pub struct Worker<K, T> {
 impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
     /// A worker; `name` is the name of its threads.
     pub fn new(name: &'static str, wake: WakeUi) -> Self {
-        Self { name, wake, running: None, next: None, key: None, memo: JobAnswer::Empty }
+        Self {
+            name,
+            wake,
+            running: None,
+            next: None,
+            key: None,
+            memo: JobAnswer::Empty,
+        }
     }
 
     /// Requests `key`, unless it was the last request. An older request that is still running is cancelled; only the
     /// newest one waits.
-    pub fn ask(&mut self, key: K, task: impl FnOnce(&Progress) -> Result<T, String> + Send + 'static) {
+    pub fn ask(
+        &mut self,
+        key: K,
+        task: impl FnOnce(&Progress) -> Result<T, String> + Send + 'static,
+    ) {
         self.ask_later(key, move |progress, answer| answer.give(task(&progress)));
     }
 
     /// Starts a task that may give its answer after it has returned.
-    pub fn ask_later(&mut self, key: K, task: impl FnOnce(Arc<Progress>, AnswerSlot<T>) + Send + 'static) {
+    pub fn ask_later(
+        &mut self,
+        key: K,
+        task: impl FnOnce(Arc<Progress>, AnswerSlot<T>) + Send + 'static,
+    ) {
         if self.key.as_ref() == Some(&key) {
             return;
         }
         self.key = Some(key.clone());
-        self.memo = JobAnswer::Running { previous: std::mem::take(&mut self.memo).into_latest() };
+        self.memo = JobAnswer::Running {
+            previous: std::mem::take(&mut self.memo).into_latest(),
+        };
         self.next = Some((key, Box::new(task)));
         match &self.running {
             Some(running) => running.progress.cancel(),
@@ -147,11 +164,15 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
 
     /// Takes a finished result over; returns whether [`Self::memo`] changed.
     pub fn poll(&mut self) -> bool {
-        let Some(running) = &self.running else { return false };
+        let Some(running) = &self.running else {
+            return false;
+        };
         let answer = match running.answer.try_recv() {
             Ok(answer) => answer,
             Err(TryRecvError::Empty) => return false,
-            Err(TryRecvError::Disconnected) => Err(format!("the {} thread stopped unexpectedly", self.name)),
+            Err(TryRecvError::Disconnected) => {
+                Err(format!("the {} thread stopped unexpectedly", self.name))
+            }
         };
         // If another request waits, this one was cancelled, even if both are equal.
         let wanted = self.next.is_none() && self.key.as_ref() == Some(&running.key);
@@ -189,16 +210,30 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
     }
 
     fn start_next(&mut self) {
-        let Some((key, task)) = self.next.take() else { return };
+        let Some((key, task)) = self.next.take() else {
+            return;
+        };
         let progress = Arc::new(Progress::new());
         let (sender, answer) = sync_channel(1);
-        let slot = AnswerSlot { sender: Some(sender), wake: Arc::clone(&self.wake) };
+        let slot = AnswerSlot {
+            sender: Some(sender),
+            wake: Arc::clone(&self.wake),
+        };
         let for_task = Arc::clone(&progress);
         let spawned = platform::run(self.name, move || task(for_task, slot));
         match spawned {
-            Ok(()) => self.running = Some(RunningJob { key, progress, answer }),
+            Ok(()) => {
+                self.running = Some(RunningJob {
+                    key,
+                    progress,
+                    answer,
+                })
+            }
             Err(error) => {
-                self.memo = JobAnswer::Failed { error: format!("cannot start a thread: {error}"), previous: None };
+                self.memo = JobAnswer::Failed {
+                    error: format!("cannot start a thread: {error}"),
+                    previous: None,
+                };
             }
         }
     }
@@ -270,7 +305,9 @@ mod tests {
         worker.ask(2, |_| Err("no".to_owned()));
         assert_eq!(worker.memo().latest(), Some(&1));
         wait(&mut worker);
-        assert!(matches!(worker.memo(), JobAnswer::Failed { error, previous: Some(1) } if error == "no"));
+        assert!(
+            matches!(worker.memo(), JobAnswer::Failed { error, previous: Some(1) } if error == "no")
+        );
     }
 
     #[test]

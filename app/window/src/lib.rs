@@ -204,13 +204,20 @@ impl App {
     /// Takes over a job that loads the first trace already, which is opened next.
     #[cfg(not(target_arch = "wasm32"))]
     fn with_early(self, loading: LoadJob) -> Self {
-        Self { loading, is_loading_early: true, ..self }
+        Self {
+            loading,
+            is_loading_early: true,
+            ..self
+        }
     }
 
     /// Lists the runs of another server.
     #[must_use]
     pub fn with_runs(self, source: RunSource) -> Self {
-        Self { runs: ServerRuns::new(source, &self.wake), ..self }
+        Self {
+            runs: ServerRuns::new(source, &self.wake),
+            ..self
+        }
     }
 
     /// Queues a command, as if the user had given it.
@@ -220,27 +227,40 @@ impl App {
 
     /// The view state of the open trace.
     pub fn state(&self) -> Option<&ViewState> {
-        self.open_traces.as_ref().map(|open_traces| &open_traces.focused().state)
+        self.open_traces
+            .as_ref()
+            .map(|open_traces| &open_traces.focused().state)
     }
 
     /// The open trace; of two, the focused one.
     pub fn trace(&self) -> Option<&OpenTrace> {
-        self.open_traces.as_ref().map(|open_traces| &open_traces.focused().trace)
+        self.open_traces
+            .as_ref()
+            .map(|open_traces| &open_traces.focused().trace)
     }
 
     /// The view state of one of two traces.
     pub fn state_of(&self, side: TraceSide) -> Option<&ViewState> {
-        self.open_traces.as_ref()?.side(side).map(|workspace| &workspace.state)
+        self.open_traces
+            .as_ref()?
+            .side(side)
+            .map(|workspace| &workspace.state)
     }
 
     /// One of two traces.
     pub fn trace_of(&self, side: TraceSide) -> Option<&OpenTrace> {
-        self.open_traces.as_ref()?.side(side).map(|workspace| &workspace.trace)
+        self.open_traces
+            .as_ref()?
+            .side(side)
+            .map(|workspace| &workspace.trace)
     }
 
     /// How two traces are linked; `None` while only one is open.
     pub fn link(&self) -> Option<&ViewLink> {
-        self.open_traces.as_ref()?.comparison().map(|comparison| &comparison.link)
+        self.open_traces
+            .as_ref()?
+            .comparison()
+            .map(|comparison| &comparison.link)
     }
 
     /// Whether all background jobs have finished.
@@ -293,7 +313,11 @@ impl App {
         let mut workspace = Workspace::new(trace, &self.wake);
         workspace.apply(&ViewCommand::Paint(self.settings.colors));
         let (mut second, mut session) = (None, None);
-        let packed = |app: &mut Self| wanted.filter(|_| !beside).and_then(|wanted| app.packed_view(&wanted.path));
+        let packed = |app: &mut Self| {
+            wanted
+                .filter(|_| !beside)
+                .and_then(|wanted| app.packed_view(&wanted.path))
+        };
         match self.restore.take().or_else(|| packed(self)) {
             Some(SavedView::First(name, view)) => {
                 self.tell_unless_same(&view, &workspace.trace);
@@ -314,13 +338,17 @@ impl App {
             Some(open_traces) if beside => open_traces.compare_with(workspace, second),
             _ => {
                 let place = self.address.take_wanted(&workspace.trace.model);
-                self.commands.extend(place.into_iter().map(AppCommand::from));
+                self.commands
+                    .extend(place.into_iter().map(AppCommand::from));
                 self.open_traces = Some(OpenTraces::new(workspace, &self.wake));
             }
         }
         match self.next.take() {
             Some(QueuedTrace { path, saved: None }) => self.compare(&path),
-            Some(QueuedTrace { path, saved: Some(saved) }) => {
+            Some(QueuedTrace {
+                path,
+                saved: Some(saved),
+            }) => {
                 self.load(&path, true);
                 self.restore = Some(SavedView::Second(saved));
             }
@@ -351,7 +379,8 @@ impl App {
     }
 
     fn read_global_input(&mut self, ctx: &egui::Context) {
-        let dropped: Vec<PathBuf> = ctx.input(|i| i.raw.dropped_files.iter().map(platform::dropped).collect());
+        let dropped: Vec<PathBuf> =
+            ctx.input(|i| i.raw.dropped_files.iter().map(platform::dropped).collect());
         if !dropped.is_empty() {
             self.push(AppCommand::Dropped(dropped));
         }
@@ -360,7 +389,10 @@ impl App {
         self.commands.extend(commands);
         if focus != keys::KeyFocus::Text {
             // A key that moves the focus into a text field must not be typed there.
-            ctx.input_mut(|i| i.events.retain(|event| !matches!(event, egui::Event::Text(_))));
+            ctx.input_mut(|i| {
+                i.events
+                    .retain(|event| !matches!(event, egui::Event::Text(_)))
+            });
         }
     }
 }
@@ -370,7 +402,8 @@ impl eframe::App for App {
     fn raw_input_hook(&mut self, _ctx: &egui::Context, raw: &mut egui::RawInput) {
         if self.screenshot.is_some() {
             // A picture must not show a tooltip at the pointer.
-            raw.events.retain(|event| !matches!(event, egui::Event::PointerMoved(_)));
+            raw.events
+                .retain(|event| !matches!(event, egui::Event::PointerMoved(_)));
         }
     }
 
@@ -389,10 +422,16 @@ impl eframe::App for App {
         if let Some(times) = &mut self.start_times {
             times.frame_begins(ctx, self.open_traces.is_some());
         }
-        let names: Vec<String> =
-            TraceSide::BOTH.into_iter().filter_map(|side| self.trace_of(side)).map(OpenTrace::title).collect();
-        let title =
-            if names.is_empty() { "Systole".to_owned() } else { format!("{} – Systole", names.join(" ↔ ")) };
+        let names: Vec<String> = TraceSide::BOTH
+            .into_iter()
+            .filter_map(|side| self.trace_of(side))
+            .map(OpenTrace::title)
+            .collect();
+        let title = if names.is_empty() {
+            "Systole".to_owned()
+        } else {
+            format!("{} – Systole", names.join(" ↔ "))
+        };
         if title != self.title {
             // Only on changes, because every command to the window causes a new frame.
             ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
@@ -411,9 +450,23 @@ impl eframe::App for App {
     fn ui(&mut self, ui: &mut egui::Ui, frame: &mut eframe::Frame) {
         let mut out = Vec::new();
         times::write_as(self.settings.times);
-        theme::paint_in(self.state().map_or(self.settings.colors, |state| state.colors));
-        let loading = self.loading.key().map(|wanted| &wanted.path).zip(self.loading.progress());
-        panels::toolbar::toolbar_ui(ui, self.state(), &self.settings, &self.sessions, self.trace(), &mut out);
+        theme::paint_in(
+            self.state()
+                .map_or(self.settings.colors, |state| state.colors),
+        );
+        let loading = self
+            .loading
+            .key()
+            .map(|wanted| &wanted.path)
+            .zip(self.loading.progress());
+        panels::toolbar::toolbar_ui(
+            ui,
+            self.state(),
+            &self.settings,
+            &self.sessions,
+            self.trace(),
+            &mut out,
+        );
         if let Some(open_traces) = &mut self.open_traces {
             if let Some(error) = &self.error {
                 panels::welcome::error_ui(ui, error, &mut out);
@@ -421,17 +474,35 @@ impl eframe::App for App {
             open_traces.ui(ui, &self.settings, &self.keys, loading, &mut out);
         } else {
             let error = self.error.as_ref();
-            panels::welcome::welcome_ui(ui, &self.settings, &self.sessions, &mut self.runs, loading, error, &mut out);
+            panels::welcome::welcome_ui(
+                ui,
+                &self.settings,
+                &self.sessions,
+                &mut self.runs,
+                loading,
+                error,
+                &mut out,
+            );
             if self.lobby.shows(Panel::Help) {
                 panels::help::help_ui(ui.ctx(), &self.keys, &self.settings, &mut out);
             }
             if self.lobby.shows(Panel::Keys) {
-                panels::keys::keys_ui(ui.ctx(), &self.keys, &self.settings, &mut self.changing, &mut out);
+                panels::keys::keys_ui(
+                    ui.ctx(),
+                    &self.keys,
+                    &self.settings,
+                    &mut self.changing,
+                    &mut out,
+                );
             }
         }
         self.saving.step(ui.ctx());
         self.runs.dialog_ui(ui.ctx(), &mut out);
-        if self.open_path.as_mut().is_some_and(|dialog| dialog.ui(ui.ctx(), &mut out)) {
+        if self
+            .open_path
+            .as_mut()
+            .is_some_and(|dialog| dialog.ui(ui.ctx(), &mut out))
+        {
             self.open_path = None;
         }
         #[cfg(not(target_arch = "wasm32"))]
@@ -452,7 +523,12 @@ impl eframe::App for App {
         }
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(times) = &mut self.start_times {
-            times.frame_ends(ui.ctx(), self.open_traces.as_ref().is_some_and(|open| open.focused().draws_slices()));
+            times.frame_ends(
+                ui.ctx(),
+                self.open_traces
+                    .as_ref()
+                    .is_some_and(|open| open.focused().draws_slices()),
+            );
         }
         if !out.is_empty() {
             self.commands.extend(out);
@@ -464,5 +540,9 @@ impl eframe::App for App {
 
 /// The command for a file that the user chose.
 fn chosen(path: PathBuf, beside: bool) -> AppCommand {
-    if beside { AppCommand::Compare(path) } else { AppCommand::Open(path) }
+    if beside {
+        AppCommand::Compare(path)
+    } else {
+        AppCommand::Open(path)
+    }
 }

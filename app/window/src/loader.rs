@@ -17,18 +17,28 @@ pub type StartOptions = Arc<dyn Fn() -> Result<Options, String> + Send + Sync>;
 
 /// A loader for every supported format.
 pub fn file_loader(import: ImportOptions, options: StartOptions) -> TraceLoader {
-    Arc::new(move |path, progress| match session(path, &import, options()?, progress) {
-        Ok(session) => {
-            link_flows(session.model().clone());
-            // Signatures of addresses are neither shown nor remembered.
-            Ok(OpenTrace::new(importers::shown_path(path), session))
-        }
-        Err(ImportError::Cancelled) => Err(CANCELLED.to_owned()),
-        Err(error) => Err(format!("{error}: {}", importers::shown_path(path).display())),
-    })
+    Arc::new(
+        move |path, progress| match session(path, &import, options()?, progress) {
+            Ok(session) => {
+                link_flows(session.model().clone());
+                // Signatures of addresses are neither shown nor remembered.
+                Ok(OpenTrace::new(importers::shown_path(path), session))
+            }
+            Err(ImportError::Cancelled) => Err(CANCELLED.to_owned()),
+            Err(error) => Err(format!(
+                "{error}: {}",
+                importers::shown_path(path).display()
+            )),
+        },
+    )
 }
 
-fn session(path: &Path, import: &ImportOptions, options: Options, progress: &Progress) -> Result<Session, ImportError> {
+fn session(
+    path: &Path,
+    import: &ImportOptions,
+    options: Options,
+    progress: &Progress,
+) -> Result<Session, ImportError> {
     match platform::import_fetched(path, import, progress) {
         Some(model) => Ok(Session::from_model(model?, options)),
         None => Session::open(path, import, options, progress),
@@ -43,7 +53,10 @@ fn link_flows(model: TraceModel) {
         return;
     }
     let link = move || {
-        let _linked = model.flows().first().map(|flow| model.flows_to(flow.to).count());
+        let _linked = model
+            .flows()
+            .first()
+            .map(|flow| model.flows_to(flow.to).count());
     };
     // Without a thread they are linked when they are asked for.
     let _ = platform::run("flows", link);

@@ -25,7 +25,11 @@ pub struct OpenTraces {
 
 impl OpenTraces {
     pub fn new(first: Workspace, wake: &WakeUi) -> Self {
-        Self { first, comparison: None, wake: WakeUi::clone(wake) }
+        Self {
+            first,
+            comparison: None,
+            wake: WakeUi::clone(wake),
+        }
     }
 
     /// Adds or replaces the second trace. `saved` is its state in a session.
@@ -43,14 +47,19 @@ impl OpenTraces {
     }
 
     pub fn focus(&self) -> TraceSide {
-        self.comparison.as_ref().map_or(TraceSide::A, |comparison| comparison.link.focus)
+        self.comparison
+            .as_ref()
+            .map_or(TraceSide::A, |comparison| comparison.link.focus)
     }
 
     /// One of the traces; `None` if there is no second trace.
     pub fn side(&self, side: TraceSide) -> Option<&Workspace> {
         match side {
             TraceSide::A => Some(&self.first),
-            TraceSide::B => self.comparison.as_ref().map(|comparison| &comparison.second),
+            TraceSide::B => self
+                .comparison
+                .as_ref()
+                .map(|comparison| &comparison.second),
         }
     }
 
@@ -103,7 +112,9 @@ impl OpenTraces {
 
     /// Closes the other side.
     fn keep(&mut self, side: TraceSide) {
-        let Some(comparison) = self.comparison.take() else { return };
+        let Some(comparison) = self.comparison.take() else {
+            return;
+        };
         let window = if comparison.link.focus == TraceSide::A {
             self.first.state.clone()
         } else {
@@ -134,7 +145,11 @@ impl OpenTraces {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.first.is_settled() && self.comparison.as_ref().is_none_or(TraceComparison::is_settled)
+        self.first.is_settled()
+            && self
+                .comparison
+                .as_ref()
+                .is_none_or(TraceComparison::is_settled)
     }
 
     /// Draws everything below the toolbar.
@@ -156,20 +171,27 @@ impl OpenTraces {
 /// Asks what to do with a file that was dropped while a trace is open.
 pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<AppCommand>) {
     let [path, ..] = paths else { return };
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    let window = Window::new("Dropped file").collapsible(false).resizable(false);
-    window.anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ui.ctx(), |ui| {
-        ui.label(name.as_ref());
-        ui.horizontal(|ui| {
-            if ui.button("Compare with the open one").clicked() {
-                out.push(AppCommand::Compare(path.clone()));
-            }
-            if ui.button("Open instead").clicked() {
-                out.push(AppCommand::Open(path.clone()));
-            }
-            if ui.button("Cancel").clicked() {
-                out.push(AppCommand::Dropped(Vec::new()));
-            }
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy();
+    let window = Window::new("Dropped file")
+        .collapsible(false)
+        .resizable(false);
+    window
+        .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
+        .show(ui.ctx(), |ui| {
+            ui.label(name.as_ref());
+            ui.horizontal(|ui| {
+                if ui.button("Compare with the open one").clicked() {
+                    out.push(AppCommand::Compare(path.clone()));
+                }
+                if ui.button("Open instead").clicked() {
+                    out.push(AppCommand::Open(path.clone()));
+                }
+                if ui.button("Cancel").clicked() {
+                    out.push(AppCommand::Dropped(Vec::new()));
+                }
+            });
         });
-    });
 }

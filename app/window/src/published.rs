@@ -48,9 +48,15 @@ struct Published<'a> {
 impl App {
     /// What the window shows, as JSON.
     pub(super) fn published(&self, frame_s: Option<f32>) -> String {
-        let open = || TraceSide::BOTH.into_iter().filter_map(|side| self.trace_of(side));
+        let open = || {
+            TraceSide::BOTH
+                .into_iter()
+                .filter_map(|side| self.trace_of(side))
+        };
         let state = self.state();
-        let selected = state.and_then(|state| state.place.selection).zip(self.trace());
+        let selected = state
+            .and_then(|state| state.place.selection)
+            .zip(self.trace());
         let range = state.map(|state| state.place.time.range());
         let ends = |range: TimeRange| [range.start.ps(), range.end.ps()];
         let published = Published {
@@ -60,14 +66,23 @@ impl App {
             traces: open().map(OpenTrace::name).collect(),
             slices: open().map(|trace| trace.model.slice_count()).collect(),
             runs: self.runs.names().collect(),
-            verdict: self.open_traces.as_ref().and_then(|open| open.focused().verdict()),
+            verdict: self
+                .open_traces
+                .as_ref()
+                .and_then(|open| open.focused().verdict()),
             error: self.error.as_ref().map(|error| error.why.as_str()),
             tab: state.map(|state| state.tab.as_str()),
             range_ps: range.map(ends),
             mark_ps: state.and_then(|state| state.place.mark).map(ends),
-            notes: state.into_iter().flat_map(|state| &state.notes).map(|note| note.text.as_str()).collect(),
+            notes: state
+                .into_iter()
+                .flat_map(|state| &state.notes)
+                .map(|note| note.text.as_str())
+                .collect(),
             pinned: state.map_or(0, |state| state.pinned.len()),
-            arguments: selected.and(self.open_traces.as_ref()).and_then(|open| open.focused().arguments()),
+            arguments: selected
+                .and(self.open_traces.as_ref())
+                .and_then(|open| open.focused().arguments()),
             selection: selected.map(|(slice, trace)| trace.model.slice(slice).name().to_owned()),
         };
         serde_json::to_string(&published).unwrap_or_default()
@@ -82,8 +97,10 @@ impl App {
         let place = Place::of(state);
         match self.address.follow(&place, ctx.input(|input| input.time)) {
             Ok(place) => {
-                let open: Vec<&Path> =
-                    TraceSide::BOTH.into_iter().filter_map(|side| Some(&*self.trace_of(side)?.path)).collect();
+                let open: Vec<&Path> = TraceSide::BOTH
+                    .into_iter()
+                    .filter_map(|side| Some(&*self.trace_of(side)?.path))
+                    .collect();
                 platform::show_address(&open, &place);
             }
             Err(Some(wait_s)) => ctx.request_repaint_after(Duration::from_secs_f64(wait_s + 0.01)),

@@ -63,12 +63,17 @@ impl ReportJobs {
     /// Requests a report; repeated requests cost nothing.
     pub fn want(&mut self, id: &'static str) {
         let wake = &self.wake;
-        let worker = self.slots.entry(id).or_insert_with(|| Worker::new(id, Arc::clone(wake)));
+        let worker = self
+            .slots
+            .entry(id)
+            .or_insert_with(|| Worker::new(id, Arc::clone(wake)));
         let scope = self.scope;
         if worker.key() != Some(&scope) {
             let (session, wanted) = (self.session.clone(), Arc::clone(&self.wanted));
             worker.ask(scope, move |_| {
-                let report = session.report_by_id(id, scope).map_err(|error| error.to_string());
+                let report = session
+                    .report_by_id(id, scope)
+                    .map_err(|error| error.to_string());
                 // The scope has changed in the meantime: the result for the old one is dropped.
                 let is_wanted = *wanted.lock().unwrap_or_else(PoisonError::into_inner) == scope;
                 if scope != Scope::WholeTrace && !is_wanted {
@@ -95,12 +100,15 @@ impl ReportJobs {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.slots.values().all(|worker| !worker.memo().is_running())
+        self.slots
+            .values()
+            .all(|worker| !worker.memo().is_running())
     }
 
     /// The first screen, as far as its reports are ready.
     pub fn overview(&self) -> &Overview {
-        self.overview.get_or_init(|| Overview::of(self, self.scope == Scope::WholeTrace))
+        self.overview
+            .get_or_init(|| Overview::of(self, self.scope == Scope::WholeTrace))
     }
 
     pub fn by_id(&self, id: &str) -> ReportState<'_, ShownReport> {
@@ -126,5 +134,8 @@ impl ReportSource for ReportJobs {
 
 /// Display name of an analysis.
 pub fn title_of(id: &str) -> &'static str {
-    ANALYSES.iter().find(|entry| entry.id == id).map_or("Report", |entry| entry.title)
+    ANALYSES
+        .iter()
+        .find(|entry| entry.id == id)
+        .map_or("Report", |entry| entry.title)
 }

@@ -39,7 +39,10 @@ impl SampleTrace {
         if platform::IN_BROWSER {
             return platform::keep(self.file, self.bytes);
         }
-        let own = config_dir().map_or_else(|| std::env::temp_dir().join("systole-samples"), |dir| dir.join("systole"));
+        let own = config_dir().map_or_else(
+            || std::env::temp_dir().join("systole-samples"),
+            |dir| dir.join("systole"),
+        );
         self.unpack_in(&own.join("samples"))
     }
 
@@ -50,7 +53,8 @@ impl SampleTrace {
             return Ok(path);
         }
         let written = fs::create_dir_all(folder).and_then(|()| write_file(&path, self.bytes));
-        written.map_err(|error| format!("cannot unpack the sample: {error}: {}", path.display()))?;
+        written
+            .map_err(|error| format!("cannot unpack the sample: {error}: {}", path.display()))?;
         Ok(path)
     }
 }
@@ -66,9 +70,18 @@ mod tests {
         let path = sample.unpack_in(&folder).unwrap();
         assert_eq!(fs::read(&path).unwrap(), sample.bytes);
         let long_ago = std::time::SystemTime::UNIX_EPOCH;
-        fs::File::options().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
+        fs::File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(long_ago)
+            .unwrap();
         assert_eq!(sample.unpack_in(&folder).unwrap(), path);
-        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), long_ago, "it is left alone");
+        assert_eq!(
+            fs::metadata(&path).unwrap().modified().unwrap(),
+            long_ago,
+            "it is left alone"
+        );
         fs::write(&path, b"half").unwrap();
         sample.unpack_in(&folder).unwrap();
         assert_eq!(fs::read(&path).unwrap(), sample.bytes);

@@ -79,20 +79,46 @@ pub struct ScreenshotArgs {
 
 impl From<ScreenshotArgs> for Option<Screenshot> {
     fn from(args: ScreenshotArgs) -> Self {
-        let ScreenshotArgs { screenshot, size, range, select, fold, light, tab, search, mark, actions } = args;
-        screenshot.map(|path| Screenshot { path, size, range, select, light, fold, tab, search, mark, actions })
+        let ScreenshotArgs {
+            screenshot,
+            size,
+            range,
+            select,
+            fold,
+            light,
+            tab,
+            search,
+            mark,
+            actions,
+        } = args;
+        screenshot.map(|path| Screenshot {
+            path,
+            size,
+            range,
+            select,
+            light,
+            fold,
+            tab,
+            search,
+            mark,
+            actions,
+        })
     }
 }
 
 fn size(text: &str) -> Result<(f32, f32), String> {
-    let parsed = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    let parsed = text
+        .split_once('x')
+        .and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
     parsed
         .filter(|&(w, h): &(f32, f32)| w >= 100.0 && h >= 100.0)
         .ok_or_else(|| "write for example 1600x1000".to_owned())
 }
 
 fn range(text: &str) -> Result<(Picos, Picos), String> {
-    let (start, end) = text.split_once("..").ok_or_else(|| "write for example 10ms..12ms".to_owned())?;
+    let (start, end) = text
+        .split_once("..")
+        .ok_or_else(|| "write for example 10ms..12ms".to_owned())?;
     let parse = |text: &str| text.parse::<Picos>().map_err(|error| error.to_string());
     Ok((parse(start)?, parse(end)?))
 }
@@ -113,16 +139,33 @@ pub struct Photographer {
 impl Photographer {
     /// Takes `shot` and stores the outcome in `outcome`.
     pub fn new(shot: Screenshot, outcome: ScreenshotOutcome) -> Self {
-        Self { shot, outcome, frames: 0, prepared: false, settled: 0, taken: false }
+        Self {
+            shot,
+            outcome,
+            frames: 0,
+            prepared: false,
+            settled: 0,
+            taken: false,
+        }
     }
 
     /// Handles one frame; returns the commands to apply before the picture is taken.
-    pub fn step(&mut self, ctx: &Context, settled: bool, open: Option<(&OpenTrace, &ViewState)>) -> Vec<AppCommand> {
+    pub fn step(
+        &mut self,
+        ctx: &Context,
+        settled: bool,
+        open: Option<(&OpenTrace, &ViewState)>,
+    ) -> Vec<AppCommand> {
         self.frames += 1;
         if !self.taken {
             ctx.request_repaint();
         }
-        if self.outcome.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+        if self
+            .outcome
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some()
+        {
             ctx.send_viewport_cmd(ViewportCommand::Close);
             return Vec::new();
         }
@@ -137,12 +180,18 @@ impl Photographer {
         self.settled += 1;
         if self.settled >= FRAMES && !self.taken {
             self.taken = true;
-            let (path, outcome, again) = (self.shot.path.clone(), Arc::clone(&self.outcome), ctx.clone());
-            ctx.send_viewport_cmd(ViewportCommand::Screenshot(egui::ScreenshotCallback::new(move |image| {
-                let result = write_png(&path, &image);
-                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-                again.request_repaint();
-            })));
+            let (path, outcome, again) = (
+                self.shot.path.clone(),
+                Arc::clone(&self.outcome),
+                ctx.clone(),
+            );
+            ctx.send_viewport_cmd(ViewportCommand::Screenshot(egui::ScreenshotCallback::new(
+                move |image| {
+                    let result = write_png(&path, &image);
+                    *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                    again.request_repaint();
+                },
+            )));
         }
         Vec::new()
     }
@@ -152,14 +201,26 @@ impl Photographer {
         if self.shot.light {
             commands.push(AppCommand::Theme(ThemeChoice::Light));
         }
-        let Some((trace, state)) = open else { return commands };
+        let Some((trace, state)) = open else {
+            return commands;
+        };
         let model = &trace.model;
         for name in &self.shot.fold {
-            let named = |id: &trace_model::GroupId| model.str(model.group(*id).name).contains(name.as_str());
-            commands.extend(model.group_ids().filter(named).map(|id| ViewCommand::FoldGroup(id, true).into()));
+            let named = |id: &trace_model::GroupId| {
+                model.str(model.group(*id).name).contains(name.as_str())
+            };
+            commands.extend(
+                model
+                    .group_ids()
+                    .filter(named)
+                    .map(|id| ViewCommand::FoldGroup(id, true).into()),
+            );
         }
         if let Some(name) = &self.shot.select {
-            let longest = model.all_slices().filter(|slice| slice.name() == name).max_by_key(|slice| slice.dur());
+            let longest = model
+                .all_slices()
+                .filter(|slice| slice.name() == name)
+                .max_by_key(|slice| slice.dur());
             match longest {
                 Some(slice) => commands.push(ViewCommand::GoTo(slice.id()).into()),
                 None => commands.push(ViewCommand::ShowPanel(Panel::Details, true).into()),
@@ -167,10 +228,18 @@ impl Photographer {
         }
         if let Some(tab) = &self.shot.tab {
             if let Some(tab) = tab.strip_prefix("below:") {
-                commands.push(ViewCommand::MoveTab { tab: tab.to_owned(), below: true }.into());
+                commands.push(
+                    ViewCommand::MoveTab {
+                        tab: tab.to_owned(),
+                        below: true,
+                    }
+                    .into(),
+                );
             }
             let tab = tab.strip_prefix("below:").unwrap_or(tab);
-            let (wide, tab) = tab.strip_prefix("wide:").map_or((false, tab), |tab| (true, tab));
+            let (wide, tab) = tab
+                .strip_prefix("wide:")
+                .map_or((false, tab), |tab| (true, tab));
             commands.push(ViewCommand::ShowTab(tab.to_owned()).into());
             commands.push(ViewCommand::WideReports(wide).into());
         }
@@ -188,7 +257,11 @@ impl Photographer {
             let from = Timestamp::ZERO;
             commands.push(ViewCommand::Show(TimeRange::new(from + start, from + end)).into());
         }
-        let wanted = self.shot.actions.iter().filter_map(|id| keys::action_of(id)?.run);
+        let wanted = self
+            .shot
+            .actions
+            .iter()
+            .filter_map(|id| keys::action_of(id)?.run);
         commands.extend(wanted.map(|run| run(state)));
         commands
     }
@@ -196,7 +269,11 @@ impl Photographer {
 
 /// The outcome; an error if no picture was taken although one was requested.
 pub fn result(outcome: &ScreenshotOutcome) -> anyhow::Result<()> {
-    match outcome.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    match outcome
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take()
+    {
         Some(Err(error)) => Err(anyhow::anyhow!(error)),
         _ => Ok(()),
     }

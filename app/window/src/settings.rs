@@ -34,7 +34,11 @@ pub enum ThemeChoice {
 impl Default for ThemeChoice {
     /// In a browser the page around the window follows the system, too.
     fn default() -> Self {
-        if platform::IN_BROWSER { Self::System } else { Self::Dark }
+        if platform::IN_BROWSER {
+            Self::System
+        } else {
+            Self::Dark
+        }
     }
 }
 
@@ -90,7 +94,12 @@ pub struct PanelSizes {
 
 impl Default for PanelSizes {
     fn default() -> Self {
-        Self { reports: 440.0, wide_reports: 980.0, details: 230.0, below: 260.0 }
+        Self {
+            reports: 440.0,
+            wide_reports: 980.0,
+            details: 230.0,
+            below: 260.0,
+        }
     }
 }
 
@@ -111,10 +120,19 @@ impl PanelSizes {
 
     fn within_limits(mut self) -> Self {
         let usual = Self::default();
-        for part in [PanelPart::Reports, PanelPart::WideReports, PanelPart::Details, PanelPart::Below] {
+        for part in [
+            PanelPart::Reports,
+            PanelPart::WideReports,
+            PanelPart::Details,
+            PanelPart::Below,
+        ] {
             let [least, most] = part.limits();
             let size = self.of_mut(part);
-            *size = if size.is_finite() { size.clamp(least, most) } else { usual.of(part) };
+            *size = if size.is_finite() {
+                size.clamp(least, most)
+            } else {
+                usual.of(part)
+            };
         }
         self
     }
@@ -122,7 +140,11 @@ impl PanelSizes {
 
 /// A scale at which the window can still be used.
 fn sensible_scale(scale: f32) -> f32 {
-    if scale.is_finite() { scale.clamp(0.6, 3.0) } else { 1.0 }
+    if scale.is_finite() {
+        scale.clamp(0.6, 3.0)
+    } else {
+        1.0
+    }
 }
 
 /// The settings.
@@ -172,19 +194,28 @@ impl Default for Settings {
 impl Settings {
     /// The stored settings, or the defaults.
     pub fn load() -> Self {
-        config_dir().map_or_else(Self::default, |dir| Self::load_from(&dir.join("systole").join("gui.json")))
+        config_dir().map_or_else(Self::default, |dir| {
+            Self::load_from(&dir.join("systole").join("gui.json"))
+        })
     }
 
     /// The settings in a file, or the defaults.
     pub fn load_from(file: &Path) -> Self {
-        let mut settings = Self { file: Some(file.to_owned()), ..Self::default() };
-        let Some(mut stored) = stored(file) else { return settings };
+        let mut settings = Self {
+            file: Some(file.to_owned()),
+            ..Self::default()
+        };
+        let Some(mut stored) = stored(file) else {
+            return settings;
+        };
         settings.recent = taken::<Vec<PathBuf>>(&mut stored, "recent").unwrap_or_default();
         settings.theme = taken(&mut stored, "theme").unwrap_or_default();
         settings.wheel_zooms = taken(&mut stored, "wheel_zooms").unwrap_or_default();
         settings.times = taken(&mut stored, "times").unwrap_or_default();
         settings.colors = taken(&mut stored, "colors").unwrap_or_default();
-        settings.sizes = taken::<PanelSizes>(&mut stored, "sizes").unwrap_or_default().within_limits();
+        settings.sizes = taken::<PanelSizes>(&mut stored, "sizes")
+            .unwrap_or_default()
+            .within_limits();
         settings.scale = sensible_scale(taken(&mut stored, "scale").unwrap_or(1.0));
         let keys = taken::<BTreeMap<String, Value>>(&mut stored, "keys").unwrap_or_default();
         let read = |(id, keys)| Some((id, serde_json::from_value::<Vec<String>>(keys).ok()?));
@@ -215,7 +246,9 @@ impl Settings {
                 recent = others;
             }
             change(&mut recent);
-            let texts = recent.iter().filter_map(|path| serde_json::to_value(path).ok());
+            let texts = recent
+                .iter()
+                .filter_map(|path| serde_json::to_value(path).ok());
             stored.insert("recent".to_owned(), texts.collect());
         });
         self.recent = recent;
@@ -268,7 +301,11 @@ impl Settings {
         let before = std::mem::replace(&mut self.keys, keys);
         self.change(|stored| {
             let mut all = taken::<Map<String, Value>>(stored, "keys").unwrap_or_default();
-            for id in before.keys().chain(self.keys.keys()).filter(|id| before.get(*id) != self.keys.get(*id)) {
+            for id in before
+                .keys()
+                .chain(self.keys.keys())
+                .filter(|id| before.get(*id) != self.keys.get(*id))
+            {
                 match self.keys.get(id) {
                     Some(own) => drop(all.insert(id.clone(), own.as_slice().into())),
                     None => drop(all.remove(id)),
@@ -296,7 +333,9 @@ impl Settings {
 
     /// Changes the current content of the file, which another window may have written.
     fn change(&self, change: impl FnOnce(&mut Map<String, Value>)) {
-        let Some(file) = &self.file else { return change(&mut Map::new()) };
+        let Some(file) = &self.file else {
+            return change(&mut Map::new());
+        };
         // See the module's comment for why failures are dropped here.
         let lock = store::locked(&file.with_extension("lock"));
         let mut entries = stored(file).unwrap_or_else(|| self.entries());
@@ -359,12 +398,24 @@ mod tests {
         settings.set_size(PanelPart::Details, 3.0);
         settings.set_scale(1.5);
         let again = Settings::load_from(&file);
-        assert_eq!((again.sizes.of(PanelPart::Reports), again.sizes.of(PanelPart::Details)), (512.0, 100.0));
+        assert_eq!(
+            (
+                again.sizes.of(PanelPart::Reports),
+                again.sizes.of(PanelPart::Details)
+            ),
+            (512.0, 100.0)
+        );
         assert_eq!(again.sizes, settings.sizes);
         assert!((again.scale - 1.5).abs() < 1e-6);
         fs::write(&file, r#"{"sizes": {"reports": 1e9}, "scale": 0}"#).unwrap();
         let again = Settings::load_from(&file);
-        assert_eq!(again.sizes, PanelSizes { reports: 900.0, ..PanelSizes::default() });
+        assert_eq!(
+            again.sizes,
+            PanelSizes {
+                reports: 900.0,
+                ..PanelSizes::default()
+            }
+        );
         assert!((again.scale - 0.6).abs() < 1e-6);
     }
 
@@ -385,10 +436,22 @@ mod tests {
         second.remember(Path::new("/of-the-second"));
         second.set_keys(BTreeMap::from([key("undo", "U"), key("notes", "Ctrl+J")]));
         let both = Settings::load_from(&file);
-        assert_eq!((both.theme, both.times), (ThemeChoice::Light, TimeFormat::Exact));
+        assert_eq!(
+            (both.theme, both.times),
+            (ThemeChoice::Light, TimeFormat::Exact)
+        );
         assert_eq!(both.colors, Preset::Catapult);
-        assert_eq!(both.recent, [PathBuf::from("/of-the-second"), PathBuf::from("/of-the-first")]);
-        assert_eq!(both.keys, BTreeMap::from([key("fit", "Ctrl+E"), key("notes", "Ctrl+J")]));
+        assert_eq!(
+            both.recent,
+            [
+                PathBuf::from("/of-the-second"),
+                PathBuf::from("/of-the-first")
+            ]
+        );
+        assert_eq!(
+            both.keys,
+            BTreeMap::from([key("fit", "Ctrl+E"), key("notes", "Ctrl+J")])
+        );
     }
 
     #[test]
@@ -401,8 +464,16 @@ mod tests {
                 scope.spawn(move || {
                     for n in 0..RECENT / 4 {
                         window.remember(Path::new(&format!("/{i}/{n}")));
-                        let own = [("fit", "F2"), ("undo", "F3"), ("notes", "F4"), ("focus", "F5")][i];
-                        window.set_keys(BTreeMap::from([(own.0.to_owned(), vec![own.1.to_owned(), n.to_string()])]));
+                        let own = [
+                            ("fit", "F2"),
+                            ("undo", "F3"),
+                            ("notes", "F4"),
+                            ("focus", "F5"),
+                        ][i];
+                        window.set_keys(BTreeMap::from([(
+                            own.0.to_owned(),
+                            vec![own.1.to_owned(), n.to_string()],
+                        )]));
                     }
                 });
             }
@@ -432,8 +503,14 @@ mod tests {
             "keys": {"focus": ["Ctrl+E"], "fit": "0", "undo": [7]}}"#;
         fs::write(&file, text).unwrap();
         let mut settings = Settings::load_from(&file);
-        assert_eq!((settings.theme, settings.times), (ThemeChoice::Light, TimeFormat::Exact));
-        assert_eq!(settings.keys, BTreeMap::from([("focus".to_owned(), vec!["Ctrl+E".to_owned()])]));
+        assert_eq!(
+            (settings.theme, settings.times),
+            (ThemeChoice::Light, TimeFormat::Exact)
+        );
+        assert_eq!(
+            settings.keys,
+            BTreeMap::from([("focus".to_owned(), vec!["Ctrl+E".to_owned()])])
+        );
         settings.remember(Path::new("/a"));
         let again = Settings::load_from(&file);
         assert_eq!(again.keys, settings.keys);

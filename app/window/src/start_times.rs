@@ -18,7 +18,13 @@ pub struct StartTimes {
 
 impl StartTimes {
     pub fn new() -> Self {
-        Self { began: Instant::now(), window: None, opened: None, drawn: false, is_printed: false }
+        Self {
+            began: Instant::now(),
+            window: None,
+            opened: None,
+            drawn: false,
+            is_printed: false,
+        }
     }
 
     fn elapsed(&self) -> f64 {
@@ -37,7 +43,9 @@ impl StartTimes {
             self.is_printed = true;
             // The frame before this one is on the screen.
             let opened = self.opened.unwrap_or(now);
-            println!("window {window:.1} ms, trace {opened:.1} ms, first frame with slices {now:.1} ms");
+            println!(
+                "window {window:.1} ms, trace {opened:.1} ms, first frame with slices {now:.1} ms"
+            );
             ctx.send_viewport_cmd(ViewportCommand::Close);
         }
     }

@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::sync::LazyLock;
 
-use egui::{Color32, CornerRadius, FontDefinitions, FontFamily, FontId, Stroke, Style, TextStyle, Visuals};
+use egui::{
+    Color32, CornerRadius, FontDefinitions, FontFamily, FontId, Stroke, Style, TextStyle, Visuals,
+};
 
 use view::palette::{self, Palette, Preset, Rgb};
 
@@ -35,7 +37,9 @@ pub fn theme_of(dark: bool) -> &'static Theme {
 /// The dark or light theme with a given preset.
 pub fn theme_in(dark: bool, preset: Preset) -> &'static Theme {
     static ALL: LazyLock<Vec<[Theme; 2]>> = LazyLock::new(|| {
-        Preset::all().map(|(preset, _)| [false, true].map(|dark| Palette::of(dark, preset).map(color32))).collect()
+        Preset::all()
+            .map(|(preset, _)| [false, true].map(|dark| Palette::of(dark, preset).map(color32)))
+            .collect()
     });
     &ALL[preset.index()][usize::from(dark)]
 }
@@ -59,7 +63,11 @@ pub fn small_font() -> FontId {
 pub fn install(ctx: &egui::Context) {
     ctx.set_fonts(fonts());
     for dark in [true, false] {
-        let theme = if dark { egui::Theme::Dark } else { egui::Theme::Light };
+        let theme = if dark {
+            egui::Theme::Dark
+        } else {
+            egui::Theme::Light
+        };
         ctx.style_mut_of(theme, |style| apply(style, theme_of(dark), dark));
     }
 }
@@ -68,30 +76,57 @@ pub fn install(ctx: &egui::Context) {
 /// fonts a system would draw boxes.
 fn fonts() -> FontDefinitions {
     let mut fonts = FontDefinitions::default();
-    let monospace = fonts.families.get(&FontFamily::Monospace).cloned().unwrap_or_default();
+    let monospace = fonts
+        .families
+        .get(&FontFamily::Monospace)
+        .cloned()
+        .unwrap_or_default();
     let proportional = fonts.families.entry(FontFamily::Proportional).or_default();
-    proportional.extend(monospace.into_iter().filter(|name| !proportional.contains(name)).collect::<Vec<_>>());
+    proportional.extend(
+        monospace
+            .into_iter()
+            .filter(|name| !proportional.contains(name))
+            .collect::<Vec<_>>(),
+    );
     fonts
 }
 
 fn apply(style: &mut Style, theme: &Theme, dark: bool) {
-    style.text_styles =
-        [(TextStyle::Small, 11.5), (TextStyle::Body, 13.0), (TextStyle::Button, 13.0), (TextStyle::Heading, 17.0)]
-            .into_iter()
-            .map(|(name, size)| (name, FontId::new(size, FontFamily::Proportional)))
-            .chain([(TextStyle::Monospace, FontId::new(12.0, FontFamily::Monospace))])
-            .collect();
+    style.text_styles = [
+        (TextStyle::Small, 11.5),
+        (TextStyle::Body, 13.0),
+        (TextStyle::Button, 13.0),
+        (TextStyle::Heading, 17.0),
+    ]
+    .into_iter()
+    .map(|(name, size)| (name, FontId::new(size, FontFamily::Proportional)))
+    .chain([(
+        TextStyle::Monospace,
+        FontId::new(12.0, FontFamily::Monospace),
+    )])
+    .collect();
     style.spacing.item_spacing = egui::vec2(8.0, 5.0);
     style.spacing.button_padding = egui::vec2(8.0, 3.0);
     // Scroll bars are always visible and do not cover content.
     let scroll = &mut style.spacing.scroll;
-    (scroll.floating_width, scroll.floating_allocated_width, scroll.bar_width) = (6.0, 8.0, 8.0);
-    (scroll.dormant_background_opacity, scroll.dormant_handle_opacity) = (0.2, 0.55);
+    (
+        scroll.floating_width,
+        scroll.floating_allocated_width,
+        scroll.bar_width,
+    ) = (6.0, 8.0, 8.0);
+    (
+        scroll.dormant_background_opacity,
+        scroll.dormant_handle_opacity,
+    ) = (0.2, 0.55);
     style.interaction.tooltip_delay = 0.25;
     // Dragging next to a panel marks an area, so the edge of the panel must be easy to hit.
     style.interaction.resize_grab_radius_side = 7.0;
 
-    let mut visuals = if dark { Visuals::dark() } else { Visuals::light() };
+    let mut visuals = if dark {
+        Visuals::dark()
+    } else {
+        Visuals::light()
+    };
     visuals.panel_fill = theme.panel;
     visuals.window_fill = theme.panel;
     visuals.window_stroke = Stroke::new(1.0, theme.edge);

@@ -37,13 +37,27 @@ impl CsvTable {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let ends_in_a_line = content.damage.is_none() && bytes.ends_with(b"\n");
         if let Some(damage) = content.damage {
-            out.log(IssueKind::TruncatedFile, || format!("{}: {damage}", source.name()));
+            out.log(IssueKind::TruncatedFile, || {
+                format!("{}: {damage}", source.name())
+            });
         }
-        let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(bytes);
-        let mut table = Self { format, file: source.name().to_owned(), columns: Arc::default(), rows: Vec::new() };
+        let mut reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .trim(Trim::All)
+            .from_reader(bytes);
+        let mut table = Self {
+            format,
+            file: source.name().to_owned(),
+            columns: Arc::default(),
+            rows: Vec::new(),
+        };
         let mut short = Vec::new();
         let mut record = ByteRecord::new();
-        while reader.read_byte_record(&mut record).map_err(|error| table.malformed(error.to_string()))? {
+        while reader
+            .read_byte_record(&mut record)
+            .map_err(|error| table.malformed(error.to_string()))?
+        {
             let row = StringRecord::from_byte_record_lossy(record.clone());
             if table.columns.is_empty() {
                 table.columns = row.iter().map(str::to_owned).collect();
@@ -56,7 +70,11 @@ impl CsvTable {
             if table.rows.len().is_multiple_of(4096) {
                 progress.check()?;
             }
-            if row.len() < table.columns.len() { short.push(line(&row)) } else { table.rows.push(Arc::new(row)) }
+            if row.len() < table.columns.len() {
+                short.push(line(&row))
+            } else {
+                table.rows.push(Arc::new(row))
+            }
         }
         table.log_short(&short, ends_in_a_line, out);
         Ok(table)
@@ -66,8 +84,18 @@ impl CsvTable {
         let last = self.rows.last().map_or(0, |row| line(row));
         for &line in short {
             let cut = !ends_in_a_line && line > last && Some(&line) == short.last();
-            let kind = if cut { IssueKind::TruncatedFile } else { IssueKind::MalformedEvent };
-            out.log(kind, || format!("{} line {line}: fewer than {} values", self.file, self.columns.len()));
+            let kind = if cut {
+                IssueKind::TruncatedFile
+            } else {
+                IssueKind::MalformedEvent
+            };
+            out.log(kind, || {
+                format!(
+                    "{} line {line}: fewer than {} values",
+                    self.file,
+                    self.columns.len()
+                )
+            });
         }
     }
 
@@ -78,13 +106,19 @@ impl CsvTable {
     /// Some are missing; the error lists all.
     pub fn columns<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N], ImportError> {
         let found = names.map(|name| self.column(name));
-        let missing: Vec<&str> = names.into_iter().filter(|name| self.column(name).is_none()).collect();
+        let missing: Vec<&str> = names
+            .into_iter()
+            .filter(|name| self.column(name).is_none())
+            .collect();
         if missing.is_empty() {
             return Ok(found.map(Option::unwrap_or_default));
         }
         let missing = missing.join("\", \"");
         let what = "the first line must name its columns; is it the file that the simulator wrote?";
-        Err(self.malformed(format!("{} line 1: no column \"{missing}\": {what}", self.file)))
+        Err(self.malformed(format!(
+            "{} line 1: no column \"{missing}\": {what}",
+            self.file
+        )))
     }
 
     /// Index of a column.
@@ -99,12 +133,19 @@ impl CsvTable {
 
     /// All complete rows.
     pub fn rows(&self) -> impl Iterator<Item = CsvRow<'_>> {
-        self.rows.iter().map(|record| CsvRow { table: self, record })
+        self.rows.iter().map(|record| CsvRow {
+            table: self,
+            record,
+        })
     }
 
     /// An error about this file.
     pub fn malformed(&self, what: String) -> ImportError {
-        ImportError::Malformed { format: self.format, offset: 0, what }
+        ImportError::Malformed {
+            format: self.format,
+            offset: 0,
+            what,
+        }
     }
 }
 
@@ -160,7 +201,10 @@ impl<'a> CsvRow<'a> {
             return Ok(number as i64);
         }
         let name = self.table.columns.get(column).map_or("", String::as_str);
-        Err(self.wrong(&format!("{name:?} is {:?}, which is not a whole number", self.text(column))))
+        Err(self.wrong(&format!(
+            "{name:?} is {:?}, which is not a whole number",
+            self.text(column)
+        )))
     }
 
     /// An integer that is not negative.
@@ -178,7 +222,11 @@ impl<'a> CsvRow<'a> {
 
     /// The values of the row as arguments, which are created on first use.
     pub fn args(self) -> RowArgs {
-        RowArgs { columns: Arc::clone(&self.table.columns), record: Arc::clone(self.record), without: None }
+        RowArgs {
+            columns: Arc::clone(&self.table.columns),
+            record: Arc::clone(self.record),
+            without: None,
+        }
     }
 }
 
@@ -195,14 +243,22 @@ pub struct RowArgs {
 impl RowArgs {
     /// Leaves out a column, because another row has the same value.
     pub fn without(self, column: usize) -> Self {
-        Self { without: Some(column), ..self }
+        Self {
+            without: Some(column),
+            ..self
+        }
     }
 
     /// Every value with the name of its column; zeros and empty values are left out.
     pub(crate) fn args(&self) -> impl Iterator<Item = Arg> {
         let pairs = self.columns.iter().zip(&*self.record).enumerate();
-        let shown = pairs.filter(|(at, (_, text))| Some(*at) != self.without && !matches!(*text, "" | "0" | "0.0"));
-        shown.map(|(_, (name, text))| Arg { name: name.clone(), value: value_of(text) })
+        let shown = pairs.filter(|(at, (_, text))| {
+            Some(*at) != self.without && !matches!(*text, "" | "0" | "0.0")
+        });
+        shown.map(|(_, (name, text))| Arg {
+            name: name.clone(),
+            value: value_of(text),
+        })
     }
 }
 
@@ -210,7 +266,8 @@ fn value_of(text: &str) -> ArgValue {
     if let Ok(whole) = text.parse() {
         return ArgValue::Int(whole);
     }
-    text.parse().map_or_else(|_| ArgValue::Text(text.to_owned()), ArgValue::Float)
+    text.parse()
+        .map_or_else(|_| ArgValue::Text(text.to_owned()), ArgValue::Float)
 }
 
 /// Table rows that describe one slice each, with additional arguments; handles count from 0.
@@ -237,7 +294,10 @@ impl ArgSource for KeptArgs {
 }
 
 fn all_args((rows, more): &(Vec<RowArgs>, Vec<Arg>)) -> Vec<Arg> {
-    rows.iter().flat_map(RowArgs::args).chain(more.iter().cloned()).collect()
+    rows.iter()
+        .flat_map(RowArgs::args)
+        .chain(more.iter().cloned())
+        .collect()
 }
 
 #[cfg(test)]
@@ -247,7 +307,10 @@ mod tests {
     fn read(text: &str) -> (CsvTable, TraceBuilder) {
         let mut out = TraceBuilder::new();
         let source = InputSource::from_bytes("t.csv", text.as_bytes().to_vec()).unwrap();
-        (CsvTable::read(&source, "test", &Progress::new(), &mut out).unwrap(), out)
+        (
+            CsvTable::read(&source, "test", &Progress::new(), &mut out).unwrap(),
+            out,
+        )
     }
 
     #[test]
@@ -256,9 +319,15 @@ mod tests {
         let [a, b] = table.columns(["a", "b"]).unwrap();
         let rows: Vec<_> = table.rows().collect();
         assert_eq!((rows[0].count(a), rows[0].text(b)), (Ok(1), "x, y"));
-        assert_eq!(rows[1].whole(a), Err("t.csv line 3: \"a\" is \"2.5\", which is not a whole number".to_owned()));
+        assert_eq!(
+            rows[1].whole(a),
+            Err("t.csv line 3: \"a\" is \"2.5\", which is not a whole number".to_owned())
+        );
         let error = table.columns(["a", "c", "d"]).unwrap_err().to_string();
-        assert!(error.contains("t.csv line 1: no column \"c\", \"d\""), "{error}");
+        assert!(
+            error.contains("t.csv line 1: no column \"c\", \"d\""),
+            "{error}"
+        );
     }
 
     /// With a long header and many short rows, the column names are stored only once.
@@ -268,8 +337,16 @@ mod tests {
         let rows: Vec<RowArgs> = table.rows().map(CsvRow::args).collect();
         assert!(Arc::ptr_eq(&rows[0].columns, &rows[1].columns));
         let mut kept = KeptArgs::default();
-        let handle = kept.keep(vec![rows[1].clone(), rows[0].clone().without(0)], Vec::new());
-        let values: Vec<ArgValue> = kept.args(handle).unwrap().into_iter().map(|arg| arg.value).collect();
+        let handle = kept.keep(
+            vec![rows[1].clone(), rows[0].clone().without(0)],
+            Vec::new(),
+        );
+        let values: Vec<ArgValue> = kept
+            .args(handle)
+            .unwrap()
+            .into_iter()
+            .map(|arg| arg.value)
+            .collect();
         assert_eq!(values, [ArgValue::Int(4), ArgValue::Int(2)]);
     }
 

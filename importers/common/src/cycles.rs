@@ -29,10 +29,18 @@ impl CycleClock {
     }
 
     /// The range of cycles; if it does not fit the timeline, `what` is logged as left out.
-    pub fn range_of(self, what: &str, begin: i64, end: i64, out: &mut TraceBuilder) -> Option<TimeRange> {
+    pub fn range_of(
+        self,
+        what: &str,
+        begin: i64,
+        end: i64,
+        out: &mut TraceBuilder,
+    ) -> Option<TimeRange> {
         let range = self.range(begin, end);
         if range.is_none() {
-            out.log(IssueKind::BeyondTimeline, || format!("{what}, cycle {begin} to {end}"));
+            out.log(IssueKind::BeyondTimeline, || {
+                format!("{what}, cycle {begin} to {end}")
+            });
         }
         range
     }

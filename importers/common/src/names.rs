@@ -59,12 +59,16 @@ pub fn plane_kind(name: &str) -> PlaneKind {
     match name {
         "/host:metadata" => PlaneKind::Metadata,
         "Task Environment" => PlaneKind::TaskEnvironment,
-        "/host:CPU" | "/host:TPU-runtime" | "/host:CUPTI" | "/host:ROCTRACER" | "/host:python-tracer" => {
-            PlaneKind::Host
-        }
+        "/host:CPU"
+        | "/host:TPU-runtime"
+        | "/host:CUPTI"
+        | "/host:ROCTRACER"
+        | "/host:python-tracer" => PlaneKind::Host,
         _ if name.starts_with("/host:") => PlaneKind::Host,
         _ if name.starts_with("#Chip") => PlaneKind::Chip,
-        _ if name.starts_with("/device:CUSTOM:") || name.starts_with("/custom:") => PlaneKind::Custom,
+        _ if name.starts_with("/device:CUSTOM:") || name.starts_with("/custom:") => {
+            PlaneKind::Custom
+        }
         _ => PlaneKind::Other,
     }
 }
@@ -72,17 +76,25 @@ pub fn plane_kind(name: &str) -> PlaneKind {
 /// `0` is a tensor core; `0 SparseCore 1` and `0 SparseCore v2 1` are sparse cores.
 fn tpu(rest: &str) -> Option<PlaneKind> {
     let Some((device, sparse)) = rest.split_once(" SparseCore") else {
-        return Some(PlaneKind::TensorCore { ordinal: number(rest)? });
+        return Some(PlaneKind::TensorCore {
+            ordinal: number(rest)?,
+        });
     };
     let (version, ordinal) = sparse.rsplit_once(' ')?;
     let version = version.trim_start();
     let named = version.chars().all(|c| c.is_ascii_alphanumeric());
-    named.then_some(PlaneKind::SparseCore { device: number(device)?, ordinal: number(ordinal)? })
+    named.then_some(PlaneKind::SparseCore {
+        device: number(device)?,
+        ordinal: number(ordinal)?,
+    })
 }
 
 /// Digits only: `3` but not `+3`, ` 3` or nothing.
 fn number(text: &str) -> Option<u32> {
-    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+    text.bytes()
+        .all(|b| b.is_ascii_digit())
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 /// Whether a plane can have this name, to distinguish planes from damaged data.
@@ -97,7 +109,9 @@ pub fn is_plane_name(name: &[u8]) -> bool {
         b"Host CPUs",
         b"Syscalls",
     ];
-    BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+    BEGINNINGS
+        .iter()
+        .any(|beginning| name.starts_with(beginning))
         && name.len() < 512
         && std::str::from_utf8(name).is_ok_and(|name| !name.contains(char::is_control))
 }
@@ -119,9 +133,9 @@ impl PlaneKind {
     /// Display order of planes.
     pub fn sort(self) -> i64 {
         match self {
-            Self::TensorCore { ordinal } | Self::Gpu { ordinal } | Self::SparseCore { ordinal, .. } => {
-                i64::from(ordinal)
-            }
+            Self::TensorCore { ordinal }
+            | Self::Gpu { ordinal }
+            | Self::SparseCore { ordinal, .. } => i64::from(ordinal),
             Self::Chip => 1 << 33,
             Self::Custom | Self::Other | Self::Metadata | Self::TaskEnvironment => 1 << 34,
             Self::Host => 1 << 35,
@@ -161,14 +175,16 @@ fn core_track_kind(name: &str) -> TrackKind {
         "XLA Ops" | "Sparse Core Ops" => TrackKind::Ops,
         "Async XLA Ops" => TrackKind::AsyncOps,
         "XLA TraceMe" | "Sparse Core TraceMe" => TrackKind::DeviceScopes,
-        "Tensor Core" | "Scalar Unit" | "Overlay" | "TC Overlay" | "SC Overlay" | "LLO utilization"
-        | "Sparse Core Syncs" => TrackKind::LowLevel,
+        "Tensor Core" | "Scalar Unit" | "Overlay" | "TC Overlay" | "SC Overlay"
+        | "LLO utilization" | "Sparse Core Syncs" => TrackKind::LowLevel,
         // The vector subcores of a SparseCore.
         _ if name.starts_with("TEC ") => TrackKind::LowLevel,
         _ if name.ends_with("Sync Flag") || name.ends_with("Sync Flags") => TrackKind::LowLevel,
         // Events inside kernels, and kernels a second time. Their time is already that of the custom calls.
         "Pallas Primitives" | "LLO Ops" | "Source Lines" => TrackKind::LowLevel,
-        _ if name.eq_ignore_ascii_case("pallas") || name.ends_with(" Instructions") => TrackKind::LowLevel,
+        _ if name.eq_ignore_ascii_case("pallas") || name.ends_with(" Instructions") => {
+            TrackKind::LowLevel
+        }
         _ if name.starts_with("counters_") => TrackKind::LowLevel,
         _ => TrackKind::Other,
     }
@@ -189,7 +205,8 @@ fn is_derived(name: &str) -> bool {
 
 fn is_derived_id(id: i64) -> bool {
     // Files contain both 3735928559 and, after a conversion to 32 bits, -559038737.
-    (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(&id) && DERIVED_LINE_IDS.contains(&(id as u32))
+    (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(&id)
+        && DERIVED_LINE_IDS.contains(&(id as u32))
 }
 
 /// Order of lines in a plane: from steps down to details, then by name.
@@ -210,8 +227,18 @@ pub fn track_sort(kind: TrackKind) -> i64 {
 
 /// `jit_f(123)` as name and program id; a name alone has none.
 pub fn program_name(module: &str) -> (&str, Option<u64>) {
-    let parts = module.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
-    match parts.map(|(name, id)| (name, id.bytes().all(|b| b.is_ascii_digit()).then(|| id.parse().ok()).flatten())) {
+    let parts = module
+        .strip_suffix(')')
+        .and_then(|rest| rest.rsplit_once('('));
+    match parts.map(|(name, id)| {
+        (
+            name,
+            id.bytes()
+                .all(|b| b.is_ascii_digit())
+                .then(|| id.parse().ok())
+                .flatten(),
+        )
+    }) {
         Some((name, Some(id))) => (name, Some(id)),
         _ => (module, None),
     }
@@ -235,7 +262,11 @@ pub struct BoundedNames {
 impl BoundedNames {
     /// An empty text with a limit of about `most` bytes.
     pub fn new(most: usize) -> Self {
-        Self { text: String::new(), most, is_cut: false }
+        Self {
+            text: String::new(),
+            most,
+            is_cut: false,
+        }
     }
 
     /// Appends strings while there is room.
@@ -243,7 +274,11 @@ impl BoundedNames {
         for text in texts {
             let room = self.most.saturating_sub(self.text.len());
             if self.is_cut || text.len() > room {
-                let end = if self.is_cut { 0 } else { text.floor_char_boundary(room) };
+                let end = if self.is_cut {
+                    0
+                } else {
+                    text.floor_char_boundary(room)
+                };
                 self.text.push_str(&text[..end]);
                 self.is_cut = true;
                 return;
@@ -291,9 +326,24 @@ mod tests {
 
     #[test]
     fn sparse_core_planes_are_not_tensor_cores() {
-        assert_eq!(plane_kind("/device:TPU:12"), PlaneKind::TensorCore { ordinal: 12 });
-        assert_eq!(plane_kind("/device:TPU:1 SparseCore 3"), PlaneKind::SparseCore { device: 1, ordinal: 3 });
-        assert_eq!(plane_kind("/device:TPU:1 SparseCore v 3"), PlaneKind::SparseCore { device: 1, ordinal: 3 });
+        assert_eq!(
+            plane_kind("/device:TPU:12"),
+            PlaneKind::TensorCore { ordinal: 12 }
+        );
+        assert_eq!(
+            plane_kind("/device:TPU:1 SparseCore 3"),
+            PlaneKind::SparseCore {
+                device: 1,
+                ordinal: 3
+            }
+        );
+        assert_eq!(
+            plane_kind("/device:TPU:1 SparseCore v 3"),
+            PlaneKind::SparseCore {
+                device: 1,
+                ordinal: 3
+            }
+        );
         assert_eq!(plane_kind("/device:TPU:1 Something"), PlaneKind::Other);
         assert_eq!(plane_kind("/device:TPU:99999999999"), PlaneKind::Other);
     }
@@ -305,7 +355,10 @@ mod tests {
         assert_eq!(plane_kind("/host:metadata"), PlaneKind::Metadata);
         assert_eq!(plane_kind("/device:GPU:7"), PlaneKind::Gpu { ordinal: 7 });
         assert_eq!(plane_kind("#Chip TPU Non-Core HBM"), PlaneKind::Chip);
-        assert_eq!(plane_kind("/device:CUSTOM:Megascale Trace"), PlaneKind::Custom);
+        assert_eq!(
+            plane_kind("/device:CUSTOM:Megascale Trace"),
+            PlaneKind::Custom
+        );
         assert_eq!(plane_kind("Task Environment"), PlaneKind::TaskEnvironment);
         assert_eq!(plane_kind(""), PlaneKind::Other);
     }
@@ -314,16 +367,49 @@ mod tests {
     fn classifies_lines_by_name_and_derived_ones_by_id() {
         let core = PlaneKind::TensorCore { ordinal: 0 };
         assert_eq!(track_kind(core, 3, "XLA Ops"), TrackKind::Ops);
-        assert_eq!(track_kind(core, 9, "Framework Name Scope"), TrackKind::Derived);
-        assert_eq!(track_kind(core, 0xDEAD_BEEF + 7, "anything"), TrackKind::Derived);
-        assert_eq!(track_kind(PlaneKind::Gpu { ordinal: 0 }, -559_038_734, "TensorFlow Ops"), TrackKind::Derived);
-        assert_eq!(track_kind(PlaneKind::Gpu { ordinal: 0 }, -559_038_732, "XLA Modules"), TrackKind::Derived);
-        assert_eq!(track_kind(PlaneKind::Host, -9_218_331_974_486_972_635, "python"), TrackKind::HostThread);
+        assert_eq!(
+            track_kind(core, 9, "Framework Name Scope"),
+            TrackKind::Derived
+        );
+        assert_eq!(
+            track_kind(core, 0xDEAD_BEEF + 7, "anything"),
+            TrackKind::Derived
+        );
+        assert_eq!(
+            track_kind(
+                PlaneKind::Gpu { ordinal: 0 },
+                -559_038_734,
+                "TensorFlow Ops"
+            ),
+            TrackKind::Derived
+        );
+        assert_eq!(
+            track_kind(PlaneKind::Gpu { ordinal: 0 }, -559_038_732, "XLA Modules"),
+            TrackKind::Derived
+        );
+        assert_eq!(
+            track_kind(PlaneKind::Host, -9_218_331_974_486_972_635, "python"),
+            TrackKind::HostThread
+        );
         assert_eq!(track_kind(core, i64::MAX, "_counters_"), TrackKind::Counter);
-        assert_eq!(track_kind(core, 1, "TensorCore Sync Flags"), TrackKind::LowLevel);
-        for name in ["PALLAS", "Pallas", "Pallas Primitives", "LLO Ops", "LLO Instructions", "MXU0 Instructions"] {
+        assert_eq!(
+            track_kind(core, 1, "TensorCore Sync Flags"),
+            TrackKind::LowLevel
+        );
+        for name in [
+            "PALLAS",
+            "Pallas",
+            "Pallas Primitives",
+            "LLO Ops",
+            "LLO Instructions",
+            "MXU0 Instructions",
+        ] {
             assert_eq!(track_kind(core, 1, name), TrackKind::LowLevel, "{name}");
-            assert_eq!(track_kind(PlaneKind::Host, 1, name), TrackKind::HostThread, "{name}");
+            assert_eq!(
+                track_kind(PlaneKind::Host, 1, name),
+                TrackKind::HostThread,
+                "{name}"
+            );
         }
         assert_eq!(track_kind(core, 1, "Instructions"), TrackKind::Other);
     }
@@ -346,16 +432,28 @@ mod tests {
     fn rows_with_the_same_name_get_unique_names() {
         let mut taken = TakenNames::default();
         let names = ["a", "a", "a (row 5)", "a"].map(str::to_owned);
-        let told: Vec<String> =
-            names.into_iter().zip([1, 5, 6, 5]).map(|(it, n)| taken.distinct(it, "row", n)).collect();
+        let told: Vec<String> = names
+            .into_iter()
+            .zip([1, 5, 6, 5])
+            .map(|(it, n)| taken.distinct(it, "row", n))
+            .collect();
         assert_eq!(told, ["a", "a (row 5)", "a (row 5) (row 6)", "a (row 5)'"]);
     }
 
     #[test]
     fn classifies_programs_and_ops_by_text() {
-        assert_eq!(program_name("jit_f(7387342164949680137)"), ("jit_f", Some(7_387_342_164_949_680_137)));
-        assert_eq!(program_name("jit_f(11287434908481120160)"), ("jit_f", Some(11_287_434_908_481_120_160)));
-        assert_eq!(program_name("PjitFunction(step)"), ("PjitFunction(step)", None));
+        assert_eq!(
+            program_name("jit_f(7387342164949680137)"),
+            ("jit_f", Some(7_387_342_164_949_680_137))
+        );
+        assert_eq!(
+            program_name("jit_f(11287434908481120160)"),
+            ("jit_f", Some(11_287_434_908_481_120_160))
+        );
+        assert_eq!(
+            program_name("PjitFunction(step)"),
+            ("PjitFunction(step)", None)
+        );
         assert_eq!(program_name("f()"), ("f()", None));
         assert_eq!(op_name("%fusion.3 = f32[2] fusion(%a)"), Some("fusion.3"));
         assert_eq!(op_name("dependency-wait"), None);

@@ -153,12 +153,16 @@ impl TrackRoles {
 
     /// The name for a process without one.
     pub fn process_name(&self, pid: i64) -> Option<String> {
-        self.process_names.as_ref().map(|name| name.replace("{}", &pid.to_string()))
+        self.process_names
+            .as_ref()
+            .map(|name| name.replace("{}", &pid.to_string()))
     }
 
     /// The name for a thread without one.
     pub fn thread_name(&self, id: &str) -> Option<String> {
-        self.thread_names.as_ref().map(|name| name.replace("{}", id))
+        self.thread_names
+            .as_ref()
+            .map(|name| name.replace("{}", id))
     }
 
     /// Unit of the times in the file.
@@ -173,7 +177,9 @@ impl TrackRoles {
 
     /// The role of a thread; `None` if no pattern matches.
     pub fn role(&self, process: &str, thread: &str) -> Option<RoleKind> {
-        let fits = |track: &&TrackRole| glob::matches(&track.process, process) && glob::matches(&track.thread, thread);
+        let fits = |track: &&TrackRole| {
+            glob::matches(&track.process, process) && glob::matches(&track.thread, thread)
+        };
         self.tracks.iter().find(fits).map(|track| track.role)
     }
 
@@ -187,9 +193,15 @@ impl TrackRoles {
         for index in 0..builder.batch(track).len() as u32 {
             let label = builder.batch(track).label(index);
             let name = builder.label_ref(label).name;
-            let Some(category) = self.category(kind, builder.str(name)) else { continue };
+            let Some(category) = self.category(kind, builder.str(name)) else {
+                continue;
+            };
             let category = builder.intern(category);
-            let op = builder.op(Op { name, category: Some(category), ..Op::default() });
+            let op = builder.op(Op {
+                name,
+                category: Some(category),
+                ..Op::default()
+            });
             let label = builder.label_of(Label { name, op: Some(op) });
             builder.batch_mut(track).set_label(index, label);
         }

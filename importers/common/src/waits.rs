@@ -14,7 +14,11 @@ pub fn add_waits(
 ) {
     in_flight.sort_by_key(|(range, _)| range.start);
     busy.sort_by_key(|range| range.start);
-    let end = in_flight.iter().map(|(range, _)| range.end).max().unwrap_or(Timestamp::ZERO);
+    let end = in_flight
+        .iter()
+        .map(|(range, _)| range.end)
+        .max()
+        .unwrap_or(Timestamp::ZERO);
     let mut at = in_flight.first().map_or(end, |(range, _)| range.start);
     let mut coming = in_flight.iter().peekable();
     let mut computing = busy.iter().peekable();
@@ -33,7 +37,9 @@ pub fn add_waits(
             at = coming.peek().map_or(end, |(range, _)| range.start);
             continue;
         };
-        let until = computing.peek().map_or(until, |range| range.start.min(until));
+        let until = computing
+            .peek()
+            .map_or(until, |range| range.start.min(until));
         let slice = out.add_slice(track, SliceSpec::new(TimeRange::new(at, until), wait));
         out.set_attr(slice, SliceAttr::Reconstructed, 1);
         at = until;

@@ -25,10 +25,14 @@ pub fn expand(tree: &dyn FileTree, pattern: &Path) -> Result<Vec<PathBuf>, Impor
         let text = component.as_os_str().to_string_lossy();
         let wild = matches!(component, Component::Normal(_)) && text.contains(['*', '?']);
         if wild {
-            let matching = found.iter().flat_map(|directory| matches_in(tree, directory, &text));
+            let matching = found
+                .iter()
+                .flat_map(|directory| matches_in(tree, directory, &text));
             found = matching.take(MAX_MATCHES + 1).collect();
             if found.len() > MAX_MATCHES {
-                let what = format!("more than {MAX_MATCHES} paths match the pattern: name the directory above them");
+                let what = format!(
+                    "more than {MAX_MATCHES} paths match the pattern: name the directory above them"
+                );
                 return Err(ImportError::TooLarge { what });
             }
         } else {
@@ -44,14 +48,19 @@ pub fn expand(tree: &dyn FileTree, pattern: &Path) -> Result<Vec<PathBuf>, Impor
 
 fn matches_in(tree: &dyn FileTree, directory: &Path, pattern: &str) -> Vec<PathBuf> {
     let entries = tree.entries(directory).unwrap_or_default().into_iter();
-    let is_meant = |name: &str| matches(pattern, name) && (pattern.starts_with('.') || !name.starts_with('.'));
-    entries.filter(|entry| is_meant(&entry.name)).map(|entry| entry.path).collect()
+    let is_meant =
+        |name: &str| matches(pattern, name) && (pattern.starts_with('.') || !name.starts_with('.'));
+    entries
+        .filter(|entry| is_meant(&entry.name))
+        .map(|entry| entry.path)
+        .collect()
 }
 
 /// Whether all of `name` matches. Backtracks to the last `*` only, which is
 /// enough: an earlier one could not match anything that the last one cannot.
 pub fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
     let mut star = None;
     while n < name.len() {
@@ -65,7 +74,9 @@ pub fn matches(pattern: &str, name: &str) -> bool {
                 n += 1;
             }
             _ => {
-                let Some((star_at, eaten)) = star else { return false };
+                let Some((star_at, eaten)) = star else {
+                    return false;
+                };
                 star = Some((star_at, eaten + 1));
                 p = star_at + 1;
                 n = eaten + 1;
@@ -84,12 +95,23 @@ mod tests {
 
     #[test]
     fn star_and_question_mark_match() {
-        for (pattern, name) in
-            [("*", ""), ("*", "x"), ("a?c", "abc"), ("*.pb", "h.xplane.pb"), ("a*b*c", "aXbYbZc"), ("ü?", "üé")]
-        {
+        for (pattern, name) in [
+            ("*", ""),
+            ("*", "x"),
+            ("a?c", "abc"),
+            ("*.pb", "h.xplane.pb"),
+            ("a*b*c", "aXbYbZc"),
+            ("ü?", "üé"),
+        ] {
             assert!(matches(pattern, name), "{pattern} {name}");
         }
-        for (pattern, name) in [("?", ""), ("a?c", "ac"), ("*.pb", "h.pb2"), ("a*b*c", "aXcYb"), ("", "x")] {
+        for (pattern, name) in [
+            ("?", ""),
+            ("a?c", "ac"),
+            ("*.pb", "h.pb2"),
+            ("a*b*c", "aXcYb"),
+            ("", "x"),
+        ] {
             assert!(!matches(pattern, name), "{pattern} {name}");
         }
     }
@@ -102,9 +124,16 @@ mod tests {
             fs::write(dir.path().join(run).join("x.pb"), b"").unwrap();
         }
         let found = expand(&LocalTree, &dir.path().join("*/x.*")).unwrap();
-        let expected: Vec<_> = ["a/x.pb", "b/x.pb"].iter().map(|name| dir.path().join(name)).collect();
+        let expected: Vec<_> = ["a/x.pb", "b/x.pb"]
+            .iter()
+            .map(|name| dir.path().join(name))
+            .collect();
         assert_eq!(found, expected);
-        assert!(expand(&LocalTree, &dir.path().join("c*/x.pb")).unwrap().is_empty());
+        assert!(
+            expand(&LocalTree, &dir.path().join("c*/x.pb"))
+                .unwrap()
+                .is_empty()
+        );
     }
 
     #[test]
@@ -116,6 +145,9 @@ mod tests {
         assert_eq!(expand(&LocalTree, &pattern).unwrap().len(), MAX_MATCHES);
         fs::write(name(MAX_MATCHES), b"").unwrap();
         let error = expand(&LocalTree, &pattern).unwrap_err().to_string();
-        assert_eq!(error, "too large: more than 10000 paths match the pattern: name the directory above them");
+        assert_eq!(
+            error,
+            "too large: more than 10000 paths match the pattern: name the directory above them"
+        );
     }
 }

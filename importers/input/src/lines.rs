@@ -38,8 +38,14 @@ impl LinesSummary {
         } else if let Some(line) = self.unended {
             log_unended(file, line, out);
         }
-        let what = || format!("{file}: lines of more than {} KiB were passed over", MAX_LINE >> 10);
-        out.log_mut().add_many(IssueKind::MalformedEvent, self.too_long, what);
+        let what = || {
+            format!(
+                "{file}: lines of more than {} KiB were passed over",
+                MAX_LINE >> 10
+            )
+        };
+        out.log_mut()
+            .add_many(IssueKind::MalformedEvent, self.too_long, what);
     }
 }
 
@@ -76,7 +82,11 @@ pub fn read(
             } else if !skipping && end.is_some() {
                 let text = String::from_utf8_lossy(line);
                 let (level, message) = split_logger(text.trim_end());
-                take(InputLine { number: number + 1, message, level })?;
+                take(InputLine {
+                    number: number + 1,
+                    message,
+                    level,
+                })?;
             } else if !skipping && !line.trim_ascii().is_empty() {
                 unended = Some(number + 1);
             }
@@ -86,7 +96,11 @@ pub fn read(
         }
         Ok(used)
     })?;
-    Ok(LinesSummary { damage: fed.damage, too_long, unended })
+    Ok(LinesSummary {
+        damage: fed.damage,
+        too_long,
+        unended,
+    })
 }
 
 /// Levels of spdlog.
@@ -95,7 +109,10 @@ const LEVELS: [&str; 6] = ["trace", "debug", "info", "warning", "error", "critic
 /// `[date time] [level] message` as level and message; all of it if there is no level.
 fn split_logger(line: &str) -> (&str, &str) {
     let mut rest = line;
-    while let Some((word, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+    while let Some((word, after)) = rest
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "))
+    {
         if let Some(level) = LEVELS.iter().find(|level| **level == word) {
             return (level, after);
         }
@@ -128,7 +145,10 @@ mod tests {
     fn lines_have_numbers_and_levels() {
         let seen = lines(b"[2026] [info] a [b] c\r\n\nplain\n[x] y\n");
         let expected = [(1, "a [b] c"), (2, ""), (3, "plain"), (4, "[x] y")];
-        assert_eq!(seen, expected.map(|(number, text)| (number, text.to_owned())));
+        assert_eq!(
+            seen,
+            expected.map(|(number, text)| (number, text.to_owned()))
+        );
     }
 
     #[test]
@@ -144,7 +164,10 @@ mod tests {
         };
         assert_eq!(unended(b"a\nfinish at 10"), (1, Some(2)));
         assert_eq!(unended(b"a"), (0, Some(1)));
-        assert_eq!((unended(b"a\n"), unended(b""), unended(b"a\n \r")), ((1, None), (0, None), (1, None)));
+        assert_eq!(
+            (unended(b"a\n"), unended(b""), unended(b"a\n \r")),
+            ((1, None), (0, None), (1, None))
+        );
     }
 
     #[test]
@@ -155,7 +178,12 @@ mod tests {
         let whole = [vec![b'x'; MAX_LINE + 9], b"\nb\n".to_vec()].concat();
         assert_eq!(self::seen(&whole), (vec![(2, "b".to_owned())], 1));
         assert_eq!(self::seen(&whole[..=MAX_LINE]), (vec![], 1), "cut");
-        assert_eq!(seen.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(
+            seen.iter()
+                .map(|(_, text)| text.as_str())
+                .collect::<Vec<_>>(),
+            ["a", "b"]
+        );
         assert_eq!(seen[1].0, 3);
     }
 }

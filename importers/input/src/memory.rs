@@ -82,7 +82,10 @@ impl MappedFile {
         if len > 0 {
             // SAFETY: the map is shared with the file and never written. A released page has the same bytes when it
             // is read again, so borrowed slices stay valid. A failure only costs memory.
-            let _ = unsafe { self.0.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, len) };
+            let _ = unsafe {
+                self.0
+                    .unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, len)
+            };
         }
     }
 }
@@ -95,14 +98,18 @@ impl AsRef<[u8]> for MappedFile {
 
 #[cfg(test)]
 mod tests {
-    use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
+    use rayon::prelude::{
+        IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _,
+    };
 
     use super::*;
 
     #[test]
     fn prepared_heap_supports_parallel_allocation() {
         prepare_heap(100 << 20);
-        let columns: Vec<Vec<u64>> = (0..40).map(|column| (0..200_000).map(|row| row * column).collect()).collect();
+        let columns: Vec<Vec<u64>> = (0..40)
+            .map(|column| (0..200_000).map(|row| row * column).collect())
+            .collect();
         let sum = |(at, column): (usize, Vec<u64>)| column.iter().sum::<u64>() / (at as u64).max(1);
         let sums: Vec<u64> = columns.into_par_iter().enumerate().map(sum).collect();
         assert_eq!(sums[0], 0);
@@ -118,7 +125,15 @@ mod tests {
         let mapped = MappedFile::new(&File::open(&path).unwrap()).unwrap();
         let borrowed = mapped.as_ref();
         assert_eq!(borrowed, bytes);
-        for range in [0..0, 0..1, 5_000..20_000, 5_000..300_000, 399_999..400_000, 0..usize::MAX, 500_000..600_000] {
+        for range in [
+            0..0,
+            0..1,
+            5_000..20_000,
+            5_000..300_000,
+            399_999..400_000,
+            0..usize::MAX,
+            500_000..600_000,
+        ] {
             mapped.release(range);
             assert_eq!(borrowed, bytes);
         }

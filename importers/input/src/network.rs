@@ -30,7 +30,11 @@ impl AllowedHosts {
 
     /// As the environment of the process says.
     pub fn of_process() -> Self {
-        Self::of(std::env::var_os(NETWORK).map(|value| value.to_string_lossy().into_owned()).as_deref())
+        Self::of(
+            std::env::var_os(NETWORK)
+                .map(|value| value.to_string_lossy().into_owned())
+                .as_deref(),
+        )
     }
 }
 
@@ -51,7 +55,8 @@ pub fn may_ask(host: &str) -> io::Result<()> {
 pub fn check(hosts: AllowedHosts, host: &str) -> io::Result<()> {
     let is_loopback = || {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        bare.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+        bare.eq_ignore_ascii_case("localhost")
+            || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
     };
     let allowed = match hosts {
         AllowedHosts::Any => true,
@@ -73,12 +78,24 @@ mod tests {
 
     #[test]
     fn only_this_machine_is_asked_where_others_are_forbidden() {
-        for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1", "[::1]"] {
+        for host in [
+            "localhost",
+            "LOCALHOST",
+            "127.0.0.1",
+            "127.9.9.9",
+            "::1",
+            "[::1]",
+        ] {
             assert!(check(AllowedHosts::Loopback, host).is_ok(), "{host}");
             assert!(check(AllowedHosts::None, host).is_err(), "{host}");
         }
-        for host in ["storage.googleapis.com", "169.254.169.254", "metadata.google.internal", "localhost.evil.com", ""]
-        {
+        for host in [
+            "storage.googleapis.com",
+            "169.254.169.254",
+            "metadata.google.internal",
+            "localhost.evil.com",
+            "",
+        ] {
             assert!(check(AllowedHosts::Loopback, host).is_err(), "{host}");
             assert!(check(AllowedHosts::Any, host).is_ok(), "{host}");
         }

@@ -36,7 +36,10 @@ impl Progress {
 
     /// No progress yet; `watcher` is told the bytes read and to read as they grow, where no other thread could look.
     pub fn watched(watcher: fn(u64, u64)) -> Self {
-        Self { watcher: Some(watcher), ..Self::default() }
+        Self {
+            watcher: Some(watcher),
+            ..Self::default()
+        }
     }
 
     /// Starts another stage, which counts from 0.
@@ -77,7 +80,10 @@ impl Progress {
 
     /// Bytes read, and bytes to read (0 while unknown).
     pub fn bytes(&self) -> (u64, u64) {
-        (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
+        (
+            self.done.load(Ordering::Relaxed),
+            self.total.load(Ordering::Relaxed),
+        )
     }
 
     /// Share done, 0 to 1; `None` while the total is unknown.
@@ -99,6 +105,10 @@ impl Progress {
     #[inline]
     pub fn check(&self) -> Result<(), ImportError> {
         trace_model::may_pause();
-        if self.cancelled.load(Ordering::Relaxed) { Err(ImportError::Cancelled) } else { Ok(()) }
+        if self.cancelled.load(Ordering::Relaxed) {
+            Err(ImportError::Cancelled)
+        } else {
+            Ok(())
+        }
     }
 }

@@ -9,10 +9,22 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
     (b"%PDF", "a PDF document"),
-    (b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f", "Riegeli records, for which this build lacks the feature riegeli"),
-    (b"PK\x03\x04", "a ZIP archive: unpack it and open what is inside"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive: unpack it and open what is inside"),
-    (b"\x28\xb5\x2f\xfd", "Zstandard-compressed data: unpack it with zstd -d"),
+    (
+        b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f",
+        "Riegeli records, for which this build lacks the feature riegeli",
+    ),
+    (
+        b"PK\x03\x04",
+        "a ZIP archive: unpack it and open what is inside",
+    ),
+    (
+        b"7z\xbc\xaf\x27\x1c",
+        "a 7-Zip archive: unpack it and open what is inside",
+    ),
+    (
+        b"\x28\xb5\x2f\xfd",
+        "Zstandard-compressed data: unpack it with zstd -d",
+    ),
     (b"\xfd7zXZ\x00", "xz-compressed data: unpack it with xz -d"),
     (b"BZh", "bzip2-compressed data: unpack it with bzip2 -d"),
     (b"\x1f\x8b", "gzip inside gzip"),
@@ -23,9 +35,15 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"\x93NUMPY", "a NumPy array"),
     (b"ML\xefR", "MLIR bytecode"),
     (b"BC\xc0\xde", "LLVM bitcode"),
-    (b"HloModule", "HLO as text, which is a program, not a profile"),
+    (
+        b"HloModule",
+        "HLO as text, which is a program, not a profile",
+    ),
     (b"#!", "a script"),
-    (b"version https://git-lfs", "a Git LFS pointer: fetch the file itself with git lfs pull"),
+    (
+        b"version https://git-lfs",
+        "a Git LFS pointer: fetch the file itself with git lfs pull",
+    ),
 ];
 
 /// The largest field number of the messages that profilers write.
@@ -61,13 +79,19 @@ pub fn looks_like(head: &[u8]) -> String {
     } else {
         "unknown binary data"
     };
-    let start: Vec<_> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let start: Vec<_> = head
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     format!("it looks like {what}; it begins with {}", start.join(" "))
 }
 
 /// The ending that files with such content usually have.
 pub fn usual_ending(head: &[u8]) -> &'static str {
-    let Some(text) = as_text(head) else { return "pb" };
+    let Some(text) = as_text(head) else {
+        return "pb";
+    };
     let text = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
     match text.lines().next().unwrap_or_default() {
         _ if text.starts_with(['{', '[']) => "json",
@@ -81,14 +105,24 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
 }
 
 fn is_pickle(head: &[u8]) -> bool {
-    matches!(head, [0x80, 2..=5, 0x95 | b'}' | b']' | b'c' | b'(' | b'K' | b'X', ..])
+    matches!(
+        head,
+        [
+            0x80,
+            2..=5,
+            0x95 | b'}' | b']' | b'c' | b'(' | b'K' | b'X',
+            ..
+        ]
+    )
 }
 
 /// `head` as text, ignoring a character that is cut off at its end.
 fn as_text(head: &[u8]) -> Option<&str> {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
-        Err(error) if error.error_len().is_none() => std::str::from_utf8(&head[..error.valid_up_to()]).ok()?,
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&head[..error.valid_up_to()]).ok()?
+        }
         Err(_) => return None,
     };
     let control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{1b}');
@@ -97,7 +131,11 @@ fn as_text(head: &[u8]) -> Option<&str> {
 
 fn kind_of_text(text: &str) -> String {
     let trimmed = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
-    let lower: String = trimmed.chars().take(64).collect::<String>().to_ascii_lowercase();
+    let lower: String = trimmed
+        .chars()
+        .take(64)
+        .collect::<String>()
+        .to_ascii_lowercase();
     if lower.starts_with("<!doctype html") || lower.starts_with("<html") {
         return "a web page (HTML): the download probably got a login or error page".to_owned();
     }
@@ -107,22 +145,35 @@ fn kind_of_text(text: &str) -> String {
     if lower.starts_with(['{', '[']) {
         return "JSON without trace events".to_owned();
     }
-    let line: String = trimmed.lines().next().unwrap_or_default().chars().take(40).collect();
-    if line.is_empty() { "white space".to_owned() } else { format!("text that begins {line:?}") }
+    let line: String = trimmed
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(40)
+        .collect();
+    if line.is_empty() {
+        "white space".to_owned()
+    } else {
+        format!("text that begins {line:?}")
+    }
 }
 
 /// Whether the first few fields read as protobuf wire format.
 fn is_wire_format(head: &[u8]) -> bool {
     let mut rest = head;
     for fields in 0..8 {
-        let Some((key, after)) = varint(rest) else { return fields > 0 };
+        let Some((key, after)) = varint(rest) else {
+            return fields > 0;
+        };
         if key >> 3 == 0 || key >> 3 > MAX_PLAUSIBLE_FIELD {
             return false;
         }
         let skip = match key & 7 {
             0 => varint(after).map(|(_, after_value)| after.len() - after_value.len()),
             1 => Some(8),
-            2 => varint(after).map(|(len, body)| (after.len() - body.len()).saturating_add(len as usize)),
+            2 => varint(after)
+                .map(|(len, body)| (after.len() - body.len()).saturating_add(len as usize)),
             5 => Some(4),
             _ => return false,
         };
@@ -137,7 +188,9 @@ fn is_wire_format(head: &[u8]) -> bool {
 
 /// Whether the first message is a packet of Perfetto: unlike the plane of a profile, it begins with a field above 6.
 fn is_perfetto(head: &[u8]) -> bool {
-    let Some((len, rest)) = head.strip_prefix(b"\x0a").and_then(varint) else { return false };
+    let Some((len, rest)) = head.strip_prefix(b"\x0a").and_then(varint) else {
+        return false;
+    };
     let packet = rest.get(..len as usize).unwrap_or(rest);
     let field = varint(packet).map(|(key, _)| key >> 3);
     field.is_some_and(|field| field > 6) && is_wire_format(packet) && is_wire_format(head)
@@ -145,7 +198,10 @@ fn is_perfetto(head: &[u8]) -> bool {
 
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let len = bytes.iter().take(10).position(|&byte| byte < 0x80)? + 1;
-    let value = bytes[..len].iter().rev().fold(0_u64, |value, &byte| (value << 7) | u64::from(byte & 0x7f));
+    let value = bytes[..len]
+        .iter()
+        .rev()
+        .fold(0_u64, |value, &byte| (value << 7) | u64::from(byte & 0x7f));
     Some((value, &bytes[len..]))
 }
 
@@ -168,9 +224,15 @@ mod tests {
             (b"{\"name\": 1}", "JSON without trace events"),
             (b"hello world\nsecond", "text that begins \"hello world\""),
             (b"\x0a\x05hello\x10\x07", "protobuf"),
-            (b"\x0a\x18\xe2\x03\x11\x08\x01\x1a\x0dsynthetic_v5e", "traceconv json"),
+            (
+                b"\x0a\x18\xe2\x03\x11\x08\x01\x1a\x0dsynthetic_v5e",
+                "traceconv json",
+            ),
             (b"\x0a\x0a\x08\x01\x12\x04abcd", "protobuf"),
-            (b"\xde\xad\xbe\xef\xff\xff", "unknown binary data; it begins with de ad be ef ff ff"),
+            (
+                b"\xde\xad\xbe\xef\xff\xff",
+                "unknown binary data; it begins with de ad be ef ff ff",
+            ),
             (b"\x0a\xef\xbf\xbd\x01\x02\xff", "converted to UTF-8"),
         ] {
             let found = looks_like(head);

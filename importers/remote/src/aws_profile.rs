@@ -35,23 +35,37 @@ const ELSEWHERE: [(&str, &str); 4] = [
 impl AwsProfile {
     /// The profile that the user has chosen.
     pub(crate) fn of_user(settings: &CloudSettings) -> Self {
-        let name = settings.first(&["AWS_PROFILE", "AWS_DEFAULT_PROFILE"]).unwrap_or("default");
+        let name = settings
+            .first(&["AWS_PROFILE", "AWS_DEFAULT_PROFILE"])
+            .unwrap_or("default");
         let text = |variable: &str, file: &str| {
             let path = settings.get(variable).map(PathBuf::from);
             let path = path.or_else(|| Some(settings.home()?.join(".aws").join(file)));
-            path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default()
+            path.and_then(|path| fs::read_to_string(path).ok())
+                .unwrap_or_default()
         };
-        Self::read(name, &text("AWS_SHARED_CREDENTIALS_FILE", "credentials"), &text("AWS_CONFIG_FILE", "config"))
+        Self::read(
+            name,
+            &text("AWS_SHARED_CREDENTIALS_FILE", "credentials"),
+            &text("AWS_CONFIG_FILE", "config"),
+        )
     }
 
     fn read(name: &str, credentials: &str, config: &str) -> Self {
-        let mut found = section(config, |title| title == name || title.strip_prefix("profile ") == Some(name));
+        let mut found = section(config, |title| {
+            title == name || title.strip_prefix("profile ") == Some(name)
+        });
         // The file of credentials wins.
         found.extend(section(credentials, |title| title == name));
-        let taken = TAKEN.iter().filter_map(|(theirs, ours)| Some((*ours, found.get(*theirs)?.clone())));
+        let taken = TAKEN
+            .iter()
+            .filter_map(|(theirs, ours)| Some((*ours, found.get(*theirs)?.clone())));
         let settings: Vec<_> = taken.collect();
         let has_key = found.contains_key("aws_access_key_id");
-        let elsewhere = ELSEWHERE.iter().find(|(setting, _)| found.contains_key(*setting)).filter(|_| !has_key);
+        let elsewhere = ELSEWHERE
+            .iter()
+            .find(|(setting, _)| found.contains_key(*setting))
+            .filter(|_| !has_key);
         let refused = elsewhere.map(|(_, how)| {
             format!(
                 "the AWS profile {name:?} takes its access key from {how}, which is not supported: run \
@@ -68,7 +82,10 @@ fn section(text: &str, is_meant: impl Fn(&str) -> bool) -> BTreeMap<String, Stri
     for line in text.lines() {
         let is_nested = line.starts_with([' ', '\t']);
         let line = line.trim();
-        if let Some(title) = line.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+        if let Some(title) = line
+            .strip_prefix('[')
+            .and_then(|rest| rest.split(']').next())
+        {
             inside = is_meant(title.trim());
         } else if let (true, false, Some((name, value))) = (inside, is_nested, line.split_once('='))
             && !line.starts_with(['#', ';'])
@@ -97,18 +114,29 @@ mod tests {
             ("aws_session_token", "T=="),
             ("aws_region", "us-east-2"),
         ];
-        assert_eq!(profile.settings, expected.map(|(name, value)| (name, value.to_owned())));
+        assert_eq!(
+            profile.settings,
+            expected.map(|(name, value)| (name, value.to_owned()))
+        );
         assert_eq!(profile.refused, None);
         let default = AwsProfile::read("default", CREDENTIALS, CONFIG);
-        assert!(default.settings.contains(&("aws_region", "eu-west-1".to_owned())), "{default:?}");
+        assert!(
+            default
+                .settings
+                .contains(&("aws_region", "eu-west-1".to_owned())),
+            "{default:?}"
+        );
     }
 
     #[test]
     fn single_sign_on_says_what_to_do() {
         let profile = AwsProfile::read("sso", CREDENTIALS, CONFIG);
-        assert!(
-            profile.refused.is_some_and(|why| why.contains("single sign-on") && why.contains("export-credentials"))
+        assert!(profile.refused.is_some_and(
+            |why| why.contains("single sign-on") && why.contains("export-credentials")
+        ));
+        assert_eq!(
+            AwsProfile::read("nobody", CREDENTIALS, CONFIG),
+            AwsProfile::default()
         );
-        assert_eq!(AwsProfile::read("nobody", CREDENTIALS, CONFIG), AwsProfile::default());
     }
 }

@@ -59,8 +59,14 @@ struct CacheNote {
 impl Cache {
     /// The cache of the user; `None` if there is no place for one.
     pub(crate) fn of_user(settings: &CloudSettings) -> Option<Self> {
-        let directory = settings.get(DIRECTORY).map(PathBuf::from).or_else(|| directory_of_user(settings))?;
-        let limit = settings.get(LIMIT).map_or(Some(DEFAULT_LIMIT), bytes).unwrap_or(DEFAULT_LIMIT);
+        let directory = settings
+            .get(DIRECTORY)
+            .map(PathBuf::from)
+            .or_else(|| directory_of_user(settings))?;
+        let limit = settings
+            .get(LIMIT)
+            .map_or(Some(DEFAULT_LIMIT), bytes)
+            .unwrap_or(DEFAULT_LIMIT);
         Some(Self { directory, limit })
     }
 
@@ -81,15 +87,28 @@ impl Cache {
 
     /// The copies, the last used first.
     pub fn objects(&self) -> Vec<CachedObject> {
-        let entries = fs::read_dir(&self.directory).into_iter().flatten().filter_map(Result::ok);
+        let entries = fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .filter_map(Result::ok);
         let object = |note: PathBuf| {
             let path = note.with_extension("");
-            let (bytes, used) = (fs::metadata(&path).ok()?.len(), fs::metadata(&note).ok()?.modified().ok()?);
+            let (bytes, used) = (
+                fs::metadata(&path).ok()?.len(),
+                fs::metadata(&note).ok()?.modified().ok()?,
+            );
             let text = fs::read(&note).ok()?;
             let CacheNote { url, .. } = serde_json::from_slice(&text).ok()?;
-            Some(CachedObject { url, bytes, used, path })
+            Some(CachedObject {
+                url,
+                bytes,
+                used,
+                path,
+            })
         };
-        let notes = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "json"));
+        let notes = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|it| it == "json"));
         let mut found: Vec<CachedObject> = notes.filter_map(object).collect();
         found.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.url.cmp(&b.url)));
         found
@@ -106,14 +125,23 @@ impl Cache {
             object.remove()?;
         }
         self.remove_unfinished(Duration::ZERO);
-        Ok((objects.len(), objects.iter().map(|object| object.bytes).sum()))
+        Ok((
+            objects.len(),
+            objects.iter().map(|object| object.bytes).sum(),
+        ))
     }
 
     /// The copy of an object in this version.
     pub(super) fn find(&self, address: &Address, facts: &ObjectFacts) -> Option<PathBuf> {
         let path = self.path_of(address, facts)?;
-        let is_whole = fs::metadata(&path).is_ok_and(|there| Some(there.len()) == facts.size || facts.size.is_none());
-        let used = || File::options().append(true).open(note_of(&path))?.set_modified(SystemTime::now());
+        let is_whole = fs::metadata(&path)
+            .is_ok_and(|there| Some(there.len()) == facts.size || facts.size.is_none());
+        let used = || {
+            File::options()
+                .append(true)
+                .open(note_of(&path))?
+                .set_modified(SystemTime::now())
+        };
         // A date that cannot be set only makes the copy go earlier.
         is_whole.then(|| drop(used())).map(|()| path)
     }
@@ -130,13 +158,25 @@ impl Cache {
     }
 
     /// Keeps a complete copy, and returns its place.
-    pub(super) fn keep(&self, part: PartFile, address: &Address, facts: &ObjectFacts) -> io::Result<PathBuf> {
+    pub(super) fn keep(
+        &self,
+        part: PartFile,
+        address: &Address,
+        facts: &ObjectFacts,
+    ) -> io::Result<PathBuf> {
         let no_version = || io::Error::other("the object has no version");
         let path = self.path_of(address, facts).ok_or_else(no_version)?;
-        let note = CacheNote { url: address.shown(), version: facts.version.clone().unwrap_or_default() };
-        let mut unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.directory)?;
+        let note = CacheNote {
+            url: address.shown(),
+            version: facts.version.clone().unwrap_or_default(),
+        };
+        let mut unfinished = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempfile_in(&self.directory)?;
         serde_json::to_writer(unfinished.as_file_mut(), &note)?;
-        unfinished.persist(note_of(&path)).map_err(|error| error.error)?;
+        unfinished
+            .persist(note_of(&path))
+            .map_err(|error| error.error)?;
         part.finish(&path)?;
         Ok(path)
     }
@@ -155,8 +195,13 @@ impl Cache {
     }
 
     fn remove_unfinished(&self, older_than: Duration) {
-        let entries = fs::read_dir(&self.directory).into_iter().flatten().filter_map(Result::ok);
-        for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED)) {
+        let entries = fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .filter_map(Result::ok);
+        for entry in
+            entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED))
+        {
             let modified = entry.metadata().and_then(|about| about.modified());
             if modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= older_than)) {
                 let _ = fs::remove_file(entry.path());
@@ -167,7 +212,10 @@ impl Cache {
     fn path_of(&self, address: &Address, facts: &ObjectFacts) -> Option<PathBuf> {
         let version = facts.version.as_ref()?;
         let hash = Sha256::digest(format!("{}\n{version}\n{:?}", address.shown(), facts.size));
-        let name: String = hash.iter().take(20).fold(String::new(), |name, byte| format!("{name}{byte:02x}"));
+        let name: String = hash
+            .iter()
+            .take(20)
+            .fold(String::new(), |name, byte| format!("{name}{byte:02x}"));
         Some(self.directory.join(name))
     }
 }
@@ -191,11 +239,18 @@ fn note_of(path: &Path) -> PathBuf {
 
 /// The user's cache directory.
 fn directory_of_user(settings: &CloudSettings) -> Option<PathBuf> {
-    let absolute = |name: &str| settings.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute = |name: &str| {
+        settings
+            .get(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     let caches = if cfg!(windows) {
         absolute("LOCALAPPDATA")
     } else if cfg!(target_os = "macos") {
-        settings.home().map(|home| home.join("Library").join("Caches"))
+        settings
+            .home()
+            .map(|home| home.join("Library").join("Caches"))
     } else {
         absolute("XDG_CACHE_HOME").or_else(|| settings.home().map(|home| home.join(".cache")))
     };
@@ -205,7 +260,9 @@ fn directory_of_user(settings: &CloudSettings) -> Option<PathBuf> {
 /// A size: `20GB`, `500 MB`, `1e9`.
 fn bytes(text: &str) -> Option<u64> {
     let text = text.trim();
-    let end = text.find(|c: char| c.is_ascii_alphabetic() && c != 'e').unwrap_or(text.len());
+    let end = text
+        .find(|c: char| c.is_ascii_alphabetic() && c != 'e')
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let factor = match unit.trim().to_ascii_uppercase().as_str() {
         "" | "B" => 1.0,

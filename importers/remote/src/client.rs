@@ -26,9 +26,14 @@ pub(crate) struct Connector(pub(crate) AllowedHosts);
 
 impl HttpConnector for Connector {
     fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client =
-            client(self.0).map_err(|error| object_store::Error::Generic { store: "HTTP", source: Box::new(error) })?;
-        Ok(HttpClient::new(GuardedClient { client, hosts: self.0 }))
+        let client = client(self.0).map_err(|error| object_store::Error::Generic {
+            store: "HTTP",
+            source: Box::new(error),
+        })?;
+        Ok(HttpClient::new(GuardedClient {
+            client,
+            hosts: self.0,
+        }))
     }
 }
 
@@ -39,7 +44,8 @@ struct GuardedClient {
 }
 
 /// What [`HttpService::call`] returns.
-type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
+type ResponseFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
 
 impl HttpService for GuardedClient {
     fn call<'a, 'b>(&'a self, request: HttpRequest) -> ResponseFuture<'b>
@@ -49,12 +55,16 @@ impl HttpService for GuardedClient {
     {
         Box::pin(async move {
             let host = request.uri().host().unwrap_or_default().to_owned();
-            check(self.hosts, &host).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
+            check(self.hosts, &host)
+                .map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
             let response = self.client.call(request).await?;
             // The store would ask again after every failure of a server.
             let status = response.status();
             if status.is_server_error() && !may_pass(status.as_u16()) {
-                return Err(HttpError::new(HttpErrorKind::Unknown, io::Error::other(failed(status.as_u16()))));
+                return Err(HttpError::new(
+                    HttpErrorKind::Unknown,
+                    io::Error::other(failed(status.as_u16())),
+                ));
             }
             Ok(response)
         })

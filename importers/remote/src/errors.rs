@@ -48,9 +48,16 @@ pub(crate) fn of_status(status: u16, address: &Address) -> ImportError {
         404 => missing(address),
         410 => format!("the file is not there any more ({})", named(status)),
         412 => CHANGED.to_owned(),
-        429 => format!("the server refuses more requests for now ({}): try again later", named(status)),
+        429 => format!(
+            "the server refuses more requests for now ({}): try again later",
+            named(status)
+        ),
         500.. if may_pass(status) => {
-            format!("the server failed ({}), also after {} more attempts", named(status), super::settings::RETRIES)
+            format!(
+                "the server failed ({}), also after {} more attempts",
+                named(status),
+                super::settings::RETRIES
+            )
         }
         500.. => failed(status),
         _ => format!("the server answers with status {}", named(status)),
@@ -65,7 +72,9 @@ pub(crate) fn may_pass(status: u16) -> bool {
 
 /// A status with its name, which servers may leave out: `404 Not Found`.
 fn named(status: u16) -> String {
-    let name = reqwest::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    let name = reqwest::StatusCode::from_u16(status)
+        .ok()
+        .and_then(|status| status.canonical_reason());
     name.map_or_else(|| status.to_string(), |name| format!("{status} {name}"))
 }
 
@@ -87,9 +96,19 @@ pub(crate) const MORE_THAN_ASKED: &str = "the server sent more than was asked fo
 fn other(all: &str, error: &object_store::Error, address: &Address) -> String {
     // The words about retries name their own time limit.
     let lower = all.to_ascii_lowercase().replace("retry_timeout", "");
-    let asked_metadata = ["169.254.169.254", "metadata.google.internal", "169.254.170.2", "metadata endpoint"];
-    if asked_metadata.iter().any(|host| lower.contains(host)) || lower.contains("error performing token request") {
-        return format!("no credentials were found: {}", how_to_sign_in(address.provider));
+    let asked_metadata = [
+        "169.254.169.254",
+        "metadata.google.internal",
+        "169.254.170.2",
+        "metadata endpoint",
+    ];
+    if asked_metadata.iter().any(|host| lower.contains(host))
+        || lower.contains("error performing token request")
+    {
+        return format!(
+            "no credentials were found: {}",
+            how_to_sign_in(address.provider)
+        );
     }
     if let Some(refused) = forbidden(all) {
         return refused;
@@ -106,12 +125,17 @@ fn other(all: &str, error: &object_store::Error, address: &Address) -> String {
             .to_owned();
     }
     if lower.contains("redirect without location") || lower.contains("permanentredirect") {
-        return format!("the bucket {} is in another region: set AWS_REGION to it", address.bucket);
+        return format!(
+            "the bucket {} is in another region: set AWS_REGION to it",
+            address.bucket
+        );
     }
     if lower.contains("401 unauthorized") {
         return not_signed_in(address);
     }
-    if lower.contains("credentials") && (lower.contains("decode") || lower.contains("unknown variant")) {
+    if lower.contains("credentials")
+        && (lower.contains("decode") || lower.contains("unknown variant"))
+    {
         return format!(
             "these credentials cannot be used ({}): {}",
             shortened(&innermost(error)),
@@ -134,9 +158,15 @@ fn forbidden(all: &str) -> Option<String> {
 }
 
 fn is_missing_bucket(all: &str) -> bool {
-    ["NoSuchBucket", "ContainerNotFound", "bucket does not exist", "InvalidBucketName", "Invalid bucket name"]
-        .iter()
-        .any(|sign| all.contains(sign))
+    [
+        "NoSuchBucket",
+        "ContainerNotFound",
+        "bucket does not exist",
+        "InvalidBucketName",
+        "Invalid bucket name",
+    ]
+    .iter()
+    .any(|sign| all.contains(sign))
 }
 
 fn no_bucket(address: &Address) -> String {
@@ -147,12 +177,17 @@ fn missing(address: &Address) -> String {
     if address.provider == Provider::Web {
         return "there is no such file (404 Not Found)".to_owned();
     }
-    format!("nothing is there: the bucket {} has no object of this name, and none below it", address.bucket)
+    format!(
+        "nothing is there: the bucket {} has no object of this name, and none below it",
+        address.bucket
+    )
 }
 
 /// The error for a path without objects below it.
 pub(crate) fn nothing_below(address: &Address) -> ImportError {
-    ImportError::Remote { what: missing(address) }
+    ImportError::Remote {
+        what: missing(address),
+    }
 }
 
 fn denied(address: &Address) -> String {
@@ -172,7 +207,10 @@ fn denied(address: &Address) -> String {
 }
 
 fn not_signed_in(address: &Address) -> String {
-    format!("not signed in (401 Unauthorized): {}", how_to_sign_in(address.provider))
+    format!(
+        "not signed in (401 Unauthorized): {}",
+        how_to_sign_in(address.provider)
+    )
 }
 
 fn how_to_sign_in(provider: Provider) -> &'static str {
@@ -194,7 +232,10 @@ fn how_to_sign_in(provider: Provider) -> &'static str {
 }
 
 fn no_connection(why: &str) -> String {
-    format!("no connection: {}; is the network there, and is the name of the host right?", shortened(why))
+    format!(
+        "no connection: {}; is the network there, and is the name of the host right?",
+        shortened(why)
+    )
 }
 
 /// All causes, outermost first.
@@ -221,7 +262,11 @@ fn innermost(error: &(dyn StdError + 'static)) -> String {
 fn shortened(text: &str) -> String {
     let words = text.split_whitespace().map(|word| {
         let is_address = word.contains("://");
-        if is_address { word.split('?').next().unwrap_or_default() } else { word }
+        if is_address {
+            word.split('?').next().unwrap_or_default()
+        } else {
+            word
+        }
     });
     let line = words.collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST) {

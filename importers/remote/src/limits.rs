@@ -22,15 +22,19 @@ pub(crate) async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, ImportError>>,
 ) -> Result<T, ImportError> {
-    tokio::time::timeout(limit, work).await.unwrap_or_else(|_elapsed| {
-        let what = format!("the server has not answered within {} s", limit.as_secs());
-        Err(ImportError::Remote { what })
-    })
+    tokio::time::timeout(limit, work)
+        .await
+        .unwrap_or_else(|_elapsed| {
+            let what = format!("the server has not answered within {} s", limit.as_secs());
+            Err(ImportError::Remote { what })
+        })
 }
 
 /// The error about a file that is too long.
 pub(crate) fn too_long(most: u64) -> ImportError {
-    ImportError::TooLarge { what: format!("the file is longer than {} GB, the limit", most >> 30) }
+    ImportError::TooLarge {
+        what: format!("the file is longer than {} GB, the limit", most >> 30),
+    }
 }
 
 /// The rate of one transfer.
@@ -43,7 +47,10 @@ pub(crate) struct TransferRate {
 impl TransferRate {
     /// A transfer that begins.
     pub(crate) fn new() -> Self {
-        Self { since: Instant::now(), bytes: 0 }
+        Self {
+            since: Instant::now(),
+            bytes: 0,
+        }
     }
 
     /// Counts bytes that have come; an error if they come too slowly.
@@ -76,18 +83,43 @@ mod tests {
 
     #[test]
     fn a_byte_a_second_is_too_slow() {
-        let mut rate = TransferRate { since: Instant::now(), bytes: 0 };
-        assert!((1..30).all(|second| { rate.add(1).is_ok() && rate.check(Duration::from_secs(second)).is_ok() }));
-        assert!(rate.check(WINDOW).unwrap_err().to_string().contains("29 bytes in 30 s"));
-        let mut rate = TransferRate { since: Instant::now(), bytes: LEAST_BYTES };
+        let mut rate = TransferRate {
+            since: Instant::now(),
+            bytes: 0,
+        };
+        assert!((1..30).all(|second| {
+            rate.add(1).is_ok() && rate.check(Duration::from_secs(second)).is_ok()
+        }));
+        assert!(
+            rate.check(WINDOW)
+                .unwrap_err()
+                .to_string()
+                .contains("29 bytes in 30 s")
+        );
+        let mut rate = TransferRate {
+            since: Instant::now(),
+            bytes: LEAST_BYTES,
+        };
         assert!(rate.check(WINDOW).is_ok());
         assert_eq!(rate.bytes, 0, "each window counts for itself");
     }
 
     #[test]
     fn a_phase_ends() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let never = within(Duration::from_millis(20), std::future::pending::<Result<(), _>>());
-        assert!(runtime.block_on(never).unwrap_err().to_string().contains("has not answered"));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let never = within(
+            Duration::from_millis(20),
+            std::future::pending::<Result<(), _>>(),
+        );
+        assert!(
+            runtime
+                .block_on(never)
+                .unwrap_err()
+                .to_string()
+                .contains("has not answered")
+        );
     }
 }

@@ -31,7 +31,10 @@ impl Location {
     }
 
     /// Facts about an object; `None` if there is none.
-    pub(crate) async fn facts(&self, address: &Address) -> Result<Option<ObjectFacts>, ImportError> {
+    pub(crate) async fn facts(
+        &self,
+        address: &Address,
+    ) -> Result<Option<ObjectFacts>, ImportError> {
         let store = match self {
             Self::Web(server) => return within(ASK, server.facts(address)).await.map(Some),
             Self::Bucket(store) => store,
@@ -92,20 +95,33 @@ async fn read(
     // Weak tags never match a condition.
     let if_match = facts.version.clone().filter(|tag| tag.starts_with('"'));
     let (asked, wanted) = (range.clone(), range.end.saturating_sub(range.start));
-    let options = GetOptions { range: Some(range.into()), if_match, ..GetOptions::default() };
+    let options = GetOptions {
+        range: Some(range.into()),
+        if_match,
+        ..GetOptions::default()
+    };
     let failed = |error| match error {
         // It was there when its size was asked for.
-        object_store::Error::NotFound { .. } => ImportError::Remote { what: CHANGED.to_owned() },
+        object_store::Error::NotFound { .. } => ImportError::Remote {
+            what: CHANGED.to_owned(),
+        },
         error => explained(&error, address),
     };
-    let result = store.get_opts(&key(address)?, options).await.map_err(failed)?;
+    let result = store
+        .get_opts(&key(address)?, options)
+        .await
+        .map_err(failed)?;
     let now = ObjectFacts::of(&result.meta);
     // Some servers ignore conditions.
     if now.version != facts.version || now.size != facts.size {
-        return Err(ImportError::Remote { what: CHANGED.to_owned() });
+        return Err(ImportError::Remote {
+            what: CHANGED.to_owned(),
+        });
     }
     if result.range != asked {
-        return Err(ImportError::Remote { what: OTHER_PART.to_owned() });
+        return Err(ImportError::Remote {
+            what: OTHER_PART.to_owned(),
+        });
     }
     let (mut bytes, mut rate, mut stream) = (Vec::new(), TransferRate::new(), result.into_stream());
     while let Some(part) = stream.next().await {
@@ -113,16 +129,22 @@ async fn read(
         rate.add(part.len())?;
         bytes.extend_from_slice(&part);
         if bytes.len() as u64 > wanted {
-            return Err(ImportError::Remote { what: MORE_THAN_ASKED.to_owned() });
+            return Err(ImportError::Remote {
+                what: MORE_THAN_ASKED.to_owned(),
+            });
         }
     }
     if (bytes.len() as u64) < wanted {
-        return Err(ImportError::Remote { what: "the server sent less than was asked for".to_owned() });
+        return Err(ImportError::Remote {
+            what: "the server sent less than was asked for".to_owned(),
+        });
     }
     Ok(bytes)
 }
 
 /// The name of an object as the store wants it.
 pub(crate) fn key(address: &Address) -> Result<Key, ImportError> {
-    Key::parse(&address.key).map_err(|error| ImportError::Remote { what: format!("no name of an object: {error}") })
+    Key::parse(&address.key).map_err(|error| ImportError::Remote {
+        what: format!("no name of an object: {error}"),
+    })
 }

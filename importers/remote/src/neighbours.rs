@@ -54,7 +54,9 @@ pub fn with_neighbours(
     skipped: &mut Vec<String>,
 ) -> Result<InputSource, ImportError> {
     let address = source.path().and_then(Address::of);
-    let Some(address) = address.filter(|address| address.provider != Provider::Web) else { return Ok(source) };
+    let Some(address) = address.filter(|address| address.provider != Provider::Web) else {
+        return Ok(source);
+    };
     let mut names = vec![address.bucket.clone()];
     names.extend(address.key.split('/').map(str::to_owned));
     names.pop();
@@ -64,15 +66,26 @@ pub fn with_neighbours(
     let temporary = tempfile::tempdir()?;
     // Importers look at the folder of a run and the one above it.
     let folder: PathBuf = names.iter().skip(names.len().saturating_sub(2)).collect();
-    let folders = CopiedFolders { names, folder: temporary.path().join(folder) };
+    let folders = CopiedFolders {
+        names,
+        folder: temporary.path().join(folder),
+    };
     let place = folders.folder.join(source.name());
     let mut wanted: BTreeMap<PathBuf, (PathBuf, u64)> = BTreeMap::new();
     let mut listed: BTreeMap<&str, Vec<(String, u64)>> = BTreeMap::new();
     for pattern in patterns {
         let (relative, name) = pattern.rsplit_once('/').unwrap_or(("", pattern));
-        let Some((key, to)) = folders.at(relative) else { continue };
+        let Some((key, to)) = folders.at(relative) else {
+            continue;
+        };
         if !listed.contains_key(relative) {
-            let found = files_in(&Address { key: key.clone(), ..address.clone() }, progress);
+            let found = files_in(
+                &Address {
+                    key: key.clone(),
+                    ..address.clone()
+                },
+                progress,
+            );
             let found = match found {
                 Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),
                 Err(error) => {
@@ -85,12 +98,18 @@ pub fn with_neighbours(
         }
         let found = listed.get(relative).into_iter().flatten();
         for (file, bytes) in found.filter(|(file, _)| is_plain(file) && glob::matches(name, file)) {
-            let key = if key.is_empty() { file.clone() } else { format!("{key}/{file}") };
+            let key = if key.is_empty() {
+                file.clone()
+            } else {
+                format!("{key}/{file}")
+            };
             wanted.insert(to.join(file), (address.of_key(&key), *bytes));
         }
     }
     wanted.remove(&place);
-    let bytes = wanted.values().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+    let bytes = wanted
+        .values()
+        .fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
     if wanted.len() > MOST_FILES || bytes > MOST_BYTES {
         let (name, count) = (source.name(), wanted.len());
         skipped
@@ -104,7 +123,10 @@ pub fn with_neighbours(
             Ok(fs::write(to, file.packed())?)
         });
         if let Err(error) = written {
-            skipped.push(format!("{}: {error}", to.file_name().unwrap_or_default().to_string_lossy()));
+            skipped.push(format!(
+                "{}: {error}",
+                to.file_name().unwrap_or_default().to_string_lossy()
+            ));
         }
     }
     Ok(source.placed(place, temporary))
@@ -113,6 +135,9 @@ pub fn with_neighbours(
 /// Whether a name of a bucket is that of one file or folder on this machine.
 fn is_plain(name: &str) -> bool {
     let mut parts = Path::new(name).components();
-    let is_one = matches!((parts.next(), parts.next()), (Some(std::path::Component::Normal(_)), None));
+    let is_one = matches!(
+        (parts.next(), parts.next()),
+        (Some(std::path::Component::Normal(_)), None)
+    );
     is_one && !name.contains(['/', '\\', ':', '\0'])
 }

@@ -26,18 +26,30 @@ pub(super) struct PartFile {
 impl PartFile {
     /// Opens what is there of a copy, or begins one.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
-        let file = File::options().read(true).write(true).create(true).truncate(false).open(&path)?;
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)?;
         let listed = fs::read(list_of(&path)).unwrap_or_default();
         let (mut found, mut records) = (Vec::new(), Vec::new());
         for record in listed.chunks_exact(RECORD) {
-            if let Some(range) = range_of(record).filter(|range| record_of(&file, range).as_deref() == Some(record)) {
+            if let Some(range) =
+                range_of(record).filter(|range| record_of(&file, range).as_deref() == Some(record))
+            {
                 found.push(range);
                 records.extend_from_slice(record);
             }
         }
         fs::write(list_of(&path), records)?;
         let list = File::options().append(true).open(list_of(&path))?;
-        Ok(Self { file, path, list, found })
+        Ok(Self {
+            file,
+            path,
+            list,
+            found,
+        })
     }
 
     /// Where to write.
@@ -81,11 +93,22 @@ fn record_of(mut file: &File, range: &Range<u64>) -> Option<Vec<u8>> {
     let mut buffer = vec![0; 1 << 16];
     file.seek(SeekFrom::Start(range.start)).ok()?;
     while left > 0 {
-        let read = (&mut file).take(left).read(&mut buffer).ok().filter(|&read| read > 0)?;
+        let read = (&mut file)
+            .take(left)
+            .read(&mut buffer)
+            .ok()
+            .filter(|&read| read > 0)?;
         crc.update(buffer.get(..read)?);
         left -= read as u64;
     }
-    Some([&range.start.to_le_bytes()[..], &range.end.to_le_bytes(), &crc.sum().to_le_bytes()].concat())
+    Some(
+        [
+            &range.start.to_le_bytes()[..],
+            &range.end.to_le_bytes(),
+            &crc.sum().to_le_bytes(),
+        ]
+        .concat(),
+    )
 }
 
 #[cfg(test)]
@@ -104,15 +127,26 @@ mod tests {
         }
         drop(part);
         // A machine that crashed: a piece was listed, but not written, and the last record is cut off.
-        write_at(&File::options().write(true).open(&path).unwrap(), 4, b"\0\0\0\0").unwrap();
+        write_at(
+            &File::options().write(true).open(&path).unwrap(),
+            4,
+            b"\0\0\0\0",
+        )
+        .unwrap();
         let list = fs::read(list_of(&path)).unwrap();
         fs::write(list_of(&path), &list[..list.len() - 1]).unwrap();
         let part = PartFile::open(path.clone()).unwrap();
-        assert_eq!([0..4, 4..8, 8..12].map(|range| part.has(&range)), [true, false, false]);
+        assert_eq!(
+            [0..4, 4..8, 8..12].map(|range| part.has(&range)),
+            [true, false, false]
+        );
         part.add(&(8..12));
         drop(part);
         let part = PartFile::open(path.clone()).unwrap();
-        assert_eq!([0..4, 4..8, 8..12].map(|range| part.has(&range)), [true, false, true]);
+        assert_eq!(
+            [0..4, 4..8, 8..12].map(|range| part.has(&range)),
+            [true, false, true]
+        );
         let place = dir.path().join("whole");
         part.finish(&place).unwrap();
         assert_eq!(fs::read(place).unwrap(), b"1234\0\0\0\x009abc");

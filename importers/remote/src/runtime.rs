@@ -13,7 +13,10 @@ pub(crate) fn run<T>(
     progress: &Progress,
     work: impl Future<Output = Result<T, ImportError>>,
 ) -> Result<T, ImportError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()?;
     let result = runtime.block_on(async {
         let mut work = std::pin::pin!(work);
         loop {

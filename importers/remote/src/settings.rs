@@ -26,12 +26,22 @@ impl CloudSettings {
 
     /// These variables.
     pub(crate) fn of(variables: BTreeMap<String, String>) -> Self {
-        Self { variables, hosts: if cfg!(test) { AllowedHosts::Loopback } else { AllowedHosts::of_process() } }
+        Self {
+            variables,
+            hosts: if cfg!(test) {
+                AllowedHosts::Loopback
+            } else {
+                AllowedHosts::of_process()
+            },
+        }
     }
 
     /// A variable that is set and not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.variables
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
     }
 
     /// The first of several variables that is set.
@@ -41,13 +51,18 @@ impl CloudSettings {
 
     /// Variables whose names begin so.
     pub(crate) fn beginning_with(&self, prefix: &str) -> impl Iterator<Item = (&str, &str)> {
-        let all = self.variables.iter().filter(move |(name, value)| name.starts_with(prefix) && !value.is_empty());
+        let all = self
+            .variables
+            .iter()
+            .filter(move |(name, value)| name.starts_with(prefix) && !value.is_empty());
         all.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// The user's home directory.
     pub(crate) fn home(&self) -> Option<PathBuf> {
         let name = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-        self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
+        self.get(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
     }
 }

@@ -21,12 +21,23 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const GIVE_UP_AFTER: Duration = Duration::from_mins(1);
 
 fn retry() -> RetryConfig {
-    let backoff = BackoffConfig { init_backoff: FIRST_PAUSE, max_backoff: LONGEST_PAUSE, base: 2.0 };
-    RetryConfig { backoff, max_retries: RETRIES, retry_timeout: GIVE_UP_AFTER }
+    let backoff = BackoffConfig {
+        init_backoff: FIRST_PAUSE,
+        max_backoff: LONGEST_PAUSE,
+        base: 2.0,
+    };
+    RetryConfig {
+        backoff,
+        max_retries: RETRIES,
+        retry_timeout: GIVE_UP_AFTER,
+    }
 }
 
 /// The client of the bucket of an address that is not on a web server.
-pub(crate) fn store(address: &Address, settings: &CloudSettings) -> Result<Arc<dyn ObjectStore>, ImportError> {
+pub(crate) fn store(
+    address: &Address,
+    settings: &CloudSettings,
+) -> Result<Arc<dyn ObjectStore>, ImportError> {
     let built = match address.provider {
         Provider::Google => google(address, settings),
         Provider::Amazon => amazon(address, settings),
@@ -35,7 +46,10 @@ pub(crate) fn store(address: &Address, settings: &CloudSettings) -> Result<Arc<d
     built.map_err(|error| super::errors::explained(&error, address))
 }
 
-fn google(address: &Address, settings: &CloudSettings) -> object_store::Result<Arc<dyn ObjectStore>> {
+fn google(
+    address: &Address,
+    settings: &CloudSettings,
+) -> object_store::Result<Arc<dyn ObjectStore>> {
     let mut builder = GoogleCloudStorageBuilder::new();
     for (name, value) in settings.beginning_with("GOOGLE_") {
         if let Ok(key) = name.to_ascii_lowercase().parse() {
@@ -43,24 +57,50 @@ fn google(address: &Address, settings: &CloudSettings) -> object_store::Result<A
         }
     }
     // Google's own tools keep the login in a directory that can be moved.
-    let moved =
-        settings.get("CLOUDSDK_CONFIG").map(|dir| PathBuf::from(dir).join("application_default_credentials.json"));
-    if let (None, Some(file)) = (settings.get("GOOGLE_APPLICATION_CREDENTIALS"), moved.filter(|file| file.is_file())) {
+    let moved = settings
+        .get("CLOUDSDK_CONFIG")
+        .map(|dir| PathBuf::from(dir).join("application_default_credentials.json"));
+    if let (None, Some(file)) = (
+        settings.get("GOOGLE_APPLICATION_CREDENTIALS"),
+        moved.filter(|file| file.is_file()),
+    ) {
         builder = builder.with_application_credentials(file.to_string_lossy());
     }
-    if let (None, Some(emulator)) = (settings.get("GOOGLE_BASE_URL"), settings.get("STORAGE_EMULATOR_HOST")) {
-        let url = if emulator.contains("://") { emulator.to_owned() } else { format!("http://{emulator}") };
-        builder = builder.with_base_url(&url).with_skip_signature(true).with_bearer_token("anonymous");
+    if let (None, Some(emulator)) = (
+        settings.get("GOOGLE_BASE_URL"),
+        settings.get("STORAGE_EMULATOR_HOST"),
+    ) {
+        let url = if emulator.contains("://") {
+            emulator.to_owned()
+        } else {
+            format!("http://{emulator}")
+        };
+        builder = builder
+            .with_base_url(&url)
+            .with_skip_signature(true)
+            .with_bearer_token("anonymous");
     }
-    if settings.get("GOOGLE_SKIP_SIGNATURE").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+    if settings
+        .get("GOOGLE_SKIP_SIGNATURE")
+        .is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    {
         // Else a token would be asked for to write.
         builder = builder.with_bearer_token("anonymous");
     }
-    let builder = builder.with_bucket_name(&address.bucket).with_retry(retry());
-    Ok(Arc::new(builder.with_http_connector(Connector(settings.hosts)).build()?))
+    let builder = builder
+        .with_bucket_name(&address.bucket)
+        .with_retry(retry());
+    Ok(Arc::new(
+        builder
+            .with_http_connector(Connector(settings.hosts))
+            .build()?,
+    ))
 }
 
-fn amazon(address: &Address, settings: &CloudSettings) -> object_store::Result<Arc<dyn ObjectStore>> {
+fn amazon(
+    address: &Address,
+    settings: &CloudSettings,
+) -> object_store::Result<Arc<dyn ObjectStore>> {
     let mut builder = AmazonS3Builder::new();
     let has_own_keys = settings
         .first(&[
@@ -73,23 +113,45 @@ fn amazon(address: &Address, settings: &CloudSettings) -> object_store::Result<A
         .is_some();
     let profile = AwsProfile::of_user(settings);
     if let (false, Some(why)) = (has_own_keys, profile.refused) {
-        return Err(object_store::Error::Generic { store: "S3", source: why.into() });
+        return Err(object_store::Error::Generic {
+            store: "S3",
+            source: why.into(),
+        });
     }
-    let taken =
-        profile.settings.iter().filter(|(name, _)| !has_own_keys || !name.contains("_key") && !name.contains("token"));
-    let of_environment = settings.beginning_with("AWS_").map(|(name, value)| (name.to_ascii_lowercase(), value));
-    let all = taken.map(|(name, value)| ((*name).to_owned(), value.as_str())).chain(of_environment);
+    let taken = profile
+        .settings
+        .iter()
+        .filter(|(name, _)| !has_own_keys || !name.contains("_key") && !name.contains("token"));
+    let of_environment = settings
+        .beginning_with("AWS_")
+        .map(|(name, value)| (name.to_ascii_lowercase(), value));
+    let all = taken
+        .map(|(name, value)| ((*name).to_owned(), value.as_str()))
+        .chain(of_environment);
     for (name, value) in all {
-        let name = if name == "aws_endpoint_url_s3" { "aws_endpoint_url".to_owned() } else { name };
+        let name = if name == "aws_endpoint_url_s3" {
+            "aws_endpoint_url".to_owned()
+        } else {
+            name
+        };
         if let Ok(key) = name.parse() {
             builder = builder.with_config(key, value);
         }
     }
-    let builder = builder.with_bucket_name(&address.bucket).with_retry(retry());
-    Ok(Arc::new(builder.with_http_connector(Connector(settings.hosts)).build()?))
+    let builder = builder
+        .with_bucket_name(&address.bucket)
+        .with_retry(retry());
+    Ok(Arc::new(
+        builder
+            .with_http_connector(Connector(settings.hosts))
+            .build()?,
+    ))
 }
 
-fn azure(address: &Address, settings: &CloudSettings) -> object_store::Result<Arc<dyn ObjectStore>> {
+fn azure(
+    address: &Address,
+    settings: &CloudSettings,
+) -> object_store::Result<Arc<dyn ObjectStore>> {
     let mut builder = MicrosoftAzureBuilder::new();
     for (name, value) in settings.beginning_with("AZURE_") {
         if let Ok(key) = name.to_ascii_lowercase().parse() {
@@ -116,10 +178,19 @@ fn azure(address: &Address, settings: &CloudSettings) -> object_store::Result<Ar
         "AZURE_SKIP_SIGNATURE",
         "AZURE_STORAGE_USE_EMULATOR",
     ];
-    let is_signed_in = settings.home().is_some_and(|home| home.join(".azure").is_dir());
-    if settings.first(&credentials).is_none() && is_signed_in && settings.hosts == AllowedHosts::Any {
+    let is_signed_in = settings
+        .home()
+        .is_some_and(|home| home.join(".azure").is_dir());
+    if settings.first(&credentials).is_none() && is_signed_in && settings.hosts == AllowedHosts::Any
+    {
         builder = builder.with_use_azure_cli(true);
     }
-    let builder = builder.with_container_name(&address.bucket).with_retry(retry());
-    Ok(Arc::new(builder.with_http_connector(Connector(settings.hosts)).build()?))
+    let builder = builder
+        .with_container_name(&address.bucket)
+        .with_retry(retry());
+    Ok(Arc::new(
+        builder
+            .with_http_connector(Connector(settings.hosts))
+            .build()?,
+    ))
 }

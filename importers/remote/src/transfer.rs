@@ -53,9 +53,9 @@ impl Wanted {
     fn ranges(&self) -> Vec<Range<u64>> {
         match self.facts.size {
             _ if self.file().is_none() => Vec::new(),
-            Some(size) if self.facts.has_ranges => {
-                (0..size.div_ceil(PIECE)).map(|at| at * PIECE..size.min((at + 1) * PIECE)).collect()
-            }
+            Some(size) if self.facts.has_ranges => (0..size.div_ceil(PIECE))
+                .map(|at| at * PIECE..size.min((at + 1) * PIECE))
+                .collect(),
             size => std::iter::once(0..size.unwrap_or(MOST_UNKNOWN)).collect(),
         }
     }
@@ -78,7 +78,11 @@ pub fn fetch(
     progress: &Progress,
 ) -> Result<Vec<Result<InputSource, ImportError>>, ImportError> {
     let settings = CloudSettings::of_process();
-    let cache = if keeps_copies { Cache::of_user(&settings) } else { None };
+    let cache = if keeps_copies {
+        Cache::of_user(&settings)
+    } else {
+        None
+    };
     fetch_with(paths, &settings, cache.as_ref(), progress)
 }
 
@@ -91,7 +95,10 @@ pub(crate) fn fetch_with(
     progress.begin(ProgressStage::Downloading);
     let fetched = runtime::run(progress, fetch_all(paths, settings, cache, progress));
     progress.begin(ProgressStage::Reading);
-    let opened = fetched?.into_iter().map(|wanted| open(wanted?, cache)).collect();
+    let opened = fetched?
+        .into_iter()
+        .map(|wanted| open(wanted?, cache))
+        .collect();
     if let Some(cache) = cache {
         cache.shrink();
     }
@@ -111,37 +118,69 @@ async fn fetch_all(
             locations.insert(&address.root, Location::of(address, settings)?);
         }
     }
-    let location = |address: &Address| locations.get(&address.root[..]).ok_or_else(|| nothing_below(address));
+    let location = |address: &Address| {
+        locations
+            .get(&address.root[..])
+            .ok_or_else(|| nothing_below(address))
+    };
     let asked = stream::iter(&addresses).map(async |address| {
-        let facts = location(address)?.facts(address).await?.ok_or_else(|| nothing_below(address))?;
+        let facts = location(address)?
+            .facts(address)
+            .await?
+            .ok_or_else(|| nothing_below(address))?;
         if facts.size.is_some_and(|size| size > MOST_BYTES) {
             return Err(too_long(MOST_BYTES));
         }
         let target = target(address, &facts, cache)?;
-        Ok::<_, ImportError>(Wanted { address: address.clone(), facts, target })
+        Ok::<_, ImportError>(Wanted {
+            address: address.clone(),
+            facts,
+            target,
+        })
     });
     let mut wanted: Vec<Result<Wanted, ImportError>> = asked.buffered(AT_ONCE).collect().await;
     let mut jobs = Vec::new();
-    for (index, one) in wanted.iter().enumerate().filter_map(|(index, one)| Some((index, one.as_ref().ok()?))) {
+    for (index, one) in wanted
+        .iter()
+        .enumerate()
+        .filter_map(|(index, one)| Some((index, one.as_ref().ok()?)))
+    {
         if one.file().is_some() {
             progress.add_total(one.facts.size.unwrap_or(0));
         }
-        let (there, missing): (Vec<_>, Vec<_>) = one.ranges().into_iter().partition(|range| one.has(range));
+        let (there, missing): (Vec<_>, Vec<_>) =
+            one.ranges().into_iter().partition(|range| one.has(range));
         progress.add_done(there.iter().map(|range| range.end - range.start).sum());
         jobs.extend(missing.into_iter().map(|range| (index, range)));
     }
     let failed: Vec<(usize, ImportError)> = {
         let wanted = &wanted;
         let copies = stream::iter(jobs).map(async |(index, range)| {
-            let Some(Ok(one)) = wanted.get(index) else { return None };
+            let Some(Ok(one)) = wanted.get(index) else {
+                return None;
+            };
             let location = location(&one.address).ok()?;
-            let copied = location.copy(&one.address, &one.facts, range.clone(), one.file()?, progress).await;
-            if let (Ok(()), CopyTarget::Kept(part), true) = (&copied, &one.target, one.facts.has_ranges) {
+            let copied = location
+                .copy(
+                    &one.address,
+                    &one.facts,
+                    range.clone(),
+                    one.file()?,
+                    progress,
+                )
+                .await;
+            if let (Ok(()), CopyTarget::Kept(part), true) =
+                (&copied, &one.target, one.facts.has_ranges)
+            {
                 part.add(&range);
             }
             Some((index, copied.err()?))
         });
-        copies.buffer_unordered(AT_ONCE).filter_map(async |failed| failed).collect().await
+        copies
+            .buffer_unordered(AT_ONCE)
+            .filter_map(async |failed| failed)
+            .collect()
+            .await
     };
     for (index, error) in failed {
         if let Some(one @ Ok(_)) = wanted.get_mut(index) {
@@ -151,7 +190,11 @@ async fn fetch_all(
     Ok(wanted)
 }
 
-fn target(address: &Address, facts: &ObjectFacts, cache: Option<&Cache>) -> Result<CopyTarget, ImportError> {
+fn target(
+    address: &Address,
+    facts: &ObjectFacts,
+    cache: Option<&Cache>,
+) -> Result<CopyTarget, ImportError> {
     if let Some(cache) = cache {
         if let Some(there) = cache.find(address, facts) {
             return Ok(CopyTarget::There(there));

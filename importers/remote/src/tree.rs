@@ -32,7 +32,11 @@ pub(crate) struct RemoteTree {
 
 impl RemoteTree {
     /// Asks for the object of an address, or all below it.
-    pub(crate) fn with(address: &Address, settings: CloudSettings, progress: &Progress) -> Result<Self, ImportError> {
+    pub(crate) fn with(
+        address: &Address,
+        settings: CloudSettings,
+        progress: &Progress,
+    ) -> Result<Self, ImportError> {
         let asked = async {
             let location = Location::of(address, &settings)?;
             let Location::Bucket(store) = &location else {
@@ -46,24 +50,43 @@ impl RemoteTree {
             {
                 return Ok(BTreeMap::from([(address.key.clone(), facts)]));
             }
-            let above = Address { key: fixed_part(&address.key), ..address.clone() };
+            let above = Address {
+                key: fixed_part(&address.key),
+                ..address.clone()
+            };
             let mut listed = store.list(Some(&key(&above)?));
             let mut objects = BTreeMap::new();
             while let Some(object) = listed.next().await {
                 let object = object.map_err(|error| explained(&error, address))?;
-                if objects.insert(object.location.to_string(), ObjectFacts::of(&object)).is_some() {
-                    let what = format!("the server lists {} again: its list has no end", object.location);
+                if objects
+                    .insert(object.location.to_string(), ObjectFacts::of(&object))
+                    .is_some()
+                {
+                    let what = format!(
+                        "the server lists {} again: its list has no end",
+                        object.location
+                    );
                     return Err(ImportError::Remote { what });
                 }
                 if objects.len() > MAX_OBJECTS {
-                    let what = format!("more than {MAX_OBJECTS} objects are below it: name a folder nearer to the run");
+                    let what = format!(
+                        "more than {MAX_OBJECTS} objects are below it: name a folder nearer to the run"
+                    );
                     return Err(ImportError::TooLarge { what });
                 }
             }
-            if objects.is_empty() { Err(nothing_below(address)) } else { Ok(objects) }
+            if objects.is_empty() {
+                Err(nothing_below(address))
+            } else {
+                Ok(objects)
+            }
         };
         let objects = runtime::run(progress, within(LIST, asked))?;
-        Ok(Self { address: address.clone(), settings, objects })
+        Ok(Self {
+            address: address.clone(),
+            settings,
+            objects,
+        })
     }
 
     fn object(&self, path: &Path) -> Option<&ObjectFacts> {
@@ -72,9 +95,14 @@ impl RemoteTree {
 
     /// Objects whose names begin with the name of a directory, with what follows it.
     fn inside(&self, directory: &str) -> impl Iterator<Item = &str> {
-        let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+        let prefix = if directory.is_empty() {
+            String::new()
+        } else {
+            format!("{directory}/")
+        };
         let from = self.objects.range(prefix.clone()..);
-        from.map_while(move |(name, _)| name.strip_prefix(&prefix[..])).filter(|rest| !rest.is_empty())
+        from.map_while(move |(name, _)| name.strip_prefix(&prefix[..]))
+            .filter(|rest| !rest.is_empty())
     }
 }
 
@@ -83,8 +111,15 @@ impl RemoteTree {
 /// # Errors
 ///
 /// The bucket or web server cannot be read.
-pub fn tree_below(address: &Address, progress: &Progress) -> Result<Box<dyn FileTree>, ImportError> {
-    Ok(Box::new(RemoteTree::with(address, CloudSettings::of_process(), progress)?))
+pub fn tree_below(
+    address: &Address,
+    progress: &Progress,
+) -> Result<Box<dyn FileTree>, ImportError> {
+    Ok(Box::new(RemoteTree::with(
+        address,
+        CloudSettings::of_process(),
+        progress,
+    )?))
 }
 
 /// The folders of a pattern that have no wildcard.
@@ -94,13 +129,21 @@ fn fixed_part(key: &str) -> String {
 }
 
 /// Names and sizes of the objects directly in a folder.
-pub(crate) fn files_in(folder: &Address, progress: &Progress) -> Result<Vec<(String, u64)>, ImportError> {
+pub(crate) fn files_in(
+    folder: &Address,
+    progress: &Progress,
+) -> Result<Vec<(String, u64)>, ImportError> {
     runtime::run(progress, async {
         let Location::Bucket(store) = Location::of(folder, &CloudSettings::of_process())? else {
             return Ok(Vec::new());
         };
         let key = key(folder)?;
-        let listed = async { store.list_with_delimiter(Some(&key)).await.map_err(|error| explained(&error, folder)) };
+        let listed = async {
+            store
+                .list_with_delimiter(Some(&key))
+                .await
+                .map_err(|error| explained(&error, folder))
+        };
         let listed = within(LIST, listed).await?;
         let file = |object: ObjectMeta| Some((object.location.filename()?.to_owned(), object.size));
         Ok(listed.objects.into_iter().filter_map(file).collect())
@@ -114,20 +157,42 @@ impl FileTree for RemoteTree {
         if self.objects.contains_key(&key) {
             return Ok(EntryKind::File);
         }
-        if self.inside(&key).next().is_some() { Ok(EntryKind::Directory) } else { Err(missing()) }
+        if self.inside(&key).next().is_some() {
+            Ok(EntryKind::Directory)
+        } else {
+            Err(missing())
+        }
     }
 
     fn entries(&self, directory: &Path) -> io::Result<Vec<TreeEntry>> {
-        let key = self.address.key_of(directory).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        let key = self
+            .address
+            .key_of(directory)
+            .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
         let mut found: Vec<TreeEntry> = Vec::new();
         for rest in self.inside(&key) {
             let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
-            let kind = if rest.len() == name.len() { EntryKind::File } else { EntryKind::Directory };
-            let is_new = found.last().is_none_or(|last| last.name != name || last.kind != kind);
+            let kind = if rest.len() == name.len() {
+                EntryKind::File
+            } else {
+                EntryKind::Directory
+            };
+            let is_new = found
+                .last()
+                .is_none_or(|last| last.name != name || last.kind != kind);
             // `folder/` is an object that some tools make to show a folder.
             if is_new && !name.is_empty() && (kind == EntryKind::File || !below.is_empty()) {
-                let path = self.address.of_key(&if key.is_empty() { name.to_owned() } else { format!("{key}/{name}") });
-                found.push(TreeEntry { name: name.to_owned(), path, kind, is_link: false });
+                let path = self.address.of_key(&if key.is_empty() {
+                    name.to_owned()
+                } else {
+                    format!("{key}/{name}")
+                });
+                found.push(TreeEntry {
+                    name: name.to_owned(),
+                    path,
+                    kind,
+                    is_link: false,
+                });
             }
         }
         found.sort();
@@ -150,7 +215,9 @@ impl FileTree for RemoteTree {
     fn head(&self, path: &Path) -> Option<Vec<u8>> {
         let (address, facts) = (Address::of(path)?, self.object(path)?);
         let bytes = runtime::run(&Progress::new(), async {
-            Location::of(&address, &self.settings)?.beginning(&address, facts, HEAD).await
+            Location::of(&address, &self.settings)?
+                .beginning(&address, facts, HEAD)
+                .await
         });
         let source = InputSource::from_bytes("head", bytes.ok()?).ok()?;
         Some(source.head().to_owned())

@@ -30,14 +30,26 @@ pub fn upload(path: &Path, file: &mut File) -> io::Result<()> {
     })
 }
 
-pub(crate) fn upload_with(path: &Path, file: &mut File, settings: &CloudSettings) -> Result<(), ImportError> {
-    let refused = |what: &str| Err(ImportError::Remote { what: what.to_owned() });
-    let Some(address) = Address::of(path) else { return refused("not an address of a bucket") };
+pub(crate) fn upload_with(
+    path: &Path,
+    file: &mut File,
+    settings: &CloudSettings,
+) -> Result<(), ImportError> {
+    let refused = |what: &str| {
+        Err(ImportError::Remote {
+            what: what.to_owned(),
+        })
+    };
+    let Some(address) = Address::of(path) else {
+        return refused("not an address of a bucket");
+    };
     let size = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(0))?;
     runtime::run(&Progress::new(), async {
         let Location::Bucket(store) = Location::of(&address, settings)? else {
-            return refused("files can be written to buckets (gs://, s3://, az://), not to web servers");
+            return refused(
+                "files can be written to buckets (gs://, s3://, az://), not to web servers",
+            );
         };
         if address.key.is_empty() {
             return refused("name the object to write, not the bucket alone");

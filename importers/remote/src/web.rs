@@ -35,27 +35,49 @@ struct Failed {
 
 impl From<ImportError> for Failed {
     fn from(error: ImportError) -> Self {
-        Self { error, may_pass: false }
+        Self {
+            error,
+            may_pass: false,
+        }
     }
 }
 
 impl WebServer {
     pub(crate) fn new(settings: &CloudSettings) -> Result<Self, ImportError> {
-        Ok(Self { client: client(settings.hosts).map_err(of_request)?, hosts: settings.hosts })
+        Ok(Self {
+            client: client(settings.hosts).map_err(of_request)?,
+            hosts: settings.hosts,
+        })
     }
 
     /// Asks for one byte, because signed addresses allow no other request than reading.
     pub(crate) async fn facts(&self, address: &Address) -> Result<ObjectFacts, ImportError> {
-        let response = self.patiently(|| self.request(address, Some(0..1), None)).await?;
+        let response = self
+            .patiently(|| self.request(address, Some(0..1), None))
+            .await?;
         let Some(response) = response else {
             // A range of an empty file cannot be satisfied.
-            return Ok(ObjectFacts { size: Some(0), has_ranges: true, ..ObjectFacts::default() });
+            return Ok(ObjectFacts {
+                size: Some(0),
+                has_ranges: true,
+                ..ObjectFacts::default()
+            });
         };
         let headers = response.headers();
         let has_ranges = response.status() == StatusCode::PARTIAL_CONTENT;
-        let total = text(headers, &CONTENT_RANGE).and_then(|range| range.rsplit_once('/')?.1.parse().ok());
-        let size = if has_ranges { total } else { response.content_length() };
-        Ok(ObjectFacts { size, modified: None, version: version(headers), has_ranges: has_ranges && size.is_some() })
+        let total =
+            text(headers, &CONTENT_RANGE).and_then(|range| range.rsplit_once('/')?.1.parse().ok());
+        let size = if has_ranges {
+            total
+        } else {
+            response.content_length()
+        };
+        Ok(ObjectFacts {
+            size,
+            modified: None,
+            version: version(headers),
+            has_ranges: has_ranges && size.is_some(),
+        })
     }
 
     /// Copies a range to the same place of a file. What was copied before the connection broke is not asked for again.
@@ -70,12 +92,25 @@ impl WebServer {
         let (mut at, mut failures, mut rate) = (range.start, 0, TransferRate::new());
         loop {
             let before = at;
-            let Err(failed) = self.copy_some(address, facts, (&mut at, range.end), &mut rate, file, progress).await
+            let Err(failed) = self
+                .copy_some(
+                    address,
+                    facts,
+                    (&mut at, range.end),
+                    &mut rate,
+                    file,
+                    progress,
+                )
+                .await
             else {
                 return Ok(());
             };
             // Without ranges each attempt begins anew: what it read is no progress.
-            failures = if facts.has_ranges && at > before { 1 } else { failures + 1 };
+            failures = if facts.has_ranges && at > before {
+                1
+            } else {
+                failures + 1
+            };
             if !failed.may_pass || failures > RETRIES {
                 return Err(failed.error);
             }
@@ -98,8 +133,14 @@ impl WebServer {
     ) -> Result<(), Failed> {
         let range = facts.has_ranges.then_some(*at..end);
         let is_part = range.is_some();
-        let changed = || Failed::from(ImportError::Remote { what: CHANGED.to_owned() });
-        let response = self.request(address, range, facts.version.as_deref()).await?;
+        let changed = || {
+            Failed::from(ImportError::Remote {
+                what: CHANGED.to_owned(),
+            })
+        };
+        let response = self
+            .request(address, range, facts.version.as_deref())
+            .await?;
         let mut response = response.ok_or_else(changed)?;
         if version(response.headers()) != facts.version {
             return Err(changed());
@@ -108,14 +149,25 @@ impl WebServer {
             return Err(changed());
         }
         if is_part && first_byte(response.headers()) != Some(*at) {
-            return Err(ImportError::Remote { what: OTHER_PART.to_owned() }.into());
+            return Err(ImportError::Remote {
+                what: OTHER_PART.to_owned(),
+            }
+            .into());
         }
-        let broke = |error| Failed { error: of_request(error), may_pass: true };
+        let broke = |error| Failed {
+            error: of_request(error),
+            may_pass: true,
+        };
         while let Some(chunk) = response.chunk().await.map_err(broke)? {
             rate.add(chunk.len())?;
             if *at + chunk.len() as u64 > end {
-                let more = || ImportError::Remote { what: MORE_THAN_ASKED.to_owned() };
-                return Err(facts.size.map_or_else(|| too_long(MOST_UNKNOWN), |_known| more()).into());
+                let more = || ImportError::Remote {
+                    what: MORE_THAN_ASKED.to_owned(),
+                };
+                return Err(facts
+                    .size
+                    .map_or_else(|| too_long(MOST_UNKNOWN), |_known| more())
+                    .into());
             }
             write_at(file, *at, &chunk).map_err(ImportError::from)?;
             *at += chunk.len() as u64;
@@ -123,15 +175,26 @@ impl WebServer {
         }
         if facts.size.is_some() && *at < end {
             let what = "the transfer broke off before the end of the file".to_owned();
-            return Err(Failed { error: ImportError::Remote { what }, may_pass: true });
+            return Err(Failed {
+                error: ImportError::Remote { what },
+                may_pass: true,
+            });
         }
         Ok(())
     }
 
     /// The first `len` bytes.
-    pub(crate) async fn beginning(&self, address: &Address, len: u64) -> Result<Vec<u8>, ImportError> {
-        let response = self.patiently(|| self.request(address, Some(0..len), None)).await?;
-        let (Some(mut response), mut bytes) = (response, Vec::new()) else { return Ok(Vec::new()) };
+    pub(crate) async fn beginning(
+        &self,
+        address: &Address,
+        len: u64,
+    ) -> Result<Vec<u8>, ImportError> {
+        let response = self
+            .patiently(|| self.request(address, Some(0..len), None))
+            .await?;
+        let (Some(mut response), mut bytes) = (response, Vec::new()) else {
+            return Ok(Vec::new());
+        };
         while let Some(chunk) = response.chunk().await.map_err(of_request)? {
             bytes.extend_from_slice(&chunk);
             if bytes.len() as u64 >= len {
@@ -149,7 +212,9 @@ impl WebServer {
         range: Option<Range<u64>>,
         version: Option<&str>,
     ) -> Result<Option<Response>, Failed> {
-        check(self.hosts, host(&address.bucket)).map_err(|error| ImportError::Remote { what: error.to_string() })?;
+        check(self.hosts, host(&address.bucket)).map_err(|error| ImportError::Remote {
+            what: error.to_string(),
+        })?;
         let mut request = self.client.get(format!("{}/{}", address.root, address.key));
         if let Some(Range { start, end }) = range {
             request = request.header(RANGE, format!("bytes={start}-{}", end.saturating_sub(1)));
@@ -161,7 +226,10 @@ impl WebServer {
         let sent = within(ANSWER, async { Ok(request.send().await) }).await?;
         let response = sent.map_err(|error| {
             let may_pass = !error.is_builder() && !error.is_redirect();
-            Failed { error: of_request(error), may_pass }
+            Failed {
+                error: of_request(error),
+                may_pass,
+            }
         })?;
         let status = response.status();
         if status == StatusCode::RANGE_NOT_SATISFIABLE {
@@ -169,13 +237,19 @@ impl WebServer {
         }
         if !status.is_success() {
             let status = status.as_u16();
-            return Err(Failed { error: of_status(status, address), may_pass: may_pass(status) });
+            return Err(Failed {
+                error: of_status(status, address),
+                may_pass: may_pass(status),
+            });
         }
         Ok(Some(response))
     }
 
     /// Asks again after failures that may pass.
-    async fn patiently<T, W: Future<Output = Result<T, Failed>>>(&self, ask: impl Fn() -> W) -> Result<T, ImportError> {
+    async fn patiently<T, W: Future<Output = Result<T, Failed>>>(
+        &self,
+        ask: impl Fn() -> W,
+    ) -> Result<T, ImportError> {
         let mut failures = 0;
         loop {
             match ask().await {
@@ -198,11 +272,21 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 
 /// Where the part of an answer begins: `bytes 0-9/100`.
 fn first_byte(headers: &HeaderMap) -> Option<u64> {
-    text(headers, &CONTENT_RANGE)?.trim().strip_prefix("bytes")?.trim().split_once('-')?.0.trim().parse().ok()
+    text(headers, &CONTENT_RANGE)?
+        .trim()
+        .strip_prefix("bytes")?
+        .trim()
+        .split_once('-')?
+        .0
+        .trim()
+        .parse()
+        .ok()
 }
 
 fn version(headers: &HeaderMap) -> Option<String> {
-    text(headers, &ETAG).or_else(|| text(headers, &LAST_MODIFIED)).map(str::to_owned)
+    text(headers, &ETAG)
+        .or_else(|| text(headers, &LAST_MODIFIED))
+        .map(str::to_owned)
 }
 
 /// A host without its port.
@@ -232,27 +316,50 @@ mod tests {
             for (answer, stream) in listener.incoming().enumerate() {
                 let mut stream = stream.unwrap();
                 let request = BufReader::new(stream.try_clone().unwrap()).lines();
-                request.map_while(Result::ok).take_while(|line| !line.is_empty()).for_each(drop);
-                let sent = if answer == 1 { &FILE[..FILE.len() / 2] } else { FILE };
-                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", FILE.len());
+                request
+                    .map_while(Result::ok)
+                    .take_while(|line| !line.is_empty())
+                    .for_each(drop);
+                let sent = if answer == 1 {
+                    &FILE[..FILE.len() / 2]
+                } else {
+                    FILE
+                };
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                    FILE.len()
+                );
                 // A client that needs no more has gone.
-                let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(sent));
+                let _ = stream
+                    .write_all(head.as_bytes())
+                    .and_then(|()| stream.write_all(sent));
                 let _ = stream.shutdown(Shutdown::Both);
             }
         };
         std::thread::Builder::new().spawn(serve).unwrap();
-        let (server, progress) = (WebServer::new(&CloudSettings::of_process()).unwrap(), Progress::new());
+        let (server, progress) = (
+            WebServer::new(&CloudSettings::of_process()).unwrap(),
+            Progress::new(),
+        );
         let address = Address::of(address.as_ref()).unwrap();
         let mut file = tempfile::tempfile().unwrap();
         let copied = async {
             let facts = server.facts(&address).await?;
-            assert_eq!((facts.size, facts.has_ranges), (Some(FILE.len() as u64), false));
-            server.copy(&address, &facts, 0..FILE.len() as u64, &file, &progress).await
+            assert_eq!(
+                (facts.size, facts.has_ranges),
+                (Some(FILE.len() as u64), false)
+            );
+            server
+                .copy(&address, &facts, 0..FILE.len() as u64, &file, &progress)
+                .await
         };
         runtime::run(&progress, copied).unwrap();
         let mut content = Vec::new();
         std::io::Seek::rewind(&mut file).unwrap();
         std::io::Read::read_to_end(&mut file, &mut content).unwrap();
-        assert_eq!((content.as_slice(), progress.bytes().0), (FILE, FILE.len() as u64));
+        assert_eq!(
+            (content.as_slice(), progress.bytes().0),
+            (FILE, FILE.len() as u64)
+        );
     }
 }

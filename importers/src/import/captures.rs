@@ -60,12 +60,18 @@ impl CaptureRun {
 
     /// Names of its hosts; `None` if a file does not name its host.
     fn hosts(&self) -> Option<BTreeSet<String>> {
-        let host = |file: &PathBuf| host_and_rank(file).map(|(host, _)| host).filter(|host| !host.is_empty());
+        let host = |file: &PathBuf| {
+            host_and_rank(file)
+                .map(|(host, _)| host)
+                .filter(|host| !host.is_empty())
+        };
         self.files.iter().map(host).collect()
     }
 
     fn has_other_hosts_than(&self, other: &Self) -> bool {
-        self.hosts().zip(other.hosts()).is_some_and(|(own, others)| own.is_disjoint(&others))
+        self.hosts()
+            .zip(other.hosts())
+            .is_some_and(|(own, others)| own.is_disjoint(&others))
     }
 }
 
@@ -80,9 +86,15 @@ fn seconds(name: &str) -> Option<i64> {
             is_number.then(|| part.parse().ok()).flatten()
         })
         .collect::<Option<_>>()?;
-    let &[year, month, day, hour, minute, second] = &parts[..] else { return None };
+    let &[year, month, day, hour, minute, second] = &parts[..] else {
+        return None;
+    };
     // Count years from March, so that the leap day is the last day of a year.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (year, month) = if month > 2 {
+        (year, month - 3)
+    } else {
+        (year - 1, month + 9)
+    };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
     Some(((days * 24 + hour) * 60 + minute) * 60 + second)
 }
@@ -96,10 +108,13 @@ pub(crate) struct CaptureFolder {
 impl CaptureFolder {
     /// Runs of other captures with other hosts that were written at about the same time.
     pub(crate) fn nearby(&self, others: &[Self]) -> Vec<String> {
-        let is_near = |run: &CaptureRun, own: &CaptureRun| run.seconds_from(own).is_some_and(|apart| apart <= NEARBY_S);
+        let is_near = |run: &CaptureRun, own: &CaptureRun| {
+            run.seconds_from(own).is_some_and(|apart| apart <= NEARBY_S)
+        };
         let runs = others.iter().flat_map(|capture| &capture.runs);
         let near = runs.filter(|run| {
-            self.runs.iter().any(|own| is_near(run, own)) && self.runs.iter().all(|own| run.has_other_hosts_than(own))
+            self.runs.iter().any(|own| is_near(run, own))
+                && self.runs.iter().all(|own| run.has_other_hosts_than(own))
         });
         near.map(|run| run.name.clone()).collect()
     }
@@ -144,7 +159,9 @@ fn groups<'a>(runs: &[CaptureRun], times: &'a [(i64, usize)]) -> Vec<&'a [(i64, 
             end += 1;
         }
         let length = if window.is_one() { end - first } else { 1 };
-        hosts[first..first + length].iter().for_each(|hosts| window.count(hosts.as_ref(), -1));
+        hosts[first..first + length]
+            .iter()
+            .for_each(|hosts| window.count(hosts.as_ref(), -1));
         found.push(&times[first..first + length]);
         first += length;
     }
@@ -186,15 +203,28 @@ mod tests {
     use super::*;
 
     fn run(name: &str, hosts: &str) -> CaptureRun {
-        let files = hosts.split_whitespace().map(|host| PathBuf::from(format!("{name}/{host}"))).collect();
-        CaptureRun { name: name.to_owned(), files, modified: SystemTime::UNIX_EPOCH }
+        let files = hosts
+            .split_whitespace()
+            .map(|host| PathBuf::from(format!("{name}/{host}")))
+            .collect();
+        CaptureRun {
+            name: name.to_owned(),
+            files,
+            modified: SystemTime::UNIX_EPOCH,
+        }
     }
 
     /// Names of the captures, `+` between joined runs.
     fn captures(runs: &[(&str, &str)]) -> Vec<String> {
         let captures = of(runs.iter().map(|(name, hosts)| run(name, hosts)).collect());
-        let names =
-            |capture: &CaptureFolder| capture.runs.iter().map(|run| run.name.as_str()).collect::<Vec<_>>().join("+");
+        let names = |capture: &CaptureFolder| {
+            capture
+                .runs
+                .iter()
+                .map(|run| run.name.as_str())
+                .collect::<Vec<_>>()
+                .join("+")
+        };
         captures.iter().map(names).collect()
     }
 
@@ -206,31 +236,69 @@ mod tests {
         let apart = |a: &str, b: &str| run(a, A).seconds_from(&run(b, B));
         assert_eq!(apart("2026_01_31_04_47_36", "2026_01_31_04_47_38"), Some(2));
         assert_eq!(apart("2026_12_31_23_59_59", "2027_01_01_00_00_01"), Some(2));
-        assert_eq!(apart("2028_02_28_23_59_59", "2028_03_01_00_00_00"), Some(86_401));
-        assert_eq!(apart("x/2026_01_31_04_47_36", "y/2026_01_31_04_47_36"), None);
+        assert_eq!(
+            apart("2028_02_28_23_59_59", "2028_03_01_00_00_00"),
+            Some(86_401)
+        );
+        assert_eq!(
+            apart("x/2026_01_31_04_47_36", "y/2026_01_31_04_47_36"),
+            None
+        );
         assert_eq!(apart("good_run", "2026_01_31_04_47_36"), None);
-        assert_eq!(apart("2026_01_31_04_47_\u{e9}6", "2026_01_31_04_47_36"), None);
+        assert_eq!(
+            apart("2026_01_31_04_47_\u{e9}6", "2026_01_31_04_47_36"),
+            None
+        );
     }
 
     #[test]
     fn folders_seconds_apart_are_one_capture() {
         let (late, early) = ("2026_01_31_04_47_38", "2026_01_31_04_47_36");
-        assert_eq!(captures(&[(late, A), (early, B)]), [format!("{late}+{early}")]);
+        assert_eq!(
+            captures(&[(late, A), (early, B)]),
+            [format!("{late}+{early}")]
+        );
         // The same host twice means two captures.
         assert_eq!(captures(&[(late, A), (early, A)]), [late, early]);
-        assert_eq!(captures(&[(late, "a.xplane.pb b.xplane.pb"), (early, B)]), [late, early]);
+        assert_eq!(
+            captures(&[(late, "a.xplane.pb b.xplane.pb"), (early, B)]),
+            [late, early]
+        );
         // A file without a host name.
-        assert_eq!(captures(&[(late, A), (early, "perfetto_trace.json.gz")]), [late, early]);
-        assert_eq!(captures(&[(late, A), ("2026_01_31_04_46_36", B)]), [late, "2026_01_31_04_46_36"]);
-        assert_eq!(captures(&[("x/2026_01_31_04_47_38", A), ("y/2026_01_31_04_47_36", B)]).len(), 2);
+        assert_eq!(
+            captures(&[(late, A), (early, "perfetto_trace.json.gz")]),
+            [late, early]
+        );
+        assert_eq!(
+            captures(&[(late, A), ("2026_01_31_04_46_36", B)]),
+            [late, "2026_01_31_04_46_36"]
+        );
+        assert_eq!(
+            captures(&[("x/2026_01_31_04_47_38", A), ("y/2026_01_31_04_47_36", B)]).len(),
+            2
+        );
         // The folder of another log directory lies between them.
-        let mixed = [("x/2026_01_31_04_47_38", A), ("y/2026_01_31_04_47_37", A), ("x/2026_01_31_04_47_36", B)];
-        assert_eq!(captures(&mixed), ["x/2026_01_31_04_47_38+x/2026_01_31_04_47_36", "y/2026_01_31_04_47_37"]);
+        let mixed = [
+            ("x/2026_01_31_04_47_38", A),
+            ("y/2026_01_31_04_47_37", A),
+            ("x/2026_01_31_04_47_36", B),
+        ];
+        assert_eq!(
+            captures(&mixed),
+            [
+                "x/2026_01_31_04_47_38+x/2026_01_31_04_47_36",
+                "y/2026_01_31_04_47_37"
+            ]
+        );
     }
 
     #[test]
     fn ambiguous_run_is_reported_as_nearby() {
-        let runs = [("2026_01_31_04_47_40", A), ("2026_01_31_04_47_38", B), ("2026_01_31_04_47_36", A)];
+        let runs = [
+            ("2026_01_31_04_47_40", A),
+            ("2026_01_31_04_47_38", B),
+            ("2026_01_31_04_47_36", A),
+        ];
         let mut captures = of(runs.iter().map(|(name, hosts)| run(name, hosts)).collect());
         let newest = captures.remove(0);
         assert_eq!(newest.runs.len(), 1);
@@ -244,7 +312,9 @@ mod tests {
     #[test]
     fn many_runs_take_linear_time() {
         const MANY: usize = 100_000;
-        let named = |name: &dyn Fn(usize) -> String| (0..MANY).map(|at| run(&name(at), A)).collect::<Vec<_>>();
+        let named = |name: &dyn Fn(usize) -> String| {
+            (0..MANY).map(|at| run(&name(at), A)).collect::<Vec<_>>()
+        };
         let without_time = named(&|at| format!("experiment_{at}"));
         let at_once = named(&|at| format!("2026_01_31_04_47_36_{at}"));
         let of_many_logs = named(&|at| format!("log_{at}/2026_01_31_04_47_36"));

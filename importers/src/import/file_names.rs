@@ -26,7 +26,11 @@ pub(crate) fn host_and_rank(path: &Path) -> Option<(String, usize)> {
     }
     let rank = ENDINGS.iter().position(|ending| name.ends_with(ending))?;
     // `perfetto_trace.json.gz` names no host: the importing host wrote it.
-    let host = if ENDINGS[rank].starts_with("perfetto") { "" } else { name.strip_suffix(ENDINGS[rank])? };
+    let host = if ENDINGS[rank].starts_with("perfetto") {
+        ""
+    } else {
+        name.strip_suffix(ENDINGS[rank])?
+    };
     Some((host.to_owned(), rank))
 }
 

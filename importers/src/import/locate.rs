@@ -54,7 +54,11 @@ const MAX_DIRECTORIES: usize = 200_000;
 /// # Errors
 ///
 /// The path contains nothing that an importer can read, several runs and none is selected, or a bucket does not answer.
-pub fn locate(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<LocatedRun, ImportError> {
+pub fn locate(
+    path: &Path,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<LocatedRun, ImportError> {
     let tree = tree_of(path, progress)?;
     let tree = tree.as_ref();
     // A file may be called `a*b`: an existing path is not a pattern.
@@ -68,9 +72,17 @@ pub fn locate(path: &Path, options: &ImportOptions, progress: &Progress) -> Resu
         return locate_in(tree, &[path.to_owned()], options, progress);
     }
     if let Some(run) = &options.run {
-        return nothing(format!("run {run:?} was asked for, but this is one file, not a log directory"));
+        return nothing(format!(
+            "run {run:?} was asked for, but this is one file, not a log directory"
+        ));
     }
-    Ok(LocatedRun { hosts: vec![HostFiles { host: None, files: vec![path.to_owned()] }], ..LocatedRun::default() })
+    Ok(LocatedRun {
+        hosts: vec![HostFiles {
+            host: None,
+            files: vec![path.to_owned()],
+        }],
+        ..LocatedRun::default()
+    })
 }
 
 fn locate_pattern(
@@ -82,7 +94,9 @@ fn locate_pattern(
     let found = glob::expand(tree, pattern)?.into_iter();
     let (directories, files): (Vec<_>, Vec<_>) = found.partition(|path| tree.is_directory(path));
     let hosts = match files.len() {
-        0 if directories.is_empty() => return nothing("no file or directory matches the pattern".to_owned()),
+        0 if directories.is_empty() => {
+            return nothing("no file or directory matches the pattern".to_owned());
+        }
         0 => return locate_in(tree, &directories, options, progress),
         // The user chose these files by a pattern, so their names do not matter.
         1 => vec![HostFiles { host: None, files }],
@@ -91,7 +105,10 @@ fn locate_pattern(
     if hosts.is_empty() {
         return nothing(format!("no match of the pattern ends in {}", endings()));
     }
-    Ok(LocatedRun { hosts, ..LocatedRun::default() })
+    Ok(LocatedRun {
+        hosts,
+        ..LocatedRun::default()
+    })
 }
 
 fn locate_in(
@@ -103,15 +120,33 @@ fn locate_in(
     let mut runs = runs_in(tree, directories, progress)?;
     if runs.is_empty() && options.run.is_none() {
         // Not a log directory: use the files directly, as of a run copied elsewhere.
-        let found =
-            directories.iter().map(|directory| hosts_of(files_of(tree, directory))).find(|hosts| !hosts.is_empty());
-        let marked = directories.iter().find_map(|directory| marker_in(tree, directory));
-        let marked = marked.map(|file| vec![HostFiles { host: None, files: vec![file] }]);
+        let found = directories
+            .iter()
+            .map(|directory| hosts_of(files_of(tree, directory)))
+            .find(|hosts| !hosts.is_empty());
+        let marked = directories
+            .iter()
+            .find_map(|directory| marker_in(tree, directory));
+        let marked = marked.map(|file| {
+            vec![HostFiles {
+                host: None,
+                files: vec![file],
+            }]
+        });
         // A graph is the input of a simulator; its output has more information.
-        let hosts =
-            if found.as_ref().is_some_and(|hosts| !hosts.iter().all(is_graph)) { found } else { marked.or(found) };
+        let hosts = if found
+            .as_ref()
+            .is_some_and(|hosts| !hosts.iter().all(is_graph))
+        {
+            found
+        } else {
+            marked.or(found)
+        };
         if let Some(hosts) = hosts {
-            return Ok(LocatedRun { hosts, ..LocatedRun::default() });
+            return Ok(LocatedRun {
+                hosts,
+                ..LocatedRun::default()
+            });
         }
         if let Some(dump) = directories.iter().find(|directory| llo::is_dump(directory)) {
             return nothing(format!(
@@ -136,9 +171,16 @@ fn locate_in(
         None => true,
         Some(wanted) => run.name == *wanted || run.is_called(wanted),
     };
-    let Some(named) = runs.iter().find(|run| is_wanted(run)).map(|run| run.name.clone()) else {
+    let Some(named) = runs
+        .iter()
+        .find(|run| is_wanted(run))
+        .map(|run| run.name.clone())
+    else {
         let wanted = options.run.as_deref().unwrap_or_default();
-        return nothing(format!("no run is called {wanted:?}; there are {}", names(&runs)));
+        return nothing(format!(
+            "no run is called {wanted:?}; there are {}",
+            names(&runs)
+        ));
     };
     let (mut chosen, mut others) = (CaptureFolder::default(), Vec::new());
     for capture in captures::of(runs) {
@@ -149,11 +191,29 @@ fn locate_in(
         }
     }
     // A user who names a run has already chosen.
-    let nearby_runs = if options.run.is_none() { chosen.nearby(&others) } else { Vec::new() };
-    let other_runs = others.iter().filter_map(|capture| Some(capture.runs.first()?.name.clone())).collect();
-    let joined_runs = chosen.runs.iter().map(|run| run.name.clone()).filter(|name| *name != named).collect();
+    let nearby_runs = if options.run.is_none() {
+        chosen.nearby(&others)
+    } else {
+        Vec::new()
+    };
+    let other_runs = others
+        .iter()
+        .filter_map(|capture| Some(capture.runs.first()?.name.clone()))
+        .collect();
+    let joined_runs = chosen
+        .runs
+        .iter()
+        .map(|run| run.name.clone())
+        .filter(|name| *name != named)
+        .collect();
     let files = chosen.runs.into_iter().flat_map(|run| run.files).collect();
-    Ok(LocatedRun { hosts: hosts_of(files), run: Some(named), joined_runs, nearby_runs, other_runs })
+    Ok(LocatedRun {
+        hosts: hosts_of(files),
+        run: Some(named),
+        joined_runs,
+        nearby_runs,
+        other_runs,
+    })
 }
 
 pub(super) fn nothing<T>(what: String) -> Result<T, ImportError> {
@@ -161,12 +221,16 @@ pub(super) fn nothing<T>(what: String) -> Result<T, ImportError> {
 }
 
 fn is_graph(host: &HostFiles) -> bool {
-    host.files.iter().all(|file| file.extension().is_some_and(|ending| ending == "et"))
+    host.files
+        .iter()
+        .all(|file| file.extension().is_some_and(|ending| ending == "et"))
 }
 
 /// The file to read first in a directory that a simulator wrote.
 fn marker_in(tree: &dyn FileTree, directory: &Path) -> Option<PathBuf> {
-    let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
+    let markers = IMPORTERS
+        .iter()
+        .flat_map(|importer| importer.format().markers);
     let file = |marker: &&str| {
         if !glob::is_pattern(Path::new(marker)) {
             return Some(directory.join(marker)).filter(|path| tree.is_file(path));
@@ -174,7 +238,10 @@ fn marker_in(tree: &dyn FileTree, directory: &Path) -> Option<PathBuf> {
         let entries = tree.entries(directory).unwrap_or_default().into_iter();
         let mut matching = entries.filter(|entry| glob::matches(marker, &entry.name));
         // If there are several programs, the user must choose.
-        matching.next().filter(|_| matching.next().is_none()).map(|entry| entry.path)
+        matching
+            .next()
+            .filter(|_| matching.next().is_none())
+            .map(|entry| entry.path)
     };
     markers.into_iter().find_map(file)
 }
@@ -184,24 +251,43 @@ const MAX_LOOKED_INTO: usize = 256;
 
 /// In a directory without profiles: the only file that an importer recognizes with certainty, because simulators name
 /// files after models and chips. If there are several, the user must choose.
-fn by_content(tree: &dyn FileTree, directories: &[PathBuf]) -> Result<Option<LocatedRun>, ImportError> {
+fn by_content(
+    tree: &dyn FileTree,
+    directories: &[PathBuf],
+) -> Result<Option<LocatedRun>, ImportError> {
     let is_named = |path: &PathBuf| {
         IMPORTERS.iter().any(|importer| {
             let endings = importer.format().extensions.iter();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            endings.filter(|ending| !ending.contains("json")).any(|ending| name.ends_with(&format!(".{ending}")))
+            endings
+                .filter(|ending| !ending.contains("json"))
+                .any(|ending| name.ends_with(&format!(".{ending}")))
         })
     };
     let is_sure = |path: &PathBuf| {
-        let head = if tree.is_file(path) { tree.head(path) } else { None };
-        head.is_some_and(|head| IMPORTERS.iter().any(|importer| importer.detect(&head) == DetectionConfidence::Certain))
+        let head = if tree.is_file(path) {
+            tree.head(path)
+        } else {
+            None
+        };
+        head.is_some_and(|head| {
+            IMPORTERS
+                .iter()
+                .any(|importer| importer.detect(&head) == DetectionConfidence::Certain)
+        })
     };
-    let entries = directories.iter().filter_map(|directory| tree.entries(directory).ok()).flatten();
+    let entries = directories
+        .iter()
+        .filter_map(|directory| tree.entries(directory).ok())
+        .flatten();
     let named = entries.map(|entry| entry.path).filter(is_named);
     let mut paths: Vec<PathBuf> = named.take(MAX_LOOKED_INTO + 1).collect();
     if paths.len() > MAX_LOOKED_INTO {
         // A choice from only a part of the files would be arbitrary.
-        let folder = directories.first().map(|folder| folder.display().to_string()).unwrap_or_default();
+        let folder = directories
+            .first()
+            .map(|folder| folder.display().to_string())
+            .unwrap_or_default();
         return nothing(format!(
             "{folder} holds more than {MAX_LOOKED_INTO} files that could be a simulator's; name one"
         ));
@@ -213,20 +299,39 @@ fn by_content(tree: &dyn FileTree, directories: &[PathBuf]) -> Result<Option<Loc
     let is_phase = |path: &Path| {
         let name = path.to_string_lossy();
         let run = PHASES.iter().find_map(|phase| name.strip_suffix(phase));
-        run.is_some_and(|run| whole.iter().any(|path| path.as_os_str() == format!("{run}.csv").as_str()))
+        run.is_some_and(|run| {
+            whole
+                .iter()
+                .any(|path| path.as_os_str() == format!("{run}.csv").as_str())
+        })
     };
     paths.retain(|path| !is_phase(path));
     match &paths[..] {
         [] => Ok(None),
-        [_] => Ok(Some(LocatedRun { hosts: vec![HostFiles { host: None, files: paths }], ..LocatedRun::default() })),
+        [_] => Ok(Some(LocatedRun {
+            hosts: vec![HostFiles {
+                host: None,
+                files: paths,
+            }],
+            ..LocatedRun::default()
+        })),
         [first, ..] => {
-            let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = |path: &PathBuf| {
+                path.file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned()
+            };
             let mut names: Vec<String> = paths.iter().take(SHOWN).map(name).collect();
             if paths.len() > SHOWN {
                 names.push(format!("{} more", paths.len() - SHOWN));
             }
             let folder = first.parent().unwrap_or(first).display();
-            nothing(format!("{folder} holds {} files of simulators; name one of {}", paths.len(), names.join(", ")))
+            nothing(format!(
+                "{folder} holds {} files of simulators; name one of {}",
+                paths.len(),
+                names.join(", ")
+            ))
         }
     }
 }
@@ -238,12 +343,20 @@ const PHASES: [&str; 2] = ["_prefill.csv", "_decode.csv"];
 const SHOWN: usize = 8;
 
 fn markers() -> String {
-    let markers = IMPORTERS.iter().flat_map(|importer| importer.format().markers);
-    markers.fold(String::new(), |text, marker| text + ", or are called " + marker)
+    let markers = IMPORTERS
+        .iter()
+        .flat_map(|importer| importer.format().markers);
+    markers.fold(String::new(), |text, marker| {
+        text + ", or are called " + marker
+    })
 }
 
 fn names(runs: &[CaptureRun]) -> String {
-    let mut names: Vec<_> = runs.iter().take(SHOWN).map(|run| run.name.as_str()).collect();
+    let mut names: Vec<_> = runs
+        .iter()
+        .take(SHOWN)
+        .map(|run| run.name.as_str())
+        .collect();
     let more = format!("{} more", runs.len().saturating_sub(SHOWN));
     if runs.len() > SHOWN {
         names.push(&more);
@@ -256,7 +369,11 @@ fn sort_newest_first(runs: &mut [CaptureRun]) {
     if runs.iter().all(|run| run.date().is_some()) {
         runs.sort_by(|a, b| b.date().cmp(&a.date()).then_with(|| a.name.cmp(&b.name)));
     } else {
-        runs.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.name.cmp(&a.name)));
+        runs.sort_by(|a, b| {
+            b.modified
+                .cmp(&a.modified)
+                .then_with(|| b.name.cmp(&a.name))
+        });
     }
 }
 
@@ -272,8 +389,17 @@ pub(super) fn runs_below(
 }
 
 /// Runs in or below directories, which may themselves be `plugins` or `profile`.
-fn runs_in(tree: &dyn FileTree, directories: &[PathBuf], progress: &Progress) -> Result<Vec<CaptureRun>, ImportError> {
-    let mut walk = RunWalk { tree, progress, left: MAX_DIRECTORIES, runs: Vec::new() };
+fn runs_in(
+    tree: &dyn FileTree,
+    directories: &[PathBuf],
+    progress: &Progress,
+) -> Result<Vec<CaptureRun>, ImportError> {
+    let mut walk = RunWalk {
+        tree,
+        progress,
+        left: MAX_DIRECTORIES,
+        runs: Vec::new(),
+    };
     progress.begin(ProgressStage::Looking);
     for directory in directories {
         let named = tree.resolved(directory);
@@ -301,9 +427,14 @@ struct RunWalk<'a> {
 impl RunWalk<'_> {
     fn below(&mut self, directory: &Path, prefix: &str, depth: usize) -> Result<(), ImportError> {
         self.progress.check()?;
-        self.left = self.left.checked_sub(1).ok_or_else(|| ImportError::TooLarge {
-            what: format!("more than {MAX_DIRECTORIES} directories to look into: name the log directory"),
-        })?;
+        self.left = self
+            .left
+            .checked_sub(1)
+            .ok_or_else(|| ImportError::TooLarge {
+                what: format!(
+                    "more than {MAX_DIRECTORIES} directories to look into: name the log directory"
+                ),
+            })?;
         let profile = directory.join("plugins/profile");
         if self.tree.is_directory(&profile) {
             self.add_runs(&profile, prefix)?;
@@ -322,9 +453,16 @@ impl RunWalk<'_> {
             self.progress.check()?;
             let files = files_of(self.tree, &path);
             if !files.is_empty() {
-                let modified = files.iter().filter_map(|file| self.tree.modified(file)).max();
+                let modified = files
+                    .iter()
+                    .filter_map(|file| self.tree.modified(file))
+                    .max();
                 let modified = modified.unwrap_or(SystemTime::UNIX_EPOCH);
-                self.runs.push(CaptureRun { name: format!("{prefix}{name}"), files, modified });
+                self.runs.push(CaptureRun {
+                    name: format!("{prefix}{name}"),
+                    files,
+                    modified,
+                });
             }
         }
         Ok(())
@@ -344,7 +482,9 @@ fn subdirectories(tree: &dyn FileTree, directory: &Path) -> Vec<(String, PathBuf
 /// Files directly in a directory whose names are those of profiles.
 fn files_of(tree: &dyn FileTree, directory: &Path) -> Vec<PathBuf> {
     let entries = tree.entries(directory).unwrap_or_default().into_iter();
-    let files = entries.filter(|entry| entry.kind == EntryKind::File).map(|entry| entry.path);
+    let files = entries
+        .filter(|entry| entry.kind == EntryKind::File)
+        .map(|entry| entry.path);
     files.filter(|path| host_and_rank(path).is_some()).collect()
 }
 
@@ -368,7 +508,10 @@ pub(super) fn hosts_of(files: Vec<PathBuf>) -> Vec<HostFiles> {
         .map(|(host, mut files)| {
             files.sort();
             let host = (!host.is_empty()).then_some(host);
-            HostFiles { host, files: files.into_iter().map(|(_, file)| file).collect() }
+            HostFiles {
+                host,
+                files: files.into_iter().map(|(_, file)| file).collect(),
+            }
         })
         .collect()
 }

@@ -18,16 +18,34 @@ fn tree(files: &[&str]) -> TempDir {
 /// Located files as text: `host: file file`, relative to `dir`.
 fn shown(dir: &TempDir, located: &LocatedRun) -> Vec<String> {
     let relative = |path: &PathBuf| path.strip_prefix(dir.path()).unwrap().display().to_string();
-    let files = |host: &HostFiles| host.files.iter().map(relative).collect::<Vec<_>>().join(" ");
-    located.hosts.iter().map(|host| format!("{}: {}", host.host.as_deref().unwrap_or("-"), files(host))).collect()
+    let files = |host: &HostFiles| {
+        host.files
+            .iter()
+            .map(relative)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    located
+        .hosts
+        .iter()
+        .map(|host| format!("{}: {}", host.host.as_deref().unwrap_or("-"), files(host)))
+        .collect()
 }
 
 fn found(dir: &TempDir, path: &str) -> LocatedRun {
-    locate(&dir.path().join(path), &ImportOptions::default(), &Progress::new()).unwrap()
+    locate(
+        &dir.path().join(path),
+        &ImportOptions::default(),
+        &Progress::new(),
+    )
+    .unwrap()
 }
 
 fn run(name: &str) -> ImportOptions {
-    ImportOptions { run: Some(name.to_owned()), ..ImportOptions::default() }
+    ImportOptions {
+        run: Some(name.to_owned()),
+        ..ImportOptions::default()
+    }
 }
 
 const NEW: &str = "log/plugins/profile/2026_02_01_00_00_00";
@@ -38,10 +56,19 @@ fn newest_run_is_chosen_by_the_date_in_its_name() {
     let dir = tree(&[&format!("{NEW}/a.xplane.pb"), &format!("{OLD}/b.xplane.pb")]);
     // The older run was copied later.
     let touched = SystemTime::now() + Duration::from_secs(1000);
-    File::options().write(true).open(dir.path().join(OLD).join("b.xplane.pb")).unwrap().set_modified(touched).unwrap();
+    File::options()
+        .write(true)
+        .open(dir.path().join(OLD).join("b.xplane.pb"))
+        .unwrap()
+        .set_modified(touched)
+        .unwrap();
     for named in ["", "log", "log/plugins", "log/plugins/profile"] {
         let located = found(&dir, named);
-        assert_eq!(shown(&dir, &located), [format!("a: {NEW}/a.xplane.pb")], "{named}");
+        assert_eq!(
+            shown(&dir, &located),
+            [format!("a: {NEW}/a.xplane.pb")],
+            "{named}"
+        );
         assert!(located.run.unwrap().ends_with("2026_02_01_00_00_00"));
         assert_eq!(located.other_runs.len(), 1);
     }
@@ -49,10 +76,18 @@ fn newest_run_is_chosen_by_the_date_in_its_name() {
 
 #[test]
 fn runs_with_other_names_are_ordered_by_file_date() {
-    let dir = tree(&["plugins/profile/zebra/a.xplane.pb", "plugins/profile/ant/a.xplane.pb"]);
+    let dir = tree(&[
+        "plugins/profile/zebra/a.xplane.pb",
+        "plugins/profile/ant/a.xplane.pb",
+    ]);
     let touched = SystemTime::now() + Duration::from_secs(1000);
     let ant = dir.path().join("plugins/profile/ant/a.xplane.pb");
-    File::options().write(true).open(ant).unwrap().set_modified(touched).unwrap();
+    File::options()
+        .write(true)
+        .open(ant)
+        .unwrap()
+        .set_modified(touched)
+        .unwrap();
     assert_eq!(found(&dir, "").run.as_deref(), Some("ant"));
 }
 
@@ -61,9 +96,20 @@ fn run_can_be_named_and_unknown_name_lists_runs() {
     let dir = tree(&[&format!("{NEW}/a.xplane.pb"), &format!("{OLD}/b.xplane.pb")]);
     let located = locate(dir.path(), &run("2025_12_31_23_59_59"), &Progress::new()).unwrap();
     assert_eq!(shown(&dir, &located), [format!("b: {OLD}/b.xplane.pb")]);
-    let error = locate(dir.path(), &run("2024"), &Progress::new()).unwrap_err().to_string();
-    assert!(error.contains("2026_02_01_00_00_00") && error.contains("2025_12_31_23_59_59"), "{error}");
-    let error = locate(&dir.path().join(NEW).join("a.xplane.pb"), &run("x"), &Progress::new()).unwrap_err().to_string();
+    let error = locate(dir.path(), &run("2024"), &Progress::new())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("2026_02_01_00_00_00") && error.contains("2025_12_31_23_59_59"),
+        "{error}"
+    );
+    let error = locate(
+        &dir.path().join(NEW).join("a.xplane.pb"),
+        &run("x"),
+        &Progress::new(),
+    )
+    .unwrap_err()
+    .to_string();
     assert!(error.contains("one file"), "{error}");
 }
 
@@ -107,25 +153,52 @@ fn hosts_are_merged_with_the_richest_format_first() {
 #[test]
 fn perfetto_trace_alone_is_found() {
     let dir = tree(&["run/perfetto_trace.json.gz"]);
-    assert_eq!(shown(&dir, &found(&dir, "run")), ["-: run/perfetto_trace.json.gz"]);
+    assert_eq!(
+        shown(&dir, &found(&dir, "run")),
+        ["-: run/perfetto_trace.json.gz"]
+    );
 }
 
 #[test]
 fn patterns_name_files_and_directories() {
-    let dir = tree(&[&format!("{NEW}/a.xplane.pb"), &format!("{NEW}/b.xplane.pb"), "x/odd name.bin"]);
-    assert_eq!(found(&dir, "log/plugins/profile/2026*/*.xplane.pb").hosts.len(), 2);
+    let dir = tree(&[
+        &format!("{NEW}/a.xplane.pb"),
+        &format!("{NEW}/b.xplane.pb"),
+        "x/odd name.bin",
+    ]);
+    assert_eq!(
+        found(&dir, "log/plugins/profile/2026*/*.xplane.pb")
+            .hosts
+            .len(),
+        2
+    );
     assert_eq!(found(&dir, "l?g").hosts.len(), 2);
     assert_eq!(shown(&dir, &found(&dir, "x/*.bin")), ["-: x/odd name.bin"]);
-    let error = locate(&dir.path().join("nothing*"), &ImportOptions::default(), &Progress::new()).unwrap_err();
+    let error = locate(
+        &dir.path().join("nothing*"),
+        &ImportOptions::default(),
+        &Progress::new(),
+    )
+    .unwrap_err();
     assert!(matches!(error, ImportError::NothingFound { .. }), "{error}");
 }
 
 #[test]
 fn directory_without_profiles_lists_expected_files() {
     let dir = tree(&["a/readme.md", "plugins/profile/empty/x.op_stats.pb"]);
-    let error = locate(dir.path(), &ImportOptions::default(), &Progress::new()).unwrap_err().to_string();
-    assert!(error.contains("plugins/profile/<run>/") && error.contains(".xplane.pb"), "{error}");
-    let missing = locate(&dir.path().join("missing"), &ImportOptions::default(), &Progress::new()).unwrap_err();
+    let error = locate(dir.path(), &ImportOptions::default(), &Progress::new())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("plugins/profile/<run>/") && error.contains(".xplane.pb"),
+        "{error}"
+    );
+    let missing = locate(
+        &dir.path().join("missing"),
+        &ImportOptions::default(),
+        &Progress::new(),
+    )
+    .unwrap_err();
     assert!(matches!(missing, ImportError::Io(_)), "{missing}");
 }
 
@@ -137,7 +210,10 @@ fn existing_file_with_wildcard_name_is_opened() {
 
 #[test]
 fn hosts_of_one_capture_in_sibling_runs_are_joined() {
-    let (first, second) = ("log/plugins/profile/2026_01_31_04_47_36", "log/plugins/profile/2026_01_31_04_47_38");
+    let (first, second) = (
+        "log/plugins/profile/2026_01_31_04_47_36",
+        "log/plugins/profile/2026_01_31_04_47_38",
+    );
     let older = "log/plugins/profile/2026_01_30_04_47_37";
     let dir = tree(&[
         &format!("{first}/a.xplane.pb"),
@@ -145,27 +221,53 @@ fn hosts_of_one_capture_in_sibling_runs_are_joined() {
         &format!("{older}/a.xplane.pb"),
         &format!("{older}/b.xplane.pb"),
     ]);
-    let both = [format!("a: {first}/a.xplane.pb"), format!("b: {second}/b.xplane.pb")];
+    let both = [
+        format!("a: {first}/a.xplane.pb"),
+        format!("b: {second}/b.xplane.pb"),
+    ];
     let located = found(&dir, "log");
     assert_eq!(shown(&dir, &located), both);
     assert_eq!(located.run.as_deref(), Some("2026_01_31_04_47_38"));
     assert_eq!(located.joined_runs, ["2026_01_31_04_47_36"]);
-    assert_eq!((located.nearby_runs.len(), located.other_runs.len()), (0, 1));
+    assert_eq!(
+        (located.nearby_runs.len(), located.other_runs.len()),
+        (0, 1)
+    );
     // `--run` with any folder of a capture selects the whole capture; the path of a folder selects only this folder.
-    let named = locate(&dir.path().join("log"), &run("2026_01_31_04_47_36"), &Progress::new()).unwrap();
-    assert_eq!((shown(&dir, &named), named.joined_runs), (both.to_vec(), vec!["2026_01_31_04_47_38".to_owned()]));
+    let named = locate(
+        &dir.path().join("log"),
+        &run("2026_01_31_04_47_36"),
+        &Progress::new(),
+    )
+    .unwrap();
+    assert_eq!(
+        (shown(&dir, &named), named.joined_runs),
+        (both.to_vec(), vec!["2026_01_31_04_47_38".to_owned()])
+    );
     assert_eq!(shown(&dir, &found(&dir, first)), both[..1]);
 }
 
 #[test]
 fn possibly_related_run_is_named() {
-    let (first, second) = ("log/plugins/profile/2026_01_31_04_46_36", "log/plugins/profile/2026_01_31_04_47_38");
-    let dir = tree(&[&format!("{first}/a.xplane.pb"), &format!("{second}/b.xplane.pb")]);
+    let (first, second) = (
+        "log/plugins/profile/2026_01_31_04_46_36",
+        "log/plugins/profile/2026_01_31_04_47_38",
+    );
+    let dir = tree(&[
+        &format!("{first}/a.xplane.pb"),
+        &format!("{second}/b.xplane.pb"),
+    ]);
     let located = found(&dir, "log");
     assert_eq!(shown(&dir, &located), [format!("b: {second}/b.xplane.pb")]);
     assert_eq!(located.nearby_runs, ["2026_01_31_04_46_36"]);
     assert_eq!(
-        locate(&dir.path().join("log"), &run("2026_01_31_04_47_38"), &Progress::new()).unwrap().nearby_runs,
+        locate(
+            &dir.path().join("log"),
+            &run("2026_01_31_04_47_38"),
+            &Progress::new()
+        )
+        .unwrap()
+        .nearby_runs,
         [""; 0]
     );
 }

@@ -31,7 +31,11 @@ pub use runs::{ListedFile, ListedRun, list_files, list_runs};
 /// # Errors
 ///
 /// Nothing could be imported, or the import was cancelled.
-pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<TraceModel, ImportError> {
+pub fn import_path(
+    path: &Path,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<TraceModel, ImportError> {
     if let Some(limit) = options.wait {
         writing::wait(path, limit, options, progress)?;
     }
@@ -53,15 +57,27 @@ pub fn import_path(path: &Path, options: &ImportOptions, progress: &Progress) ->
 /// Rejects files of different sessions: hosts of one session start within seconds of each other, and unrelated files on
 /// one timeline would be meaningless.
 fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
-    let starts = model.sources().iter().filter_map(trace_model::Source::zero_unix_ns);
-    let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else { return Ok(()) };
+    let starts = model
+        .sources()
+        .iter()
+        .filter_map(trace_model::Source::zero_unix_ns);
+    let (Some(first), Some(last)) = (starts.clone().min(), starts.max()) else {
+        return Ok(());
+    };
     if last.saturating_sub(first) <= trace_model::Source::MOST_APART_NS {
         return Ok(());
     }
-    let names: Vec<_> = model.sources().iter().map(|source| source.name.as_str()).collect();
+    let names: Vec<_> = model
+        .sources()
+        .iter()
+        .map(|source| source.name.as_str())
+        .collect();
     let minutes = last.saturating_sub(first) / 60_000_000_000;
-    let apart =
-        if minutes < 2 * 24 * 60 { format!("{minutes} minutes") } else { format!("{} days", minutes / (24 * 60)) };
+    let apart = if minutes < 2 * 24 * 60 {
+        format!("{minutes} minutes")
+    } else {
+        format!("{} days", minutes / (24 * 60))
+    };
     let what = format!(
         "these files are not hosts of one session, they began up to {apart} apart; name one of {}",
         names.join(", ")
@@ -74,7 +90,11 @@ fn refuse_different_sessions(model: &TraceModel) -> Result<(), ImportError> {
 /// # Errors
 ///
 /// The file cannot be opened or copied.
-pub fn open_file(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<InputSource, ImportError> {
+pub fn open_file(
+    path: &Path,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<InputSource, ImportError> {
     FileOpener::new(&LocatedRun::default(), options, progress)?.open(path)
 }
 
@@ -98,7 +118,11 @@ pub fn import_source(
     progress: &Progress,
 ) -> Result<TraceModel, ImportError> {
     if sniffing::is_archive(source.head()) {
-        let model = import_packed(packed::unpack(source.clone(), options, progress)?, options, progress)?;
+        let model = import_packed(
+            packed::unpack(source.clone(), options, progress)?,
+            options,
+            progress,
+        )?;
         refuse_different_sessions(&model)?;
         return Ok(model);
     }
@@ -106,7 +130,13 @@ pub fn import_source(
     progress.add_total(source.packed_len());
     let mut builder = TraceBuilder::new();
     import_into(&mut builder, importer, source, None, options, progress)?;
-    llo::add(options.llo.as_deref(), &[], &options.roots, progress, &mut builder)?;
+    llo::add(
+        options.llo.as_deref(),
+        &[],
+        &options.roots,
+        progress,
+        &mut builder,
+    )?;
     let mut opener = FileOpener::new(&LocatedRun::default(), options, progress)?;
     hlo_dump::add(&options.hlo, &mut opener, progress, &mut builder)?;
     finish(builder, progress)
@@ -130,7 +160,10 @@ pub fn import_sources(
         host: host.clone(),
         files: vec![PathBuf::from(source.name())],
     };
-    let located = LocatedRun { hosts: sources.iter().map(of_host).collect(), ..LocatedRun::default() };
+    let located = LocatedRun {
+        hosts: sources.iter().map(of_host).collect(),
+        ..LocatedRun::default()
+    };
     let sources = sources.into_iter().map(|(_, source)| source).collect();
     let model = import_packed(packed::PackedRun { located, sources }, options, progress)?;
     refuse_different_sessions(&model)?;
@@ -142,18 +175,33 @@ pub fn import_sources(
 /// # Errors
 ///
 /// No importer recognizes the content; the error describes it.
-pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn Importer, ImportError> {
+pub fn detect<'a>(
+    head: &[u8],
+    importers: &[&'a dyn Importer],
+) -> Result<&'a dyn Importer, ImportError> {
     // In an uncompressed archive, the head shows the file inside, so importers must not see it.
-    let importers_of = if sniffing::is_archive(head) { &[] } else { importers };
-    let sure = importers_of.iter().map(|&importer| (importer.detect(head), importer));
+    let importers_of = if sniffing::is_archive(head) {
+        &[]
+    } else {
+        importers
+    };
+    let sure = importers_of
+        .iter()
+        .map(|&importer| (importer.detect(head), importer));
     // `max_by_key` returns the last of equal elements, hence the reversed order.
-    let best = sure.filter(|(confidence, _)| *confidence > DetectionConfidence::No).rev().max_by_key(|(sure, _)| *sure);
+    let best = sure
+        .filter(|(confidence, _)| *confidence > DetectionConfidence::No)
+        .rev()
+        .max_by_key(|(sure, _)| *sure);
     best.map(|(_, importer)| importer).ok_or_else(|| {
         let ending = sniffing::usual_ending(head);
         let mut likely: Vec<_> = importers.iter().map(|importer| importer.format()).collect();
         likely.sort_by_key(|format| !format.extensions.contains(&ending));
         let titles: Vec<_> = likely.iter().take(2).map(|format| format.title).collect();
-        ImportError::UnknownFormat { found: looks_like(head), likely: titles.join(" or ") }
+        ImportError::UnknownFormat {
+            found: looks_like(head),
+            likely: titles.join(" or "),
+        }
     })
 }
 
@@ -162,7 +210,9 @@ pub fn detect<'a>(head: &[u8], importers: &[&'a dyn Importer]) -> Result<&'a dyn
 const MAPPED_IN_HUGE_PAGES: u64 = 64 << 20;
 
 fn finish(builder: TraceBuilder, progress: &Progress) -> Result<TraceModel, ImportError> {
-    builder.finish_unless(&|| progress.check().is_err()).ok_or(ImportError::Cancelled)
+    builder
+        .finish_unless(&|| progress.check().is_err())
+        .ok_or(ImportError::Cancelled)
 }
 
 /// A file with the importer that recognized it.
@@ -183,13 +233,25 @@ fn import_packed(
     let (mut opened, mut skipped) = (Vec::new(), Vec::new());
     for (source, host) in run.sources.into_iter().zip(&run.located.hosts) {
         match detect(source.head(), IMPORTERS) {
-            Ok(importer) => opened.push(OpenedFile { host: host.host.as_deref(), source, importer, others: &[] }),
+            Ok(importer) => opened.push(OpenedFile {
+                host: host.host.as_deref(),
+                source,
+                importer,
+                others: &[],
+            }),
             Err(error) if single => return Err(error),
             Err(error) => skipped.push(format!("{}: {error}", source.name())),
         }
     }
     let mut opener = FileOpener::new(&LocatedRun::default(), options, progress)?;
-    import_opened(&run.located, (opened, skipped), IMPORTERS, &mut opener, options, progress)
+    import_opened(
+        &run.located,
+        (opened, skipped),
+        IMPORTERS,
+        &mut opener,
+        options,
+        progress,
+    )
 }
 
 fn import_located(
@@ -203,14 +265,27 @@ fn import_located(
     let mut opened = Vec::new();
     let mut opener = FileOpener::new(located, options, progress)?;
     for host in &located.hosts {
-        match open_first(host.host.as_deref(), &host.files, importers, &mut opener, &mut skipped) {
+        match open_first(
+            host.host.as_deref(),
+            &host.files,
+            importers,
+            &mut opener,
+            &mut skipped,
+        ) {
             Ok(open) => opened.push(open),
             Err(error) if single => return Err(error),
             Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),
             Err(_) => {}
         }
     }
-    import_opened(located, (opened, skipped), importers, &mut opener, options, progress)
+    import_opened(
+        located,
+        (opened, skipped),
+        importers,
+        &mut opener,
+        options,
+        progress,
+    )
 }
 
 fn import_opened<'a>(
@@ -236,7 +311,14 @@ fn import_opened<'a>(
         let mut builder = TraceBuilder::new();
         let mut failed = Vec::new();
         for (index, open) in opened.iter().enumerate() {
-            if let Err(error) = import_into(&mut builder, open.importer, &open.source, open.host, options, progress) {
+            if let Err(error) = import_into(
+                &mut builder,
+                open.importer,
+                &open.source,
+                open.host,
+                options,
+                progress,
+            ) {
                 if single || matches!(error, ImportError::Cancelled) {
                     return Err(error);
                 }
@@ -245,9 +327,17 @@ fn import_opened<'a>(
             }
         }
         if failed.is_empty() {
-            let programs = opened.iter().filter(|open| open.importer.format().id == xla::SCHEDULED_HLO);
+            let programs = opened
+                .iter()
+                .filter(|open| open.importer.format().id == xla::SCHEDULED_HLO);
             let programs: Vec<&Path> = programs.filter_map(|open| open.source.path()).collect();
-            llo::add(options.llo.as_deref(), &programs, &options.roots, progress, &mut builder)?;
+            llo::add(
+                options.llo.as_deref(),
+                &programs,
+                &options.roots,
+                progress,
+                &mut builder,
+            )?;
             hlo_dump::add(&options.hlo, opener, progress, &mut builder)?;
             note_what_was_left_out(&mut builder, &opened, &skipped);
             note_runs(&mut builder, located, &same);
@@ -271,7 +361,9 @@ fn import_opened<'a>(
         }
         opened = rest;
     }
-    Err(ImportError::NothingFound { what: format!("no file could be read: {}", skipped.join("; ")) })
+    Err(ImportError::NothingFound {
+        what: format!("no file could be read: {}", skipped.join("; ")),
+    })
 }
 
 /// Opens the first of `files` that an importer recognizes. If there is none, returns the first reason; all reasons are
@@ -292,7 +384,12 @@ fn open_first<'a>(
         match result {
             Ok((source, importer)) => {
                 let source = opener.with_neighbours(source, importer, skipped)?;
-                return Ok(OpenedFile { host, source, importer, others: &files[index + 1..] });
+                return Ok(OpenedFile {
+                    host,
+                    source,
+                    importer,
+                    others: &files[index + 1..],
+                });
             }
             Err(error) => {
                 let shown = shown_path(path);
@@ -302,25 +399,39 @@ fn open_first<'a>(
             }
         }
     }
-    Err(first_error.unwrap_or(ImportError::NothingFound { what: "no file".to_owned() }))
+    Err(first_error.unwrap_or(ImportError::NothingFound {
+        what: "no file".to_owned(),
+    }))
 }
 
 /// Refuses a protobuf without content, and says what is read instead. A profiler leaves one if the profile does not fit
 /// into a protobuf.
-fn not_empty(source: InputSource, path: &Path, next: Option<&PathBuf>) -> Result<InputSource, ImportError> {
+fn not_empty(
+    source: InputSource,
+    path: &Path,
+    next: Option<&PathBuf>,
+) -> Result<InputSource, ImportError> {
     if !source.is_empty() || !path.to_string_lossy().contains(".xplane.pb") {
         return Ok(source);
     }
     let mut what = "the file is empty: the profiler still writes it, or could not write more than 2 GB; capture for a \
                     shorter time"
         .to_owned();
-    if let Some(name) = next.and_then(|next| next.file_name()).map(|name| name.to_string_lossy()) {
+    if let Some(name) = next
+        .and_then(|next| next.file_name())
+        .map(|name| name.to_string_lossy())
+    {
         what = format!("{what}; {name} is read instead");
         if name.contains(".json") {
-            what.push_str(", which has no peaks, memory, programs and times of the device's own clock");
+            what.push_str(
+                ", which has no peaks, memory, programs and times of the device's own clock",
+            );
         }
     }
-    Err(ImportError::Unusable { format: "XLA profile", what })
+    Err(ImportError::Unusable {
+        format: "XLA profile",
+        what,
+    })
 }
 
 fn import_into(
@@ -342,7 +453,9 @@ fn import_into(
         ..trace_model::Source::default()
     });
     for part in source.skipped() {
-        builder.log(IssueKind::DamagedRecords, || format!("{}: {part}", source.name()));
+        builder.log(IssueKind::DamagedRecords, || {
+            format!("{}: {part}", source.name())
+        });
     }
     importer.import(source, options, progress, builder)
 }
@@ -352,11 +465,16 @@ fn drop_copies(opened: &mut Vec<OpenedFile<'_>>) -> Vec<String> {
     let mut notes = Vec::new();
     let mut kept: Vec<OpenedFile<'_>> = Vec::with_capacity(opened.len());
     for open in opened.drain(..) {
-        let is_copy =
-            |other: &&OpenedFile<'_>| !open.importer.name_tells() && other.source.has_content_of(&open.source);
+        let is_copy = |other: &&OpenedFile<'_>| {
+            !open.importer.name_tells() && other.source.has_content_of(&open.source)
+        };
         match kept.iter().find(is_copy) {
             Some(other) => {
-                notes.push(format!("{} is {} under another name", shown(&open.source), shown(&other.source)));
+                notes.push(format!(
+                    "{} is {} under another name",
+                    shown(&open.source),
+                    shown(&other.source)
+                ));
             }
             None => kept.push(open),
         }
@@ -367,14 +485,22 @@ fn drop_copies(opened: &mut Vec<OpenedFile<'_>>) -> Vec<String> {
 
 /// The folder and name of a file, for messages.
 fn shown(source: &InputSource) -> String {
-    let folder = source.path().and_then(|path| path.parent()?.file_name()).map(|name| name.to_string_lossy());
-    folder.map_or_else(|| source.name().to_owned(), |folder| format!("{folder}/{}", source.name()))
+    let folder = source
+        .path()
+        .and_then(|path| path.parent()?.file_name())
+        .map(|name| name.to_string_lossy());
+    folder.map_or_else(
+        || source.name().to_owned(),
+        |folder| format!("{folder}/{}", source.name()),
+    )
 }
 
 /// Records which runs were joined, which may belong to them, and which files were copies.
 fn note_runs(builder: &mut TraceBuilder, located: &LocatedRun, same: &[String]) {
     if let (Some(run), false) = (&located.run, located.joined_runs.is_empty()) {
-        builder.log(IssueKind::RunsJoined, || format!("{run} with {}", located.joined_runs.join(", ")));
+        builder.log(IssueKind::RunsJoined, || {
+            format!("{run} with {}", located.joined_runs.join(", "))
+        });
     }
     for run in &located.nearby_runs {
         builder.log(IssueKind::RunNearby, || format!("--run {run}"));
@@ -384,14 +510,20 @@ fn note_runs(builder: &mut TraceBuilder, located: &LocatedRun, same: &[String]) 
     }
 }
 
-fn note_what_was_left_out(builder: &mut TraceBuilder, opened: &[OpenedFile<'_>], skipped: &[String]) {
+fn note_what_was_left_out(
+    builder: &mut TraceBuilder,
+    opened: &[OpenedFile<'_>],
+    skipped: &[String],
+) {
     for why in skipped {
         builder.log(IssueKind::SourceSkipped, || why.clone());
     }
     for open in opened {
         for other in open.others {
             let name = other.file_name().unwrap_or_default().to_string_lossy();
-            builder.log(IssueKind::Duplicate, || format!("{name} holds the same session as {}", open.source.name()));
+            builder.log(IssueKind::Duplicate, || {
+                format!("{name} holds the same session as {}", open.source.name())
+            });
         }
     }
 }

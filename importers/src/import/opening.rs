@@ -29,7 +29,11 @@ impl<'a> FileOpener<'a> {
     ) -> Result<Self, ImportError> {
         let first = run.hosts.iter().filter_map(|host| host.files.first());
         let wanted: Vec<PathBuf> = first.filter(|path| is_remote(path)).cloned().collect();
-        let mut opener = Self { options, progress, copied: BTreeMap::new() };
+        let mut opener = Self {
+            options,
+            progress,
+            copied: BTreeMap::new(),
+        };
         if !wanted.is_empty() {
             opener.copy(&wanted)?;
         }
@@ -44,7 +48,11 @@ impl<'a> FileOpener<'a> {
         if !self.copied.contains_key(path) {
             self.copy(&[path.to_owned()])?;
         }
-        let missing = || Err(ImportError::NothingFound { what: "no file".to_owned() });
+        let missing = || {
+            Err(ImportError::NothingFound {
+                what: "no file".to_owned(),
+            })
+        };
         self.copied.remove(path).unwrap_or_else(missing)
     }
 
@@ -59,7 +67,13 @@ impl<'a> FileOpener<'a> {
         if patterns.is_empty() || !source.path().is_some_and(is_remote) {
             return Ok(source);
         }
-        remote::with_neighbours(source, &patterns, !self.options.no_cache, self.progress, skipped)
+        remote::with_neighbours(
+            source,
+            &patterns,
+            !self.options.no_cache,
+            self.progress,
+            skipped,
+        )
     }
 
     fn copy(&mut self, paths: &[PathBuf]) -> Result<(), ImportError> {

@@ -31,7 +31,11 @@ pub const PACKED_SESSION: &str = "session.json";
 /// Largest view that is read.
 const MOST_SESSION: u64 = 8 << 20;
 /// Profiles are unpacked in memory, up to this size in all.
-const MOST_BYTES: u64 = if cfg!(target_pointer_width = "32") { 1 << 30 } else { 16 << 30 };
+const MOST_BYTES: u64 = if cfg!(target_pointer_width = "32") {
+    1 << 30
+} else {
+    16 << 30
+};
 /// Maximum number of names in a message.
 const SHOWN: usize = 4;
 
@@ -60,7 +64,11 @@ impl RunArchive {
     /// Names and sizes of its files.
     fn files(&self) -> Vec<(&str, u64)> {
         match self {
-            Self::Zip(zip) => zip.files().iter().map(|file| (file.name.as_str(), file.bytes)).collect(),
+            Self::Zip(zip) => zip
+                .files()
+                .iter()
+                .map(|file| (file.name.as_str(), file.bytes))
+                .collect(),
             Self::Tar(tar) => tar.files().collect(),
         }
     }
@@ -71,7 +79,11 @@ impl RunArchive {
             Self::Zip(zip) => zip,
         };
         let named = |name: &String| zip.files().iter().find(|file| file.name == *name);
-        names.iter().filter_map(named).map(|file| progress.check().and_then(|()| zip.read(file))).collect()
+        names
+            .iter()
+            .filter_map(named)
+            .map(|file| progress.check().and_then(|()| zip.read(file)))
+            .collect()
     }
 }
 
@@ -81,7 +93,9 @@ pub(super) fn open(
     options: &ImportOptions,
     progress: &Progress,
 ) -> Result<Option<PackedRun>, ImportError> {
-    archive_at(path, options, progress)?.map(|source| unpack(source, options, progress)).transpose()
+    archive_at(path, options, progress)?
+        .map(|source| unpack(source, options, progress))
+        .transpose()
 }
 
 /// A file for the arguments of a trace that was imported elsewhere (see [`crate::from_snapshot`]), whose bytes are asked for
@@ -103,8 +117,14 @@ pub fn sources_in(
     if !is_archive(source.head()) {
         return Ok(vec![(host, source)]);
     }
-    let PackedRun { located, sources } = unpack(source, &ImportOptions::default(), &Progress::new())?;
-    Ok(located.hosts.into_iter().map(|host| host.host).zip(sources).collect())
+    let PackedRun { located, sources } =
+        unpack(source, &ImportOptions::default(), &Progress::new())?;
+    Ok(located
+        .hosts
+        .into_iter()
+        .map(|host| host.host)
+        .zip(sources)
+        .collect())
 }
 
 /// Unpacks the run in an archive.
@@ -118,28 +138,50 @@ pub(super) fn unpack(
     let names = files.iter().map(|(name, _)| PathBuf::from(name));
     let is_pack = files.iter().any(|(name, _)| *name == PACK_FACTS);
     if let Some(run) = options.run.as_ref().filter(|_| is_pack) {
-        let what = format!("run {run:?} was asked for, but this is an archive of one run, not a log directory");
+        let what = format!(
+            "run {run:?} was asked for, but this is an archive of one run, not a log directory"
+        );
         return Err(ImportError::NothingFound { what });
     }
     let hosts = if is_pack {
-        hosts_in_pack(names.filter(|name| name.starts_with(PACKED_PROFILES)).collect())
+        hosts_in_pack(
+            names
+                .filter(|name| name.starts_with(PACKED_PROFILES))
+                .collect(),
+        )
     } else {
         hosts_of(in_run(names.collect(), options.run.as_deref())?)
     };
     check_folders(&hosts)?;
-    let wanted: Vec<String> =
-        hosts.iter().filter_map(|host| host.files.first()).map(|name| name.to_string_lossy().into_owned()).collect();
-    let total = files.iter().filter(|(name, _)| wanted.iter().any(|wanted| wanted == name));
+    let wanted: Vec<String> = hosts
+        .iter()
+        .filter_map(|host| host.files.first())
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    let total = files
+        .iter()
+        .filter(|(name, _)| wanted.iter().any(|wanted| wanted == name));
     if total.fold(0, |total: u64, (_, bytes)| total.saturating_add(*bytes)) > MOST_BYTES {
         let most = MOST_BYTES >> 30;
-        let what = format!("the profiles of this archive take more than {most} GiB: unpack it and open the folder");
+        let what = format!(
+            "the profiles of this archive take more than {most} GiB: unpack it and open the folder"
+        );
         return Err(ImportError::TooLarge { what });
     }
     let base = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
     let contents = archive.read(&wanted, progress)?;
-    let sources = wanted.iter().zip(contents).map(|(name, bytes)| InputSource::from_bytes(base(name), bytes));
+    let sources = wanted
+        .iter()
+        .zip(contents)
+        .map(|(name, bytes)| InputSource::from_bytes(base(name), bytes));
     let sources = sources.collect::<Result<_, _>>()?;
-    Ok(PackedRun { located: LocatedRun { hosts, ..LocatedRun::default() }, sources })
+    Ok(PackedRun {
+        located: LocatedRun {
+            hosts,
+            ..LocatedRun::default()
+        },
+        sources,
+    })
 }
 
 /// The view of the window in an archive of `systole pack`, as it was saved; `None` if the file is no such archive, or has
@@ -149,7 +191,11 @@ pub(super) fn unpack(
 ///
 /// The archive is damaged, or the view larger than any.
 pub fn packed_session(path: &Path) -> Result<Option<Vec<u8>>, ImportError> {
-    if head_of(path).starts_with(ZIP) { packed_session_in(InputSource::open(path)?) } else { Ok(None) }
+    if head_of(path).starts_with(ZIP) {
+        packed_session_in(InputSource::open(path)?)
+    } else {
+        Ok(None)
+    }
 }
 
 /// The view of the window in an open file, as [`packed_session`] finds it.
@@ -163,17 +209,26 @@ pub fn packed_session_in(source: InputSource) -> Result<Option<Vec<u8>>, ImportE
     }
     let archive = Archive::of(source)?;
     let find = |name: &str| archive.files().iter().find(|file| file.name == name);
-    let (Some(_), Some(session)) = (find(PACK_FACTS), find(PACKED_SESSION)) else { return Ok(None) };
+    let (Some(_), Some(session)) = (find(PACK_FACTS), find(PACKED_SESSION)) else {
+        return Ok(None);
+    };
     if session.bytes > MOST_SESSION {
         return Err(ImportError::TooLarge {
-            what: format!("{PACKED_SESSION} of this archive has {} bytes", session.bytes),
+            what: format!(
+                "{PACKED_SESSION} of this archive has {} bytes",
+                session.bytes
+            ),
         });
     }
     archive.read(session).map(Some)
 }
 
 /// The archive at a path; `None` if it is none. In a bucket it is told by its name, because a look inside copies it.
-fn archive_at(path: &Path, options: &ImportOptions, progress: &Progress) -> Result<Option<InputSource>, ImportError> {
+fn archive_at(
+    path: &Path,
+    options: &ImportOptions,
+    progress: &Progress,
+) -> Result<Option<InputSource>, ImportError> {
     if is_remote(path) {
         let name = shown_path(path).to_string_lossy().to_ascii_lowercase();
         if !ENDINGS.iter().any(|ending| name.ends_with(ending)) {
@@ -182,7 +237,11 @@ fn archive_at(path: &Path, options: &ImportOptions, progress: &Progress) -> Resu
         let source = FileOpener::new(&LocatedRun::default(), options, progress)?.open(path)?;
         return Ok(Some(source).filter(|source| is_archive(source.head())));
     }
-    if is_archive(&head_of(path)) { InputSource::open(path).map(Some) } else { Ok(None) }
+    if is_archive(&head_of(path)) {
+        InputSource::open(path).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 /// The first unpacked bytes of a file; none if it cannot be read, which is said later.
@@ -197,7 +256,9 @@ fn head_of(path: &Path) -> Vec<u8> {
             let whole = start.chain(file);
             // What a damaged file has before the damage is enough.
             let _ = match start {
-                [0x1f, 0x8b] => MultiGzDecoder::new(BufReader::new(whole)).take(BLOCK).read_to_end(&mut head),
+                [0x1f, 0x8b] => MultiGzDecoder::new(BufReader::new(whole))
+                    .take(BLOCK)
+                    .read_to_end(&mut head),
                 _ => whole.take(BLOCK).read_to_end(&mut head),
             };
         }
@@ -208,11 +269,18 @@ fn head_of(path: &Path) -> Vec<u8> {
 /// The files of the run that is asked for: those in a folder of its name.
 fn in_run(names: Vec<PathBuf>, run: Option<&str>) -> Result<Vec<PathBuf>, ImportError> {
     let Some(run) = run else { return Ok(names) };
-    let (found, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| folder_of(name) == run);
+    let (found, others): (Vec<_>, Vec<_>) =
+        names.into_iter().partition(|name| folder_of(name) == run);
     if found.is_empty() {
         let folders = folders_of(&hosts_of(others));
-        let there = if folders.is_empty() { "none".to_owned() } else { folders };
-        let what = format!("run {run:?} was asked for; the folders of this archive with profiles: {there}");
+        let there = if folders.is_empty() {
+            "none".to_owned()
+        } else {
+            folders
+        };
+        let what = format!(
+            "run {run:?} was asked for; the folders of this archive with profiles: {there}"
+        );
         return Err(ImportError::NothingFound { what });
     }
     Ok(found)
@@ -220,7 +288,11 @@ fn in_run(names: Vec<PathBuf>, run: Option<&str>) -> Result<Vec<PathBuf>, Import
 
 /// The name of the folder that a file is in.
 fn folder_of(name: &Path) -> String {
-    name.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
+    name.parent()
+        .and_then(Path::file_name)
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Files that were packed may have any name: a simulator's log is read as well.
@@ -229,23 +301,43 @@ fn hosts_in_pack(names: Vec<PathBuf>) -> Vec<HostFiles> {
     if !hosts.is_empty() {
         return hosts;
     }
-    names.into_iter().map(|name| HostFiles { host: None, files: vec![name] }).collect()
+    names
+        .into_iter()
+        .map(|name| HostFiles {
+            host: None,
+            files: vec![name],
+        })
+        .collect()
 }
 
 /// Rejects archives of no run, and of several.
 fn check_folders(hosts: &[HostFiles]) -> Result<(), ImportError> {
-    let folders: BTreeSet<_> = hosts.iter().flat_map(|host| &host.files).map(|name| name.parent()).collect();
+    let folders: BTreeSet<_> = hosts
+        .iter()
+        .flat_map(|host| &host.files)
+        .map(|name| name.parent())
+        .collect();
     let what = match folders.len() {
-        0 => format!("this archive has no file that ends in {}; open what is inside, unpacked", endings()),
+        0 => format!(
+            "this archive has no file that ends in {}; open what is inside, unpacked",
+            endings()
+        ),
         1 => return Ok(()),
-        _ => format!("this archive has profiles in several folders; name one with --run: {}", folders_of(hosts)),
+        _ => format!(
+            "this archive has profiles in several folders; name one with --run: {}",
+            folders_of(hosts)
+        ),
     };
     Err(ImportError::NothingFound { what })
 }
 
 /// The folders that profiles are in, for a message.
 fn folders_of(hosts: &[HostFiles]) -> String {
-    let folders: BTreeSet<String> = hosts.iter().flat_map(|host| &host.files).map(|name| folder_of(name)).collect();
+    let folders: BTreeSet<String> = hosts
+        .iter()
+        .flat_map(|host| &host.files)
+        .map(|name| folder_of(name))
+        .collect();
     let mut names: Vec<String> = folders.iter().rev().take(SHOWN).cloned().collect();
     if folders.len() > SHOWN {
         names.push(format!("{} more", folders.len() - SHOWN));

@@ -26,11 +26,21 @@ pub fn from_snapshot(bytes: &[u8], files: &[InputSource]) -> Result<TraceModel, 
         Some(bytes)
     };
     let reopen = |saved: SavedArgs| -> Result<Arc<dyn ArgSource>, SavedArgs> {
-        let SavedArgs::InFile { file, format, state } = &saved else { return Err(saved) };
-        let importer = IMPORTERS.iter().find(|importer| importer.format().id == format.as_str());
+        let SavedArgs::InFile {
+            file,
+            format,
+            state,
+        } = &saved
+        else {
+            return Err(saved);
+        };
+        let importer = IMPORTERS
+            .iter()
+            .find(|importer| importer.format().id == format.as_str());
         let named = files.iter().position(|source| source.name() == file);
-        let args =
-            importer.zip(named).and_then(|(importer, at)| importer.reopen_args(files.get(at)?, &|| content(at), state));
+        let args = importer.zip(named).and_then(|(importer, at)| {
+            importer.reopen_args(files.get(at)?, &|| content(at), state)
+        });
         args.ok_or(saved)
     };
     TraceModel::from_snapshot(bytes, &reopen)

@@ -55,24 +55,50 @@ pub fn list_runs(path: &Path, progress: &Progress) -> Result<Vec<ListedRun>, Imp
     tree.entries(path)?;
     let runs = runs_below(tree, path, progress)?;
     if runs.is_empty() {
-        return nothing("there is no run: looked for plugins/profile/<run>/ with profiles in it".to_owned());
+        return nothing(
+            "there is no run: looked for plugins/profile/<run>/ with profiles in it".to_owned(),
+        );
     }
     let listed = captures::of(runs).into_iter().filter_map(|capture| {
         let mut names = capture.runs.iter().map(|run| run.name.clone());
         let (name, joined) = (names.next()?, names.collect());
-        let modified = capture.runs.iter().map(|run| run.modified).max().filter(|at| *at > SystemTime::UNIX_EPOCH);
+        let modified = capture
+            .runs
+            .iter()
+            .map(|run| run.modified)
+            .max()
+            .filter(|at| *at > SystemTime::UNIX_EPOCH);
         let files: Vec<PathBuf> = capture.runs.into_iter().flat_map(|run| run.files).collect();
         let is_empty = |file: &&PathBuf| tree.size(file) == Some(0);
-        let name_of = |file: &PathBuf| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name_of = |file: &PathBuf| {
+            file.file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned()
+        };
         let empty_files = files.iter().filter(is_empty).map(name_of).collect();
         let hosts = hosts_of(files);
-        let read = hosts.iter().filter_map(|host| host.files.iter().find(|file| tree.size(file) != Some(0)));
+        let read = hosts
+            .iter()
+            .filter_map(|host| host.files.iter().find(|file| tree.size(file) != Some(0)));
         let files: Vec<ListedFile> = read
-            .map(|file| ListedFile { path: file.clone(), bytes: tree.size(file), modified: tree.modified(file) })
+            .map(|file| ListedFile {
+                path: file.clone(),
+                bytes: tree.size(file),
+                modified: tree.modified(file),
+            })
             .collect();
         let bytes = files.iter().map(|file| file.bytes).sum();
         let hosts: BTreeSet<String> = hosts.into_iter().filter_map(|host| host.host).collect();
-        Some(ListedRun { name, joined, hosts: hosts.into_iter().collect(), bytes, empty_files, modified, files })
+        Some(ListedRun {
+            name,
+            joined,
+            hosts: hosts.into_iter().collect(),
+            bytes,
+            empty_files,
+            modified,
+            files,
+        })
     });
     Ok(listed.collect())
 }
@@ -97,9 +123,18 @@ pub fn list_files(path: &Path, progress: &Progress) -> Result<Vec<ListedFile>, I
     while let Some(path) = left.pop() {
         progress.check()?;
         if tree.is_directory(&path) {
-            left.extend(tree.entries(&path)?.into_iter().filter(|entry| !entry.is_link).map(|entry| entry.path));
+            left.extend(
+                tree.entries(&path)?
+                    .into_iter()
+                    .filter(|entry| !entry.is_link)
+                    .map(|entry| entry.path),
+            );
         } else if tree.is_file(&path) {
-            files.push(ListedFile { bytes: tree.size(&path), modified: tree.modified(&path), path });
+            files.push(ListedFile {
+                bytes: tree.size(&path),
+                modified: tree.modified(&path),
+                path,
+            });
         }
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
@@ -129,7 +164,10 @@ mod tests {
         }
         let list = |path: &Path| list_runs(path, &Progress::new());
         let runs = list(dir.path()).unwrap();
-        let shown: Vec<_> = runs.iter().map(|run| (&run.name[..], run.hosts.join(" "), run.bytes)).collect();
+        let shown: Vec<_> = runs
+            .iter()
+            .map(|run| (&run.name[..], run.hosts.join(" "), run.bytes))
+            .collect();
         let expected = [
             ("log/2026_01_31_04_47_38", "a b".to_owned(), Some(15)),
             ("log/2026_01_30_00_00_00", "a".to_owned(), Some(7)),
@@ -137,9 +175,19 @@ mod tests {
         assert_eq!(shown, expected);
         assert_eq!(runs[0].joined, ["log/2026_01_31_04_47_36"]);
         assert_eq!(runs[1].empty_files, ["a.xplane.pb"]);
-        let sizes: Vec<_> = runs[0].files.iter().map(|file| (file.path.exists(), file.bytes)).collect();
+        let sizes: Vec<_> = runs[0]
+            .files
+            .iter()
+            .map(|file| (file.path.exists(), file.bytes))
+            .collect();
         assert_eq!(sizes, [(true, Some(10)), (true, Some(5))]);
-        assert!(list(&dir.path().join("log/plugins/profile/2026_01_30_00_00_00/a.xplane.pb")).is_err());
+        assert!(
+            list(
+                &dir.path()
+                    .join("log/plugins/profile/2026_01_30_00_00_00/a.xplane.pb")
+            )
+            .is_err()
+        );
         assert!(list(&dir.path().join("nothing")).is_err());
     }
 
@@ -153,8 +201,18 @@ mod tests {
         }
         let list = |path: &str| {
             let files = list_files(&dir.path().join(path), &Progress::new()).unwrap();
-            let name = |file: &ListedFile| file.path.strip_prefix(dir.path()).unwrap().to_string_lossy().into_owned();
-            assert!(files.iter().all(|file| file.bytes == Some(2) && file.modified.is_some()));
+            let name = |file: &ListedFile| {
+                file.path
+                    .strip_prefix(dir.path())
+                    .unwrap()
+                    .to_string_lossy()
+                    .into_owned()
+            };
+            assert!(
+                files
+                    .iter()
+                    .all(|file| file.bytes == Some(2) && file.modified.is_some())
+            );
             files.iter().map(name).collect::<Vec<_>>()
         };
         assert_eq!(list("a"), ["a/b/c/y.pb", "a/b/x.pb", "a/z.txt"]);

@@ -18,10 +18,18 @@ struct Toy {
 impl Importer for Toy {
     fn format(&self) -> &'static TraceFormat {
         // Two constants instead of a borrow, because the trait requires 'static.
-        if self.format.id == "toy" { &TOY_FORMAT } else { &OTHER_FORMAT }
+        if self.format.id == "toy" {
+            &TOY_FORMAT
+        } else {
+            &OTHER_FORMAT
+        }
     }
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
-        if head.starts_with(self.prefix) { self.sure } else { DetectionConfidence::No }
+        if head.starts_with(self.prefix) {
+            self.sure
+        } else {
+            DetectionConfidence::No
+        }
     }
     fn import(
         &self,
@@ -35,27 +43,57 @@ impl Importer for Toy {
         let label = out.label("slice", None);
         let bytes = source.content(progress)?.bytes;
         let text = String::from_utf8_lossy(&(*bytes).as_ref()[self.prefix.len()..]).into_owned();
-        let range = TimeRange::new(Timestamp::ZERO, Timestamp::from_ps(text.trim_end_matches('!').parse().unwrap()));
+        let range = TimeRange::new(
+            Timestamp::ZERO,
+            Timestamp::from_ps(text.trim_end_matches('!').parse().unwrap()),
+        );
         out.add_slice(track, SliceSpec::new(range, label));
         if text.ends_with('!') {
-            return Err(ImportError::Malformed { format: "toy", offset: 3, what: "on purpose".to_owned() });
+            return Err(ImportError::Malformed {
+                format: "toy",
+                offset: 3,
+                what: "on purpose".to_owned(),
+            });
         }
         Ok(())
     }
 }
 
 const fn format(id: &'static str, title: &'static str) -> TraceFormat {
-    TraceFormat { id, title, extensions: &[], markers: &[], about: "" }
+    TraceFormat {
+        id,
+        title,
+        extensions: &[],
+        markers: &[],
+        about: "",
+    }
 }
 static TOY_FORMAT: TraceFormat = format("toy", "Toy traces");
 static OTHER_FORMAT: TraceFormat = format("other", "Other traces");
-static TOY: Toy = Toy { format: format("toy", ""), prefix: b"toy", sure: DetectionConfidence::Certain };
-static OTHER: Toy = Toy { format: format("other", ""), prefix: b"to", sure: DetectionConfidence::Possible };
-static SECOND: Toy = Toy { format: format("other", ""), prefix: b"toy", sure: DetectionConfidence::Certain };
+static TOY: Toy = Toy {
+    format: format("toy", ""),
+    prefix: b"toy",
+    sure: DetectionConfidence::Certain,
+};
+static OTHER: Toy = Toy {
+    format: format("other", ""),
+    prefix: b"to",
+    sure: DetectionConfidence::Possible,
+};
+static SECOND: Toy = Toy {
+    format: format("other", ""),
+    prefix: b"toy",
+    sure: DetectionConfidence::Certain,
+};
 
 fn import_dir(dir: &TempDir) -> Result<TraceModel, ImportError> {
     let located = locate(dir.path(), &ImportOptions::default(), &Progress::new())?;
-    import_located(&located, &[&OTHER, &TOY], &ImportOptions::default(), &Progress::new())
+    import_located(
+        &located,
+        &[&OTHER, &TOY],
+        &ImportOptions::default(),
+        &Progress::new(),
+    )
 }
 
 fn dir(files: &[(&str, &str)]) -> TempDir {
@@ -67,15 +105,28 @@ fn dir(files: &[(&str, &str)]) -> TempDir {
 }
 
 fn read_files(model: &TraceModel) -> Vec<(String, &'static str)> {
-    model.sources().iter().map(|source| (source.name.clone(), source.format)).collect()
+    model
+        .sources()
+        .iter()
+        .map(|source| (source.name.clone(), source.format))
+        .collect()
 }
 
 #[test]
 fn most_certain_importer_wins_then_the_first() {
     assert_eq!(detect(b"toy1", &[&OTHER, &TOY]).unwrap().format().id, "toy");
-    assert_eq!(detect(b"toy1", &[&TOY, &SECOND]).unwrap().format().id, "toy");
-    assert_eq!(detect(b"toy1", &[&SECOND, &TOY]).unwrap().format().id, "other");
-    assert_eq!(detect(b"tomato", &[&TOY, &OTHER]).unwrap().format().id, "other");
+    assert_eq!(
+        detect(b"toy1", &[&TOY, &SECOND]).unwrap().format().id,
+        "toy"
+    );
+    assert_eq!(
+        detect(b"toy1", &[&SECOND, &TOY]).unwrap().format().id,
+        "other"
+    );
+    assert_eq!(
+        detect(b"tomato", &[&TOY, &OTHER]).unwrap().format().id,
+        "other"
+    );
 }
 
 /// The head of an uncompressed archive shows the file inside.
@@ -94,37 +145,78 @@ fn archive_is_not_opened_as_its_content() {
 
 #[test]
 fn unknown_format_error_names_guess_and_supported_formats() {
-    let error = detect(b"\x7fELF", &[&TOY, &OTHER]).err().unwrap().to_string();
-    assert!(error.contains("ELF") && error.contains("Toy traces or Other traces"), "{error}");
+    let error = detect(b"\x7fELF", &[&TOY, &OTHER])
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("ELF") && error.contains("Toy traces or Other traces"),
+        "{error}"
+    );
 }
 
 #[test]
 fn every_host_becomes_a_source_of_one_model() {
     let dir = dir(&[("b.xplane.pb", "toy5"), ("a.xplane.pb", "toy7")]);
     let model = import_dir(&dir).unwrap();
-    assert_eq!(read_files(&model), [("a.xplane.pb".to_owned(), "toy"), ("b.xplane.pb".to_owned(), "toy")]);
+    assert_eq!(
+        read_files(&model),
+        [
+            ("a.xplane.pb".to_owned(), "toy"),
+            ("b.xplane.pb".to_owned(), "toy")
+        ]
+    );
     assert_eq!(model.slice_count(), 2);
     assert_eq!(model.sources()[0].host.as_deref(), Some("a"));
     assert_eq!(model.sources()[0].packed_bytes, 4);
-    assert_eq!(model.sources()[0].path, Some(dir.path().join("a.xplane.pb")));
+    assert_eq!(
+        model.sources()[0].path,
+        Some(dir.path().join("a.xplane.pb"))
+    );
 }
 
 #[test]
 fn same_capture_under_two_names_is_read_once() {
-    let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", "toy5"), ("c.xplane.pb", "toy6")]);
-    fs::write(dir.path().join("d.xplane.pb.gz"), sample_traces::write::gzip(b"toy5")).unwrap();
+    let dir = dir(&[
+        ("a.xplane.pb", "toy5"),
+        ("b.xplane.pb", "toy5"),
+        ("c.xplane.pb", "toy6"),
+    ]);
+    fs::write(
+        dir.path().join("d.xplane.pb.gz"),
+        sample_traces::write::gzip(b"toy5"),
+    )
+    .unwrap();
     let model = import_dir(&dir).unwrap();
-    assert_eq!(read_files(&model), [("a.xplane.pb".to_owned(), "toy"), ("c.xplane.pb".to_owned(), "toy")]);
-    let issue = model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::SameContent).unwrap();
+    assert_eq!(
+        read_files(&model),
+        [
+            ("a.xplane.pb".to_owned(), "toy"),
+            ("c.xplane.pb".to_owned(), "toy")
+        ]
+    );
+    let issue = model
+        .import_log()
+        .counts()
+        .iter()
+        .find(|issue| issue.kind == IssueKind::SameContent)
+        .unwrap();
     assert_eq!(issue.count, 2);
     let names = ["b.xplane.pb", "a.xplane.pb", "under another name"];
-    assert!(names.iter().all(|name| issue.examples[0].contains(name)), "{issue:?}");
+    assert!(
+        names.iter().all(|name| issue.examples[0].contains(name)),
+        "{issue:?}"
+    );
 }
 
 #[test]
 fn file_failing_midway_adds_nothing() {
     for bad in ["toy9!", "\x7fELF"] {
-        let dir = dir(&[("a.xplane.pb", "toy5"), ("b.xplane.pb", bad), ("c.xplane.pb", "toy6")]);
+        let dir = dir(&[
+            ("a.xplane.pb", "toy5"),
+            ("b.xplane.pb", bad),
+            ("c.xplane.pb", "toy6"),
+        ]);
         let model = import_dir(&dir).unwrap();
         assert_eq!(model.slice_count(), 2, "{bad:?}");
         assert_eq!(model.import_log().count(IssueKind::SourceSkipped), 1);
@@ -159,11 +251,21 @@ fn many_bad_files_are_found_in_one_pass() {
     let dir = tempfile::tempdir().unwrap();
     for host in 0..60 {
         let bad = if host % 2 == 0 { "" } else { "!" };
-        fs::write(dir.path().join(format!("{host:02}.xplane.pb")), format!("toy{}{bad}", host + 1)).unwrap();
+        fs::write(
+            dir.path().join(format!("{host:02}.xplane.pb")),
+            format!("toy{}{bad}", host + 1),
+        )
+        .unwrap();
     }
     let located = locate(dir.path(), &ImportOptions::default(), &Progress::new()).unwrap();
     let counting = Counting(std::sync::atomic::AtomicUsize::new(0));
-    let model = import_located(&located, &[&counting], &ImportOptions::default(), &Progress::new()).unwrap();
+    let model = import_located(
+        &located,
+        &[&counting],
+        &ImportOptions::default(),
+        &Progress::new(),
+    )
+    .unwrap();
     assert_eq!((model.sources().len(), model.slice_count()), (30, 30));
     assert_eq!(model.import_log().count(IssueKind::SourceSkipped), 30);
     assert_eq!(counting.0.into_inner(), 60 + 30);
@@ -187,9 +289,15 @@ fn second_format_of_a_host_is_a_fallback() {
 fn if_all_files_fail_each_reason_is_given() {
     let several = dir(&[("a.xplane.pb", "toy5!"), ("b.xplane.pb", "%PDF")]);
     let error = import_dir(&several).unwrap_err().to_string();
-    assert!(error.contains("on purpose") && error.contains("PDF"), "{error}");
+    assert!(
+        error.contains("on purpose") && error.contains("PDF"),
+        "{error}"
+    );
     let one = dir(&[("a.xplane.pb", "toy5!")]);
-    assert!(matches!(import_dir(&one), Err(ImportError::Malformed { .. })));
+    assert!(matches!(
+        import_dir(&one),
+        Err(ImportError::Malformed { .. })
+    ));
 }
 
 #[test]
@@ -206,7 +314,11 @@ fn import_of_several_files_can_be_cancelled() {
 
 #[test]
 fn a_missing_path_is_an_io_error() {
-    let error = import_path(&PathBuf::from("/no/such/path"), &ImportOptions::default(), &Progress::new());
+    let error = import_path(
+        &PathBuf::from("/no/such/path"),
+        &ImportOptions::default(),
+        &Progress::new(),
+    );
     assert!(matches!(error, Err(ImportError::Io(_))));
 }
 
@@ -215,14 +327,19 @@ fn files_of_different_sessions_are_not_merged() {
     let model = |starts: &[Option<i64>]| {
         let mut builder = TraceBuilder::new();
         for &started_unix_ns in starts {
-            builder.begin_source(trace_model::Source { started_unix_ns, ..trace_model::Source::default() });
+            builder.begin_source(trace_model::Source {
+                started_unix_ns,
+                ..trace_model::Source::default()
+            });
         }
         builder.finish()
     };
     let hour = 3_600 * 1_000_000_000;
     assert!(refuse_different_sessions(&model(&[Some(5), Some(7), None])).is_ok());
     assert!(refuse_different_sessions(&model(&[Some(5 * hour)])).is_ok());
-    let error = refuse_different_sessions(&model(&[Some(5 * hour), None, Some(6 * hour)])).unwrap_err().to_string();
+    let error = refuse_different_sessions(&model(&[Some(5 * hour), None, Some(6 * hour)]))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("60 minutes apart"), "{error}");
 }
 
@@ -230,8 +347,15 @@ fn files_of_different_sessions_are_not_merged() {
 fn archive_in_memory_is_the_run_in_it() {
     let names_of = |bytes: Vec<u8>| {
         let source = InputSource::from_bytes("run.zip", bytes);
-        let sources = source.and_then(|source| packed::sources_in(source, None)).map_err(|error| error.to_string())?;
-        Ok::<_, String>(sources.into_iter().map(|(host, source)| (host, source.name().to_owned())).collect::<Vec<_>>())
+        let sources = source
+            .and_then(|source| packed::sources_in(source, None))
+            .map_err(|error| error.to_string())?;
+        Ok::<_, String>(
+            sources
+                .into_iter()
+                .map(|(host, source)| (host, source.name().to_owned()))
+                .collect::<Vec<_>>(),
+        )
     };
     let archive = |files: &[(&str, &[u8])]| {
         let mut writer = ArchiveWriter::new(Cursor::new(Vec::new()));
@@ -240,12 +364,23 @@ fn archive_in_memory_is_the_run_in_it() {
         }
         writer.finish().unwrap().into_inner()
     };
-    let run = archive(&[("run/a.xplane.pb", b"1"), ("run/b.xplane.pb", b"2"), ("run/notes.txt", b"3")]);
+    let run = archive(&[
+        ("run/a.xplane.pb", b"1"),
+        ("run/b.xplane.pb", b"2"),
+        ("run/notes.txt", b"3"),
+    ]);
     let of_host = |host: &str| (Some(host.to_owned()), format!("{host}.xplane.pb"));
     assert_eq!(names_of(run), Ok(vec![of_host("a"), of_host("b")]));
-    assert_eq!(names_of(b"no archive".to_vec()), Ok(vec![(None, "run.zip".to_owned())]));
+    assert_eq!(
+        names_of(b"no archive".to_vec()),
+        Ok(vec![(None, "run.zip".to_owned())])
+    );
     let none = names_of(archive(&[("notes.txt", b"3")]));
-    assert!(none.as_ref().is_err_and(|error| error.contains("no file that ends in")), "{none:?}");
+    assert!(
+        none.as_ref()
+            .is_err_and(|error| error.contains("no file that ends in")),
+        "{none:?}"
+    );
 }
 
 #[test]

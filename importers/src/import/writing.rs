@@ -24,9 +24,17 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 impl ListedFile {
     /// The file as it is now; without size and time if it is not on this machine.
     pub fn now(path: &Path) -> Self {
-        let about = if is_remote(path) { None } else { std::fs::metadata(path).ok() };
+        let about = if is_remote(path) {
+            None
+        } else {
+            std::fs::metadata(path).ok()
+        };
         let modified = about.as_ref().and_then(|about| about.modified().ok());
-        Self { path: path.to_owned(), bytes: about.map(|about| about.len()), modified }
+        Self {
+            path: path.to_owned(),
+            bytes: about.map(|about| about.len()),
+            modified,
+        }
     }
 
     /// Time since it was written; `None` if that is not known or in the future.
@@ -41,7 +49,11 @@ impl ListedFile {
     }
 
     fn name(&self) -> String {
-        shown_path(&self.path).file_name().unwrap_or_default().to_string_lossy().into_owned()
+        shown_path(&self.path)
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
     }
 }
 
@@ -107,12 +119,22 @@ fn evidence(before: &[ListedFile], is_damaged: bool) -> Option<String> {
     before.iter().find_map(|file| {
         let now = ListedFile::now(&file.path);
         if now != *file {
-            let bytes = |file: &ListedFile| file.bytes.map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string());
+            let bytes = |file: &ListedFile| {
+                file.bytes
+                    .map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string())
+            };
             let (from, to) = (bytes(file), bytes(&now));
-            return Some(format!("{} changed while it was read ({from} → {to} bytes)", file.name()));
+            return Some(format!(
+                "{} changed while it was read ({from} → {to} bytes)",
+                file.name()
+            ));
         }
         let age = file.age().filter(|age| is_damaged && *age < RECENT)?;
-        Some(format!("{} was written {} s ago", file.name(), age.as_secs()))
+        Some(format!(
+            "{} was written {} s ago",
+            file.name(),
+            age.as_secs()
+        ))
     })
 }
 
@@ -120,7 +142,9 @@ fn evidence(before: &[ListedFile], is_damaged: bool) -> Option<String> {
 pub(super) fn note(before: &[ListedFile], skipped: &[String], out: &mut TraceBuilder) {
     let is_damaged = !skipped.is_empty() || out.log_mut().count(IssueKind::TruncatedFile) > 0;
     if let Some(what) = evidence(before, is_damaged) {
-        out.log(IssueKind::StillWritten, || format!("{what}: --wait waits until it is complete"));
+        out.log(IssueKind::StillWritten, || {
+            format!("{what}: --wait waits until it is complete")
+        });
     }
 }
 
@@ -132,7 +156,10 @@ pub(super) fn explained(error: ImportError, before: &[ListedFile]) -> ImportErro
         _ => false,
     };
     match evidence(before, is_damage).filter(|_| is_damage) {
-        Some(what) => ImportError::StillWritten { error: Box::new(error), what },
+        Some(what) => ImportError::StillWritten {
+            error: Box::new(error),
+            what,
+        },
         None => error,
     }
 }
@@ -147,13 +174,23 @@ mod tests {
     use crate::import_path;
 
     fn profile() -> Vec<u8> {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb");
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../assets/samples/synthetic_v5e_8chip_overlap.xplane.pb"
+        );
         fs::read(path).unwrap()
     }
 
     fn written_ago(path: &Path, seconds: u64) {
-        let time = SystemTime::now().checked_sub(Duration::from_secs(seconds)).unwrap();
-        File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+        let time = SystemTime::now()
+            .checked_sub(Duration::from_secs(seconds))
+            .unwrap();
+        File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_modified(time)
+            .unwrap();
     }
 
     fn issues(path: &Path) -> u64 {
@@ -179,7 +216,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("host.xplane.pb");
         fs::write(&path, "").unwrap();
-        let error = || import_path(&path, &ImportOptions::default(), &Progress::new()).unwrap_err().to_string();
+        let error = || {
+            import_path(&path, &ImportOptions::default(), &Progress::new())
+                .unwrap_err()
+                .to_string()
+        };
         assert!(error().contains("--wait"), "{}", error());
         written_ago(&path, 3600);
         assert!(!error().contains("--wait"), "{}", error());
@@ -209,7 +250,10 @@ mod tests {
             file.write_all(&whole[whole.len() / 2..]).unwrap();
         };
         let writer = thread::Builder::new().spawn(write).unwrap();
-        let options = ImportOptions { wait: Some(Duration::from_mins(2)), ..ImportOptions::default() };
+        let options = ImportOptions {
+            wait: Some(Duration::from_mins(2)),
+            ..ImportOptions::default()
+        };
         let model = import_path(dir.path(), &options, &progress).unwrap();
         writer.join().unwrap();
         assert_eq!(model.sources()[0].packed_bytes, expected);
@@ -220,8 +264,13 @@ mod tests {
     fn waiting_ends_with_its_limit_and_when_it_is_cancelled() {
         let dir = tempfile::tempdir().unwrap();
         let wait = |limit, progress: &Progress| {
-            let options = ImportOptions { wait: Some(limit), ..ImportOptions::default() };
-            import_path(dir.path(), &options, progress).unwrap_err().to_string()
+            let options = ImportOptions {
+                wait: Some(limit),
+                ..ImportOptions::default()
+            };
+            import_path(dir.path(), &options, progress)
+                .unwrap_err()
+                .to_string()
         };
         assert!(wait(Duration::ZERO, &Progress::new()).contains("no profile found"));
         let cancelled = Progress::new();

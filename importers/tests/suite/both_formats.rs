@@ -36,7 +36,10 @@ fn op_table(model: &TraceModel) -> Vec<Row> {
         ]
     };
     let mut rows: BTreeMap<usize, (usize, i64, i64)> = BTreeMap::new();
-    for track in model.track_ids().filter(|&id| model.track(id).kind == TrackKind::Ops) {
+    for track in model
+        .track_ids()
+        .filter(|&id| model.track(id).kind == TrackKind::Ops)
+    {
         for slice in model.slices_on(track) {
             let row = rows.entry(slice.op().unwrap().index()).or_default();
             row.0 += 1;
@@ -49,7 +52,14 @@ fn op_table(model: &TraceModel) -> Vec<Row> {
         .map(|(index, (count, total, own))| {
             let op = &model.ops()[index];
             let program = op.program.and_then(|program| model.program(program).id);
-            (program, model.str(op.name).to_owned(), facts(op), count, total, own)
+            (
+                program,
+                model.str(op.name).to_owned(),
+                facts(op),
+                count,
+                total,
+                own,
+            )
         })
         .collect();
     table.sort();
@@ -58,7 +68,9 @@ fn op_table(model: &TraceModel) -> Vec<Row> {
 
 #[test]
 fn v5e_op_tables_agree_to_the_picosecond() {
-    let Some(pb) = open("tpu/v5e_matmul.xplane.pb") else { return };
+    let Some(pb) = open("tpu/v5e_matmul.xplane.pb") else {
+        return;
+    };
     let json = open("tpu/v5e_matmul.trace.json.gz").unwrap();
     let table = op_table(&pb);
     assert_eq!(table.len(), 6);
@@ -68,10 +80,17 @@ fn v5e_op_tables_agree_to_the_picosecond() {
 #[test]
 fn rebuilt_async_spans_equal_recorded_ones() {
     let spans = |model: &TraceModel| {
-        let track = model.track_of_kind(model.tensor_cores()[0], TrackKind::AsyncOps).unwrap();
-        model.slices_on(track).map(trace_model::SliceRef::range).collect::<Vec<_>>()
+        let track = model
+            .track_of_kind(model.tensor_cores()[0], TrackKind::AsyncOps)
+            .unwrap();
+        model
+            .slices_on(track)
+            .map(trace_model::SliceRef::range)
+            .collect::<Vec<_>>()
     };
-    let Some(pb) = open("tpu/v5e_matmul.xplane.pb") else { return };
+    let Some(pb) = open("tpu/v5e_matmul.xplane.pb") else {
+        return;
+    };
     let json = open("tpu/v5e_matmul.trace.json.gz").unwrap();
     assert_eq!(spans(&pb).len(), 20);
     assert_eq!(spans(&pb), spans(&json));
@@ -85,7 +104,9 @@ fn tracks_of_both_formats_have_equal_slices() {
         "host/jax_cpu_transformer_recompiles",
         "host/jax_cpu_8dev_collectives",
     ] {
-        let Some(pb) = open(&format!("{file}.xplane.pb")) else { return };
+        let Some(pb) = open(&format!("{file}.xplane.pb")) else {
+            return;
+        };
         let json = open(&format!("{file}.trace.json.gz")).unwrap();
         let tracks = |model: &TraceModel| {
             let mut tracks: Vec<_> = model
@@ -94,7 +115,11 @@ fn tracks_of_both_formats_have_equal_slices() {
                     let track = model.track(id);
                     let group = model.str(model.group(track.group).name).to_owned();
                     // The export keeps the lower half of ids, and rebuilt lines have none.
-                    let id_kept = if track.kind == TrackKind::AsyncOps { 0 } else { track.external_id as u32 };
+                    let id_kept = if track.kind == TrackKind::AsyncOps {
+                        0
+                    } else {
+                        track.external_id as u32
+                    };
                     let key = (group, track.kind, model.str(track.name).to_owned(), id_kept);
                     let mut slices: Vec<_> = model
                         .slices_on(id)
@@ -110,7 +135,13 @@ fn tracks_of_both_formats_have_equal_slices() {
         };
         let (pb, json) = (tracks(&pb), tracks(&json));
         let keys: Vec<_> = pb.iter().map(|(key, slices)| (key, slices.len())).collect();
-        assert_eq!(keys, json.iter().map(|(key, slices)| (key, slices.len())).collect::<Vec<_>>(), "{file}");
+        assert_eq!(
+            keys,
+            json.iter()
+                .map(|(key, slices)| (key, slices.len()))
+                .collect::<Vec<_>>(),
+            "{file}"
+        );
         for (pb, json) in pb.iter().zip(&json) {
             let first = pb.1.iter().zip(&json.1).find(|(a, b)| a != b);
             assert_eq!(first, None, "{file}: {:?}", pb.0);

@@ -39,7 +39,13 @@ struct Case {
 }
 
 const fn same(file: &'static str, ask: Ask) -> Case {
-    Case { file, ask, not: &[], but: &[], why: "" }
+    Case {
+        file,
+        ask,
+        not: &[],
+        but: &[],
+        why: "",
+    }
 }
 
 const DURATION_KEPT: &str = "an event without a usable duration happened all the same: it is kept with length zero, and \
@@ -67,7 +73,10 @@ const CASES: &[Case] = &[
     same("parser_json_tests__json_id2_local_string_id", Ask::Async),
     same("parser_json_tests__json_incomplete", Ask::Slices),
     same("parser_json_tests__json_metadata", Ask::Slices),
-    same("parser_json_tests__json_metadata_missing_or_invalid_ts", Ask::Processes),
+    same(
+        "parser_json_tests__json_metadata_missing_or_invalid_ts",
+        Ask::Processes,
+    ),
     same("parser_json_tests__json_pid_tid_zero", Ask::Async),
     same("parser_json_tests__json_trace_metadata", Ask::Facts),
     same("parser_json_tests__json_trailing_comma", Ask::Slices),
@@ -87,34 +96,65 @@ const CASES: &[Case] = &[
     },
     same("parser_json_tests__string_tts_and_tdur", Ask::Slices),
     same("parser_json_tests__x_event_order", Ask::Slices),
-    same("parser_parsing_tests__counters_json_counters", Ask::Counters),
-    same("parser_parsing_tests__decimal_timestamp_slices", Ask::Slices),
-    same("parser_parsing_tests__display_time_unit_slices", Ask::Slices),
-    same("parser_parsing_tests__same_ts_duration_slice_then_zero_duration_slice_unnesting", Ask::Slices),
-    same("parser_parsing_tests__same_ts_two_duration_slice_unnesting", Ask::Slices),
+    same(
+        "parser_parsing_tests__counters_json_counters",
+        Ask::Counters,
+    ),
+    same(
+        "parser_parsing_tests__decimal_timestamp_slices",
+        Ask::Slices,
+    ),
+    same(
+        "parser_parsing_tests__display_time_unit_slices",
+        Ask::Slices,
+    ),
+    same(
+        "parser_parsing_tests__same_ts_duration_slice_then_zero_duration_slice_unnesting",
+        Ask::Slices,
+    ),
+    same(
+        "parser_parsing_tests__same_ts_two_duration_slice_unnesting",
+        Ask::Slices,
+    ),
     Case {
         not: &["Slice 2,1"],
         but: &["Slice 2,0"],
         why: "instants at one time are siblings: else the depth of a track would depend on how many there are",
-        ..same("parser_parsing_tests__same_ts_two_zero_duration_slice_nesting", Ask::Slices)
+        ..same(
+            "parser_parsing_tests__same_ts_two_zero_duration_slice_nesting",
+            Ask::Slices,
+        )
     },
     Case {
         not: &["Slice 1,0"],
         but: &["Slice 1,1"],
         why: "an instant at the start of a slice lies in it, whether the slice was written as X or as B and E; Perfetto \
               itself expects that in the next case",
-        ..same("parser_parsing_tests__same_ts_zero_duration_slice_then_begin_end_slice_unnesting", Ask::Slices)
+        ..same(
+            "parser_parsing_tests__same_ts_zero_duration_slice_then_begin_end_slice_unnesting",
+            Ask::Slices,
+        )
     },
-    same("parser_parsing_tests__same_ts_zero_duration_slice_then_duration_slice_unnesting", Ask::Slices),
+    same(
+        "parser_parsing_tests__same_ts_zero_duration_slice_then_duration_slice_unnesting",
+        Ask::Slices,
+    ),
 ];
 
 fn path(file: &str, ending: &str) -> Option<std::path::PathBuf> {
-    Some(corpus()?.join("json-suite/perfetto").join(format!("{file}.{ending}")))
+    Some(
+        corpus()?
+            .join("json-suite/perfetto")
+            .join(format!("{file}.{ending}")),
+    )
 }
 
 fn open(file: &str) -> Option<TraceModel> {
     let source = InputSource::open(&path(file, "json")?).unwrap();
-    Some(importers::import(&source, &Progress::new()).unwrap_or_else(|error| panic!("{file}: {error}")))
+    Some(
+        importers::import(&source, &Progress::new())
+            .unwrap_or_else(|error| panic!("{file}: {error}")),
+    )
 }
 
 /// A row by column; a column that is asked twice has two values.
@@ -129,7 +169,11 @@ fn ns(model: &TraceModel, ps: i64) -> i128 {
 }
 
 fn named(name: &str, placeholder: &str) -> String {
-    if name.starts_with(placeholder) { NULL.to_owned() } else { name.to_owned() }
+    if name.starts_with(placeholder) {
+        NULL.to_owned()
+    } else {
+        name.to_owned()
+    }
 }
 
 fn slice_row(model: &TraceModel, slice: SliceRef<'_>) -> Row {
@@ -138,16 +182,35 @@ fn slice_row(model: &TraceModel, slice: SliceRef<'_>) -> Row {
     let mut row = Row::new();
     set(&mut row, "ts", ns(model, slice.start().ps()));
     let unterminated = slice.attr(SliceAttr::Unterminated).is_some();
-    set(&mut row, "dur", if unterminated { -1 } else { slice.dur().ps() / 1000 });
+    set(
+        &mut row,
+        "dur",
+        if unterminated {
+            -1
+        } else {
+            slice.dur().ps() / 1000
+        },
+    );
     set(&mut row, "name", slice.name());
     set(&mut row, "state", slice.name());
     set(&mut row, "depth", slice.depth());
     let main = named(model.str(track.name), "main thread");
     set(&mut row, "thread_name", named(&main, "thread "));
     // A state lies on a track beside that of its thread.
-    let state_of = model.str(track.name).strip_prefix("state of ").map(str::to_owned);
-    set(&mut row, "tid", state_of.unwrap_or_else(|| track.external_id.to_string()));
-    set(&mut row, "process_name", named(model.str(group.name), "process "));
+    let state_of = model
+        .str(track.name)
+        .strip_prefix("state of ")
+        .map(str::to_owned);
+    set(
+        &mut row,
+        "tid",
+        state_of.unwrap_or_else(|| track.external_id.to_string()),
+    );
+    set(
+        &mut row,
+        "process_name",
+        named(model.str(group.name), "process "),
+    );
     set(&mut row, "track_name", model.str(track.name));
     if let GroupKind::Process { pid } = group.kind {
         set(&mut row, "pid", pid);
@@ -157,14 +220,27 @@ fn slice_row(model: &TraceModel, slice: SliceRef<'_>) -> Row {
             set(&mut row, column, (value * 1000.0).round());
         }
     }
-    for (arg, column) in [("io_wait", "io_wait"), ("blocked_function", "blocked_function"), ("cpu", "cpu")] {
-        set(&mut row, column, arg_of(slice, arg).map_or(NULL.to_owned(), |value| value.to_string()));
+    for (arg, column) in [
+        ("io_wait", "io_wait"),
+        ("blocked_function", "blocked_function"),
+        ("cpu", "cpu"),
+    ] {
+        set(
+            &mut row,
+            column,
+            arg_of(slice, arg).map_or(NULL.to_owned(), |value| value.to_string()),
+        );
     }
     row
 }
 
 fn arg_of(slice: SliceRef<'_>, name: &str) -> Option<ArgValue> {
-    slice.args().unwrap().into_iter().find(|arg| arg.name == name).map(|arg| arg.value)
+    slice
+        .args()
+        .unwrap()
+        .into_iter()
+        .find(|arg| arg.name == name)
+        .map(|arg| arg.value)
 }
 
 /// Members of an event beside `args`, which Perfetto keeps in columns.
@@ -176,10 +252,19 @@ fn with_args(row: &Row, slice: SliceRef<'_>, columns: &[&str]) -> Vec<Row> {
         return vec![row.clone()];
     }
     let mut args = slice.args().unwrap();
-    args.retain(|arg| !NOT_ARGS.contains(&&*arg.name) && !arg.name.starts_with("id2") && arg.value != ArgValue::Null);
+    args.retain(|arg| {
+        !NOT_ARGS.contains(&&*arg.name)
+            && !arg.name.starts_with("id2")
+            && arg.value != ArgValue::Null
+    });
     let as_row = |key: &str, text: &str, int: &str| {
         let mut row = row.clone();
-        for (column, value) in [("flat_key", key), ("key", key), ("string_value", text), ("int_value", int)] {
+        for (column, value) in [
+            ("flat_key", key),
+            ("key", key),
+            ("string_value", text),
+            ("int_value", int),
+        ] {
             set(&mut row, column, value);
         }
         row
@@ -205,12 +290,19 @@ fn answers(model: &TraceModel, ask: &Ask, columns: &[&str]) -> Vec<Row> {
             let is_async = matches!(ask, Ask::Async);
             let on_thread = |slice: &SliceRef<'_>| {
                 let track = model.track(slice.track());
-                (track.kind == TrackKind::Async) == is_async && model.str(track.name) != "Global instants"
+                (track.kind == TrackKind::Async) == is_async
+                    && model.str(track.name) != "Global instants"
             };
             let slices = model.all_slices().filter(on_thread);
-            slices.flat_map(|slice| with_args(&slice_row(model, slice), slice, columns)).collect()
+            slices
+                .flat_map(|slice| with_args(&slice_row(model, slice), slice, columns))
+                .collect()
         }
-        Ask::Counters => model.counters().iter().flat_map(|series| counter_rows(model, series)).collect(),
+        Ask::Counters => model
+            .counters()
+            .iter()
+            .flat_map(|series| counter_rows(model, series))
+            .collect(),
         Ask::Facts => model.sources()[0]
             .facts
             .iter()
@@ -223,7 +315,11 @@ fn answers(model: &TraceModel, ask: &Ask, columns: &[&str]) -> Vec<Row> {
                 row
             })
             .collect(),
-        Ask::Processes => model.groups().iter().map(|group| process_row(model, group)).collect(),
+        Ask::Processes => model
+            .groups()
+            .iter()
+            .map(|group| process_row(model, group))
+            .collect(),
     }
 }
 
@@ -255,8 +351,16 @@ fn process_row(model: &TraceModel, group: &trace_model::Group) -> Row {
 }
 
 fn render(row: &Row, columns: &[&str]) -> String {
-    let cell = |column: &str| row.get(column).and_then(|values| values.first()).map_or(NULL, String::as_str);
-    columns.iter().map(|column| cell(column)).collect::<Vec<_>>().join(",")
+    let cell = |column: &str| {
+        row.get(column)
+            .and_then(|values| values.first())
+            .map_or(NULL, String::as_str)
+    };
+    columns
+        .iter()
+        .map(|column| cell(column))
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// Cells of a line without their quotes; the suite has no commas inside.
@@ -280,8 +384,9 @@ fn every_perfetto_case_gives_the_expected_result() {
         let mut lines = csv.lines();
         let header = cells(lines.next().unwrap());
         // Of two columns of one name the last is the one that the case is about.
-        let kept: Vec<usize> =
-            (0..header.len()).filter(|&i| is_compared(header[i]) && !header[i + 1..].contains(&header[i])).collect();
+        let kept: Vec<usize> = (0..header.len())
+            .filter(|&i| is_compared(header[i]) && !header[i + 1..].contains(&header[i]))
+            .collect();
         let columns: Vec<&str> = kept.iter().map(|&i| header[i]).collect();
         let mut expected: Vec<String> = lines
             .map(|line| {
@@ -291,12 +396,21 @@ fn every_perfetto_case_gives_the_expected_result() {
             .collect();
         for row in case.not {
             let at = expected.iter().position(|expected| expected == row);
-            expected.remove(at.unwrap_or_else(|| panic!("{}: Perfetto does not expect {row:?}", case.file)));
+            expected.remove(
+                at.unwrap_or_else(|| panic!("{}: Perfetto does not expect {row:?}", case.file)),
+            );
         }
         expected.extend(case.but.iter().map(|row| (*row).to_owned()));
-        assert_eq!(case.why.is_empty(), case.not.is_empty() && case.but.is_empty(), "{}: why?", case.file);
-        let mut found: Vec<String> =
-            answers(&model, &case.ask, &columns).iter().map(|row| render(row, &columns)).collect();
+        assert_eq!(
+            case.why.is_empty(),
+            case.not.is_empty() && case.but.is_empty(),
+            "{}: why?",
+            case.file
+        );
+        let mut found: Vec<String> = answers(&model, &case.ask, &columns)
+            .iter()
+            .map(|row| render(row, &columns))
+            .collect();
         expected.sort();
         found.sort();
         assert_eq!(found, expected, "{}: {columns:?}", case.file);
@@ -306,26 +420,37 @@ fn every_perfetto_case_gives_the_expected_result() {
 #[test]
 fn async_spans_need_no_category_or_id() {
     // Perfetto's answers to these are about threads, where both find nothing.
-    for (file, count) in [("parser_json_tests__json_async", 3), ("parser_json_tests__json_id2", 2)] {
+    for (file, count) in [
+        ("parser_json_tests__json_async", 3),
+        ("parser_json_tests__json_id2", 2),
+    ] {
         let Some(model) = open(file) else { return };
         let durs: Vec<_> = model.all_slices().map(|slice| slice.dur().ps()).collect();
         assert_eq!(durs, vec![100_000_000; count], "{file}");
         assert!(
-            model.tracks().iter().all(|track| track.kind == TrackKind::Async || track.kind == TrackKind::HostThread)
+            model
+                .tracks()
+                .iter()
+                .all(|track| track.kind == TrackKind::Async || track.kind == TrackKind::HostThread)
         );
     }
 }
 
 #[test]
 fn sort_index_becomes_track_order() {
-    let Some(model) = open("parser_json_tests__json_sort_index_ordering") else { return };
+    let Some(model) = open("parser_json_tests__json_sort_index_ordering") else {
+        return;
+    };
     let pid = |id| match model.group(id).kind {
         GroupKind::Process { pid } => pid,
         other => panic!("{other:?}"),
     };
     // Perfetto's answer also has a process 0, which is its own.
     let processes = model.child_groups(None);
-    let order: Vec<_> = processes.iter().map(|&id| (pid(id), model.group(id).sort)).collect();
+    let order: Vec<_> = processes
+        .iter()
+        .map(|&id| (pid(id), model.group(id).sort))
+        .collect();
     assert_eq!(order, [(40, -5), (20, 50), (10, 100), (30, 200)]);
     let threads: Vec<_> = model
         .tracks_of(processes[2])
@@ -334,30 +459,50 @@ fn sort_index_becomes_track_order() {
         .collect();
     assert_eq!(threads, [(14, -3), (13, 5), (11, 10), (12, 20)]);
 
-    let Some(model) = open("parser_json_tests__json_sort_index_hints") else { return };
+    let Some(model) = open("parser_json_tests__json_sort_index_hints") else {
+        return;
+    };
     let hints: Vec<_> = model.groups().iter().map(|group| group.sort).collect();
     assert_eq!(hints, [-2, 10]);
-    let hints: Vec<_> = model.tracks().iter().map(|track| (track.external_id, track.sort)).collect();
+    let hints: Vec<_> = model
+        .tracks()
+        .iter()
+        .map(|track| (track.external_id, track.sort))
+        .collect();
     assert_eq!(hints, [(31, 5)]);
 }
 
 #[test]
 fn overlapping_slices_are_kept_and_counted() {
-    for file in ["overlapping_complete_event_recovered", "overlapping_complete_event_import_log"] {
-        let Some(model) = open(&format!("parser_json_tests__{file}")) else { return };
+    for file in [
+        "overlapping_complete_event_recovered",
+        "overlapping_complete_event_import_log",
+    ] {
+        let Some(model) = open(&format!("parser_json_tests__{file}")) else {
+            return;
+        };
         assert_eq!(model.slice_count(), 2);
         assert_eq!(model.import_log().count(IssueKind::OverlapSpilled), 1);
         assert_eq!(model.import_log().lost(), 0);
         let spilled = &model.import_log().counts()[0].examples[0];
-        assert!(spilled.contains("inner") && spilled.contains("150000000"), "{spilled}");
+        assert!(
+            spilled.contains("inner") && spilled.contains("150000000"),
+            "{spilled}"
+        );
     }
 }
 
 #[test]
 fn trailing_empty_event_is_accepted() {
-    let Some(model) = open("parser_json_tests__trailing_empty_event") else { return };
+    let Some(model) = open("parser_json_tests__trailing_empty_event") else {
+        return;
+    };
     assert_eq!(model.slice_count(), 1);
-    assert!(model.import_log().counts().is_empty(), "{:?}", model.import_log());
+    assert!(
+        model.import_log().counts().is_empty(),
+        "{:?}",
+        model.import_log()
+    );
 }
 
 #[test]
@@ -365,19 +510,36 @@ fn flow_arrows() {
     let arrows = |file: &str| -> Option<Vec<String>> {
         let model = open(file)?;
         let name = |id| model.slice(id).name().to_owned();
-        let mut arrows: Vec<_> =
-            model.flows().iter().map(|flow| format!("{} > {}", name(flow.from), name(flow.to))).collect();
+        let mut arrows: Vec<_> = model
+            .flows()
+            .iter()
+            .map(|flow| format!("{} > {}", name(flow.from), name(flow.to)))
+            .collect();
         arrows.sort();
         Some(arrows)
     };
-    let Some(none) = arrows("parser_json_tests__json_flow") else { return };
+    let Some(none) = arrows("parser_json_tests__json_flow") else {
+        return;
+    };
     assert!(none.is_empty());
     let first = arrows("file__flow_events_json_v1").unwrap();
-    assert_eq!(first, ["OtherSlice > SomeSlice", "SenderA > OtherSlice", "SenderB > Blergh"]);
+    assert_eq!(
+        first,
+        [
+            "OtherSlice > SomeSlice",
+            "SenderA > OtherSlice",
+            "SenderB > Blergh"
+        ]
+    );
     let second = arrows("file__flow_events_json_v2").unwrap();
     assert_eq!(
         second,
-        ["OtherSlice > SomeOtherSlice", "OtherSlice > SomeSlice", "SenderA > OtherSlice", "SenderB > Blergh"]
+        [
+            "OtherSlice > SomeOtherSlice",
+            "OtherSlice > SomeSlice",
+            "SenderA > OtherSlice",
+            "SenderB > Blergh"
+        ]
     );
     let connected = arrows("file__connected_flow_data").unwrap();
     assert_eq!(
@@ -397,10 +559,15 @@ fn flow_arrows() {
 #[test]
 fn firefox_profile_is_rejected() {
     // Perfetto reads it with another importer; half reading it here would show nothing.
-    let Some(path) = path("parser_gecko_tests__gecko_markers", "json") else { return };
+    let Some(path) = path("parser_gecko_tests__gecko_markers", "json") else {
+        return;
+    };
     let source = InputSource::open(&path).unwrap();
     let result = importers::import(&source, &Progress::new());
-    assert!(matches!(result, Err(ImportError::UnknownFormat { .. })), "{result:?}");
+    assert!(
+        matches!(result, Err(ImportError::UnknownFormat { .. })),
+        "{result:?}"
+    );
 }
 
 #[test]
@@ -422,7 +589,14 @@ fn all_perfetto_cases_are_covered() {
     known.sort_unstable();
     let mut files: Vec<_> = std::fs::read_dir(corpus.join("json-suite/perfetto"))
         .unwrap()
-        .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".json").map(str::to_owned))
+        .filter_map(|entry| {
+            entry
+                .unwrap()
+                .file_name()
+                .to_str()?
+                .strip_suffix(".json")
+                .map(str::to_owned)
+        })
         .collect();
     files.sort();
     assert_eq!(known, files);

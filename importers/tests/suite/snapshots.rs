@@ -28,18 +28,38 @@ fn files_below(folder: &Path, into: &mut Vec<PathBuf>) {
 
 /// Everything that a model says.
 fn lines(model: &TraceModel) -> impl Iterator<Item = String> {
-    let facts = format!("{:?} {:?} {:?}", model.sources(), model.groups(), model.import_log());
-    let static_facts = format!("{:?} {:?} {:?}", model.labels(), model.ops(), model.aggregates());
+    let facts = format!(
+        "{:?} {:?} {:?}",
+        model.sources(),
+        model.groups(),
+        model.import_log()
+    );
+    let static_facts = format!(
+        "{:?} {:?} {:?}",
+        model.labels(),
+        model.ops(),
+        model.aggregates()
+    );
     let counters = format!("{:?} {:?}", model.counters(), model.flows());
-    let programs =
-        model.programs().iter().map(|program| format!("{:?}", program.hlo.as_ref().map(ProgramBytes::bytes)));
+    let programs = model
+        .programs()
+        .iter()
+        .map(|program| format!("{:?}", program.hlo.as_ref().map(ProgramBytes::bytes)));
     let slices = model.all_slices().map(|slice| {
         let parent = slice.parent().map(SliceRef::id);
         let children = slice.children().count();
         let times = (slice.range(), slice.device_range(), slice.self_dur());
-        format!("{} {:?} {parent:?} {children} {times:?} {:?}", slice.name(), slice.track(), slice.args())
+        format!(
+            "{} {:?} {parent:?} {children} {times:?} {:?}",
+            slice.name(),
+            slice.track(),
+            slice.args()
+        )
     });
-    [facts, static_facts, counters].into_iter().chain(programs).chain(slices)
+    [facts, static_facts, counters]
+        .into_iter()
+        .chain(programs)
+        .chain(slices)
 }
 
 #[test]
@@ -51,8 +71,12 @@ fn models_survive_with_their_arguments() {
     let mut tried: BTreeMap<&str, usize> = BTreeMap::new();
     for path in files {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let Ok(source) = InputSource::from_bytes(name, fs::read(&path).unwrap()) else { continue };
-        let Ok(model) = import(&source, &Progress::new()) else { continue };
+        let Ok(source) = InputSource::from_bytes(name, fs::read(&path).unwrap()) else {
+            continue;
+        };
+        let Ok(model) = import(&source, &Progress::new()) else {
+            continue;
+        };
         let count = tried.entry(model.sources()[0].format).or_default();
         *count += 1;
         if *count > FILES_OF_A_FORMAT {
@@ -66,6 +90,9 @@ fn models_survive_with_their_arguments() {
         assert_eq!(without.slice_count(), model.slice_count());
     }
     for format in ["xplane", "trace-event-json", "chakra"] {
-        assert!(tried.get(format).is_some_and(|&files| files > 1), "{tried:?}");
+        assert!(
+            tried.get(format).is_some_and(|&files| files > 1),
+            "{tried:?}"
+        );
     }
 }

@@ -21,14 +21,22 @@ fn open(path: &Path) -> TraceModel {
 type Rows = Vec<(String, String, f64, f64)>;
 
 fn sorted(mut rows: Rows) -> Rows {
-    rows.sort_by(|a, b| (&a.0, a.2).partial_cmp(&(&b.0, b.2)).unwrap().then_with(|| a.1.cmp(&b.1)));
+    rows.sort_by(|a, b| {
+        (&a.0, a.2)
+            .partial_cmp(&(&b.0, b.2))
+            .unwrap()
+            .then_with(|| a.1.cmp(&b.1))
+    });
     rows
 }
 
 fn ours(model: &TraceModel) -> Rows {
-    let slices = model
-        .all_slices()
-        .filter(|slice| matches!(model.track(slice.track()).kind, TrackKind::Ops | TrackKind::AsyncOps));
+    let slices = model.all_slices().filter(|slice| {
+        matches!(
+            model.track(slice.track()).kind,
+            TrackKind::Ops | TrackKind::AsyncOps
+        )
+    });
     let row = |slice: trace_model::SliceRef<'_>| {
         let name = slice.name();
         let wait = if name.contains("-done") { "wait " } else { "" };
@@ -36,7 +44,12 @@ fn ours(model: &TraceModel) -> Rows {
             "XLA Ops" => "TensorCore",
             line => line,
         };
-        (line.to_owned(), format!("{wait}{name}"), slice.start().ps() as f64 / 1e6, slice.dur().as_us_f64())
+        (
+            line.to_owned(),
+            format!("{wait}{name}"),
+            slice.start().ps() as f64 / 1e6,
+            slice.dur().as_us_f64(),
+        )
     };
     sorted(slices.map(row).collect())
 }
@@ -46,7 +59,12 @@ fn reference(path: &Path) -> Rows {
     let text = |event: &Value, key: &str| event[key].as_str().unwrap().to_owned();
     let events = document["traceEvents"].as_array().unwrap().iter();
     let rows = events.map(|event| {
-        (text(event, "tid"), text(event, "name"), event["ts"].as_f64().unwrap(), event["dur"].as_f64().unwrap())
+        (
+            text(event, "tid"),
+            text(event, "name"),
+            event["ts"].as_f64().unwrap(),
+            event["dur"].as_f64().unwrap(),
+        )
     });
     sorted(rows.collect())
 }
@@ -56,17 +74,32 @@ fn timelines_equal_the_reference() {
     let Some(corpus) = corpus() else { return };
     let folder = corpus.join("simulators/xla_tpu_aot");
     for (hlo, timeline) in [
-        ("lab11_v5p/scheduled_hlo.txt", "lab11_v5p/static_timeline.json"),
-        ("ring_v5p/overlap_scheduled_hlo.txt", "ring_v5p/overlap_static_timeline.json"),
-        ("ring_v5p/serial_scheduled_hlo.txt", "ring_v5p/serial_static_timeline.json"),
+        (
+            "lab11_v5p/scheduled_hlo.txt",
+            "lab11_v5p/static_timeline.json",
+        ),
+        (
+            "ring_v5p/overlap_scheduled_hlo.txt",
+            "ring_v5p/overlap_static_timeline.json",
+        ),
+        (
+            "ring_v5p/serial_scheduled_hlo.txt",
+            "ring_v5p/serial_static_timeline.json",
+        ),
     ] {
-        let (ours, reference) = (ours(&open(&folder.join(hlo))), reference(&folder.join(timeline)));
+        let (ours, reference) = (
+            ours(&open(&folder.join(hlo))),
+            reference(&folder.join(timeline)),
+        );
         assert_eq!(ours.len(), reference.len(), "{hlo}: {ours:#?}");
         for (ours, reference) in ours.iter().zip(&reference) {
             assert_eq!((&ours.0, &ours.1), (&reference.0, &reference.1), "{hlo}");
             // Each time here is whole picoseconds; sums of them can be a few off.
             let near = |a: f64, b: f64| (a - b).abs() < 20e-6;
-            assert!(near(ours.2, reference.2) && near(ours.3, reference.3), "{hlo}: {ours:?}, {reference:?}");
+            assert!(
+                near(ours.2, reference.2) && near(ours.3, reference.3),
+                "{hlo}: {ours:?}, {reference:?}"
+            );
         }
     }
 }
@@ -76,9 +109,14 @@ fn timelines_equal_the_reference() {
 fn flops_match_the_cost_analysis() {
     let Some(corpus) = corpus() else { return };
     let folder = corpus.join("simulators/xla_tpu_aot");
-    for (program, flops) in [("lab11_v5p", 12_929_728_512_u64), ("batch4096_v5e", 206_875_656_192)] {
+    for (program, flops) in [
+        ("lab11_v5p", 12_929_728_512_u64),
+        ("batch4096_v5e", 206_875_656_192),
+    ] {
         let model = open(&folder.join(program).join("scheduled_hlo.txt"));
-        let ops = model.all_slices().filter(|slice| model.track(slice.track()).kind == TrackKind::Ops);
+        let ops = model
+            .all_slices()
+            .filter(|slice| model.track(slice.track()).kind == TrackKind::Ops);
         let sum: u64 = ops.filter_map(|slice| model.op(slice.op()?).flops).sum();
         assert_eq!(sum, flops, "{program}");
     }
@@ -104,11 +142,28 @@ fn every_program_opens_as_a_prediction() {
         assert_eq!(log.lost(), 0, "{program}: {log:?}");
         assert!(log.count(IssueKind::CostModelled) > 0, "{program}");
         assert_eq!(log.count(IssueKind::CostMissing), 0, "{program}: {log:?}");
-        assert_eq!(log.count(IssueKind::AsyncWithoutStart), 0, "{program}: {log:?}");
+        assert_eq!(
+            log.count(IssueKind::AsyncWithoutStart),
+            0,
+            "{program}: {log:?}"
+        );
         let core = model.tensor_cores()[0];
-        let chip = model.group(core).device.as_ref().unwrap().type_name.clone().unwrap();
-        assert!(program.contains(chip.strip_prefix("TPU ").unwrap()), "{program}: {chip}");
-        assert_eq!(model.sources()[0].simulator.as_deref(), Some("XLA's cost model"));
+        let chip = model
+            .group(core)
+            .device
+            .as_ref()
+            .unwrap()
+            .type_name
+            .clone()
+            .unwrap();
+        assert!(
+            program.contains(chip.strip_prefix("TPU ").unwrap()),
+            "{program}: {chip}"
+        );
+        assert_eq!(
+            model.sources()[0].simulator.as_deref(),
+            Some("XLA's cost model")
+        );
         totals.insert(program, model.extent().dur().as_us_f64());
     }
     // Split into four products the work costs more than what overlap wins.
@@ -123,7 +178,12 @@ fn schedule_totals_match_the_scheduler() {
     let Some(corpus) = corpus() else { return };
     let folder = corpus.join("simulators/xla_tpu_aot");
     for (file, total_us, waits_us, collectives) in [
-        ("ring_v5e/jit_serial", 3_306_983.379_112_3 / 1500.0, 269_729.160_770_4 / 1500.0, 1),
+        (
+            "ring_v5e/jit_serial",
+            3_306_983.379_112_3 / 1500.0,
+            269_729.160_770_4 / 1500.0,
+            1,
+        ),
         ("ring_v5e/jit_overlap", 1_612_609.017_944_9 / 1500.0, 0.0, 3),
         ("ring_v5p/jit_overlap", 1_581_175.095_020_6 / 1750.0, 0.0, 3),
         ("ring_v6e/jit_overlap", 521_713.991_453_0 / 1750.0, 0.0, 3),
@@ -134,8 +194,14 @@ fn schedule_totals_match_the_scheduler() {
         let modules = model.track_of_kind(core, TrackKind::Modules).unwrap();
         let total = model.slices_on(modules).next().unwrap().dur().as_us_f64();
         assert!((total - total_us).abs() < 1e-5, "{file}: {total}");
-        let on = |kind| model.slices_on(model.track_of_kind(core, kind).unwrap()).collect::<Vec<_>>();
-        let waits = on(TrackKind::Ops).into_iter().filter(|it| it.name().contains("-done"));
+        let on = |kind| {
+            model
+                .slices_on(model.track_of_kind(core, kind).unwrap())
+                .collect::<Vec<_>>()
+        };
+        let waits = on(TrackKind::Ops)
+            .into_iter()
+            .filter(|it| it.name().contains("-done"));
         let waits: f64 = waits.map(|it| it.dur().as_us_f64()).sum();
         assert!((waits - waits_us).abs() < 1e-5, "{file}: {waits}");
         assert_eq!(on(TrackKind::AsyncOps).len(), collectives, "{file}");

@@ -22,8 +22,7 @@ use sample_traces::synthetic::{SyntheticRun, TrainingSpec};
 use sample_traces::write::{write_xspace, xspace_bytes};
 use trace_model::Picos;
 
-const USAGE: &str =
-    "usage: write_samples [DIRECTORY | --big SLICES TRACKS FILE | --capture EVENTS FILE | --pod DEVICES FILE]";
+const USAGE: &str = "usage: write_samples [DIRECTORY | --big SLICES TRACKS FILE | --capture EVENTS FILE | --pod DEVICES FILE]";
 
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
@@ -72,14 +71,22 @@ fn write_capture(events: &str, file: &str) -> io::Result<Vec<(PathBuf, usize)>> 
     let spec = TrainingSpec::of_device_events(events.parse().map_err(io::Error::other)?);
     let mut out = io::BufWriter::new(fs::File::create(file)?);
     write_xspace("synthetic", SyntheticRun::new(spec).planes(), &mut out)?;
-    let written = out.into_inner().map_err(io::IntoInnerError::into_error)?.metadata()?.len();
+    let written = out
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?
+        .metadata()?
+        .len();
     Ok(vec![(PathBuf::from(file), written as usize)])
 }
 
 fn write_pod(devices: &str, file: &str) -> io::Result<Vec<(PathBuf, usize)>> {
     let devices: u32 = devices.parse().map_err(io::Error::other)?;
     let slow = (devices / 3, Picos::from_ps(trace_model::time::PS_PER_MS));
-    let spec = FleetSpec { devices, straggler: Some(slow), ..FleetSpec::default() };
+    let spec = FleetSpec {
+        devices,
+        straggler: Some(slow),
+        ..FleetSpec::default()
+    };
     let bytes = xspace_bytes(&spec.session());
     fs::write(file, &bytes)?;
     Ok(vec![(PathBuf::from(file), bytes.len())])

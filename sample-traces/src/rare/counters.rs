@@ -40,10 +40,23 @@ impl Default for CounterSamples {
         use CounterName::{Cycles, HbmRead, MatmulBf16, MxuBusy2, Other, Scalar0};
         Self {
             samples: vec![
-                ("kernel_a", vec![(Cycles, 1_000_000), (Scalar0, 500_000), (MxuBusy2, 250_000), (Other, 7)]),
+                (
+                    "kernel_a",
+                    vec![
+                        (Cycles, 1_000_000),
+                        (Scalar0, 500_000),
+                        (MxuBusy2, 250_000),
+                        (Other, 7),
+                    ],
+                ),
                 (
                     "kernel_b",
-                    vec![(Cycles, 3_000_000), (MxuBusy2, 1_750_000), (MatmulBf16, 600_000), (HbmRead, 40_000_000)],
+                    vec![
+                        (Cycles, 3_000_000),
+                        (MxuBusy2, 1_750_000),
+                        (MatmulBf16, 600_000),
+                        (HbmRead, 40_000_000),
+                    ],
                 ),
             ],
             chip: SyntheticChip::V6E,
@@ -76,7 +89,14 @@ impl CounterSamples {
         if self.op_us > 0 {
             let fusion = "%fusion.1 = f32[64]{0} fusion(f32[64]{0} %p), kind=kOutput, calls=%dense";
             let fusion = super::op(&mut plane, fusion, "convolution fusion", Vec::new());
-            super::execution(&mut plane, super::OPS, fusion, 5_000_000, self.op_us * 1_000_000, Vec::new());
+            super::execution(
+                &mut plane,
+                super::OPS,
+                fusion,
+                5_000_000,
+                self.op_us * 1_000_000,
+                Vec::new(),
+            );
         }
         super::session("counters", vec![plane])
     }

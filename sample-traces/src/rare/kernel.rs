@@ -84,15 +84,37 @@ impl PallasKernel {
         ];
         let matmul = super::op(&mut plane, TEXT, "custom-call", facts);
         let relu = "%fusion.2 = f32[2048,2048]{1,0} fusion(f32[2048,2048]{1,0} %matmul.1), kind=kLoop, calls=%relu";
-        let relu = super::op(&mut plane, relu, "loop fusion", vec![SampleStat::uint("flops", 4_194_304)]);
+        let relu = super::op(
+            &mut plane,
+            relu,
+            "loop fusion",
+            vec![SampleStat::uint("flops", 4_194_304)],
+        );
         for execution in 0..self.executions {
             let begin = 1_000_000_000 + execution * PERIOD_PS;
             let run = vec![SampleStat::int("run_id", execution + 1)];
-            super::event(&mut plane, MODULES, MODULE, begin, self.call_ps + RELU_PS, run);
+            super::event(
+                &mut plane,
+                MODULES,
+                MODULE,
+                begin,
+                self.call_ps + RELU_PS,
+                run,
+            );
             let costs = ["flops", "model_flops"].map(|name| SampleStat::int(name, self.flops));
-            let costs = costs.into_iter().chain([SampleStat::int("bytes_accessed", 0)]).collect();
+            let costs = costs
+                .into_iter()
+                .chain([SampleStat::int("bytes_accessed", 0)])
+                .collect();
             super::execution(&mut plane, OPS, matmul, begin, self.call_ps, costs);
-            super::execution(&mut plane, OPS, relu, begin + self.call_ps, RELU_PS, Vec::new());
+            super::execution(
+                &mut plane,
+                OPS,
+                relu,
+                begin + self.call_ps,
+                RELU_PS,
+                Vec::new(),
+            );
             self.scopes(&mut plane, begin);
             self.counters(&mut plane, begin);
             if self.with_lines {
@@ -135,30 +157,82 @@ impl PallasKernel {
             let body = begin + self.initialize_ps + at * step + self.copy_in_ps + self.wait_in_ps;
             let (load, product) = (self.run_ps / 5, self.run_ps - self.run_ps / 5);
             super::event(plane, SOURCE_LINES, "kernel.py:44", body, load, Vec::new());
-            super::event(plane, SOURCE_LINES, "kernel.py:45", body + load, product, Vec::new());
+            super::event(
+                plane,
+                SOURCE_LINES,
+                "kernel.py:45",
+                body + load,
+                product,
+                Vec::new(),
+            );
             super::event(plane, LLO_OPS, "vld", body, load, Vec::new());
-            super::event(plane, LLO_OPS, "vmatmul", body + load, product / 2, Vec::new());
-            super::event(plane, PRIMITIVES, "dot_general", body + load, product, Vec::new());
+            super::event(
+                plane,
+                LLO_OPS,
+                "vmatmul",
+                body + load,
+                product / 2,
+                Vec::new(),
+            );
+            super::event(
+                plane,
+                PRIMITIVES,
+                "dot_general",
+                body + load,
+                product,
+                Vec::new(),
+            );
         }
     }
 
     /// Counters read after the kernel.
     fn reading(&self, plane: &mut SamplePlane) {
-        for (counter, value) in [(CounterName::Cycles, 1_000_000), (CounterName::MxuBusy2, 180_000)] {
+        for (counter, value) in [
+            (CounterName::Cycles, 1_000_000),
+            (CounterName::MxuBusy2, 180_000),
+        ] {
             let number = counter as u64;
             let name = format!("counter_{number}");
             let stats = vec![SampleStat::uint("performance_counter_id", number)];
-            plane.metadata.push(SampleEventMetadata { name: name.clone(), stats, ..SampleEventMetadata::default() });
+            plane.metadata.push(SampleEventMetadata {
+                name: name.clone(),
+                stats,
+                ..SampleEventMetadata::default()
+            });
             let at = 1_000_000_000 + self.call_ps;
-            super::event(plane, READING, &name, at, 1_000_000, vec![SampleStat::uint("counter_value", value)]);
+            super::event(
+                plane,
+                READING,
+                &name,
+                at,
+                1_000_000,
+                vec![SampleStat::uint("counter_value", value)],
+            );
         }
     }
 
     fn counters(&self, plane: &mut SamplePlane, begin: i64) {
         let half = self.call_ps / 2;
-        for (at, length, value) in [(begin, half, self.mxu[0]), (begin + half, ABSURD_PS, self.mxu[1])] {
-            super::event(plane, COUNTERS, "MXU", at, length, vec![SampleStat::double("% util", value)]);
+        for (at, length, value) in [
+            (begin, half, self.mxu[0]),
+            (begin + half, ABSURD_PS, self.mxu[1]),
+        ] {
+            super::event(
+                plane,
+                COUNTERS,
+                "MXU",
+                at,
+                length,
+                vec![SampleStat::double("% util", value)],
+            );
         }
-        super::event(plane, COUNTERS, "Vector Spills", begin, half, vec![SampleStat::double("spills", 0.0)]);
+        super::event(
+            plane,
+            COUNTERS,
+            "Vector Spills",
+            begin,
+            half,
+            vec![SampleStat::double("spills", 0.0)],
+        );
     }
 }

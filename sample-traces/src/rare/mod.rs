@@ -36,7 +36,11 @@ const PROGRAM: u64 = 4711;
 const MODULE: &str = "jit_step(4711)";
 
 pub(crate) fn session(host: &str, planes: Vec<SamplePlane>) -> SampleSession {
-    SampleSession { host: host.to_owned(), remark: REMARK.to_owned(), planes }
+    SampleSession {
+        host: host.to_owned(),
+        remark: REMARK.to_owned(),
+        planes,
+    }
 }
 
 /// The plane of a device, with its type and peaks.
@@ -55,20 +59,39 @@ pub(crate) fn device(ordinal: u32, chip: &SyntheticChip) -> SamplePlane {
 }
 
 /// Adds an op with the compiler's facts about it; returns its index.
-pub(crate) fn op(plane: &mut SamplePlane, text: &str, category: &str, facts: Vec<SampleStat>) -> usize {
+pub(crate) fn op(
+    plane: &mut SamplePlane,
+    text: &str,
+    category: &str,
+    facts: Vec<SampleStat>,
+) -> usize {
     op_of(plane, PROGRAM, text, category, facts)
 }
 
 /// Adds an op of this program.
-fn op_of(plane: &mut SamplePlane, program: u64, text: &str, category: &str, facts: Vec<SampleStat>) -> usize {
-    let display_name = text.split_once(" = ").map_or(text, |(name, _)| name.trim_start_matches('%')).to_owned();
+fn op_of(
+    plane: &mut SamplePlane,
+    program: u64,
+    text: &str,
+    category: &str,
+    facts: Vec<SampleStat>,
+) -> usize {
+    let display_name = text
+        .split_once(" = ")
+        .map_or(text, |(name, _)| name.trim_start_matches('%'))
+        .to_owned();
     let mut stats = vec![
         SampleStat::shared("hlo_category", category),
         SampleStat::uint("program_id", program),
         SampleStat::uint("symbol_id", plane.metadata.len() as u64 + 1),
     ];
     stats.extend(facts);
-    plane.metadata.push(SampleEventMetadata { id: None, name: text.to_owned(), display_name, stats });
+    plane.metadata.push(SampleEventMetadata {
+        id: None,
+        name: text.to_owned(),
+        display_name,
+        stats,
+    });
     plane.metadata.len() - 1
 }
 
@@ -87,7 +110,12 @@ pub(crate) fn execution(
     ];
     stats.extend(facts);
     let line = plane.line(line.0, line.1);
-    plane.lines[line].events.push(SampleEvent { metadata, offset_ps: at_ps, duration_ps, stats });
+    plane.lines[line].events.push(SampleEvent {
+        metadata,
+        offset_ps: at_ps,
+        duration_ps,
+        stats,
+    });
 }
 
 /// Adds an event that has no time on the device clock.

@@ -38,7 +38,14 @@ pub struct ServingSample {
 
 impl Default for ServingSample {
     fn default() -> Self {
-        Self { requests: 24, every_ps: 3_500 * US, slots: 4, prompt: 500, answer: 7, slow: Some((9, 8_000)) }
+        Self {
+            requests: 24,
+            every_ps: 3_500 * US,
+            slots: 4,
+            prompt: 500,
+            answer: 7,
+            slow: Some((9, 8_000)),
+        }
     }
 }
 
@@ -65,7 +72,9 @@ struct EngineStep {
 
 impl ServingSample {
     fn prompt_of(&self, request: usize) -> i64 {
-        self.slow.filter(|(slow, _)| *slow == request).map_or(self.prompt, |(_, prompt)| prompt)
+        self.slow
+            .filter(|(slow, _)| *slow == request)
+            .map_or(self.prompt, |(_, prompt)| prompt)
     }
 
     /// Time of the prefill of a request: 2 µs a token.
@@ -81,15 +90,24 @@ impl ServingSample {
     fn steps(&self) -> (Vec<EngineStep>, Vec<ServedTimes>) {
         let arrival = |request: usize| START_PS + request as i64 * self.every_ps;
         let mut times: Vec<ServedTimes> = (0..self.requests)
-            .map(|request| ServedTimes { arrival_ps: arrival(request), ..ServedTimes::default() })
+            .map(|request| ServedTimes {
+                arrival_ps: arrival(request),
+                ..ServedTimes::default()
+            })
             .collect();
-        let (mut steps, mut active, mut next, mut now) = (Vec::new(), Vec::<(usize, i64)>::new(), 0, START_PS);
+        let (mut steps, mut active, mut next, mut now) =
+            (Vec::new(), Vec::<(usize, i64)>::new(), 0, START_PS);
         while next < self.requests || !active.is_empty() {
             let begin = now;
             if next < self.requests && arrival(next) <= now && active.len() < self.slots {
                 now += self.prefill_ps(next);
                 (times[next].prefill_ps, times[next].first_token_ps) = (begin, now);
-                steps.push(EngineStep { begin, end: now, requests: vec![next], is_prefill: true });
+                steps.push(EngineStep {
+                    begin,
+                    end: now,
+                    requests: vec![next],
+                    is_prefill: true,
+                });
                 active.push((next, self.answer - 1));
                 next += 1;
             } else if active.is_empty() {
@@ -98,7 +116,12 @@ impl ServingSample {
             } else {
                 now += self.decode_ps(active.len());
                 let requests = active.iter().map(|(request, _)| *request).collect();
-                steps.push(EngineStep { begin, end: now, requests, is_prefill: false });
+                steps.push(EngineStep {
+                    begin,
+                    end: now,
+                    requests,
+                    is_prefill: false,
+                });
                 for (request, left) in &mut active {
                     *left -= 1;
                     times[*request].end_ps = now;
@@ -117,7 +140,11 @@ impl ServingSample {
 
     pub fn session(&self) -> SampleSession {
         let (steps, times) = self.steps();
-        let mut host = SamplePlane { id: HOST, name: "/host:CPU".to_owned(), ..SamplePlane::default() };
+        let mut host = SamplePlane {
+            id: HOST,
+            name: "/host:CPU".to_owned(),
+            ..SamplePlane::default()
+        };
         host.stats = vec![SampleStat::text("synthetic", super::REMARK)];
         add_requests(&mut host, &times);
         let mut plane = super::device(0, &SyntheticChip::V5E);
@@ -129,19 +156,53 @@ impl ServingSample {
         let decode = super::op_of(&mut plane, DECODE, text, "convolution fusion", flops);
         for (at, step) in steps.iter().enumerate() {
             let list = |of: &dyn Fn(usize) -> String| -> String {
-                format!("[{}]", step.requests.iter().map(|&request| of(request)).collect::<Vec<_>>().join(", "))
+                format!(
+                    "[{}]",
+                    step.requests
+                        .iter()
+                        .map(|&request| of(request))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                )
             };
-            let tokens = |request| if step.is_prefill { self.prompt_of(request).to_string() } else { "1".to_owned() };
+            let tokens = |request| {
+                if step.is_prefill {
+                    self.prompt_of(request).to_string()
+                } else {
+                    "1".to_owned()
+                }
+            };
             let stats = vec![
                 SampleStat::int("batch_id", at as i64),
                 SampleStat::text("request_ids", list(&|request| request.to_string())),
                 SampleStat::text("num_tokens", list(&tokens)),
             ];
             let name = if step.is_prefill { "prefill" } else { "decode" };
-            super::event(&mut host, ENGINE, name, step.begin, step.end - step.begin, stats);
-            let (begin, length) = (step.begin + LAUNCH_PS, step.end - step.begin - 2 * LAUNCH_PS);
-            let (op, module) = if step.is_prefill { (prefill, "jit_prefill(81)") } else { (decode, "jit_decode(82)") };
-            super::event(&mut plane, MODULES, module, begin, length, vec![SampleStat::int("run_id", at as i64 + 1)]);
+            super::event(
+                &mut host,
+                ENGINE,
+                name,
+                step.begin,
+                step.end - step.begin,
+                stats,
+            );
+            let (begin, length) = (
+                step.begin + LAUNCH_PS,
+                step.end - step.begin - 2 * LAUNCH_PS,
+            );
+            let (op, module) = if step.is_prefill {
+                (prefill, "jit_prefill(81)")
+            } else {
+                (decode, "jit_decode(82)")
+            };
+            super::event(
+                &mut plane,
+                MODULES,
+                module,
+                begin,
+                length,
+                vec![SampleStat::int("run_id", at as i64 + 1)],
+            );
             super::execution(&mut plane, OPS, op, begin, length, Vec::new());
         }
         host.sort();
@@ -154,15 +215,32 @@ impl ServingSample {
 fn add_requests(host: &mut SamplePlane, times: &[ServedTimes]) {
     let mut free = Vec::<i64>::new();
     for (request, served) in times.iter().enumerate() {
-        let thread = free.iter().position(|&until| until < served.arrival_ps).unwrap_or(free.len());
+        let thread = free
+            .iter()
+            .position(|&until| until < served.arrival_ps)
+            .unwrap_or(free.len());
         free.resize(free.len().max(thread + 1), 0);
         free[thread] = served.end_ps;
         let name = format!("handler/{thread}");
         let line = (HANDLERS + thread as i64, name.as_str());
         let id = || vec![SampleStat::int("request_id", request as i64)];
-        super::event(host, line, "request", served.arrival_ps, served.end_ps - served.arrival_ps, id());
+        super::event(
+            host,
+            line,
+            "request",
+            served.arrival_ps,
+            served.end_ps - served.arrival_ps,
+            id(),
+        );
         if served.prefill_ps > served.arrival_ps {
-            super::event(host, line, "queue", served.arrival_ps, served.prefill_ps - served.arrival_ps, id());
+            super::event(
+                host,
+                line,
+                "queue",
+                served.arrival_ps,
+                served.prefill_ps - served.arrival_ps,
+                id(),
+            );
         }
     }
 }

@@ -76,12 +76,20 @@ impl SyntheticChip {
     /// Bytes per second that a ring along an axis of `devices` moves past each device: both
     /// directions with wrap-around links, half of that without.
     pub fn ring_bytes(&self, devices: u32) -> f64 {
-        if devices.is_multiple_of(self.wraps_at) { 2.0 * self.link_bytes } else { self.link_bytes }
+        if devices.is_multiple_of(self.wraps_at) {
+            2.0 * self.link_bytes
+        } else {
+            self.link_bytes
+        }
     }
 
     /// Number of hops of a message on its way around an axis.
     pub fn hops(&self, devices: u32) -> u32 {
-        if devices.is_multiple_of(self.wraps_at) { devices.div_ceil(2) } else { devices - 1 }
+        if devices.is_multiple_of(self.wraps_at) {
+            devices.div_ceil(2)
+        } else {
+            devices - 1
+        }
     }
 
     /// Share of the tiles of a bf16 matmul that is not padding.

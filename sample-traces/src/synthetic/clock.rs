@@ -69,8 +69,14 @@ pub fn step_times(spec: &TrainingSpec, programs: &[SyntheticProgram]) -> Vec<Syn
     let mut steps = Vec::new();
     for step in 0..spec.steps {
         let tokens = spec.tokens_in(step);
-        let program = programs.iter().position(|program| program.tokens == tokens).unwrap_or(0);
-        let stall = spec.stall.filter(|&(at, _)| at == step).map_or(0, |(_, stall)| stall.ps());
+        let program = programs
+            .iter()
+            .position(|program| program.tokens == tokens)
+            .unwrap_or(0);
+        let stall = spec
+            .stall
+            .filter(|&(at, _)| at == step)
+            .map_or(0, |(_, stall)| stall.ps());
         let dawdle = jitter.as_mut().map_or(0, ClockJitter::next_ps);
         let input_end = begin + INPUT_PS + stall + dawdle;
         let called = input_end + PUT_PS;
@@ -83,7 +89,17 @@ pub fn step_times(spec: &TrainingSpec, programs: &[SyntheticProgram]) -> Vec<Syn
         let end = ended + COMPLETE_PS + WAKE_PS;
         let call = (called, returned);
         let device = (running, ended);
-        steps.push(SyntheticStepTimes { step, program, begin, input_end, call, compile, enqueue, device, end });
+        steps.push(SyntheticStepTimes {
+            step,
+            program,
+            begin,
+            input_end,
+            call,
+            compile,
+            enqueue,
+            device,
+            end,
+        });
         begin = end;
     }
     steps

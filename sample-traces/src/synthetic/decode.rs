@@ -29,11 +29,17 @@ impl DecodeSpec {
         let framework = |name: &str| format!("jit(decode)/jit(main)/while/body/{name}:");
 
         let flops = 2 * self.batch * width * width;
-        let (read, write) = (BF16 * width * (self.batch + width), BF16 * self.batch * width);
+        let (read, write) = (
+            BF16 * width * (self.batch + width),
+            BF16 * self.batch * width,
+        );
         let fill = spec.chip.padding_efficiency(self.batch, width, width);
         let project = SyntheticOp {
             shape: state.clone(),
-            operands: vec![(state.clone(), "state".to_owned()), (weights.clone(), "weights".to_owned())],
+            operands: vec![
+                (state.clone(), "state".to_owned()),
+                (weights.clone(), "weights".to_owned()),
+            ],
             attributes: ", kind=kOutput, calls=%fused_computation.1".to_owned(),
             framework_name: framework("dot_general"),
             source_line: 21,
@@ -76,6 +82,12 @@ impl DecodeSpec {
         schedule.repeat(outer, vec![project, update], self.tokens, LOOP_OVERHEAD_PS);
         let name = "jit_decode";
         let id = fingerprint(&format!("{name} {} {width} {self:?}", spec.chip.id));
-        SyntheticProgram { name, id, tokens: spec.tokens, devices: spec.devices(), schedule: schedule.close() }
+        SyntheticProgram {
+            name,
+            id,
+            tokens: spec.tokens,
+            devices: spec.devices(),
+            schedule: schedule.close(),
+        }
     }
 }

@@ -27,11 +27,24 @@ pub(super) fn device_plane(run: &SyntheticRun, ordinal: u32) -> SamplePlane {
     if run.spec.steps_line {
         plane.line(STEPS, "Steps");
     }
-    for (id, name) in [(MODULES, "XLA Modules"), (OPS, "XLA Ops"), (ASYNC, "Async XLA Ops"), (SCOPES, "XLA TraceMe")] {
+    for (id, name) in [
+        (MODULES, "XLA Modules"),
+        (OPS, "XLA Ops"),
+        (ASYNC, "Async XLA Ops"),
+        (SCOPES, "XLA TraceMe"),
+    ] {
         plane.line(id, name);
     }
-    let first_op: Vec<usize> = run.programs.iter().map(|program| add_op_metadata(&mut plane, program)).collect();
-    let mut writer = DeviceWriter { run, plane, flow: 0 };
+    let first_op: Vec<usize> = run
+        .programs
+        .iter()
+        .map(|program| add_op_metadata(&mut plane, program))
+        .collect();
+    let mut writer = DeviceWriter {
+        run,
+        plane,
+        flow: 0,
+    };
     for step in &run.steps {
         writer.step(step, ordinal, first_op[step.program]);
     }
@@ -55,9 +68,19 @@ fn facts(spec: &TrainingSpec, ordinal: u32) -> Vec<SampleStat> {
         SampleStat::double("peak_hbm_bw_gigabytes_per_second", chip.hbm_gigabytes),
     ];
     for memory in ["cmem", "vmem", "sram"] {
-        let (read, write) = if memory == "cmem" { (0.0, 0.0) } else { chip.vmem_gigabytes };
-        facts.push(SampleStat::double(&format!("peak_{memory}_rd_bw_gigabytes_per_second"), read));
-        facts.push(SampleStat::double(&format!("peak_{memory}_wr_bw_gigabytes_per_second"), write));
+        let (read, write) = if memory == "cmem" {
+            (0.0, 0.0)
+        } else {
+            chip.vmem_gigabytes
+        };
+        facts.push(SampleStat::double(
+            &format!("peak_{memory}_rd_bw_gigabytes_per_second"),
+            read,
+        ));
+        facts.push(SampleStat::double(
+            &format!("peak_{memory}_wr_bw_gigabytes_per_second"),
+            write,
+        ));
     }
     facts.push(SampleStat::int("has_megacore", i64::from(chip.megacore)));
     facts.push(SampleStat::int("has_merged_vmem", 1));
@@ -93,8 +116,14 @@ fn op_stats(op: &SyntheticOp, program: &SyntheticProgram, symbol: u64) -> Vec<Sa
     ];
     if !op.framework_name.is_empty() {
         stats.push(SampleStat::shared("tf_op", op.framework_name.clone()));
-        stats.push(SampleStat::shared("source", format!("train.py:{}", op.source_line)));
-        stats.push(SampleStat::text("source_stack", format!("train.py:80:0\ntrain.py:{}:0\n", op.source_line)));
+        stats.push(SampleStat::shared(
+            "source",
+            format!("train.py:{}", op.source_line),
+        ));
+        stats.push(SampleStat::text(
+            "source_stack",
+            format!("train.py:80:0\ntrain.py:{}:0\n", op.source_line),
+        ));
     }
     if op.role == SyntheticRole::SyncCollective {
         stats.push(SampleStat::int("all_reduce_id", symbol as i64));
@@ -109,7 +138,10 @@ fn memory_breakdown(op: &SyntheticOp) -> Vec<u8> {
     const HBM: u64 = 1;
     const VMEM: u64 = 3;
     let mut out = ProtoMessage::default();
-    for ((access, space), bytes) in [(READ, HBM), (WRITE, HBM), (READ, VMEM)].into_iter().zip(op.bytes) {
+    for ((access, space), bytes) in [(READ, HBM), (WRITE, HBM), (READ, VMEM)]
+        .into_iter()
+        .zip(op.bytes)
+    {
         if bytes > 0 {
             out.message(1, |out| {
                 out.uint(1, access);
@@ -160,7 +192,15 @@ impl DeviceWriter<'_> {
                 stats.push(SampleStat::int("all_reduce_unique_id", instance));
             }
             let metadata = first_op + execution.op;
-            self.push(OPS, SampleEvent { metadata, offset_ps, duration_ps: execution.dur_ps, stats });
+            self.push(
+                OPS,
+                SampleEvent {
+                    metadata,
+                    offset_ps,
+                    duration_ps: execution.dur_ps,
+                    stats,
+                },
+            );
         }
         if self.run.spec.async_line == AsyncLine::All || ordinal == 0 {
             self.in_flight(step, program);
@@ -169,17 +209,33 @@ impl DeviceWriter<'_> {
 
     fn in_flight(&mut self, step: &SyntheticStepTimes, program: &SyntheticProgram) {
         for span in &program.schedule.in_flight {
-            let (start, done) = (&program.schedule.ops[span.start_op], &program.schedule.ops[span.done_op]);
+            let (start, done) = (
+                &program.schedule.ops[span.start_op],
+                &program.schedule.ops[span.done_op],
+            );
             let text = start.text();
-            let shown = if start.role == SyntheticRole::CopyStart { "async-copy" } else { &start.name };
+            let shown = if start.role == SyntheticRole::CopyStart {
+                "async-copy"
+            } else {
+                &start.name
+            };
             let known = |known: &SampleEventMetadata| {
                 known.name == text && known.display_name == shown && known.stats.is_empty()
             };
-            let metadata = self.plane.metadata.iter().position(known).unwrap_or_else(|| {
-                let (name, display_name) = (text.clone(), shown.to_owned());
-                self.plane.metadata.push(SampleEventMetadata { name, display_name, ..SampleEventMetadata::default() });
-                self.plane.metadata.len() - 1
-            });
+            let metadata = self
+                .plane
+                .metadata
+                .iter()
+                .position(known)
+                .unwrap_or_else(|| {
+                    let (name, display_name) = (text.clone(), shown.to_owned());
+                    self.plane.metadata.push(SampleEventMetadata {
+                        name,
+                        display_name,
+                        ..SampleEventMetadata::default()
+                    });
+                    self.plane.metadata.len() - 1
+                });
             let stats = vec![
                 SampleStat::shared("hlo_op", done.name.clone()),
                 SampleStat::int("_a", 1),
@@ -189,14 +245,30 @@ impl DeviceWriter<'_> {
             ];
             self.flow += 1;
             let (offset_ps, _) = self.clocks(step.device.0 + span.start_ps);
-            self.push(ASYNC, SampleEvent { metadata, offset_ps, duration_ps: span.dur_ps, stats });
+            self.push(
+                ASYNC,
+                SampleEvent {
+                    metadata,
+                    offset_ps,
+                    duration_ps: span.dur_ps,
+                    stats,
+                },
+            );
         }
     }
 
     fn event(&mut self, line: i64, name: &str, at: i64, duration_ps: i64, stats: Vec<SampleStat>) {
         let metadata = self.plane.named(name);
         let (offset_ps, _) = self.clocks(at);
-        self.push(line, SampleEvent { metadata, offset_ps, duration_ps, stats });
+        self.push(
+            line,
+            SampleEvent {
+                metadata,
+                offset_ps,
+                duration_ps,
+                stats,
+            },
+        );
     }
 
     fn push(&mut self, line: i64, event: SampleEvent) {
@@ -208,6 +280,9 @@ impl DeviceWriter<'_> {
     /// Converts a time on the host's clock to an offset in a line and to the device clock.
     fn clocks(&self, at: i64) -> (i64, i64) {
         let recorded = at - self.run.spec.device_skew.ps();
-        (recorded - LINE_ORIGIN_NS * 1000, recorded + self.run.spec.device_clock_ahead.ps())
+        (
+            recorded - LINE_ORIGIN_NS * 1000,
+            recorded + self.run.spec.device_clock_ahead.ps(),
+        )
     }
 }

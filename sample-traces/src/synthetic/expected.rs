@@ -3,7 +3,9 @@
 //! All numbers follow directly from the specification; none is computed from events or
 //! intervals.
 
-use super::clock::{BACKEND_PS, COMPLETE_PS, LAUNCH_PS, LOWER_PS, PER_DEVICE_PS, SyntheticStepTimes, TRACE_PS};
+use super::clock::{
+    BACKEND_PS, COMPLETE_PS, LAUNCH_PS, LOWER_PS, PER_DEVICE_PS, SyntheticStepTimes, TRACE_PS,
+};
 use super::op::{SyntheticOp, SyntheticRole};
 use super::program::SyntheticProgram;
 use super::schedule::{LEAD_IN_PS, LEAD_OUT_PS, ScheduleSums};
@@ -94,7 +96,11 @@ impl ExpectedCompile {
 }
 
 impl ExpectedNumbers {
-    pub(super) fn new(spec: &TrainingSpec, programs: &[SyntheticProgram], steps: &[SyntheticStepTimes]) -> Self {
+    pub(super) fn new(
+        spec: &TrainingSpec,
+        programs: &[SyntheticProgram],
+        steps: &[SyntheticStepTimes],
+    ) -> Self {
         let skew = spec.device_skew.ps();
         let recorded = |(from, to): (i64, i64)| (from - skew, to - skew);
         let each: Vec<_> = steps
@@ -111,10 +117,16 @@ impl ExpectedNumbers {
         let ops = programs
             .iter()
             .enumerate()
-            .flat_map(|(index, program)| expected_ops(program, runs(index) * u64::from(spec.devices())))
+            .flat_map(|(index, program)| {
+                expected_ops(program, runs(index) * u64::from(spec.devices()))
+            })
             .collect();
-        let active_ps = steps.last().map_or(0, |last| last.device.1 - steps[0].device.0);
-        let sums = each.iter().fold(ScheduleSums::default(), |total, step| total + step.sums);
+        let active_ps = steps
+            .last()
+            .map_or(0, |last| last.device.1 - steps[0].device.0);
+        let sums = each
+            .iter()
+            .fold(ScheduleSums::default(), |total, step| total + step.sums);
         let last_enqueue = i64::from(spec.devices() - 1) * PER_DEVICE_PS;
         Self {
             devices: spec.devices(),
@@ -139,18 +151,30 @@ impl ExpectedNumbers {
 
     /// Operations of all ops without children.
     pub fn leaf_flops(&self) -> u64 {
-        self.ops.iter().filter(|op| op.role != SyntheticRole::Loop).map(|op| op.flops).sum()
+        self.ops
+            .iter()
+            .filter(|op| op.role != SyntheticRole::Loop)
+            .map(|op| op.flops)
+            .sum()
     }
 
     /// Operations of all matmuls.
     pub fn matmul_flops(&self) -> u64 {
-        self.ops.iter().filter(|op| op.role == SyntheticRole::Matmul).map(|op| op.flops).sum()
+        self.ops
+            .iter()
+            .filter(|op| op.role == SyntheticRole::Matmul)
+            .map(|op| op.flops)
+            .sum()
     }
 
     /// HBM bytes of all ops without children. A start op counts the bytes read, its done op
     /// the bytes written.
     pub fn leaf_hbm_bytes(&self) -> u64 {
-        self.ops.iter().filter(|op| op.role != SyntheticRole::Loop).map(|op| op.hbm_bytes).sum()
+        self.ops
+            .iter()
+            .filter(|op| op.role != SyntheticRole::Loop)
+            .map(|op| op.hbm_bytes)
+            .sum()
     }
 
     /// Share of the peak FLOP/s that matmuls reach while they run.
@@ -161,12 +185,14 @@ impl ExpectedNumbers {
 
     /// Share of the peak FLOP/s over a window of `window_ps` on every device.
     pub fn flops_util(&self, window_ps: i64) -> f64 {
-        self.leaf_flops() as f64 / (window_ps as f64 / 1e12 * f64::from(self.devices) * self.peak_flops)
+        self.leaf_flops() as f64
+            / (window_ps as f64 / 1e12 * f64::from(self.devices) * self.peak_flops)
     }
 
     /// Share of the HBM bandwidth over a window of `window_ps` on every device.
     pub fn hbm_util(&self, window_ps: i64) -> f64 {
-        self.leaf_hbm_bytes() as f64 / (window_ps as f64 / 1e12 * f64::from(self.devices) * self.peak_hbm)
+        self.leaf_hbm_bytes() as f64
+            / (window_ps as f64 / 1e12 * f64::from(self.devices) * self.peak_hbm)
     }
 
     /// Share of the time from the first to the last program in which ops run.
@@ -177,10 +203,20 @@ impl ExpectedNumbers {
 
 fn expected_ops(program: &SyntheticProgram, runs: u64) -> Vec<ExpectedOp> {
     let schedule = &program.schedule;
-    let times = |index: usize| schedule.executions.iter().filter(|execution| execution.op == index).count() as u64;
+    let times = |index: usize| {
+        schedule
+            .executions
+            .iter()
+            .filter(|execution| execution.op == index)
+            .count() as u64
+    };
     let one = |(index, op): (usize, &SyntheticOp)| {
         let occurrences = runs * times(index);
-        let own_ps = if op.role == SyntheticRole::Loop { schedule.sums.loop_self } else { op.dur_ps };
+        let own_ps = if op.role == SyntheticRole::Loop {
+            schedule.sums.loop_self
+        } else {
+            op.dur_ps
+        };
         ExpectedOp {
             program: program.id,
             name: op.name.clone(),

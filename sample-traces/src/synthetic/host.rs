@@ -1,6 +1,8 @@
 //! The planes of the synthetic host: threads, programs and facts about the session.
 
-use super::clock::{BACKEND_PS, COMPLETE_PS, LOWER_PS, PER_DEVICE_PS, PHASE_GAP_PS, SyntheticStepTimes, TRACE_PS};
+use super::clock::{
+    BACKEND_PS, COMPLETE_PS, LOWER_PS, PER_DEVICE_PS, PHASE_GAP_PS, SyntheticStepTimes, TRACE_PS,
+};
 use super::hlo;
 use super::run::{REMARK, SyntheticRun};
 use crate::session::{SampleEventMetadata, SamplePlane, SampleStat};
@@ -18,7 +20,11 @@ const STARTED_UNIX_NS: u64 = 1_760_000_000_000_000_000;
 
 /// The plane of the host's threads.
 pub(super) fn host_plane(run: &SyntheticRun) -> SamplePlane {
-    let mut plane = SamplePlane { id: 700, name: "/host:CPU".to_owned(), ..SamplePlane::default() };
+    let mut plane = SamplePlane {
+        id: 700,
+        name: "/host:CPU".to_owned(),
+        ..SamplePlane::default()
+    };
     let expected = &run.expected;
     let session = run.session_ps() as f64 / 1e12 * f64::from(expected.devices);
     plane.stats = vec![
@@ -54,52 +60,138 @@ pub(super) fn host_plane(run: &SyntheticRun) -> SamplePlane {
 
 fn python(plane: &mut SamplePlane, step: &SyntheticStepTimes) {
     let line = plane.line(PYTHON, "python");
-    let mut add = |name: &str, from: i64, to: i64, stats| plane.event(line, name, from, to - from, stats);
-    let root = vec![SampleStat::int("_r", 1), SampleStat::int("step_num", i64::from(step.step))];
+    let mut add =
+        |name: &str, from: i64, to: i64, stats| plane.event(line, name, from, to - from, stats);
+    let root = vec![
+        SampleStat::int("_r", 1),
+        SampleStat::int("step_num", i64::from(step.step)),
+    ];
     add("train", step.begin, step.end, root);
-    add("IteratorGetNext", step.begin + 1_000_000, step.input_end, Vec::new());
-    add("batched_device_put", step.input_end, step.call.0, Vec::new());
+    add(
+        "IteratorGetNext",
+        step.begin + 1_000_000,
+        step.input_end,
+        Vec::new(),
+    );
+    add(
+        "batched_device_put",
+        step.input_end,
+        step.call.0,
+        Vec::new(),
+    );
     let (from, to) = step.call;
     add("PjitFunction(train_step)", from, to, Vec::new());
-    add("PjitFunction(train_step)", from + 1_000_000, to - 1_000_000, Vec::new());
+    add(
+        "PjitFunction(train_step)",
+        from + 1_000_000,
+        to - 1_000_000,
+        Vec::new(),
+    );
     let Some(trace) = step.compile else {
-        add("TfrtTpuLoadedExecutable::Execute", to - 30_000_000, to - 2_000_000, Vec::new());
+        add(
+            "TfrtTpuLoadedExecutable::Execute",
+            to - 30_000_000,
+            to - 2_000_000,
+            Vec::new(),
+        );
         return;
     };
     let lower = trace + TRACE_PS + PHASE_GAP_PS;
     let backend = lower + LOWER_PS + PHASE_GAP_PS;
     let end = backend + BACKEND_PS;
-    add("trace_to_jaxpr_dynamic", trace, trace + TRACE_PS, Vec::new());
-    add("lower_sharding_computation", lower, lower + LOWER_PS, Vec::new());
+    add(
+        "trace_to_jaxpr_dynamic",
+        trace,
+        trace + TRACE_PS,
+        Vec::new(),
+    );
+    add(
+        "lower_sharding_computation",
+        lower,
+        lower + LOWER_PS,
+        Vec::new(),
+    );
     add("backend_compile_and_load", backend, end, Vec::new());
-    add("TfrtTpuLoadedExecutable::Execute", to - 30_000_000, to - 2_000_000, Vec::new());
+    add(
+        "TfrtTpuLoadedExecutable::Execute",
+        to - 30_000_000,
+        to - 2_000_000,
+        Vec::new(),
+    );
 
     // The compiler's own threads record the same time again, and parts of it.
     let (from, to) = (backend + 1_000_000, end - 1_000_000);
     let half = i64::midpoint(from, to);
     let compiler = plane.line(COMPILER, "main/14738");
-    plane.event(compiler, "TfrtTpuCompiler::Compile", from, to - from, Vec::new());
-    plane.event(compiler, "XLA::TPU run hlo passes", from, half - from, Vec::new());
-    plane.event(compiler, "XLA::TPU run backend", half, to - half, Vec::new());
+    plane.event(
+        compiler,
+        "TfrtTpuCompiler::Compile",
+        from,
+        to - from,
+        Vec::new(),
+    );
+    plane.event(
+        compiler,
+        "XLA::TPU run hlo passes",
+        from,
+        half - from,
+        Vec::new(),
+    );
+    plane.event(
+        compiler,
+        "XLA::TPU run backend",
+        half,
+        to - half,
+        Vec::new(),
+    );
     let passes = plane.line(PASSES, "futex-default-SDomainT/15001");
     for (index, name) in ["algsimp", "dce", "copy-insertion"].into_iter().enumerate() {
-        plane.event(passes, name, from + index as i64 * 2_000_000_000, 1_500_000_000, Vec::new());
+        plane.event(
+            passes,
+            name,
+            from + index as i64 * 2_000_000_000,
+            1_500_000_000,
+            Vec::new(),
+        );
     }
 }
 
 fn runtime(plane: &mut SamplePlane, step: &SyntheticStepTimes, devices: u32) {
     let python = plane.line(PYTHON, "python");
-    plane.event(python, "block_until_ready", step.call.1, step.end - step.call.1, Vec::new());
+    plane.event(
+        python,
+        "block_until_ready",
+        step.call.1,
+        step.end - step.call.1,
+        Vec::new(),
+    );
     let (enqueue, complete) = (plane.line(ENQUEUE, ""), plane.line(COMPLETE, ""));
     let run_id = i64::from(step.step) + 100;
     for ordinal in 0..devices {
         let after = i64::from(ordinal) * PER_DEVICE_PS;
-        let who = || vec![SampleStat::int("run_id", run_id), SampleStat::int("device_ordinal", i64::from(ordinal))];
+        let who = || {
+            vec![
+                SampleStat::int("run_id", run_id),
+                SampleStat::int("device_ordinal", i64::from(ordinal)),
+            ]
+        };
         let mut stats = who();
         stats.extend([SampleStat::int("_pt", 12), SampleStat::int("_p", run_id)]);
-        plane.event(enqueue, "DoEnqueueProgram", step.enqueue + after, PER_DEVICE_PS - 100_000, stats);
+        plane.event(
+            enqueue,
+            "DoEnqueueProgram",
+            step.enqueue + after,
+            PER_DEVICE_PS - 100_000,
+            stats,
+        );
         let at = step.device.1 + COMPLETE_PS + after;
-        plane.event(complete, "CompleteCallbacks", at, PER_DEVICE_PS - 100_000, who());
+        plane.event(
+            complete,
+            "CompleteCallbacks",
+            at,
+            PER_DEVICE_PS - 100_000,
+            who(),
+        );
     }
 }
 

@@ -18,7 +18,10 @@ pub struct HostClock {
 impl SyntheticRun {
     /// The capture of `host`. The run happened at the same true time on all hosts.
     pub fn host_session(&self, host: &str, clock: HostClock) -> SampleSession {
-        let mut session = SampleSession { host: host.to_owned(), ..self.session() };
+        let mut session = SampleSession {
+            host: host.to_owned(),
+            ..self.session()
+        };
         let gains = |ps: i64| (ps as f64 * clock.drift_ppm * 1e-6) as i64;
         for plane in &mut session.planes {
             for stat in &mut plane.stats {
@@ -31,7 +34,10 @@ impl SyntheticRun {
             for line in &mut plane.lines {
                 let origin = line.timestamp_ns * 1000;
                 for event in &mut line.events {
-                    let (start, end) = (origin + event.offset_ps, origin + event.offset_ps + event.duration_ps);
+                    let (start, end) = (
+                        origin + event.offset_ps,
+                        origin + event.offset_ps + event.duration_ps,
+                    );
                     event.offset_ps += gains(start);
                     event.duration_ps += gains(end) - gains(start);
                 }

@@ -44,10 +44,18 @@ impl SyntheticRun {
                 tokens.push(spec.tokens_in(step));
             }
         }
-        let programs: Vec<_> = tokens.into_iter().map(|tokens| SyntheticProgram::compile(&spec, tokens)).collect();
+        let programs: Vec<_> = tokens
+            .into_iter()
+            .map(|tokens| SyntheticProgram::compile(&spec, tokens))
+            .collect();
         let steps = clock::step_times(&spec, &programs);
         let expected = ExpectedNumbers::new(&spec, &programs, &steps);
-        Self { spec, programs, steps, expected }
+        Self {
+            spec,
+            programs,
+            steps,
+            expected,
+        }
     }
 
     /// Generates a run that generates tokens: chips and times follow `spec`, but each step
@@ -56,7 +64,12 @@ impl SyntheticRun {
         let programs = vec![decode.compile(&spec)];
         let steps = clock::step_times(&spec, &programs);
         let expected = ExpectedNumbers::new(&spec, &programs, &steps);
-        Self { spec, programs, steps, expected }
+        Self {
+            spec,
+            programs,
+            steps,
+            expected,
+        }
     }
 
     /// Length of the session, ps.
@@ -67,14 +80,25 @@ impl SyntheticRun {
     /// The planes of the capture, created one at a time, because all planes of a large run do not fit into memory.
     pub fn planes(&self) -> impl Iterator<Item = SamplePlane> {
         let devices = (0..self.spec.devices()).map(|ordinal| device::device_plane(self, ordinal));
-        devices
-            .chain([host::metadata_plane, host::host_plane, host::environment_plane].into_iter().map(|make| make(self)))
+        devices.chain(
+            [
+                host::metadata_plane,
+                host::host_plane,
+                host::environment_plane,
+            ]
+            .into_iter()
+            .map(|make| make(self)),
+        )
     }
 
     /// The capture of the run.
     pub fn session(&self) -> SampleSession {
         let planes = self.planes().collect();
-        SampleSession { host: "synthetic".to_owned(), remark: REMARK.to_owned(), planes }
+        SampleSession {
+            host: "synthetic".to_owned(),
+            remark: REMARK.to_owned(),
+            planes,
+        }
     }
 }
 
@@ -84,14 +108,27 @@ impl TrainingSpec {
         /// Number of events of one device in a large run.
         const ON_DEVICE: u64 = 1 << 18;
 
-        let small = |steps| Self { data: 1, model: 1, layers: 12, steps, ..Self::default() };
+        let small = |steps| Self {
+            data: 1,
+            model: 1,
+            layers: 12,
+            steps,
+            ..Self::default()
+        };
         let on_device = |steps| -> u64 {
             let device = SyntheticRun::new(small(steps)).planes().next();
-            device.iter().flat_map(|device| &device.lines).map(|line| line.events.len() as u64).sum()
+            device
+                .iter()
+                .flat_map(|device| &device.lines)
+                .map(|line| line.events.len() as u64)
+                .sum()
         };
         let first = on_device(1);
         let steps = 1 + events.min(ON_DEVICE).saturating_sub(first) / (on_device(2) - first).max(1);
         let devices = (events / (first + (steps - 1) * (on_device(2) - first)).max(1)).max(1);
-        Self { data: devices as u32, ..small(steps as u32) }
+        Self {
+            data: devices as u32,
+            ..small(steps as u32)
+        }
     }
 }

@@ -63,9 +63,24 @@ pub struct ReplicaGroupPattern {
 impl ReplicaGroupPattern {
     /// The groups in the syntax of HLO.
     pub(super) fn text(&self) -> String {
-        let list = |values: &[u64]| values.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
-        let order = if self.permutation.is_empty() { String::new() } else { format!("T({})", list(&self.permutation)) };
-        format!("replica_groups=[{},{}]<=[{}]{order}", self.count, self.size, list(&self.dims))
+        let list = |values: &[u64]| {
+            values
+                .iter()
+                .map(u64::to_string)
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        let order = if self.permutation.is_empty() {
+            String::new()
+        } else {
+            format!("T({})", list(&self.permutation))
+        };
+        format!(
+            "replica_groups=[{},{}]<=[{}]{order}",
+            self.count,
+            self.size,
+            list(&self.dims)
+        )
     }
 }
 
@@ -107,9 +122,22 @@ pub struct SyntheticOp {
 impl SyntheticOp {
     /// The instruction as HLO text.
     pub fn text(&self) -> String {
-        let operands: Vec<_> = self.operands.iter().map(|(shape, name)| format!("{shape} %{name}")).collect();
-        let Self { name, shape, opcode, attributes, .. } = self;
-        format!("%{name} = {shape} {opcode}({}){attributes}", operands.join(", "))
+        let operands: Vec<_> = self
+            .operands
+            .iter()
+            .map(|(shape, name)| format!("{shape} %{name}"))
+            .collect();
+        let Self {
+            name,
+            shape,
+            opcode,
+            attributes,
+            ..
+        } = self;
+        format!(
+            "%{name} = {shape} {opcode}({}){attributes}",
+            operands.join(", ")
+        )
     }
 
     /// The number at the end of its name.
@@ -137,7 +165,8 @@ impl CorePace<'_> {
     /// Duration of an op in ps: the longer of its compute time and its HBM time. `fill` is the
     /// share of the MXU's tiles that is not padding.
     pub fn op_ps(&self, flops: u64, fill: f64, hbm_bytes: u64) -> i64 {
-        let compute = flops as f64 / (self.spec.chip.peak_flops() * self.spec.mxu_efficiency * fill);
+        let compute =
+            flops as f64 / (self.spec.chip.peak_flops() * self.spec.mxu_efficiency * fill);
         (compute.max(self.hbm_seconds(hbm_bytes)) * 1e12).round() as i64
     }
 

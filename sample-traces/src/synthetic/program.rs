@@ -43,8 +43,17 @@ impl SyntheticProgram {
         compiler.backward();
         compiler.update();
         let name = "jit_train_step";
-        let id = fingerprint(&format!("{name} {} {} {tokens} {} {}", spec.name, spec.chip.id, spec.width, spec.hidden));
-        Self { name, id, tokens, devices: spec.devices(), schedule: compiler.out.close() }
+        let id = fingerprint(&format!(
+            "{name} {} {} {tokens} {} {}",
+            spec.name, spec.chip.id, spec.width, spec.hidden
+        ));
+        Self {
+            name,
+            id,
+            tokens,
+            devices: spec.devices(),
+            schedule: compiler.out.close(),
+        }
     }
 
     /// Name with the id, as shown on the timeline.
@@ -55,7 +64,9 @@ impl SyntheticProgram {
 
 /// FNV-1a hash: a 64-bit number that is the same on every machine.
 pub(super) fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 struct SyntheticCompiler<'a> {
@@ -91,12 +102,24 @@ impl SyntheticCompiler<'_> {
             self.wait_for(&gather);
         }
         for layer in 0..self.spec.layers {
-            let next = (self.spec.data > 1 && layer + 1 < self.spec.layers).then(|| self.gather(layer + 1));
+            let next = (self.spec.data > 1 && layer + 1 < self.spec.layers)
+                .then(|| self.gather(layer + 1));
             let place = format!("layer_{layer}/mlp");
-            let started = next.as_ref().filter(|_| self.spec.overlap).map(|gather| self.start(gather));
-            self.matmul([tokens, width, hidden], &format!("jvp({place})/up/dot_general"), 41);
+            let started = next
+                .as_ref()
+                .filter(|_| self.spec.overlap)
+                .map(|gather| self.start(gather));
+            self.matmul(
+                [tokens, width, hidden],
+                &format!("jvp({place})/up/dot_general"),
+                41,
+            );
             self.activation(&format!("jvp({place})/gelu"), 42);
-            self.matmul([tokens, hidden, width], &format!("jvp({place})/down/dot_general"), 43);
+            self.matmul(
+                [tokens, hidden, width],
+                &format!("jvp({place})/down/dot_general"),
+                43,
+            );
             match (next, started) {
                 (Some(gather), Some(pending)) => self.finish(&gather, &pending),
                 (Some(gather), None) => self.wait_for(&gather),
@@ -113,16 +136,35 @@ impl SyntheticCompiler<'_> {
         let (tokens, width, hidden) = (self.tokens, self.spec.width, self.hidden);
         for layer in (0..self.spec.layers).rev() {
             let place = format!("transpose(jvp(layer_{layer}/mlp))");
-            self.matmul([tokens, width, hidden], &format!("{place}/down/dot_general"), 43);
+            self.matmul(
+                [tokens, width, hidden],
+                &format!("{place}/down/dot_general"),
+                43,
+            );
             self.activation(&format!("{place}/gelu"), 42);
-            self.matmul([tokens, hidden, width], &format!("{place}/up/dot_general"), 41);
+            self.matmul(
+                [tokens, hidden, width],
+                &format!("{place}/up/dot_general"),
+                41,
+            );
             let reduce = (self.spec.model > 1).then(|| self.reduce(&format!("{place}/psum")));
-            let started = reduce.as_ref().filter(|_| self.spec.overlap).map(|reduce| self.start(reduce));
+            let started = reduce
+                .as_ref()
+                .filter(|_| self.spec.overlap)
+                .map(|reduce| self.start(reduce));
             if let (Some(reduce), None) = (&reduce, &started) {
                 self.wait_for(reduce);
             }
-            self.matmul([width, tokens, hidden], &format!("{place}/up/weights/dot_general"), 41);
-            self.matmul([hidden, tokens, width], &format!("{place}/down/weights/dot_general"), 43);
+            self.matmul(
+                [width, tokens, hidden],
+                &format!("{place}/up/weights/dot_general"),
+                41,
+            );
+            self.matmul(
+                [hidden, tokens, width],
+                &format!("{place}/down/weights/dot_general"),
+                43,
+            );
             if let (Some(reduce), Some(pending)) = (&reduce, &started) {
                 self.finish(reduce, pending);
             }
@@ -143,12 +185,20 @@ impl SyntheticCompiler<'_> {
             shape: format!("({in_vmem}, {in_hbm}, u32[]{{:S(2)}})"),
             operands: vec![(in_hbm, "param.0".to_owned())],
             bytes: [bytes, 0, 0],
-            ..op(&format!("copy-start.{number}"), "copy-start", SyntheticRole::CopyStart)
+            ..op(
+                &format!("copy-start.{number}"),
+                "copy-start",
+                SyntheticRole::CopyStart,
+            )
         };
         let done = SyntheticOp {
             shape: in_vmem,
             operands: vec![(start.shape.clone(), start.name.clone())],
-            ..op(&format!("copy-done.{number}"), "copy-done", SyntheticRole::CopyDone)
+            ..op(
+                &format!("copy-done.{number}"),
+                "copy-done",
+                SyntheticRole::CopyDone,
+            )
         };
         let pending = self.out.start(start, self.pace().hbm_ps(bytes));
 
@@ -167,7 +217,11 @@ impl SyntheticCompiler<'_> {
             flops,
             bytes: [read, write, 0],
             inner: InnerOp::Elementwise,
-            ..op(&format!("fusion.{number}"), "loop fusion", SyntheticRole::Vector)
+            ..op(
+                &format!("fusion.{number}"),
+                "loop fusion",
+                SyntheticRole::Vector,
+            )
         };
         let layers = u64::from(self.spec.layers);
         let outer = SyntheticOp {
@@ -180,7 +234,8 @@ impl SyntheticCompiler<'_> {
             bytes: [read * layers, write * layers, 0],
             ..op(&format!("while.{number}"), "while", SyntheticRole::Loop)
         };
-        self.out.repeat(outer, vec![body], self.spec.layers, LOOP_OVERHEAD_PS);
+        self.out
+            .repeat(outer, vec![body], self.spec.layers, LOOP_OVERHEAD_PS);
         self.out.finish(&pending, done);
     }
 
@@ -188,7 +243,10 @@ impl SyntheticCompiler<'_> {
     fn matmul(&mut self, [rows, inner, columns]: [u64; 3], framework_name: &str, source_line: u32) {
         let number = self.next_number();
         let flops = 2 * rows * inner * columns;
-        let (read, write) = (BF16 * (rows * inner + inner * columns), BF16 * rows * columns);
+        let (read, write) = (
+            BF16 * (rows * inner + inner * columns),
+            BF16 * rows * columns,
+        );
         let fill = self.spec.chip.padding_efficiency(rows, inner, columns);
         self.out.run(SyntheticOp {
             shape: shape("bf16", &[rows, columns]),
@@ -203,7 +261,11 @@ impl SyntheticCompiler<'_> {
             flops,
             bytes: [read, write, write],
             inner: InnerOp::Product,
-            ..op(&format!("fusion.{number}"), "convolution fusion", SyntheticRole::Matmul)
+            ..op(
+                &format!("fusion.{number}"),
+                "convolution fusion",
+                SyntheticRole::Matmul,
+            )
         });
     }
 
@@ -222,7 +284,11 @@ impl SyntheticCompiler<'_> {
             flops,
             bytes: [BF16 * elements, BF16 * elements, 0],
             inner: InnerOp::Elementwise,
-            ..op(&format!("fusion.{number}"), "loop fusion", SyntheticRole::Vector)
+            ..op(
+                &format!("fusion.{number}"),
+                "loop fusion",
+                SyntheticRole::Vector,
+            )
         });
     }
 
@@ -286,25 +352,44 @@ impl SyntheticCompiler<'_> {
 
     fn groups_over_data(&self) -> ReplicaGroupPattern {
         let (data, model) = (u64::from(self.spec.data), u64::from(self.spec.model));
-        ReplicaGroupPattern { channel: 0, count: model, size: data, dims: vec![data, model], permutation: vec![1, 0] }
+        ReplicaGroupPattern {
+            channel: 0,
+            count: model,
+            size: data,
+            dims: vec![data, model],
+            permutation: vec![1, 0],
+        }
     }
 
     fn wait_for(&mut self, collective: &SyntheticCollective) {
         let number = self.next_number();
         let name = format!("{}.{number}", collective.opcode);
         let elements = collective.buffer / BF16;
-        let flops = if collective.opcode == "all-gather" { 0 } else { elements };
+        let flops = if collective.opcode == "all-gather" {
+            0
+        } else {
+            elements
+        };
         self.out.run(SyntheticOp {
             dur_ps: collective.takes_ps,
             flops,
             bytes: [collective.bytes.0, collective.bytes.1, 0],
             shape: collective.shapes.0.clone(),
-            ..self.half(collective, &name, collective.opcode, SyntheticRole::SyncCollective)
+            ..self.half(
+                collective,
+                &name,
+                collective.opcode,
+                SyntheticRole::SyncCollective,
+            )
         });
     }
 
     fn start(&mut self, collective: &SyntheticCollective) -> super::schedule::PendingTransfer {
-        let opcode = if collective.opcode == "all-gather" { "all-gather-start" } else { "all-reduce-start" };
+        let opcode = if collective.opcode == "all-gather" {
+            "all-gather-start"
+        } else {
+            "all-reduce-start"
+        };
         let number = self.next_number();
         let op = SyntheticOp {
             bytes: [collective.bytes.0, 0, 0],
@@ -312,13 +397,26 @@ impl SyntheticCompiler<'_> {
                 "all-gather-start" => format!("({}, {})", collective.shapes.1, collective.shapes.0),
                 _ => collective.shapes.0.clone(),
             },
-            ..self.half(collective, &format!("{opcode}.{number}"), opcode, SyntheticRole::CollectiveStart)
+            ..self.half(
+                collective,
+                &format!("{opcode}.{number}"),
+                opcode,
+                SyntheticRole::CollectiveStart,
+            )
         };
         self.out.start(op, collective.takes_ps)
     }
 
-    fn finish(&mut self, collective: &SyntheticCollective, pending: &super::schedule::PendingTransfer) {
-        let opcode = if collective.opcode == "all-gather" { "all-gather-done" } else { "all-reduce-done" };
+    fn finish(
+        &mut self,
+        collective: &SyntheticCollective,
+        pending: &super::schedule::PendingTransfer,
+    ) {
+        let opcode = if collective.opcode == "all-gather" {
+            "all-gather-done"
+        } else {
+            "all-reduce-done"
+        };
         let start = self.out.op_of(pending);
         let name = start.name.replace("-start", "-done");
         let operands = vec![(start.shape.clone(), start.name.clone())];
@@ -341,9 +439,20 @@ impl SyntheticCompiler<'_> {
         role: SyntheticRole,
     ) -> SyntheticOp {
         SyntheticOp {
-            operands: vec![(collective.shapes.1.clone(), format!("operand.{}", self.number))],
-            attributes: format!(", channel_id={}, {}{}", self.number, collective.groups.text(), collective.attributes),
-            groups: Some(ReplicaGroupPattern { channel: self.number, ..collective.groups.clone() }),
+            operands: vec![(
+                collective.shapes.1.clone(),
+                format!("operand.{}", self.number),
+            )],
+            attributes: format!(
+                ", channel_id={}, {}{}",
+                self.number,
+                collective.groups.text(),
+                collective.attributes
+            ),
+            groups: Some(ReplicaGroupPattern {
+                channel: self.number,
+                ..collective.groups.clone()
+            }),
             framework_name: format!("jit(train_step)/jit(main)/{}:", collective.place),
             source_line: 38,
             collective: Some((collective.devices, collective.buffer)),
@@ -367,7 +476,11 @@ pub(super) fn op(name: &str, category: &'static str, role: SyntheticRole) -> Syn
         name: name.to_owned(),
         category,
         role,
-        opcode: if category.ends_with(" fusion") { "fusion" } else { category },
+        opcode: if category.ends_with(" fusion") {
+            "fusion"
+        } else {
+            category
+        },
         shape: String::new(),
         operands: Vec::new(),
         attributes: String::new(),
@@ -385,12 +498,21 @@ pub(super) fn op(name: &str, category: &'static str, role: SyntheticRole) -> Syn
 
 /// A shape with the usual layout: last dimension fastest, tiled for its type.
 pub(super) fn shape(element: &str, dimensions: &[u64]) -> String {
-    let list = |values: Vec<u64>| values.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+    let list = |values: Vec<u64>| {
+        values
+            .iter()
+            .map(u64::to_string)
+            .collect::<Vec<_>>()
+            .join(",")
+    };
     let order = list((0..dimensions.len() as u64).rev().collect());
     let tiles = match (element, dimensions.len()) {
         (_, 1) => "T(1024)",
         ("bf16", _) => "T(8,128)(2,1)",
         _ => "T(8,128)",
     };
-    format!("{element}[{}]{{{order}:{tiles}}}", list(dimensions.to_vec()))
+    format!(
+        "{element}[{}]{{{order}:{tiles}}}",
+        list(dimensions.to_vec())
+    )
 }

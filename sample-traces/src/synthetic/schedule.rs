@@ -111,21 +111,32 @@ pub struct PendingTransfer {
 
 impl SyntheticSchedule {
     pub(super) fn new() -> Self {
-        Self { cursor: LEAD_IN_PS, ..Self::default() }
+        Self {
+            cursor: LEAD_IN_PS,
+            ..Self::default()
+        }
     }
 
     fn place(&mut self, op: usize, dur_ps: i64) {
-        self.executions.push(ScheduledExecution { op, start_ps: self.cursor, dur_ps });
+        self.executions.push(ScheduledExecution {
+            op,
+            start_ps: self.cursor,
+            dur_ps,
+        });
         self.cursor += dur_ps;
         let sums = &mut self.sums;
         match self.ops[op].role {
-            SyntheticRole::Matmul => (sums.compute, sums.matmul) = (sums.compute + dur_ps, sums.matmul + dur_ps),
+            SyntheticRole::Matmul => {
+                (sums.compute, sums.matmul) = (sums.compute + dur_ps, sums.matmul + dur_ps)
+            }
             SyntheticRole::Vector => sums.compute += dur_ps,
             SyntheticRole::SyncCollective => {
                 sums.comm += dur_ps;
                 sums.comm_blocking += dur_ps;
             }
-            SyntheticRole::CollectiveStart | SyntheticRole::CollectiveDone => sums.comm_blocking += dur_ps,
+            SyntheticRole::CollectiveStart | SyntheticRole::CollectiveDone => {
+                sums.comm_blocking += dur_ps
+            }
             SyntheticRole::CopyStart | SyntheticRole::CopyDone => sums.copy_wait += dur_ps,
             SyntheticRole::Loop => {}
         }
@@ -147,8 +158,16 @@ impl SyntheticSchedule {
     /// Starts a transfer that takes `takes_ps`.
     pub(super) fn start(&mut self, op: SyntheticOp, takes_ps: i64) -> PendingTransfer {
         let start_ps = self.cursor;
-        self.run(SyntheticOp { dur_ps: ISSUE_PS, ..op });
-        PendingTransfer { start_op: self.ops.len() - 1, start_ps, takes_ps, computed_before: self.sums.compute }
+        self.run(SyntheticOp {
+            dur_ps: ISSUE_PS,
+            ..op
+        });
+        PendingTransfer {
+            start_op: self.ops.len() - 1,
+            start_ps,
+            takes_ps,
+            computed_before: self.sums.compute,
+        }
     }
 
     pub(super) fn op_of(&self, pending: &PendingTransfer) -> &SyntheticOp {
@@ -175,15 +194,30 @@ impl SyntheticSchedule {
     }
 
     /// Runs `body` `times` times inside the loop `outer`, with `own_ps` of self time before each iteration.
-    pub(super) fn repeat(&mut self, outer: SyntheticOp, body: Vec<SyntheticOp>, times: u32, own_ps: i64) {
+    pub(super) fn repeat(
+        &mut self,
+        outer: SyntheticOp,
+        body: Vec<SyntheticOp>,
+        times: u32,
+        own_ps: i64,
+    ) {
         let iteration = own_ps + body.iter().map(|op| op.dur_ps).sum::<i64>();
         let total = i64::from(times) * iteration;
-        self.ops.push(SyntheticOp { dur_ps: total, inner: InnerOp::Loop { times: u64::from(times) }, ..outer });
+        self.ops.push(SyntheticOp {
+            dur_ps: total,
+            inner: InnerOp::Loop {
+                times: u64::from(times),
+            },
+            ..outer
+        });
         let outer = self.ops.len() - 1;
         let start = self.cursor;
         self.place(outer, total);
         let first = self.ops.len();
-        self.ops.extend(body.into_iter().map(|op| SyntheticOp { inside: Some(outer), ..op }));
+        self.ops.extend(body.into_iter().map(|op| SyntheticOp {
+            inside: Some(outer),
+            ..op
+        }));
         self.cursor = start;
         for _ in 0..times {
             self.cursor += own_ps;

@@ -96,6 +96,10 @@ impl TrainingSpec {
 
     /// Tokens of a data shard in step `step`.
     pub fn tokens_in(&self, step: u32) -> u64 {
-        if self.recompile_at == Some(step) { self.tokens / 2 } else { self.tokens }
+        if self.recompile_at == Some(step) {
+            self.tokens / 2
+        } else {
+            self.tokens
+        }
     }
 }

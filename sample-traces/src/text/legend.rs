@@ -13,9 +13,13 @@ pub(super) struct PictureLegend {
 impl PictureLegend {
     /// Adds `line` if it explains a letter; returns whether it does.
     pub(super) fn add(&mut self, line: &str) -> bool {
-        let Some((left, right)) = line.split_once('=') else { return false };
+        let Some((left, right)) = line.split_once('=') else {
+            return false;
+        };
         let mut letters = left.trim().chars();
-        let (Some(letter), None) = (letters.next(), letters.next()) else { return false };
+        let (Some(letter), None) = (letters.next(), letters.next()) else {
+            return false;
+        };
         self.entries.insert(letter, LegendEntry::parse(right));
         true
     }
@@ -25,7 +29,10 @@ impl PictureLegend {
         self.entries
             .get(&letter)
             .cloned()
-            .unwrap_or_else(|| LegendEntry { name: letter.to_string(), ..LegendEntry::default() })
+            .unwrap_or_else(|| LegendEntry {
+                name: letter.to_string(),
+                ..LegendEntry::default()
+            })
     }
 }
 
@@ -44,10 +51,15 @@ impl LegendEntry {
             Some((text, hlo)) => (text, Some(hlo.trim().to_owned())),
             None => (text, None),
         };
-        let mut entry = Self { hlo_text, ..Self::default() };
+        let mut entry = Self {
+            hlo_text,
+            ..Self::default()
+        };
         let mut text = text.trim().to_owned();
         if let Some((before, after)) = text.split_once(" [") {
-            let (category, after) = after.split_once(']').unwrap_or_else(|| panic!("'[' without ']' in {text:?}"));
+            let (category, after) = after
+                .split_once(']')
+                .unwrap_or_else(|| panic!("'[' without ']' in {text:?}"));
             entry.category = Some(category.to_owned());
             text = format!("{before} {after}");
         }
@@ -57,7 +69,9 @@ impl LegendEntry {
                 // `f#graph_hash=1#`: host events carry arguments in their names.
                 Some((key, _)) if key.contains('#') => name.push(word),
                 Some((key, value)) => drop(entry.values.insert(key.to_owned(), value.to_owned())),
-                None if matches!(word, "instant" | "root") => drop(entry.values.insert(word.to_owned(), "1".into())),
+                None if matches!(word, "instant" | "root") => {
+                    drop(entry.values.insert(word.to_owned(), "1".into()))
+                }
                 None => name.push(word),
             }
         }
@@ -71,7 +85,12 @@ impl LegendEntry {
 
     pub(super) fn number(&self, key: &str) -> Option<f64> {
         let value = self.values.get(key)?;
-        Some(value.replace('_', "").parse().unwrap_or_else(|_| panic!("{key}={value} is not a number")))
+        Some(
+            value
+                .replace('_', "")
+                .parse()
+                .unwrap_or_else(|_| panic!("{key}={value} is not a number")),
+        )
     }
 
     fn count(&self, key: &str) -> Option<u64> {
@@ -87,9 +106,16 @@ impl LegendEntry {
             ("vmem_write", MemorySpace::Vmem, Access::Write),
         ]
         .into_iter()
-        .filter_map(|(key, space, access)| Some(MemoryAccess { space, access, bytes: self.count(key)? }))
+        .filter_map(|(key, space, access)| {
+            Some(MemoryAccess {
+                space,
+                access,
+                bytes: self.count(key)?,
+            })
+        })
         .collect();
-        let in_memories = (!memory.is_empty()).then(|| memory.iter().map(|access| access.bytes).sum());
+        let in_memories =
+            (!memory.is_empty()).then(|| memory.iter().map(|access| access.bytes).sum());
         let mut text = |text: Option<&String>| text.map(|text| out.intern(text));
         Op {
             name: text(Some(&self.name)).unwrap_or_default(),
@@ -111,7 +137,11 @@ impl LegendEntry {
 
     /// The program of a module called `jit_step(7)`.
     pub(super) fn program(&self, out: &mut TraceBuilder) -> ProgramId {
-        let (name, id) = match self.name.strip_suffix(')').and_then(|name| name.rsplit_once('(')) {
+        let (name, id) = match self
+            .name
+            .strip_suffix(')')
+            .and_then(|name| name.rsplit_once('('))
+        {
             Some((name, id)) => (name, id.parse().ok()),
             None => (self.name.as_str(), None),
         };
@@ -135,8 +165,10 @@ impl LegendEntry {
             ("stall", SliceAttr::DmaStallPs),
             ("transfer", SliceAttr::TransferBytes),
         ];
-        let mut attrs: Vec<_> =
-            KEYS.into_iter().filter_map(|(key, attr)| Some((attr, self.number(key)? as i64))).collect();
+        let mut attrs: Vec<_> = KEYS
+            .into_iter()
+            .filter_map(|(key, attr)| Some((attr, self.number(key)? as i64)))
+            .collect();
         if let Some(done) = self.done() {
             attrs.push((SliceAttr::DoneOp, out.intern(done).index() as i64));
         }

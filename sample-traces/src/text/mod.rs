@@ -56,8 +56,8 @@ mod legend;
 use std::collections::BTreeMap;
 
 use trace_model::{
-    DeviceInfo, FlowEnd, GroupId, GroupKind, Label, LabelId, Picos, ProgramId, SliceAttr, SliceKey, SliceRef,
-    SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackId, TrackKind,
+    DeviceInfo, FlowEnd, GroupId, GroupKind, Label, LabelId, Picos, ProgramId, SliceAttr, SliceKey,
+    SliceRef, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackId, TrackKind,
 };
 
 use legend::{LegendEntry, PictureLegend};
@@ -75,7 +75,12 @@ pub fn slices(model: &TraceModel, track: &str) -> Vec<String> {
     let of_track = |slice: &SliceRef<'_>| model.str(model.track(slice.track()).name) == track;
     let text = |slice: SliceRef<'_>| {
         let range = slice.range();
-        format!("{} {}-{}", slice.name(), range.start.ps() / 1000, range.end.ps() / 1000)
+        format!(
+            "{} {}-{}",
+            slice.name(),
+            range.start.ps() / 1000,
+            range.end.ps() / 1000
+        )
     };
     model.all_slices().filter(of_track).map(text).collect()
 }
@@ -95,19 +100,31 @@ pub fn text_builder(picture: &str) -> TraceBuilder {
         pending: Vec::new(),
     };
     let mut rows: Vec<(&str, &str)> = Vec::new();
-    for line in picture.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+    for line in picture
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
         if let Some(directive) = line.strip_prefix('@') {
             painter.direct(directive);
         } else if !painter.legend.add(line) {
-            let (name, cells) = line.rsplit_once(':').unwrap_or_else(|| panic!("no colon in {line:?}"));
+            let (name, cells) = line
+                .rsplit_once(':')
+                .unwrap_or_else(|| panic!("no colon in {line:?}"));
             let name = name.trim();
-            let name =
-                if name.is_empty() { rows.last().unwrap_or_else(|| panic!("nothing above {line:?}")).0 } else { name };
+            let name = if name.is_empty() {
+                rows.last()
+                    .unwrap_or_else(|| panic!("nothing above {line:?}"))
+                    .0
+            } else {
+                name
+            };
             rows.push((name, cells.strip_prefix(' ').unwrap_or(cells)));
         }
     }
     // Modules first, because they determine the program of an op.
-    let (modules, others): (Vec<_>, Vec<_>) = rows.iter().partition(|(name, _)| name.ends_with("modules"));
+    let (modules, others): (Vec<_>, Vec<_>) =
+        rows.iter().partition(|(name, _)| name.ends_with("modules"));
     for &(name, cells) in modules.into_iter().chain(others) {
         painter.paint(name, cells);
     }
@@ -135,7 +152,10 @@ struct CharacterRun {
 impl PicturePainter {
     fn direct(&mut self, directive: &str) {
         let (name, rest) = directive.split_once(' ').unwrap_or((directive, ""));
-        let time = || rest.parse().unwrap_or_else(|error| panic!("@{directive}: {error}"));
+        let time = || {
+            rest.parse()
+                .unwrap_or_else(|error| panic!("@{directive}: {error}"))
+        };
         match name {
             "column" => self.column = time(),
             "device-clock" => self.device_clock = Some(time()),
@@ -158,8 +178,16 @@ impl PicturePainter {
             let entry = self.legend.get(run.letter);
             match kind {
                 TrackKind::Counter => {
-                    let value = run.letter.to_digit(10).unwrap_or_else(|| panic!("{:?} is no digit", run.letter));
-                    self.out.add_counter_sample(track, run.range.start, Some(run.range.dur()), f64::from(value));
+                    let value = run
+                        .letter
+                        .to_digit(10)
+                        .unwrap_or_else(|| panic!("{:?} is no digit", run.letter));
+                    self.out.add_counter_sample(
+                        track,
+                        run.range.start,
+                        Some(run.range.dur()),
+                        f64::from(value),
+                    );
                 }
                 _ if entry.has("instant") => {
                     let mut at = run.range.start;
@@ -173,21 +201,45 @@ impl PicturePainter {
         }
     }
 
-    fn slice(&mut self, group: GroupId, track: TrackId, kind: TrackKind, range: TimeRange, entry: &LegendEntry) {
+    fn slice(
+        &mut self,
+        group: GroupId,
+        track: TrackId,
+        kind: TrackKind,
+        range: TimeRange,
+        entry: &LegendEntry,
+    ) {
         let label = self.label(group, kind, range, entry);
         let on_device = !matches!(kind, TrackKind::HostThread);
-        let device =
-            self.device_clock.filter(|_| on_device).map(|ahead| TimeRange::new(range.start + ahead, range.end + ahead));
-        let key = self.out.add_slice(track, SliceSpec { device, ..SliceSpec::new(range, label) });
+        let device = self
+            .device_clock
+            .filter(|_| on_device)
+            .map(|ahead| TimeRange::new(range.start + ahead, range.end + ahead));
+        let key = self.out.add_slice(
+            track,
+            SliceSpec {
+                device,
+                ..SliceSpec::new(range, label)
+            },
+        );
         for (attr, value) in entry.attrs(&mut self.out) {
             self.out.set_attr(key, attr, value);
         }
         if kind == TrackKind::Ops {
-            if let Some(at) = self.pending.iter().position(|(on, done, _)| *on == track && *done == entry.name) {
+            if let Some(at) = self
+                .pending
+                .iter()
+                .position(|(on, done, _)| *on == track && *done == entry.name)
+            {
                 let (_, _, start) = self.pending.remove(at);
-                self.out.add_flow(FlowEnd::Slice(start), FlowEnd::Slice(key), self.pending.len() as u64);
+                self.out.add_flow(
+                    FlowEnd::Slice(start),
+                    FlowEnd::Slice(key),
+                    self.pending.len() as u64,
+                );
             }
-            self.pending.extend(entry.done().map(|done| (track, done.to_owned(), key)));
+            self.pending
+                .extend(entry.done().map(|done| (track, done.to_owned(), key)));
         }
         if range.is_empty() {
             self.out.set_attr(key, SliceAttr::Instant, 1);
@@ -197,16 +249,28 @@ impl PicturePainter {
         }
     }
 
-    fn label(&mut self, group: GroupId, kind: TrackKind, range: TimeRange, entry: &LegendEntry) -> LabelId {
+    fn label(
+        &mut self,
+        group: GroupId,
+        kind: TrackKind,
+        range: TimeRange,
+        entry: &LegendEntry,
+    ) -> LabelId {
         match kind {
             TrackKind::Modules => {
                 let program = entry.program(&mut self.out);
-                self.modules.entry(group).or_default().push((range, program));
+                self.modules
+                    .entry(group)
+                    .or_default()
+                    .push((range, program));
                 self.out.label(&entry.name, None)
             }
             TrackKind::Ops | TrackKind::AsyncOps => {
                 let modules = self.modules.get(&group).map_or(&[][..], Vec::as_slice);
-                let program = modules.iter().find(|(span, _)| span.contains(range.start)).map(|&(_, program)| program);
+                let program = modules
+                    .iter()
+                    .find(|(span, _)| span.contains(range.start))
+                    .map(|&(_, program)| program);
                 let op = entry.op(program, &mut self.out);
                 let op = self.out.op(op);
                 let name = self.out.op_ref(op).name;
@@ -221,30 +285,61 @@ impl PicturePainter {
         let machine = self.out.group(None, GroupKind::Host, "text");
         let (first, rest) = name.split_once(' ').unwrap_or((name, ""));
         if first == "host" {
-            let group = self.out.group(Some(machine), GroupKind::HostProcess, "/host:CPU");
+            let group = self
+                .out
+                .group(Some(machine), GroupKind::HostProcess, "/host:CPU");
             let thread = if rest.is_empty() { "python" } else { rest };
-            return (group, self.out.track(group, TrackKind::HostThread, 0, thread), TrackKind::HostThread);
+            return (
+                group,
+                self.out.track(group, TrackKind::HostThread, 0, thread),
+                TrackKind::HostThread,
+            );
         }
         let (ordinal, rest) = numbered("TPU:", name).unwrap_or((0, name));
         let core_name = format!("/device:TPU:{ordinal}");
-        let mut group = self.out.group(Some(machine), GroupKind::TensorCore { ordinal }, &core_name);
+        let mut group =
+            self.out
+                .group(Some(machine), GroupKind::TensorCore { ordinal }, &core_name);
         if self.out.group_mut(group).device.is_none()
             && let Some(device) = self.device.clone()
         {
             self.out.set_device(group, device);
         }
-        let (sparse, rest) = numbered("SC:", rest).map_or((None, rest), |(core, rest)| (Some(core), rest));
+        let (sparse, rest) =
+            numbered("SC:", rest).map_or((None, rest), |(core, rest)| (Some(core), rest));
         if let Some(core) = sparse {
             let kind = GroupKind::SparseCore { ordinal: core };
-            group = self.out.group(Some(group), kind, &format!("{core_name} SparseCore {core}"));
+            group = self
+                .out
+                .group(Some(group), kind, &format!("{core_name} SparseCore {core}"));
         }
         if let Some(series) = rest.strip_prefix("counter") {
-            return (group, self.out.track(group, TrackKind::Counter, 9, series.trim()), TrackKind::Counter);
+            return (
+                group,
+                self.out.track(group, TrackKind::Counter, 9, series.trim()),
+                TrackKind::Counter,
+            );
         }
         let (kind, id, title) = match rest {
             "steps" => (TrackKind::Steps, 1, "Steps"),
-            "modules" => (TrackKind::Modules, 2, if sparse.is_some() { "Sparse Core Modules" } else { "XLA Modules" }),
-            "ops" => (TrackKind::Ops, 3, if sparse.is_some() { "Sparse Core Ops" } else { "XLA Ops" }),
+            "modules" => (
+                TrackKind::Modules,
+                2,
+                if sparse.is_some() {
+                    "Sparse Core Modules"
+                } else {
+                    "XLA Modules"
+                },
+            ),
+            "ops" => (
+                TrackKind::Ops,
+                3,
+                if sparse.is_some() {
+                    "Sparse Core Ops"
+                } else {
+                    "XLA Ops"
+                },
+            ),
             "async" => (TrackKind::AsyncOps, 4, "Async XLA Ops"),
             "scopes" => (TrackKind::DeviceScopes, 5, "XLA TraceMe"),
             "derived" => (TrackKind::Derived, 6, "Framework Ops"),
@@ -270,7 +365,10 @@ fn runs(cells: &str, column: Picos) -> Vec<CharacterRun> {
         match runs.last_mut() {
             _ if matches!(letter, ' ' | '.') => {}
             Some(run) if before == Some(letter) => run.range.end = end,
-            _ => runs.push(CharacterRun { letter, range: TimeRange::new(start, end) }),
+            _ => runs.push(CharacterRun {
+                letter,
+                range: TimeRange::new(start, end),
+            }),
         }
         before = Some(letter);
     }

@@ -16,6 +16,8 @@ pub use xspace::{write_xspace, xspace_bytes};
 /// Never: writing to memory cannot fail.
 pub fn gzip(bytes: impl AsRef<[u8]>) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-    encoder.write_all(bytes.as_ref()).expect("writing to memory cannot fail");
+    encoder
+        .write_all(bytes.as_ref())
+        .expect("writing to memory cannot fail");
     encoder.finish().expect("writing to memory cannot fail")
 }

@@ -11,11 +11,24 @@ use crate::session::{SampleLine, SamplePlane, SampleSession, SampleStat, SampleV
 
 const HOST_PID: i64 = 701;
 /// Stats that the export drops.
-const INTERNAL_STATS: [&str; 8] = ["_pt", "_p", "_ct", "_c", "_r", "flops", "program_id", "symbol_id"];
+const INTERNAL_STATS: [&str; 8] = [
+    "_pt",
+    "_p",
+    "_ct",
+    "_c",
+    "_r",
+    "flops",
+    "program_id",
+    "symbol_id",
+];
 
 /// The text of a `*.trace.json` file.
 pub fn trace_json(session: &SampleSession) -> String {
-    let exported: Vec<_> = session.planes.iter().filter_map(|plane| Some((pid(plane)?, plane))).collect();
+    let exported: Vec<_> = session
+        .planes
+        .iter()
+        .filter_map(|plane| Some((pid(plane)?, plane)))
+        .collect();
     let mut out = String::from(r#"{"displayTimeUnit":"ns","metadata":{"highres-ticks":true"#);
     if !session.remark.is_empty() {
         out.push_str(",\"remark\":");
@@ -26,7 +39,11 @@ pub fn trace_json(session: &SampleSession) -> String {
         process(pid, plane, &mut out);
     }
     for &(pid, plane) in &exported {
-        for line in plane.lines.iter().filter(|line| line.name != "Async XLA Ops") {
+        for line in plane
+            .lines
+            .iter()
+            .filter(|line| line.name != "Async XLA Ops")
+        {
             for event in &line.events {
                 duration_event(pid, plane, line, event, &mut out);
             }
@@ -51,13 +68,26 @@ fn tid(line: &SampleLine) -> u32 {
 }
 
 fn process(pid: i64, plane: &SamplePlane, out: &mut String) {
-    let _ = write!(out, r#"{{"ph":"M","pid":{pid},"name":"process_name","args":{{"name":"#);
+    let _ = write!(
+        out,
+        r#"{{"ph":"M","pid":{pid},"name":"process_name","args":{{"name":"#
+    );
     quote(&plane.name, out);
-    let _ = write!(out, r#"}}}},{{"ph":"M","pid":{pid},"name":"process_sort_index","args":{{"sort_index":{pid}}}}},"#);
+    let _ = write!(
+        out,
+        r#"}}}},{{"ph":"M","pid":{pid},"name":"process_sort_index","args":{{"sort_index":{pid}}}}},"#
+    );
     for (ordinal, line) in plane.lines.iter().enumerate() {
         let tid = tid(line);
-        let sort = if pid == HOST_PID { ordinal as u32 + 1 } else { tid };
-        let _ = write!(out, r#"{{"ph":"M","pid":{pid},"tid":{tid},"name":"thread_name","args":{{"name":"#);
+        let sort = if pid == HOST_PID {
+            ordinal as u32 + 1
+        } else {
+            tid
+        };
+        let _ = write!(
+            out,
+            r#"{{"ph":"M","pid":{pid},"tid":{tid},"name":"thread_name","args":{{"name":"#
+        );
         quote(&line.name, out);
         let _ = write!(
             out,
@@ -134,10 +164,16 @@ fn seventeen_digits(value: f64) -> String {
         return "0".to_owned();
     }
     let scientific = format!("{value:.16e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let Some((digits, exponent)) = scientific.split_once('e') else {
+        return scientific;
+    };
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let trim = |text: &str| {
-        let kept = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text };
+        let kept = if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.')
+        } else {
+            text
+        };
         kept.to_owned()
     };
     if (-4..17).contains(&exponent) {
@@ -154,7 +190,12 @@ mod tests {
 
     #[test]
     fn threads_are_numbered_by_the_low_half_of_their_line() {
-        let line = |id| SampleLine { id, name: String::new(), timestamp_ns: 0, events: Vec::new() };
+        let line = |id| SampleLine {
+            id,
+            name: String::new(),
+            timestamp_ns: 0,
+            events: Vec::new(),
+        };
         assert_eq!(tid(&line(9_183_218_585_576_192_760)), 403_225_336);
         assert_eq!(tid(&line(-7_565_713_996_007_134_123)), 2_613_783_637);
     }
@@ -175,12 +216,25 @@ mod tests {
 
     #[test]
     fn facts_unknown_to_the_export_are_omitted() {
-        let mut plane = SamplePlane { id: 2, name: "/device:TPU:0".into(), ..SamplePlane::default() };
+        let mut plane = SamplePlane {
+            id: 2,
+            name: "/device:TPU:0".into(),
+            ..SamplePlane::default()
+        };
         let ops = plane.line(-1, "XLA Ops");
-        plane.event(ops, "say \"hi\"", 5, 0, vec![SampleStat::uint("flops", 3), SampleStat::uint("run_id", 4)]);
+        plane.event(
+            ops,
+            "say \"hi\"",
+            5,
+            0,
+            vec![SampleStat::uint("flops", 3), SampleStat::uint("run_id", 4)],
+        );
         let hidden = plane.line(4, "Async XLA Ops");
         plane.event(hidden, "copy-start", 0, 9, Vec::new());
-        let session = SampleSession { planes: vec![plane], ..SampleSession::default() };
+        let session = SampleSession {
+            planes: vec![plane],
+            ..SampleSession::default()
+        };
         let json = trace_json(&session);
         assert!(json.contains(
             r#"{"ph":"X","pid":3,"tid":4294967295,"ts":5.0000000000000004e-06,"dur":9.9999999999999995e-07,"name":"say \"hi\"","args":{"run_id":"4"}},"#

@@ -24,7 +24,11 @@ pub fn xspace_bytes(session: &SampleSession) -> Vec<u8> {
 /// # Errors
 ///
 /// `out` cannot be written.
-pub fn write_xspace(host: &str, planes: impl Iterator<Item = SamplePlane>, out: &mut impl Write) -> io::Result<()> {
+pub fn write_xspace(
+    host: &str,
+    planes: impl Iterator<Item = SamplePlane>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     for plane in planes {
         let mut space = ProtoMessage::default();
         space.message(1, |out| write_plane(&plane, out));
@@ -76,7 +80,11 @@ fn write_line(line: &SampleLine, plane: &SamplePlane, ids: &StatIds<'_>, out: &m
             write_stats(4, &event.stats, ids, out);
         });
     }
-    let end = line.events.iter().map(|event| event.offset_ps + event.duration_ps).max();
+    let end = line
+        .events
+        .iter()
+        .map(|event| event.offset_ps + event.duration_ps)
+        .max();
     out.int(9, end.unwrap_or(0));
 }
 
@@ -84,7 +92,12 @@ fn metadata_id(plane: &SamplePlane, index: usize) -> i64 {
     plane.metadata[index].id.unwrap_or(index as i64 + 1)
 }
 
-fn write_map_entry(field: u32, key: i64, out: &mut ProtoMessage, value: impl FnOnce(&mut ProtoMessage)) {
+fn write_map_entry(
+    field: u32,
+    key: i64,
+    out: &mut ProtoMessage,
+    value: impl FnOnce(&mut ProtoMessage),
+) {
     out.message(field, |out| {
         out.int(1, key);
         out.message(2, value);
@@ -109,7 +122,11 @@ fn write_stats(field: u32, stats: &[SampleStat], ids: &StatIds<'_>, out: &mut Pr
 
 fn stat_ids(plane: &SamplePlane) -> StatIds<'_> {
     let on_metadata = plane.metadata.iter().flat_map(|metadata| &metadata.stats);
-    let on_events = plane.lines.iter().flat_map(|line| &line.events).flat_map(|event| &event.stats);
+    let on_events = plane
+        .lines
+        .iter()
+        .flat_map(|line| &line.events)
+        .flat_map(|event| &event.stats);
     let mut names = BTreeSet::new();
     for stat in plane.stats.iter().chain(on_metadata).chain(on_events) {
         names.insert(stat.name.as_str());

@@ -12,18 +12,26 @@ use analysis::facts::clock_alignment::ClockSync;
 use analysis::facts::steps::StepSource;
 use analysis::reports::communication::overlap::{Overlap, OverlapReport};
 use analysis::reports::host::clocks::Clocks;
-use analysis::reports::host::compile::{ChangeSource, Compile, CompileEvidence, CompilePlace, DimChange, ShapeChange};
+use analysis::reports::host::compile::{
+    ChangeSource, Compile, CompileEvidence, CompilePlace, DimChange, ShapeChange,
+};
 use analysis::reports::ops::op_stats::{Ops, OpsReport};
 use analysis::reports::steps::step_times::Steps;
 use analysis::reports::summary::utilization::Utilization;
 use importers::{InputSource, Progress};
 use sample_traces::sample_specs;
-use sample_traces::synthetic::{ExpectedNumbers, SyntheticChip, SyntheticRole, SyntheticRun, TrainingSpec};
+use sample_traces::synthetic::{
+    ExpectedNumbers, SyntheticChip, SyntheticRole, SyntheticRun, TrainingSpec,
+};
 use sample_traces::write::{trace_json, xspace_bytes};
 use trace_model::{GroupKind, IssueKind, TraceModel, TrackKind};
 
 fn open(name: &str, bytes: Vec<u8>) -> TraceModel {
-    importers::import(&InputSource::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap()
+    importers::import(
+        &InputSource::from_bytes(name, bytes).unwrap(),
+        &Progress::new(),
+    )
+    .unwrap()
 }
 
 fn open_protobuf(run: &SyntheticRun) -> TraceModel {
@@ -35,7 +43,9 @@ fn open_json(run: &SyntheticRun) -> TraceModel {
 }
 
 fn runs() -> impl Iterator<Item = SyntheticRun> {
-    sample_specs().into_iter().map(|(spec, _)| SyntheticRun::new(spec))
+    sample_specs()
+        .into_iter()
+        .map(|(spec, _)| SyntheticRun::new(spec))
 }
 
 fn close(value: f64, expected: f64) -> bool {
@@ -47,24 +57,51 @@ fn importer_finds_every_track_and_slice_without_repairs() {
     for run in runs() {
         let model = open_protobuf(&run);
         let name = &run.spec.name;
-        let events: usize = run.session().planes.iter().flat_map(|p| &p.lines).map(|line| line.events.len()).sum();
+        let events: usize = run
+            .session()
+            .planes
+            .iter()
+            .flat_map(|p| &p.lines)
+            .map(|line| line.events.len())
+            .sum();
         // Spans of devices that record none are rebuilt from their starts and dones.
-        let rebuilt = model.all_slices().filter(|s| s.attr(trace_model::SliceAttr::Reconstructed) == Some(1)).count();
+        let rebuilt = model
+            .all_slices()
+            .filter(|s| s.attr(trace_model::SliceAttr::Reconstructed) == Some(1))
+            .count();
         assert_eq!(model.slice_count() - rebuilt, events, "{name}");
-        let lost: Vec<_> =
-            model.import_log().counts().iter().filter(|count| count.kind != IssueKind::FlowWithoutEnd).collect();
+        let lost: Vec<_> = model
+            .import_log()
+            .counts()
+            .iter()
+            .filter(|count| count.kind != IssueKind::FlowWithoutEnd)
+            .collect();
         assert!(lost.is_empty(), "{name}: {lost:?}");
         let cores = model.tensor_cores();
         assert_eq!(cores.len(), run.spec.devices() as usize);
         for core in cores {
             assert!(model.track_of_kind(core, TrackKind::Modules).is_some());
-            assert_eq!(model.track_of_kind(core, TrackKind::Steps).is_some(), run.spec.steps_line);
+            assert_eq!(
+                model.track_of_kind(core, TrackKind::Steps).is_some(),
+                run.spec.steps_line
+            );
             let device = model.group(core).device.as_ref().unwrap();
             assert_eq!(device.type_name.as_deref(), Some(run.spec.chip.type_name));
-            assert!(close(device.peak_flops.unwrap(), run.spec.chip.peak_flops()));
-            assert!(close(device.peak_hbm_bytes.unwrap(), run.spec.chip.hbm_bytes()));
+            assert!(close(
+                device.peak_flops.unwrap(),
+                run.spec.chip.peak_flops()
+            ));
+            assert!(close(
+                device.peak_hbm_bytes.unwrap(),
+                run.spec.chip.hbm_bytes()
+            ));
         }
-        assert!(model.groups().iter().any(|group| matches!(group.kind, GroupKind::HostProcess)));
+        assert!(
+            model
+                .groups()
+                .iter()
+                .any(|group| matches!(group.kind, GroupKind::HostProcess))
+        );
         assert_eq!(model.sources()[0].host.as_deref(), Some("synthetic"));
     }
 }
@@ -78,19 +115,38 @@ fn op_times_and_work_are_exact() {
 }
 
 fn check_op_table(expected: &ExpectedNumbers, report: &OpsReport) {
-    let rows: BTreeMap<_, _> = report.rows.iter().map(|row| ((&*row.program, &*row.name), row)).collect();
+    let rows: BTreeMap<_, _> = report
+        .rows
+        .iter()
+        .map(|row| ((&*row.program, &*row.name), row))
+        .collect();
     assert_eq!(rows.len(), expected.ops.len());
     for op in &expected.ops {
         let program = format!("jit_train_step({})", op.program);
         let row = rows[&(program.as_str(), op.name.as_str())];
         assert_eq!(&*row.category, op.category);
         assert_eq!(row.occurrences, op.occurrences, "{}", op.name);
-        assert_eq!((row.total_time_ps, row.self_time_ps), (op.total_ps, op.self_ps), "{}", op.name);
-        assert_eq!((row.costs.flops, row.costs.model_flops), (Some(op.flops), Some(op.flops)), "{}", op.name);
+        assert_eq!(
+            (row.total_time_ps, row.self_time_ps),
+            (op.total_ps, op.self_ps),
+            "{}",
+            op.name
+        );
+        assert_eq!(
+            (row.costs.flops, row.costs.model_flops),
+            (Some(op.flops), Some(op.flops)),
+            "{}",
+            op.name
+        );
         assert_eq!(row.costs.bytes, Some(op.bytes), "{}", op.name);
         assert_eq!(row.is_leaf, op.role != SyntheticRole::Loop, "{}", op.name);
         if let Some(memory) = row.costs.memory {
-            assert_eq!((memory.hbm_bytes, memory.total()), (op.hbm_bytes, op.bytes), "{}", op.name);
+            assert_eq!(
+                (memory.hbm_bytes, memory.total()),
+                (op.hbm_bytes, op.bytes),
+                "{}",
+                op.name
+            );
         }
         if op.role == SyntheticRole::Matmul {
             let rate = op.flops as f64 / (op.total_ps as f64 / 1e12);
@@ -110,10 +166,26 @@ fn core_busy_time_matches_its_program() {
             assert_eq!(core.op_time_ps, expected.sums.busy, "{name}");
             assert_eq!(core.mxu_time_ps, expected.sums.matmul, "{name}");
             let devices = f64::from(expected.devices);
-            assert!(close(core.mxu_flops.unwrap() * devices, expected.matmul_flops() as f64), "{name}");
-            assert!(close(core.work.flops.unwrap() * devices, expected.leaf_flops() as f64), "{name}");
+            assert!(
+                close(
+                    core.mxu_flops.unwrap() * devices,
+                    expected.matmul_flops() as f64
+                ),
+                "{name}"
+            );
+            assert!(
+                close(
+                    core.work.flops.unwrap() * devices,
+                    expected.leaf_flops() as f64
+                ),
+                "{name}"
+            );
             assert_eq!(core.busy_ps, expected.leaf_ps, "{name}");
-            assert_eq!(core.total_time_ps, window_ps(&run), "{name}: both clocks mixed in one window?");
+            assert_eq!(
+                core.total_time_ps,
+                window_ps(&run),
+                "{name}: both clocks mixed in one window?"
+            );
         }
     }
 }
@@ -122,7 +194,11 @@ fn core_busy_time_matches_its_program() {
 fn window_ps(run: &SyntheticRun) -> i64 {
     let steps = &run.expected.steps;
     let recorded = steps[steps.len() - 1].device.1 - steps[0].device.0;
-    if run.spec.steps_line { recorded } else { run.expected.ops_ps }
+    if run.spec.steps_line {
+        recorded
+    } else {
+        run.expected.ops_ps
+    }
 }
 
 #[test]
@@ -137,13 +213,23 @@ fn utilization_is_work_over_time_over_peak() {
             ("mxu_util_on_mxu_ops", expected.mxu_util_on_mxu_ops()),
             ("hbm_util_window", expected.hbm_util(window)),
             ("hbm_util_busy", expected.hbm_util(expected.leaf_ps)),
-            ("mxu_busy_fraction", expected.sums.matmul as f64 / window as f64),
+            (
+                "mxu_busy_fraction",
+                expected.sums.matmul as f64 / window as f64,
+            ),
             ("duty_cycle", expected.leaf_ps as f64 / window as f64),
             ("duty_cycle_xprof", expected.duty_cycle()),
         ] {
-            let metric = report.combined.iter().find(|metric| metric.id.trim_end_matches("_percent") == id);
+            let metric = report
+                .combined
+                .iter()
+                .find(|metric| metric.id.trim_end_matches("_percent") == id);
             let value = metric.unwrap_or_else(|| panic!("no {id}")).value.unwrap();
-            assert!(close(value, 100.0 * share), "{name} {id}: {value} and not {}", 100.0 * share);
+            assert!(
+                close(value, 100.0 * share),
+                "{name} {id}: {value} and not {}",
+                100.0 * share
+            );
         }
     }
 }
@@ -174,11 +260,18 @@ fn check_communication(run: &SyntheticRun, report: &OverlapReport, format: &str)
 #[test]
 fn both_formats_give_the_same_op_table() {
     for run in runs() {
-        let (protobuf, json) = (report!(Ops, &open_protobuf(&run)), report!(Ops, &open_json(&run)));
+        let (protobuf, json) = (
+            report!(Ops, &open_protobuf(&run)),
+            report!(Ops, &open_json(&run)),
+        );
         assert_eq!(protobuf.rows.len(), json.rows.len());
         for (a, b) in protobuf.rows.iter().zip(json.rows.iter()) {
             let name = format!("{} {}", run.spec.name, a.name);
-            assert_eq!((&a.program, &a.name, &a.category), (&b.program, &b.name, &b.category), "{name}");
+            assert_eq!(
+                (&a.program, &a.name, &a.category),
+                (&b.program, &b.name, &b.category),
+                "{name}"
+            );
             assert_eq!(
                 (a.occurrences, a.total_time_ps, a.self_time_ps),
                 (b.occurrences, b.total_time_ps, b.self_time_ps),
@@ -186,13 +279,19 @@ fn both_formats_give_the_same_op_table() {
             );
             // No operations of the algorithm means "as many as flops", which the export drops.
             assert_eq!(
-                (a.costs.model_flops.filter(|&flops| flops > 0), a.costs.bytes),
+                (
+                    a.costs.model_flops.filter(|&flops| flops > 0),
+                    a.costs.bytes
+                ),
                 (b.costs.model_flops, b.costs.bytes),
                 "{name}"
             );
         }
         for (a, b) in protobuf.cores.iter().zip(&json.cores) {
-            assert_eq!((a.total_time_ps, a.op_time_ps, a.busy_ps), (b.total_time_ps, b.op_time_ps, b.busy_ps));
+            assert_eq!(
+                (a.total_time_ps, a.op_time_ps, a.busy_ps),
+                (b.total_time_ps, b.op_time_ps, b.busy_ps)
+            );
             // The export drops the peaks: a utilization would be a guess.
             assert!(a.peaks.flops.is_some() && b.peaks.flops.is_none());
         }
@@ -207,50 +306,106 @@ fn steps_come_from_the_line_or_the_annotated_programs() {
         assert_eq!(report.steps.len(), expected.steps.len(), "{name}");
         assert_eq!(
             report.source,
-            if run.spec.steps_line { StepSource::StepsLine } else { StepSource::AnnotatedPrograms },
+            if run.spec.steps_line {
+                StepSource::StepsLine
+            } else {
+                StepSource::AnnotatedPrograms
+            },
             "{name}"
         );
         for (step, pair) in report.steps.iter().zip(expected.steps.windows(2)) {
-            let lasts = if run.spec.steps_line { pair[0].device.1 - pair[0].device.0 } else { step.time_ps };
+            let lasts = if run.spec.steps_line {
+                pair[0].device.1 - pair[0].device.0
+            } else {
+                step.time_ps
+            };
             assert_eq!((step.number, step.time_ps), (pair[0].step, lasts), "{name}");
             let begins = if run.spec.steps_line {
                 pair[1].device.0 - pair[0].device.0
             } else {
                 pair[1].module.0 - pair[0].module.0
             };
-            assert_eq!(step.interval_ps, Some(begins), "{name} step {}", step.number);
+            assert_eq!(
+                step.interval_ps,
+                Some(begins),
+                "{name} step {}",
+                step.number
+            );
         }
     }
 }
 
 #[test]
 fn recompilation_in_step_7_is_explained() {
-    let spec =
-        TrainingSpec { name: "recompile_7".to_owned(), steps: 10, recompile_at: Some(7), ..TrainingSpec::default() };
+    let spec = TrainingSpec {
+        name: "recompile_7".to_owned(),
+        steps: 10,
+        recompile_at: Some(7),
+        ..TrainingSpec::default()
+    };
     let run = SyntheticRun::new(spec);
     let expected = run.expected.compile.as_ref().expect("a recompilation");
     let report = report!(Compile, &open_protobuf(&run));
-    let [row] = &report.list[..] else { panic!("{:?}", report.list) };
-    assert_eq!((row.function.as_str(), row.place), ("train_step", Some(CompilePlace::InStep(7))));
-    assert_eq!((row.again, row.ops_alike_percent), (Some(CompileEvidence::RanBefore), Some(100.0)));
+    let [row] = &report.list[..] else {
+        panic!("{:?}", report.list)
+    };
+    assert_eq!(
+        (row.function.as_str(), row.place),
+        ("train_step", Some(CompilePlace::InStep(7)))
+    );
+    assert_eq!(
+        (row.again, row.ops_alike_percent),
+        (Some(CompileEvidence::RanBefore), Some(100.0))
+    );
     // The devices wait for all of it, and the step takes that much longer and the
     // pauses between the phases, but computes half the tokens.
-    assert_eq!((row.wall_ps, row.exposed_ps), (expected.wall_ps(), Some(expected.wall_ps())));
+    assert_eq!(
+        (row.wall_ps, row.exposed_ps),
+        (expected.wall_ps(), Some(expected.wall_ps()))
+    );
     let span = |step: usize| run.expected.steps[step].device.1 - run.expected.steps[step].device.0;
     assert_eq!(row.step_extra_ps, Some(span(7) - span(6)));
-    let programs: Vec<_> = report.functions[0].programs.iter().map(|run| run.executions).collect();
+    let programs: Vec<_> = report.functions[0]
+        .programs
+        .iter()
+        .map(|run| run.executions)
+        .collect();
     assert_eq!(programs, [9, 1]);
     assert_eq!(row.changed_in, Some(ChangeSource::Parameters));
     // Every parameter that has the tokens as its rows, or contracts over them.
-    let halved = |change: &ShapeChange| matches!(change.dims[..], [DimChange { from: 2048, to: 1024, .. }]);
+    let halved = |change: &ShapeChange| {
+        matches!(
+            change.dims[..],
+            [DimChange {
+                from: 2048,
+                to: 1024,
+                ..
+            }]
+        )
+    };
     assert!(row.changes.iter().all(halved), "{:?}", row.changes);
     let first = row.changes[0].sentence();
-    assert_eq!(first, "parameter 1 (lhs.2) bf16[2048,2048] → bf16[1024,2048]: dim 0 2048 → 1024");
+    assert_eq!(
+        first,
+        "parameter 1 (lhs.2) bf16[2048,2048] → bf16[1024,2048]: dim 0 2048 → 1024"
+    );
     // An export to JSON has no programs, but the strings of ops.
     let report = report!(Compile, &open_json(&run));
-    let [row] = &report.list[..] else { panic!("{:?}", report.list) };
-    assert_eq!((row.changed_in, row.place), (Some(ChangeSource::OpText), Some(CompilePlace::InStep(7))));
-    assert_eq!(row.changes[0].dims, [DimChange { dim: 0, from: 2048, to: 1024 }]);
+    let [row] = &report.list[..] else {
+        panic!("{:?}", report.list)
+    };
+    assert_eq!(
+        (row.changed_in, row.place),
+        (Some(ChangeSource::OpText), Some(CompilePlace::InStep(7)))
+    );
+    assert_eq!(
+        row.changes[0].dims,
+        [DimChange {
+            dim: 0,
+            from: 2048,
+            to: 1024
+        }]
+    );
 }
 
 #[test]
@@ -264,13 +419,34 @@ fn compilation_is_counted_once_if_present() {
         };
         assert_eq!(report.wall_ps, Some(expected.wall_ps()), "{name}");
         let phases = (report.trace_ps, report.lower_ps, report.compile_ps);
-        assert_eq!(phases, (Some(expected.trace_ps), Some(expected.lower_ps), Some(expected.backend_ps)), "{name}");
-        assert_eq!((report.compilations, report.recompilations), (1, 1), "{name}");
+        assert_eq!(
+            phases,
+            (
+                Some(expected.trace_ps),
+                Some(expected.lower_ps),
+                Some(expected.backend_ps)
+            ),
+            "{name}"
+        );
+        assert_eq!(
+            (report.compilations, report.recompilations),
+            (1, 1),
+            "{name}"
+        );
         // No program runs meanwhile: the devices wait for all of it.
         assert_eq!(report.exposed_ps, Some(expected.wall_ps()), "{name}");
-        assert_eq!(report.execute_mean_ps, Some(run.expected.module_ps), "{name}");
+        assert_eq!(
+            report.execute_mean_ps,
+            Some(run.expected.module_ps),
+            "{name}"
+        );
         let steps = report!(Steps, &open_protobuf(&run));
-        let compiling: Vec<_> = steps.steps.iter().filter(|step| step.compile_ps > 0).map(|step| step.number).collect();
+        let compiling: Vec<_> = steps
+            .steps
+            .iter()
+            .filter(|step| step.compile_ps > 0)
+            .map(|step| step.number)
+            .collect();
         assert_eq!(compiling, [expected.step], "{name}");
     }
 }
@@ -282,14 +458,32 @@ fn clock_offsets_match_the_sample() {
             let report = report!(Clocks, &model);
             let name = &run.spec.name;
             assert_eq!(report.devices.len(), run.spec.devices() as usize, "{name}");
-            let at_least = report.devices.iter().map(|shift| shift.bounds.at_least_ps).max().unwrap();
-            let at_most = report.devices.iter().map(|shift| shift.bounds.at_most_ps.unwrap()).min().unwrap();
+            let at_least = report
+                .devices
+                .iter()
+                .map(|shift| shift.bounds.at_least_ps)
+                .max()
+                .unwrap();
+            let at_most = report
+                .devices
+                .iter()
+                .map(|shift| shift.bounds.at_most_ps.unwrap())
+                .min()
+                .unwrap();
             assert_eq!((at_least, at_most), run.expected.clock_shift_ps, "{name}");
             for shift in &report.devices {
                 let needed = shift.bounds.at_least_ps.max(0);
-                let sync = if needed == 0 { ClockSync::Aligned } else { ClockSync::Shifted };
+                let sync = if needed == 0 {
+                    ClockSync::Aligned
+                } else {
+                    ClockSync::Shifted
+                };
                 assert_eq!((shift.sync, shift.shift_ps), (sync, needed), "{name}");
-                assert_eq!((shift.pairs, shift.ends), (run.spec.steps as usize, run.spec.steps as usize), "{name}");
+                assert_eq!(
+                    (shift.pairs, shift.ends),
+                    (run.spec.steps as usize, run.spec.steps as usize),
+                    "{name}"
+                );
             }
         }
     }
@@ -298,7 +492,10 @@ fn clock_offsets_match_the_sample() {
 #[test]
 fn overlap_changes_only_what_it_hides() {
     let open = |overlap| {
-        let run = SyntheticRun::new(TrainingSpec { overlap, ..TrainingSpec::default() });
+        let run = SyntheticRun::new(TrainingSpec {
+            overlap,
+            ..TrainingSpec::default()
+        });
         let report = report!(Ops, &open_protobuf(&run));
         (run, report)
     };
@@ -324,7 +521,10 @@ fn padding_lowers_mxu_utilization() {
         let report = report!(Ops, &open_protobuf(&run));
         let core = &report.cores[0];
         let rate = core.mxu_flops.unwrap() / (core.mxu_time_ps as f64 / 1e12);
-        (rate / core.peaks.flops.as_ref().unwrap().per_second, run.expected.mxu_util_on_mxu_ops())
+        (
+            rate / core.peaks.flops.as_ref().unwrap().per_second,
+            run.expected.mxu_util_on_mxu_ops(),
+        )
     };
     let ((full, expected_full), (padded, expected_padded)) = (util(2048, 8192), util(2048, 8200));
     assert!(close(full, expected_full) && close(padded, expected_padded));

@@ -80,7 +80,10 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
 }
 
 fn one<'a>(message: &[(u64, Field<'a>)], number: u64) -> Option<Field<'a>> {
-    message.iter().find(|(at, _)| *at == number).map(|&(_, field)| field)
+    message
+        .iter()
+        .find(|(at, _)| *at == number)
+        .map(|&(_, field)| field)
 }
 
 fn map<'a>(message: &[(u64, Field<'a>)], number: u64) -> BTreeMap<i64, Vec<(u64, Field<'a>)>> {
@@ -89,7 +92,10 @@ fn map<'a>(message: &[(u64, Field<'a>)], number: u64) -> BTreeMap<i64, Vec<(u64,
         .filter(|(at, _)| *at == number)
         .map(|(_, entry)| {
             let entry = fields(entry.bytes());
-            (one(&entry, 1).map_or(0, Field::number) as i64, fields(one(&entry, 2).unwrap().bytes()))
+            (
+                one(&entry, 1).map_or(0, Field::number) as i64,
+                fields(one(&entry, 2).unwrap().bytes()),
+            )
         })
         .collect()
 }
@@ -118,7 +124,11 @@ fn protobuf_matches_the_session() {
     let bytes = xspace_bytes(&session);
     let space = fields(&bytes);
     assert_eq!(one(&space, 4).unwrap().text(), "synthetic");
-    let planes: Vec<_> = space.iter().filter(|(at, _)| *at == 1).map(|(_, plane)| fields(plane.bytes())).collect();
+    let planes: Vec<_> = space
+        .iter()
+        .filter(|(at, _)| *at == 1)
+        .map(|(_, plane)| fields(plane.bytes()))
+        .collect();
     assert_eq!(planes.len(), session.planes.len());
     for (plane, expected) in planes.iter().zip(&session.planes) {
         assert_eq!(one(plane, 2).unwrap().text(), expected.name);
@@ -129,7 +139,11 @@ fn protobuf_matches_the_session() {
         for ((_, stat), expected) in stats.into_iter().zip(&expected.stats) {
             check_stat(*stat, expected, &names);
         }
-        let lines: Vec<_> = plane.iter().filter(|(at, _)| *at == 3).map(|(_, line)| fields(line.bytes())).collect();
+        let lines: Vec<_> = plane
+            .iter()
+            .filter(|(at, _)| *at == 3)
+            .map(|(_, line)| fields(line.bytes()))
+            .collect();
         assert_eq!(lines.len(), expected.lines.len());
         for (line, expected_line) in lines.iter().zip(&expected.lines) {
             assert_eq!(one(line, 1).unwrap().number() as i64, expected_line.id);
@@ -140,8 +154,15 @@ fn protobuf_matches_the_session() {
                 let number = |at| one(&event, at).map_or(0, Field::number) as i64;
                 let of = &expected.metadata[expected_event.metadata];
                 assert_eq!(one(&metadata[&number(1)], 2).unwrap().text(), of.name);
-                assert_eq!((number(2), number(3)), (expected_event.offset_ps, expected_event.duration_ps));
-                for (stat, expected) in event.iter().filter(|(at, _)| *at == 4).zip(&expected_event.stats) {
+                assert_eq!(
+                    (number(2), number(3)),
+                    (expected_event.offset_ps, expected_event.duration_ps)
+                );
+                for (stat, expected) in event
+                    .iter()
+                    .filter(|(at, _)| *at == 4)
+                    .zip(&expected_event.stats)
+                {
                     check_stat(stat.1, expected, &names);
                 }
             }
@@ -150,7 +171,13 @@ fn protobuf_matches_the_session() {
 }
 
 fn overlapped() -> SampleSession {
-    SyntheticRun::new(TrainingSpec { overlap: true, steps: 2, data: 2, ..TrainingSpec::default() }).session()
+    SyntheticRun::new(TrainingSpec {
+        overlap: true,
+        steps: 2,
+        data: 2,
+        ..TrainingSpec::default()
+    })
+    .session()
 }
 
 #[test]
@@ -159,25 +186,64 @@ fn export_has_every_event_except_the_async_line() {
     let json: serde_json::Value = serde_json::from_str(&trace_json(&session)).unwrap();
     let events = json["traceEvents"].as_array().unwrap();
     assert_eq!(events.last().unwrap(), &serde_json::json!({}));
-    let exported =
-        |pid: i64, tid: u32| events.iter().filter(|e| e["ph"] == "X" && e["pid"] == pid && e["tid"] == tid).count();
+    let exported = |pid: i64, tid: u32| {
+        events
+            .iter()
+            .filter(|e| e["ph"] == "X" && e["pid"] == pid && e["tid"] == tid)
+            .count()
+    };
     for plane in &session.planes {
-        let pid = if plane.name == "/host:CPU" { 701 } else { plane.id + 1 };
+        let pid = if plane.name == "/host:CPU" {
+            701
+        } else {
+            plane.id + 1
+        };
         for line in &plane.lines {
-            let expected = if line.name == "Async XLA Ops" { 0 } else { line.events.len() };
-            assert_eq!(exported(pid, line.id as u32), expected, "{} {}", plane.name, line.name);
+            let expected = if line.name == "Async XLA Ops" {
+                0
+            } else {
+                line.events.len()
+            };
+            assert_eq!(
+                exported(pid, line.id as u32),
+                expected,
+                "{} {}",
+                plane.name,
+                line.name
+            );
         }
     }
-    let args = events.iter().filter_map(|event| event.get("args")).filter(|args| args.get("long_name").is_some());
-    let values: Vec<_> = args.flat_map(|args| args.as_object().unwrap().iter()).collect();
+    let args = events
+        .iter()
+        .filter_map(|event| event.get("args"))
+        .filter(|args| args.get("long_name").is_some());
+    let values: Vec<_> = args
+        .flat_map(|args| args.as_object().unwrap().iter())
+        .collect();
     assert!(!values.is_empty() && values.iter().all(|(_, value)| value.is_string()));
-    assert!(values.iter().all(|(name, _)| !matches!(name.as_str(), "flops" | "program_id" | "symbol_id")));
+    assert!(
+        values
+            .iter()
+            .all(|(name, _)| !matches!(name.as_str(), "flops" | "program_id" | "symbol_id"))
+    );
     // Times survive the detour through microseconds to the picosecond.
-    let ops = session.planes[0].lines.iter().find(|line| line.name == "XLA Ops").unwrap();
-    let times = events.iter().filter(|e| e["ph"] == "X" && e["pid"] == 3 && e["tid"] == 3);
+    let ops = session.planes[0]
+        .lines
+        .iter()
+        .find(|line| line.name == "XLA Ops")
+        .unwrap();
+    let times = events
+        .iter()
+        .filter(|e| e["ph"] == "X" && e["pid"] == 3 && e["tid"] == 3);
     for (event, expected) in times.zip(&ops.events) {
         let ps = |key: &str| (event[key].as_f64().unwrap() * 1e6).round() as i64;
-        assert_eq!((ps("ts"), ps("dur")), (ops.timestamp_ns * 1000 + expected.offset_ps, expected.duration_ps));
+        assert_eq!(
+            (ps("ts"), ps("dur")),
+            (
+                ops.timestamp_ns * 1000 + expected.offset_ps,
+                expected.duration_ps
+            )
+        );
     }
 }
 
@@ -185,9 +251,17 @@ fn export_has_every_event_except_the_async_line() {
 fn every_synthetic_plane_is_marked() {
     let session = overlapped();
     for plane in &session.planes {
-        assert!(plane.stats.iter().any(|stat| stat.name == "synthetic"), "{}", plane.name);
+        assert!(
+            plane.stats.iter().any(|stat| stat.name == "synthetic"),
+            "{}",
+            plane.name
+        );
     }
-    assert!(sample_specs().iter().all(|(spec, _)| spec.name.starts_with("synthetic_")));
+    assert!(
+        sample_specs()
+            .iter()
+            .all(|(spec, _)| spec.name.starts_with("synthetic_"))
+    );
     assert!(trace_json(&session)[..200].contains("synthetic"));
 }
 
@@ -200,28 +274,53 @@ fn checked_in_samples_are_up_to_date() {
             return bytes.to_vec();
         }
         let mut out = Vec::new();
-        flate2::read::GzDecoder::new(bytes).read_to_end(&mut out).unwrap();
+        flate2::read::GzDecoder::new(bytes)
+            .read_to_end(&mut out)
+            .unwrap();
         out
     };
     for file in sample_files() {
-        let kept = std::fs::read(directory.join(&file.name)).unwrap_or_else(|error| panic!("{}: {error}", file.name));
+        let kept = std::fs::read(directory.join(&file.name))
+            .unwrap_or_else(|error| panic!("{}: {error}", file.name));
         let same = unpacked(&kept) == unpacked(&file.bytes);
-        assert!(same, "{} differs: run `cargo run -p sample-traces --bin write_samples`", file.name);
-        let packed = if is_packed(&file.bytes) { file.bytes.len() } else { gzip(&file.bytes).len() };
+        assert!(
+            same,
+            "{} differs: run `cargo run -p sample-traces --bin write_samples`",
+            file.name
+        );
+        let packed = if is_packed(&file.bytes) {
+            file.bytes.len()
+        } else {
+            gzip(&file.bytes).len()
+        };
         assert!(packed < 300_000, "{} has {packed} bytes", file.name);
     }
 }
 
 #[test]
 fn large_trace_is_equal_after_a_file_round_trip() {
-    let spec = BigSpec { slices: 30_000, tracks: 7 };
+    let spec = BigSpec {
+        slices: 30_000,
+        tracks: 7,
+    };
     let direct = big_model(spec);
-    let source = importers::InputSource::from_bytes("big.xplane.pb", big_xspace(spec)).expect("large trace");
+    let source =
+        importers::InputSource::from_bytes("big.xplane.pb", big_xspace(spec)).expect("large trace");
     let read = importers::import(&source, &importers::Progress::new()).expect("large trace");
     assert_eq!(read.import_log().count(IssueKind::OverlapSpilled), 0);
     let slices = |model: &TraceModel| {
-        let mut slices: Vec<_> =
-            model.all_slices().map(|s| (s.start(), s.dur(), s.self_dur(), s.depth(), s.name().to_owned())).collect();
+        let mut slices: Vec<_> = model
+            .all_slices()
+            .map(|s| {
+                (
+                    s.start(),
+                    s.dur(),
+                    s.self_dur(),
+                    s.depth(),
+                    s.name().to_owned(),
+                )
+            })
+            .collect();
         slices.sort();
         slices
     };
@@ -241,8 +340,17 @@ fn large_capture_has_the_requested_events() {
         let model = importers::import(&source, &importers::Progress::new()).unwrap();
         let cores = model.tensor_cores();
         let on_devices = |track: &trace_model::TrackId| cores.contains(&model.track(*track).group);
-        let events: usize = model.track_ids().filter(on_devices).map(|track| model.slices_on(track).count()).sum();
-        assert!(events as f64 > 0.8 * wanted as f64 && (events as f64) < 1.3 * wanted as f64, "{events} of {wanted}");
-        assert!(model.ops().len() > 100 && model.programs().iter().all(|program| program.hlo.is_some()));
+        let events: usize = model
+            .track_ids()
+            .filter(on_devices)
+            .map(|track| model.slices_on(track).count())
+            .sum();
+        assert!(
+            events as f64 > 0.8 * wanted as f64 && (events as f64) < 1.3 * wanted as f64,
+            "{events} of {wanted}"
+        );
+        assert!(
+            model.ops().len() > 100 && model.programs().iter().all(|program| program.hlo.is_some())
+        );
     }
 }

@@ -22,12 +22,21 @@ const BEFORE_INPUT_PS: i64 = US;
 
 fn gaps_of(model: &TraceModel) -> GapsReport {
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let cx = Context {
+        model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
     cx.report::<Gaps>().unwrap().as_ref().clone()
 }
 
 /// What the host does between two programs of device `ordinal`, in the order of [`Cause::ALL`].
-fn expected(run: &SyntheticRun, ordinal: i64, pair: &[SyntheticStepTimes]) -> Vec<(IdleCause, i64)> {
+fn expected(
+    run: &SyntheticRun,
+    ordinal: i64,
+    pair: &[SyntheticStepTimes],
+) -> Vec<(IdleCause, i64)> {
     let (last, next) = (pair[0], pair[1]);
     let skew = run.spec.device_skew.ps();
     let enqueued = next.enqueue + ordinal * PER_DEVICE_PS;
@@ -35,11 +44,19 @@ fn expected(run: &SyntheticRun, ordinal: i64, pair: &[SyntheticStepTimes]) -> Ve
     let least = skew + ordinal * PER_DEVICE_PS - (next.device.0 - next.enqueue);
     let off = least.max(0) - skew;
     let (from, to) = (last.device.1 + off, next.device.0 + off);
-    let compile = run.expected.compile.as_ref().filter(|_| next.compile.is_some()).map_or(0, ExpectedCompile::wall_ps);
+    let compile = run
+        .expected
+        .compile
+        .as_ref()
+        .filter(|_| next.compile.is_some())
+        .map_or(0, ExpectedCompile::wall_ps);
     let in_queue = to.min(enqueued + ENQUEUE_PS);
     let parts = [
         (IdleCause::Compile, compile),
-        (IdleCause::Input, next.input_end - next.begin - BEFORE_INPUT_PS),
+        (
+            IdleCause::Input,
+            next.input_end - next.begin - BEFORE_INPUT_PS,
+        ),
         (IdleCause::HostToDevice, next.call.0 - next.input_end),
         (IdleCause::Dispatch, in_queue - next.call.0 - compile),
         (IdleCause::Wait, last.end - from),
@@ -52,24 +69,51 @@ fn expected(run: &SyntheticRun, ordinal: i64, pair: &[SyntheticStepTimes]) -> Ve
 fn check(run: &SyntheticRun, report: &GapsReport, name: &str) {
     assert_eq!(report.devices.len(), run.spec.devices() as usize, "{name}");
     for (ordinal, device) in report.devices.iter().enumerate() {
-        let mut gaps: Vec<_> = device.gaps.iter().filter(|gap| gap.place == GapPlace::Between).collect();
+        let mut gaps: Vec<_> = device
+            .gaps
+            .iter()
+            .filter(|gap| gap.place == GapPlace::Between)
+            .collect();
         gaps.sort_by_key(|gap| gap.start_ps);
         assert_eq!(gaps.len(), run.steps.len() - 1, "{name}");
         for (gap, pair) in gaps.into_iter().zip(run.steps.windows(2)) {
-            let found: Vec<_> = gap.causes.iter().map(|part| (part.cause, part.time_ps)).collect();
+            let found: Vec<_> = gap
+                .causes
+                .iter()
+                .map(|part| (part.cause, part.time_ps))
+                .collect();
             assert_eq!(
                 found,
                 expected(run, ordinal as i64, pair),
                 "{name} device {ordinal} before step {}",
                 pair[1].step
             );
-            assert_eq!(gap.start_ps, pair[0].device.1 - run.spec.device_skew.ps(), "{name}");
+            assert_eq!(
+                gap.start_ps,
+                pair[0].device.1 - run.spec.device_skew.ps(),
+                "{name}"
+            );
         }
-        let sum: i64 = IdleCause::ALL.map(|cause| device.time_ps(cause)).iter().sum();
-        assert_eq!((sum, device.program_ps), (device.idle_ps, run.expected.module_ps), "{name}");
-        assert_eq!(device.idle_ps + device.program_ps, device.window_ps, "{name}");
+        let sum: i64 = IdleCause::ALL
+            .map(|cause| device.time_ps(cause))
+            .iter()
+            .sum();
+        assert_eq!(
+            (sum, device.program_ps),
+            (device.idle_ps, run.expected.module_ps),
+            "{name}"
+        );
+        assert_eq!(
+            device.idle_ps + device.program_ps,
+            device.window_ps,
+            "{name}"
+        );
         let inside = device.inside.as_ref().unwrap();
-        assert_eq!(inside.idle_ps, run.expected.module_ps - run.expected.sums.busy, "{name}");
+        assert_eq!(
+            inside.idle_ps,
+            run.expected.module_ps - run.expected.sums.busy,
+            "{name}"
+        );
         assert_eq!(inside.program_ps, run.expected.module_ps, "{name}");
     }
 }
@@ -80,10 +124,25 @@ fn gap_causes_match_the_host() {
         let run = SyntheticRun::new(spec);
         let name = &run.spec.name;
         let open = |name: &str, bytes| {
-            importers::import(&InputSource::from_bytes(name, bytes).unwrap(), &Progress::new()).unwrap()
+            importers::import(
+                &InputSource::from_bytes(name, bytes).unwrap(),
+                &Progress::new(),
+            )
+            .unwrap()
         };
-        check(&run, &gaps_of(&open("sample.xplane.pb", xspace_bytes(&run.session()))), name);
-        check(&run, &gaps_of(&open("sample.trace.json", trace_json(&run.session()).into_bytes())), name);
+        check(
+            &run,
+            &gaps_of(&open("sample.xplane.pb", xspace_bytes(&run.session()))),
+            name,
+        );
+        check(
+            &run,
+            &gaps_of(&open(
+                "sample.trace.json",
+                trace_json(&run.session()).into_bytes(),
+            )),
+            name,
+        );
     }
 }
 
@@ -91,15 +150,27 @@ fn gap_causes_match_the_host() {
 #[test]
 fn input_stall_is_attributed_to_input() {
     let open = |stall| {
-        let run = SyntheticRun::new(TrainingSpec { stall, ..TrainingSpec::default() });
-        let source = InputSource::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
+        let run = SyntheticRun::new(TrainingSpec {
+            stall,
+            ..TrainingSpec::default()
+        });
+        let source =
+            InputSource::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
         gaps_of(&importers::import(&source, &Progress::new()).unwrap())
     };
     let (with, without) = (open(Some((2, Picos::from_ps(7_000 * US)))), open(None));
     for (with, without) in with.devices.iter().zip(&without.devices) {
         for cause in IdleCause::ALL {
-            let more = if cause == IdleCause::Input { 7_000 * US } else { 0 };
-            assert_eq!(with.time_ps(cause) - without.time_ps(cause), more, "{cause:?}");
+            let more = if cause == IdleCause::Input {
+                7_000 * US
+            } else {
+                0
+            };
+            assert_eq!(
+                with.time_ps(cause) - without.time_ps(cause),
+                more,
+                "{cause:?}"
+            );
         }
     }
 }
@@ -108,14 +179,28 @@ fn input_stall_is_attributed_to_input() {
 /// least shift every launch is 0 late, of 25 + 12 µs that the bounds leave.
 #[test]
 fn waiting_host_never_runs_ahead() {
-    let run = SyntheticRun::new(TrainingSpec { data: 1, model: 1, ..TrainingSpec::default() });
+    let run = SyntheticRun::new(TrainingSpec {
+        data: 1,
+        model: 1,
+        ..TrainingSpec::default()
+    });
     let source = InputSource::from_bytes("sample.xplane.pb", xspace_bytes(&run.session())).unwrap();
     let model = importers::import(&source, &Progress::new()).unwrap();
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let cx = Context {
+        model: &model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
     let report = cx.report::<Dispatch>().unwrap();
-    let [device] = &report.devices[..] else { panic!("{:?}", report.devices) };
-    assert_eq!((device.launches, device.latency_max_ps), (run.steps.len(), 0));
+    let [device] = &report.devices[..] else {
+        panic!("{:?}", report.devices)
+    };
+    assert_eq!(
+        (device.launches, device.latency_max_ps),
+        (run.steps.len(), 0)
+    );
     let launch = run.steps[0].device.0 - run.steps[0].enqueue;
     let (at_least, at_most) = run.expected.clock_shift_ps;
     assert_eq!(device.uncertainty_ps, Some(at_most - at_least));
@@ -123,7 +208,10 @@ fn waiting_host_never_runs_ahead() {
     assert_eq!((device.ahead_max, device.dry_percent), (0, Some(100.0)));
     let gap = run.steps[1].device.0 - run.steps[0].device.1;
     let program = run.steps[0].device.1 - run.steps[0].device.0;
-    assert_eq!((device.gap_median_ps, device.program_median_ps), (Some(gap), program));
+    assert_eq!(
+        (device.gap_median_ps, device.program_median_ps),
+        (Some(gap), program)
+    );
     // Nothing is bound by dispatch where gaps are short beside programs.
     assert_eq!(device.is_dispatch_bound, gap * 20 >= program);
 }

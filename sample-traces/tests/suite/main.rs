@@ -5,9 +5,17 @@
 /// An analysis of the whole trace.
 macro_rules! report {
     ($analysis:ty, $model:expr) => {{
-        let (options, reports) = (analysis::Options::default(), analysis::ReportCache::default());
+        let (options, reports) = (
+            analysis::Options::default(),
+            analysis::ReportCache::default(),
+        );
         let scope = analysis::Scope::WholeTrace;
-        let cx = analysis::Context { model: $model, scope, options: &options, reports: &reports };
+        let cx = analysis::Context {
+            model: $model,
+            scope,
+            options: &options,
+            reports: &reports,
+        };
         cx.report::<$analysis>().unwrap()
     }};
 }

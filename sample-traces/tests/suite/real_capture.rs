@@ -10,7 +10,9 @@ use importers::{ImportOptions, Progress};
 use trace_model::{TraceModel, TrackKind};
 
 fn open(name: &str) -> TraceModel {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/samples").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../assets/samples")
+        .join(name);
     importers::import_path(&path, &ImportOptions::default(), &Progress::new()).expect(name)
 }
 
@@ -19,15 +21,33 @@ fn fourth_of_six_steps_recompiles() {
     for name in ["jax_cpu_small.xplane.pb", "jax_cpu_small.trace.json.gz"] {
         let model = open(name);
         let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
         let steps = cx.report::<Steps>().expect(name);
-        assert_eq!((steps.source, steps.steps.len()), (StepSource::HostAnnotations, 6), "{name}");
-        let compiling: Vec<_> = steps.steps.iter().filter(|step| step.compile_ps > 0).map(|step| step.number).collect();
+        assert_eq!(
+            (steps.source, steps.steps.len()),
+            (StepSource::HostAnnotations, 6),
+            "{name}"
+        );
+        let compiling: Vec<_> = steps
+            .steps
+            .iter()
+            .filter(|step| step.compile_ps > 0)
+            .map(|step| step.number)
+            .collect();
         assert_eq!(compiling, [3], "{name}");
         let slow: Vec<_> = steps.outliers().iter().map(|step| step.number).collect();
         assert_eq!(slow[0], 3, "{name}");
         let compile = cx.report::<Compile>().expect(name);
-        assert_eq!((compile.compilations, compile.recompilations), (1, 1), "{name}");
+        assert_eq!(
+            (compile.compilations, compile.recompilations),
+            (1, 1),
+            "{name}"
+        );
         // The longest step, and the compiler for most of it; no device waits, there is none.
         let (step, wall) = (steps.steps[3].time_ps, compile.wall_ps.expect(name));
         assert!(wall > step / 2 && wall < step, "{name}: {wall} of {step}");
@@ -39,15 +59,26 @@ fn fourth_of_six_steps_recompiles() {
 #[test]
 fn both_formats_have_the_same_host_events() {
     let count = |model: &TraceModel| {
-        let threads = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread);
+        let threads = model
+            .track_ids()
+            .filter(|&track| model.track(track).kind == TrackKind::HostThread);
         let mut slices: Vec<_> = threads
             .flat_map(|track| model.slices_on(track))
-            .map(|slice| (slice.start().ps(), slice.dur().ps().max(1), slice.name().to_owned()))
+            .map(|slice| {
+                (
+                    slice.start().ps(),
+                    slice.dur().ps().max(1),
+                    slice.name().to_owned(),
+                )
+            })
             .collect();
         slices.sort();
         slices
     };
-    let (protobuf, json) = (count(&open("jax_cpu_small.xplane.pb")), count(&open("jax_cpu_small.trace.json.gz")));
+    let (protobuf, json) = (
+        count(&open("jax_cpu_small.xplane.pb")),
+        count(&open("jax_cpu_small.trace.json.gz")),
+    );
     assert!(protobuf.len() > 1000);
     assert_eq!(protobuf, json);
 }

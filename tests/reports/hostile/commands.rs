@@ -84,7 +84,10 @@ const CHIP: &str = "base = \"v6e\"\nhbm_bandwidth = 1e12\nbf16_flops = 900e12\n"
 fn folder(seeds: &[Seed]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    for (name, from) in [("whole.xplane.pb", "host.xplane.pb"), ("program.json", "program.json")] {
+    for (name, from) in [
+        ("whole.xplane.pb", "host.xplane.pb"),
+        ("program.json", "program.json"),
+    ] {
         let seed = seeds.iter().find(|seed| seed.name == from).unwrap();
         fs::write(path(name), seed.content.to_bytes()).unwrap();
     }
@@ -97,9 +100,16 @@ fn folder(seeds: &[Seed]) -> tempfile::TempDir {
         &["analyze", "whole.xplane.pb", "--history", "runs.jsonl"],
         &["analyze", "whole.xplane.pb", "--history", "runs.jsonl"],
     ] {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_systole")).args(args).current_dir(folder.path()).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = Command::new(env!("CARGO_BIN_EXE_systole"))
+            .args(args)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
     folder
 }
@@ -109,8 +119,16 @@ fn run(folder: &Path, line: &str, file: &str) -> Result<(), String> {
     let args = line.split(' ').map(|word| word.replace("{}", file));
     let [out, err] = ["stdout", "stderr"].map(|name| folder.join(name));
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-    command.args(args).current_dir(folder).env("SYSTOLE_NETWORK", "off").stdin(Stdio::null());
-    let mut child = command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap()).spawn().unwrap();
+    command
+        .args(args)
+        .current_dir(folder)
+        .env("SYSTOLE_NETWORK", "off")
+        .stdin(Stdio::null());
+    let mut child = command
+        .stdout(File::create(&out).unwrap())
+        .stderr(File::create(&err).unwrap())
+        .spawn()
+        .unwrap();
     let started = Instant::now();
     let status = loop {
         match child.try_wait().unwrap() {
@@ -123,12 +141,23 @@ fn run(folder: &Path, line: &str, file: &str) -> Result<(), String> {
             None => thread::sleep(Duration::from_millis(3)),
         }
     };
-    let [said, reason] = [out, err].map(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned());
-    let wrong = |why: &str| Err(format!("{line}: {why}: {status}, {}", reason.chars().take(500).collect::<String>()));
-    let is_long = |text: &str| text.split(|c: char| !c.is_ascii_digit() && c != ',').any(|digits| digits.len() > 100);
+    let [said, reason] =
+        [out, err].map(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned());
+    let wrong = |why: &str| {
+        Err(format!(
+            "{line}: {why}: {status}, {}",
+            reason.chars().take(500).collect::<String>()
+        ))
+    };
+    let is_long = |text: &str| {
+        text.split(|c: char| !c.is_ascii_digit() && c != ',')
+            .any(|digits| digits.len() > 100)
+    };
     match status.code() {
         Some(0 | 10 | 11) if is_long(&said) => wrong("a number of hundreds of digits"),
-        Some(0 | 10 | 11) if said.contains("takes -") || said.contains("takes −") => wrong("a negative time"),
+        Some(0 | 10 | 11) if said.contains("takes -") || said.contains("takes −") => {
+            wrong("a negative time")
+        }
         Some(0 | 10 | 11) if reason.contains("panicked") => wrong("a panic"),
         Some(0 | 10 | 11) => Ok(()),
         Some(2..=4) if reason.contains("error: ") && !reason.contains("panicked") => Ok(()),
@@ -172,12 +201,19 @@ fn attempt(seeds: &[Seed], folder: &Path, number: u64) -> Option<String> {
     }
     let count = (OF_CAPTURES.len() + OF_OTHERS.len()) as u64;
     let at = (number % count) as usize;
-    let line = OF_OTHERS.get(at).map_or_else(|| OF_CAPTURES[at - OF_OTHERS.len()], |(line, _)| *line);
+    let line = OF_OTHERS
+        .get(at)
+        .map_or_else(|| OF_CAPTURES[at - OF_OTHERS.len()], |(line, _)| *line);
     let (file, bytes, title) = changed(seeds, folder, number);
     fs::write(folder.join(&file), &bytes).unwrap();
     let why = run(folder, line, &file).err()?;
     let name = file.rsplit('/').next().unwrap_or_default();
-    Some(keep(number, (title.unwrap_or("another file"), name), &bytes, &why))
+    Some(keep(
+        number,
+        (title.unwrap_or("another file"), name),
+        &bytes,
+        &why,
+    ))
 }
 
 #[test]
@@ -186,7 +222,10 @@ fn mutated_files_go_through_every_command() {
     let count = (OF_CAPTURES.len() + OF_OTHERS.len()) as u64;
     let (from, to) = match number_of("SYSTOLE_MUTANT") {
         Some(only) => (only, only + 1),
-        None => (0, (number_of("SYSTOLE_MUTANTS").unwrap_or(super::QUICK) / FOR_EACH).max(count)),
+        None => (
+            0,
+            (number_of("SYSTOLE_MUTANTS").unwrap_or(super::QUICK) / FOR_EACH).max(count),
+        ),
     };
     let (next, failures) = (AtomicU64::new(from), Mutex::new(Vec::new()));
     let work = || {
@@ -196,16 +235,27 @@ fn mutated_files_go_through_every_command() {
             if number >= to || failures.lock().unwrap().len() >= 20 {
                 break;
             }
-            failures.lock().unwrap().extend(attempt(&seeds, folder.path(), number));
+            failures
+                .lock()
+                .unwrap()
+                .extend(attempt(&seeds, folder.path(), number));
         }
     };
     thread::scope(|scope| {
         for number in 0..thread::available_parallelism().map_or(2, usize::from) {
-            thread::Builder::new().name(format!("commands-{number}")).spawn_scoped(scope, work).unwrap();
+            thread::Builder::new()
+                .name(format!("commands-{number}"))
+                .spawn_scoped(scope, work)
+                .unwrap();
         }
     });
     let failures = failures.into_inner().unwrap();
-    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} failures:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }
 
 /// Unchanged files have an answer: a refusal of all mutants would prove nothing.
@@ -215,7 +265,11 @@ fn unmutated_files_are_answered_by_every_command() {
     let folder = folder(&seeds);
     fs::create_dir(folder.path().join("out")).unwrap();
     fs::create_dir_all(folder.path().join(RUN)).unwrap();
-    fs::copy(folder.path().join("whole.xplane.pb"), folder.path().join(RUN).join("host.xplane.pb")).unwrap();
+    fs::copy(
+        folder.path().join("whole.xplane.pb"),
+        folder.path().join(RUN).join("host.xplane.pb"),
+    )
+    .unwrap();
     for line in OF_CAPTURES {
         run(folder.path(), line, "whole.xplane.pb").unwrap();
         let said = fs::read_to_string(folder.path().join("stderr")).unwrap();

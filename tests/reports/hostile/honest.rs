@@ -81,9 +81,14 @@ impl Schema {
 
     /// The impossible numbers of a report, each with its path.
     pub fn dishonest(&self, id: &str, report: &dyn Report) -> Vec<String> {
-        let document = self.0.pointer(&format!("/properties/reports/properties/{id}"));
+        let document = self
+            .0
+            .pointer(&format!("/properties/reports/properties/{id}"));
         let fields = self.leaves(document.into_iter().collect());
-        let fields = fields.into_iter().filter_map(|leaf| leaf["properties"].get("report")).collect();
+        let fields = fields
+            .into_iter()
+            .filter_map(|leaf| leaf["properties"].get("report"))
+            .collect();
         let mut found = Vec::new();
         self.check(fields, &report.json(), "", &mut found);
         check_tables(report, &mut found);
@@ -94,8 +99,13 @@ impl Schema {
     fn leaves<'a>(&'a self, schemas: Vec<&'a Value>) -> Vec<&'a Value> {
         let (mut open, mut found) = (schemas, Vec::new());
         while let Some(schema) = open.pop() {
-            let target = schema["$ref"].as_str().and_then(|path| self.0.pointer(path.strip_prefix('#')?));
-            let options = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema[*key].as_array()).flatten();
+            let target = schema["$ref"]
+                .as_str()
+                .and_then(|path| self.0.pointer(path.strip_prefix('#')?));
+            let options = ["anyOf", "oneOf", "allOf"]
+                .iter()
+                .filter_map(|key| schema[*key].as_array())
+                .flatten();
             let before = open.len();
             open.extend(target.into_iter().chain(options));
             if open.len() == before {
@@ -110,7 +120,9 @@ impl Schema {
         match value {
             Value::Null => {
                 let number = leaves.iter().any(|leaf| is_a(leaf, "number"));
-                let may_be_missing = leaves.iter().any(|leaf| is_a(leaf, "null") || leaf.get("type").is_none());
+                let may_be_missing = leaves
+                    .iter()
+                    .any(|leaf| is_a(leaf, "null") || leaf.get("type").is_none());
                 if number && !may_be_missing {
                     found.push(format!("{at} is not finite"));
                 }
@@ -122,11 +134,25 @@ impl Schema {
                 }
             }
             Value::Object(fields) => {
-                let row = (fields.get("id").and_then(Value::as_str), fields.get("unit").and_then(Value::as_str));
-                let is_impossible = fields.get("above_ps").and_then(Value::as_f64).is_some_and(|above| above < 0.0)
-                    || fields.get("beyond_peak_of").is_some_and(|limit| !limit.is_null());
-                for (name, field) in fields.iter().filter(|(name, _)| !is_impossible || !is_rate(name)) {
-                    let named: Vec<_> = leaves.iter().filter_map(|leaf| leaf["properties"].get(name)).collect();
+                let row = (
+                    fields.get("id").and_then(Value::as_str),
+                    fields.get("unit").and_then(Value::as_str),
+                );
+                let is_impossible = fields
+                    .get("above_ps")
+                    .and_then(Value::as_f64)
+                    .is_some_and(|above| above < 0.0)
+                    || fields
+                        .get("beyond_peak_of")
+                        .is_some_and(|limit| !limit.is_null());
+                for (name, field) in fields
+                    .iter()
+                    .filter(|(name, _)| !is_impossible || !is_rate(name))
+                {
+                    let named: Vec<_> = leaves
+                        .iter()
+                        .filter_map(|leaf| leaf["properties"].get(name))
+                        .collect();
                     if let ((Some(id), Some(unit)), Some(number)) = (row, field.as_f64()) {
                         found.extend(wrong(unit, &format!("{at}.{name} of {id}"), number));
                     }
@@ -136,8 +162,14 @@ impl Schema {
                     } else {
                         format!("{at}.{name}")
                     };
-                    let of_map = leaves.iter().filter_map(|leaf| leaf.get("additionalProperties"));
-                    let described = if named.is_empty() { of_map.collect() } else { named };
+                    let of_map = leaves
+                        .iter()
+                        .filter_map(|leaf| leaf.get("additionalProperties"));
+                    let described = if named.is_empty() {
+                        of_map.collect()
+                    } else {
+                        named
+                    };
                     self.check(described, field, &path, found);
                 }
             }
@@ -171,7 +203,9 @@ fn wrong(unit: &str, at: &str, number: f64) -> Option<String> {
     match unit {
         _ if !number.is_finite() => Some(format!("{at} is not finite")),
         PICOS if number < 0.0 && !is_one_of(SIGNED_TIMES) => Some(format!("{at} is {number} ps")),
-        PERCENT if !whole.contains(&number) && !is_one_of(NO_SHARES) => Some(format!("{at} is {number} %")),
+        PERCENT if !whole.contains(&number) && !is_one_of(NO_SHARES) => {
+            Some(format!("{at} is {number} %"))
+        }
         _ => None,
     }
 }
@@ -181,7 +215,12 @@ fn check_tables(report: &dyn Report, found: &mut Vec<String>) {
     for table in report.tables() {
         for row in &table.rows {
             if row.len() != table.columns.len() {
-                found.push(format!("table {}: {} cells in {} columns", table.id, row.len(), table.columns.len()));
+                found.push(format!(
+                    "table {}: {} cells in {} columns",
+                    table.id,
+                    row.len(),
+                    table.columns.len()
+                ));
             }
             for (cell, column) in row.iter().zip(&table.columns) {
                 let number = match cell {
@@ -194,7 +233,11 @@ fn check_tables(report: &dyn Report, found: &mut Vec<String>) {
                     Unit::Percent => PERCENT,
                     _ => "",
                 };
-                found.extend(wrong(unit, &format!("table {}: {}", table.id, column.id), number));
+                found.extend(wrong(
+                    unit,
+                    &format!("table {}: {}", table.id, column.id),
+                    number,
+                ));
             }
         }
     }

@@ -20,7 +20,11 @@ impl Rng {
 
     /// A number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
-        if n == 0 { 0 } else { (self.next() % n as u64) as usize }
+        if n == 0 {
+            0
+        } else {
+            (self.next() % n as u64) as usize
+        }
     }
 
     pub fn one_in(&mut self, n: usize) -> bool {
@@ -64,13 +68,29 @@ fn number(rng: &mut Rng, from: u64) -> u64 {
 
 /// A number as text, or a text that programs write instead of a number.
 fn number_text(rng: &mut Rng, from: &str) -> String {
-    const ODD: [&str; 12] =
-        ["NaN", "inf", "-inf", "1e308", "-1e308", "1e-300", "-0", "0.1", "", "99999999999999999999999", "1e18", "-1"];
+    const ODD: [&str; 12] = [
+        "NaN",
+        "inf",
+        "-inf",
+        "1e308",
+        "-1e308",
+        "1e-300",
+        "-0",
+        "0.1",
+        "",
+        "99999999999999999999999",
+        "1e18",
+        "-1",
+    ];
     if rng.one_in(2) {
         return (*rng.pick(&ODD)).to_owned();
     }
     let number = number(rng, from.parse().unwrap_or(7));
-    if rng.one_in(3) { (number as i64).to_string() } else { number.to_string() }
+    if rng.one_in(3) {
+        (number as i64).to_string()
+    } else {
+        number.to_string()
+    }
 }
 
 pub fn bytes(rng: &mut Rng, bytes: &mut Vec<u8>) {
@@ -131,7 +151,10 @@ fn change_token(rng: &mut Rng, line: &str) -> String {
             _ => {}
         }
     }
-    let numbers: Vec<_> = tokens.iter().filter(|(_, token)| token.starts_with(|c: char| c.is_ascii_digit())).collect();
+    let numbers: Vec<_> = tokens
+        .iter()
+        .filter(|(_, token)| token.starts_with(|c: char| c.is_ascii_digit()))
+        .collect();
     let chosen = if numbers.is_empty() || rng.one_in(4) {
         if tokens.is_empty() {
             return format!("{}{line}", number_text(rng, "1"));
@@ -141,7 +164,11 @@ fn change_token(rng: &mut Rng, line: &str) -> String {
         **rng.pick(&numbers)
     };
     let (at, token) = chosen;
-    let new = if rng.one_in(4) { rng.pick(&tokens).1.to_owned() } else { number_text(rng, token) };
+    let new = if rng.one_in(4) {
+        rng.pick(&tokens).1.to_owned()
+    } else {
+        number_text(rng, token)
+    };
     format!("{}{new}{}", &line[..at], &line[at + token.len()..])
 }
 
@@ -177,8 +204,13 @@ pub fn fields(bytes: &[u8], depth: usize) -> Option<Vec<Field>> {
             2 => {
                 let len = usize::try_from(varint(&mut rest)?).ok()?;
                 let inner = take(&mut rest, len)?;
-                let is_text = !inner.is_empty() && inner.iter().all(|byte| (0x20..0x7f).contains(byte));
-                let message = if depth < MAX_DEPTH && !is_text { fields_of(inner, depth) } else { None };
+                let is_text =
+                    !inner.is_empty() && inner.iter().all(|byte| (0x20..0x7f).contains(byte));
+                let message = if depth < MAX_DEPTH && !is_text {
+                    fields_of(inner, depth)
+                } else {
+                    None
+                };
                 message.map_or_else(|| Wire::Bytes(inner.to_vec()), Wire::Message)
             }
             _ => return None,
@@ -273,7 +305,16 @@ fn change_value(rng: &mut Rng, value: &mut Wire) {
     match value {
         Wire::Varint(value) => *value = number(rng, *value),
         Wire::Fixed(payload) if payload.len() == 8 => {
-            const DOUBLES: [f64; 8] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e308, -1.0, 0.0, 1e-300, 1e18];
+            const DOUBLES: [f64; 8] = [
+                f64::NAN,
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+                1e308,
+                -1.0,
+                0.0,
+                1e-300,
+                1e18,
+            ];
             *payload = rng.pick(&DOUBLES).to_le_bytes().to_vec();
         }
         Wire::Fixed(payload) | Wire::Bytes(payload) => match std::str::from_utf8(payload) {
@@ -315,8 +356,10 @@ pub fn json(rng: &mut Rng, value: &mut Value) {
         Value::String(old) if !rng.one_in(3) => {
             text(rng, old);
             if old.len() == 1 {
-                *old = (*rng.pick(&["X", "B", "E", "b", "n", "e", "S", "T", "p", "F", "C", "M", "i", "s", "t", "f"]))
-                    .to_owned();
+                *old = (*rng.pick(&[
+                    "X", "B", "E", "b", "n", "e", "S", "T", "p", "F", "C", "M", "i", "s", "t", "f",
+                ]))
+                .to_owned();
             }
         }
         other => *other = odd(rng),

@@ -60,7 +60,12 @@ pub fn framed(frames: &[Vec<Field>]) -> Vec<u8> {
 }
 
 fn seed(title: &'static str, name: &'static str, content: Content) -> Seed {
-    Seed { title, name, content, beside: Vec::new() }
+    Seed {
+        title,
+        name,
+        content,
+        beside: Vec::new(),
+    }
 }
 
 fn text(title: &'static str, name: &'static str, content: &str) -> Seed {
@@ -68,34 +73,60 @@ fn text(title: &'static str, name: &'static str, content: &str) -> Seed {
 }
 
 pub fn all() -> Vec<Seed> {
-    let spec = || TrainingSpec { data: 2, model: 1, layers: 1, steps: 3, ..TrainingSpec::default() };
+    let spec = || TrainingSpec {
+        data: 2,
+        model: 1,
+        layers: 1,
+        steps: 3,
+        ..TrainingSpec::default()
+    };
     let sessions = [
         ("training", SyntheticRun::new(spec()).session()),
         (
             "training, overlapped",
-            SyntheticRun::new(TrainingSpec { overlap: true, recompile_at: Some(1), ..spec() }).session(),
+            SyntheticRun::new(TrainingSpec {
+                overlap: true,
+                recompile_at: Some(1),
+                ..spec()
+            })
+            .session(),
         ),
-        ("kernel", PallasKernel { executions: 2, steps: 3, ..PallasKernel::default() }.session()),
+        (
+            "kernel",
+            PallasKernel {
+                executions: 2,
+                steps: 3,
+                ..PallasKernel::default()
+            }
+            .session(),
+        ),
         ("counters", CounterSamples::default().session()),
         ("sparse core", SparseOffload::default().session()),
         ("slices", MegascaleSample::default().session()),
     ];
     let mut seeds = Vec::new();
     for (title, session) in &sessions {
-        seeds.push(seed(title, "host.xplane.pb", Content::Proto(proto(session))));
+        seeds.push(seed(
+            title,
+            "host.xplane.pb",
+            Content::Proto(proto(session)),
+        ));
         let document = serde_json::from_str(&trace_json(session)).expect("the writer writes JSON");
         seeds.push(seed(title, "host.trace.json", Content::Json(document)));
     }
     let everything = fixture!("any_program.trace.json");
     seeds.push(text("any program", "program.json", everything));
-    let document = serde_json::from_str(&everything.replace("{},\n ]", "{}]")).expect("valid but for its slips");
+    let document = serde_json::from_str(&everything.replace("{},\n ]", "{}]"))
+        .expect("valid but for its slips");
     seeds.push(seed("any program", "program.json", Content::Json(document)));
     seeds.extend(simulated());
     // Two files appended to each other, the first with compressed records.
     seeds.push(seed(
         "records",
         "host.xplane.riegeli",
-        Content::Bytes(include_bytes!("../../../importers/tests/fixtures/host.xplane.riegeli").to_vec()),
+        Content::Bytes(
+            include_bytes!("../../../importers/tests/fixtures/host.xplane.riegeli").to_vec(),
+        ),
     ));
     seeds
 }
@@ -105,21 +136,45 @@ fn proto(session: &SampleSession) -> Vec<Field> {
 }
 
 fn simulated() -> Vec<Seed> {
-    let beside = |seed: Seed, beside: &[(&'static str, &'static str)]| Seed { beside: beside.to_vec(), ..seed };
+    let beside = |seed: Seed, beside: &[(&'static str, &'static str)]| Seed {
+        beside: beside.to_vec(),
+        ..seed
+    };
     vec![
-        beside(text("NeuSim", "m_prefill.csv", fixture!("neusim.csv")), &[("m.json", fixture!("neusim.json"))]),
+        beside(
+            text("NeuSim", "m_prefill.csv", fixture!("neusim.csv")),
+            &[("m.json", fixture!("neusim.json"))],
+        ),
         text("GenZ", "prefill_model_df.csv", fixture!("genz.csv")),
         beside(
-            text("SCALE-Sim", "COMPUTE_REPORT.csv", fixture!("scale_sim_compute.csv")),
+            text(
+                "SCALE-Sim",
+                "COMPUTE_REPORT.csv",
+                fixture!("scale_sim_compute.csv"),
+            ),
             &[
-                ("DETAILED_ACCESS_REPORT.csv", fixture!("scale_sim_access.csv")),
+                (
+                    "DETAILED_ACCESS_REPORT.csv",
+                    fixture!("scale_sim_access.csv"),
+                ),
                 ("scale.cfg", fixture!("scale_sim.cfg")),
                 ("topology.csv", fixture!("scale_sim_topology.csv")),
             ],
         ),
-        text("scheduled HLO", "jit_loop.v5e.txt", fixture!("loop.hlo.txt")),
-        text("schedule", "jit_f.v5e.schedule.txt", fixture!("schedule.txt")),
-        beside(text("ONNXim", "run.log", fixture!("onnxim.log")), &[("config.json", fixture!("onnxim.json"))]),
+        text(
+            "scheduled HLO",
+            "jit_loop.v5e.txt",
+            fixture!("loop.hlo.txt"),
+        ),
+        text(
+            "schedule",
+            "jit_f.v5e.schedule.txt",
+            fixture!("schedule.txt"),
+        ),
+        beside(
+            text("ONNXim", "run.log", fixture!("onnxim.log")),
+            &[("config.json", fixture!("onnxim.json"))],
+        ),
         text("PyTorchSim", "run.log", fixture!("togsim.log")),
         text("ASTRA-sim", "log.log", &astra_sim()),
         seed("Chakra", "work.0.et", Content::Frames(chakra())),
@@ -167,5 +222,8 @@ fn chakra() -> Vec<Vec<Field>> {
         node(2, "mm", 4, &[1], 3),
         node(3, "mm", 4, &[1, 2], 2),
     ];
-    frames.iter().map(|frame| fields(frame, 0).expect("written so")).collect()
+    frames
+        .iter()
+        .map(|frame| fields(frame, 0).expect("written so"))
+        .collect()
 }

@@ -31,9 +31,18 @@ impl Rows {
 }
 
 /// Converts all flows; those with only one end are counted in the log.
-pub(super) fn to_rows(model: &mut Columns, flows: PendingFlows, rows_of: &[Rows], shifts: &[i64]) -> UnlinkedFlows {
+pub(super) fn to_rows(
+    model: &mut Columns,
+    flows: PendingFlows,
+    rows_of: &[Rows],
+    shifts: &[i64],
+) -> UnlinkedFlows {
     let mut log = std::mem::take(&mut model.log);
-    let PendingFlows { between, others, points } = flows;
+    let PendingFlows {
+        between,
+        others,
+        points,
+    } = flows;
     let mut known: Vec<Flow> = between
         .into_iter()
         .filter_map(|(from, to, id)| pair(row_of(rows_of, from), row_of(rows_of, to), id, &mut log))
@@ -43,13 +52,20 @@ pub(super) fn to_rows(model: &mut Columns, flows: PendingFlows, rows_of: &[Rows]
         let to = resolve(model, rows_of, shifts, to);
         known.extend(pair(from, to, id, &mut log));
     }
-    let points = points.into_iter().map(|file| points_to_rows(file, rows_of, &mut log)).collect();
+    let points = points
+        .into_iter()
+        .map(|file| points_to_rows(file, rows_of, &mut log))
+        .collect();
     model.log = log;
     UnlinkedFlows { known, points }
 }
 
 /// The ends of one file with their rows, in place. Flows that lost an end with its slice are counted.
-fn points_to_rows(file: Vec<(TrackId, Vec<FlowPoint>)>, rows_of: &[Rows], log: &mut ImportLog) -> Vec<Vec<FlowPoint>> {
+fn points_to_rows(
+    file: Vec<(TrackId, Vec<FlowPoint>)>,
+    rows_of: &[Rows],
+    log: &mut ImportLog,
+) -> Vec<Vec<FlowPoint>> {
     let mut dropped = Vec::new();
     let mut kept: Vec<Vec<FlowPoint>> = Vec::with_capacity(file.len());
     for (track, mut points) in file {
@@ -72,21 +88,29 @@ fn points_to_rows(file: Vec<(TrackId, Vec<FlowPoint>)>, rows_of: &[Rows], log: &
 
 /// Counts consumers that had a producer, if the slice of either was dropped.
 fn log_dropped(dropped: &[FlowPoint], kept: &[Vec<FlowPoint>], log: &mut ImportLog) {
-    let mut has_producer: HashMap<(u64, u16), bool> = dropped.iter().map(|point| (point.key(), false)).collect();
+    let mut has_producer: HashMap<(u64, u16), bool> =
+        dropped.iter().map(|point| (point.key(), false)).collect();
     let is = |role: FlowRole| move |point: &&FlowPoint| point.role() == role;
     for point in kept.iter().flatten().filter(is(FlowRole::Out)) {
-        has_producer.entry(point.key()).and_modify(|has| *has = true);
+        has_producer
+            .entry(point.key())
+            .and_modify(|has| *has = true);
     }
     let mut had_producer = has_producer.clone();
     for point in dropped.iter().filter(is(FlowRole::Out)) {
         had_producer.insert(point.key(), true);
     }
-    let lost_itself = dropped.iter().filter(|point| had_producer.get(&point.key()) == Some(&true));
+    let lost_itself = dropped
+        .iter()
+        .filter(|point| had_producer.get(&point.key()) == Some(&true));
     let lost_producer = kept.iter().flatten().filter(|point| {
-        has_producer.get(&point.key()) == Some(&false) && had_producer.get(&point.key()) == Some(&true)
+        has_producer.get(&point.key()) == Some(&false)
+            && had_producer.get(&point.key()) == Some(&true)
     });
     for point in lost_itself.chain(lost_producer).filter(is(FlowRole::In)) {
-        log.add(IssueKind::FlowWithoutEnd, || format!("flow {}", point.key().0));
+        log.add(IssueKind::FlowWithoutEnd, || {
+            format!("flow {}", point.key().0)
+        });
     }
 }
 
@@ -108,15 +132,24 @@ fn resolve(model: &Columns, rows_of: &[Rows], shifts: &[i64], end: FlowEnd) -> O
     };
     match end {
         FlowEnd::Slice(key) => row_of(rows_of, key),
-        FlowEnd::Enclosing(track, at) => model.slice_at(track, shifted(track, at)).map(SliceRef::id),
+        FlowEnd::Enclosing(track, at) => {
+            model.slice_at(track, shifted(track, at)).map(SliceRef::id)
+        }
         FlowEnd::NextAfter(track, at) => {
             let at = shifted(track, at);
             let next_in_lane = |lane: &crate::track::Lane| {
                 let starts = &model.slices.starts[lane.rows.start as usize..lane.rows.end as usize];
                 let next = starts.partition_point(|&start| start < at.ps());
-                starts.get(next).map(|&start| (start, SliceId(lane.rows.start + next as u32)))
+                starts
+                    .get(next)
+                    .map(|&start| (start, SliceId(lane.rows.start + next as u32)))
             };
-            model.lanes(track).iter().filter_map(next_in_lane).min().map(|(_, id)| id)
+            model
+                .lanes(track)
+                .iter()
+                .filter_map(next_in_lane)
+                .min()
+                .map(|(_, id)| id)
         }
     }
 }

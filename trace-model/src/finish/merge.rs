@@ -51,27 +51,47 @@ impl MergedTracks {
         let base = self.table.starts.len() as u32;
         let n = track.starts.len();
         let mut examples = track.spilled.iter();
-        log.add_many(IssueKind::OverlapSpilled, track.spilled.len() as u64, || {
-            examples.next().map_or_else(String::new, |&row| {
-                format!("{:?} at {} ps", name(track.labels[row as usize]), track.starts[row as usize])
-            })
-        });
+        log.add_many(
+            IssueKind::OverlapSpilled,
+            track.spilled.len() as u64,
+            || {
+                examples.next().map_or_else(String::new, |&row| {
+                    format!(
+                        "{:?} at {} ps",
+                        name(track.labels[row as usize]),
+                        track.starts[row as usize]
+                    )
+                })
+            },
+        );
         let mut examples = track.placed.iter();
-        log.add_many(IssueKind::DeviceClockMissing, track.placed.len() as u64, || {
-            examples.next().map_or_else(String::new, |&(label, start)| format!("{:?} at {start} ps", name(label)))
-        });
+        log.add_many(
+            IssueKind::DeviceClockMissing,
+            track.placed.len() as u64,
+            || {
+                examples.next().map_or_else(String::new, |&(label, start)| {
+                    format!("{:?} at {start} ps", name(label))
+                })
+            },
+        );
         for label in track.unterminated {
             log.add(IssueKind::BeginWithoutEnd, || format!("{:?}", name(label)));
         }
 
         for (label, start) in track.left_out {
-            log.add(IssueKind::ImpossibleTime, || format!("{:?} at {start} ps", name(label)));
+            log.add(IssueKind::ImpossibleTime, || {
+                format!("{:?} at {start} ps", name(label))
+            });
         }
 
         let first_lane = self.lanes.len() as u32;
         let mut row = base;
         for (depth, &len) in track.lane_lens.iter().enumerate() {
-            self.lanes.push(Lane { track: id, depth: depth as u32, rows: row..row + len });
+            self.lanes.push(Lane {
+                track: id,
+                depth: depth as u32,
+                rows: row..row + len,
+            });
             row += len;
         }
         self.track_lanes.push(first_lane..self.lanes.len() as u32);
@@ -82,7 +102,12 @@ impl MergedTracks {
         table.child_durs.extend_from_slice(&track.child_durs);
         table.starts.extend_from_slice(&track.starts);
         table.labels.extend_from_slice(&track.labels);
-        table.parents.extend(track.parents.iter().map(|&p| if p == NO_PARENT { p } else { p + base }));
+        table.parents.extend(
+            track
+                .parents
+                .iter()
+                .map(|&p| if p == NO_PARENT { p } else { p + base }),
+        );
         if !track.args.is_empty() {
             table.args.resize(base as usize, NO_ARGS);
             table.args.extend_from_slice(&track.args);
@@ -97,8 +122,15 @@ impl MergedTracks {
             });
         }
         if !track.reparented.is_empty() {
-            let pairs = track.reparented.into_iter().map(|(parent, child)| (parent + base, child + base)).collect();
-            table.reparented.push(Reparented { rows: base..base + n as u32, pairs });
+            let pairs = track
+                .reparented
+                .into_iter()
+                .map(|(parent, child)| (parent + base, child + base))
+                .collect();
+            table.reparented.push(Reparented {
+                rows: base..base + n as u32,
+                pairs,
+            });
         }
         for (attr, column) in track.attrs {
             let into: &mut SparseColumn = table.attrs.entry(attr).or_default();
@@ -107,16 +139,25 @@ impl MergedTracks {
                 into.values.push(value);
             }
         }
-        self.rows_of.push(Rows { base, of_index: track.rows_of });
+        self.rows_of.push(Rows {
+            base,
+            of_index: track.rows_of,
+        });
     }
 
     pub(super) fn extent(&self) -> TimeRange {
-        let ends = self.lanes.iter().filter(|lane| !lane.is_empty()).map(|lane| {
-            let (first, last) = (lane.rows.start as usize, lane.rows.end as usize - 1);
-            let start = Timestamp::from_ps(self.table.starts[first]);
-            let end = Timestamp::from_ps(self.table.starts[last].saturating_add(self.table.durs.get(last)));
-            TimeRange::new(start, end)
-        });
+        let ends = self
+            .lanes
+            .iter()
+            .filter(|lane| !lane.is_empty())
+            .map(|lane| {
+                let (first, last) = (lane.rows.start as usize, lane.rows.end as usize - 1);
+                let start = Timestamp::from_ps(self.table.starts[first]);
+                let end = Timestamp::from_ps(
+                    self.table.starts[last].saturating_add(self.table.durs.get(last)),
+                );
+                TimeRange::new(start, end)
+            });
         ends.reduce(TimeRange::hull).unwrap_or_default()
     }
 }

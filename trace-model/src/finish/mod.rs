@@ -52,8 +52,11 @@ impl TraceBuilder {
         let counters: Vec<CounterSeries> = std::mem::take(&mut self.counters)
             .into_iter()
             .map(|counter| {
-                let source = self.groups[self.tracks[counter.track.index()].group.index()].source.index();
-                let counter = plausible::without_impossible(counter, plausible[source], &mut self.log);
+                let source = self.groups[self.tracks[counter.track.index()].group.index()]
+                    .source
+                    .index();
+                let counter =
+                    plausible::without_impossible(counter, plausible[source], &mut self.log);
                 finish_counter(counter, shifts[source], extent, &mut self.log)
             })
             .collect();
@@ -62,7 +65,13 @@ impl TraceBuilder {
             // Nobody sees it.
             return Self::new().finish();
         }
-        let MergedTracks { mut table, lanes, track_lanes, track_args, rows_of } = merged;
+        let MergedTracks {
+            mut table,
+            lanes,
+            track_lanes,
+            track_args,
+            rows_of,
+        } = merged;
         table.freeze();
         let index = ModelIndex::new(&self.groups, &self.tracks, &lanes, &counters, &self.strings);
         let mut model = Columns {
@@ -93,16 +102,33 @@ impl TraceBuilder {
 }
 
 /// Finishes all tracks, a few at a time, and concatenates them. After a stop, the remaining tracks are empty.
-fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRange], stop: Stop<'_>) -> MergedTracks {
+fn finish_tracks(
+    builder: &mut TraceBuilder,
+    shifts: &[i64],
+    plausible: &[TimeRange],
+    stop: Stop<'_>,
+) -> MergedTracks {
     let source_of = |track: &Track| builder.groups[track.group.index()].source.index();
     let flow_tracks = builder.flows.tracks(builder.tracks.len());
     let batches = std::mem::take(&mut builder.track_builders);
     let rows = batches.iter().map(|track| track.batch.len()).sum();
     let has_args = batches.iter().any(|track| track.batch.args.len() > 0);
-    let mut jobs = batches.into_iter().zip(&builder.tracks).zip(flow_tracks).map(|((batch, track), keep_rows)| {
-        let (free, source) = (track.kind.overlaps_freely(), source_of(track));
-        (batch, TrackJob { free, shift: shifts[source], keep_rows, plausible: plausible[source] })
-    });
+    let mut jobs = batches
+        .into_iter()
+        .zip(&builder.tracks)
+        .zip(flow_tracks)
+        .map(|((batch, track), keep_rows)| {
+            let (free, source) = (track.kind.overlaps_freely(), source_of(track));
+            (
+                batch,
+                TrackJob {
+                    free,
+                    shift: shifts[source],
+                    keep_rows,
+                    plausible: plausible[source],
+                },
+            )
+        });
 
     let mut merged = MergedTracks::with_capacity(rows, has_args);
     let mut finished: Vec<FinishedTrack> = Vec::new();
@@ -117,10 +143,16 @@ fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRa
         let merge = || {
             for track in finished {
                 let id = TrackId(merged.track_lanes.len() as u32);
-                let track = if stop() { FinishedTrack::default() } else { track };
+                let track = if stop() {
+                    FinishedTrack::default()
+                } else {
+                    track
+                };
                 merged.append(id, track, &mut builder.log, |row_label| {
                     let label = builder.labels.get(row_label as usize).copied();
-                    label.map_or("", |label| builder.strings.get(label.name)).to_owned()
+                    label
+                        .map_or("", |label| builder.strings.get(label.name))
+                        .to_owned()
                 });
             }
         };
@@ -129,11 +161,15 @@ fn finish_tracks(builder: &mut TraceBuilder, shifts: &[i64], plausible: &[TimeRa
 }
 
 /// The tracks to finish together: at least one per thread.
-fn next_wave(jobs: &mut impl Iterator<Item = (TrackBuilder, TrackJob)>) -> Vec<(TrackBuilder, TrackJob)> {
+fn next_wave(
+    jobs: &mut impl Iterator<Item = (TrackBuilder, TrackJob)>,
+) -> Vec<(TrackBuilder, TrackJob)> {
     let mut wave = Vec::new();
     let mut rows = 0;
     while rows < ROWS_AT_ONCE || wave.len() < rayon::current_num_threads() {
-        let Some((track, job)) = jobs.next() else { break };
+        let Some((track, job)) = jobs.next() else {
+            break;
+        };
         rows += track.batch.len();
         wave.push((track, job));
     }
@@ -144,23 +180,36 @@ fn next_wave(jobs: &mut impl Iterator<Item = (TrackBuilder, TrackJob)>) -> Vec<(
 /// belong together, each keeps its own start.
 fn align_sources(sources: &mut [Source], log: &mut ImportLog) -> Vec<i64> {
     if sources.len() > 1 {
-        for source in sources.iter().filter(|source| source.zero_unix_ns().is_none()) {
+        for source in sources
+            .iter()
+            .filter(|source| source.zero_unix_ns().is_none())
+        {
             log.add(IssueKind::HostsNotAligned, || source.name.clone());
         }
         let mut zeros: Vec<(i64, usize)> = Vec::with_capacity(sources.len());
-        zeros.extend(sources.iter().enumerate().filter_map(|(at, source)| Some((source.zero_unix_ns()?, at))));
+        zeros.extend(
+            sources
+                .iter()
+                .enumerate()
+                .filter_map(|(at, source)| Some((source.zero_unix_ns()?, at))),
+        );
         zeros.sort_unstable();
         let sessions = zeros.chunk_by(|a, b| b.0.saturating_sub(a.0) <= Source::MOST_APART_NS);
         let mut before: Option<(i64, usize)> = None;
         for session in sessions {
-            let Some(&(earliest, first)) = session.first() else { continue };
+            let Some(&(earliest, first)) = session.first() else {
+                continue;
+            };
             if let Some((start, other)) = before {
                 let minutes = earliest.saturating_sub(start) / 60_000_000_000;
                 let (name, other) = (&sources[first].name, &sources[other].name);
-                log.add(IssueKind::SessionsApart, || format!("{name} began {minutes} minutes after {other}"));
+                log.add(IssueKind::SessionsApart, || {
+                    format!("{name} began {minutes} minutes after {other}")
+                });
             }
             for &(start, at) in session {
-                sources[at].shift = Picos::from_ps(start.saturating_sub(earliest).saturating_mul(1000));
+                sources[at].shift =
+                    Picos::from_ps(start.saturating_sub(earliest).saturating_mul(1000));
             }
             before = before.or(Some((earliest, first)));
         }
@@ -170,7 +219,12 @@ fn align_sources(sources: &mut [Source], log: &mut ImportLog) -> Vec<i64> {
 
 /// Sorts the samples and ends each where the next one starts. A recorded length that reaches further is clipped,
 /// because the last sample of a kernel can have an absolute time as its length.
-fn finish_counter(mut counter: CounterBuilder, shift: i64, extent: TimeRange, log: &mut ImportLog) -> CounterSeries {
+fn finish_counter(
+    mut counter: CounterBuilder,
+    shift: i64,
+    extent: TimeRange,
+    log: &mut ImportLog,
+) -> CounterSeries {
     counter.samples.sort_by_key(|&(start, ..)| start);
     let mut series = CounterSeries {
         track: counter.track,
@@ -181,13 +235,19 @@ fn finish_counter(mut counter: CounterBuilder, shift: i64, extent: TimeRange, lo
     };
     for (i, &(start, dur, value)) in counter.samples.iter().enumerate() {
         let start = start.saturating_add(shift);
-        let next =
-            counter.samples.get(i + 1).map_or(extent.end.ps().max(start), |&(next, ..)| next.saturating_add(shift));
+        let next = counter
+            .samples
+            .get(i + 1)
+            .map_or(extent.end.ps().max(start), |&(next, ..)| {
+                next.saturating_add(shift)
+            });
         let end = match dur {
             None => next,
             Some(dur) if start.saturating_add(dur) <= next => start.saturating_add(dur),
             Some(dur) => {
-                log.add(IssueKind::CounterClipped, || format!("sample at {start} ps held {dur} ps"));
+                log.add(IssueKind::CounterClipped, || {
+                    format!("sample at {start} ps held {dur} ps")
+                });
                 next
             }
         };
@@ -220,11 +280,20 @@ mod tests {
     #[test]
     fn single_track_stops_between_its_passes() {
         let asked = AtomicUsize::new(0);
-        assert!(collected(1).finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 1_000).is_some());
+        assert!(
+            collected(1)
+                .finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 1_000)
+                .is_some()
+        );
         let whole = asked.load(Ordering::Relaxed);
         for last in 0..whole {
             let asked = AtomicUsize::new(0);
-            assert!(collected(1).finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) >= last).is_none(), "{last}");
+            assert!(
+                collected(1)
+                    .finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) >= last)
+                    .is_none(),
+                "{last}"
+            );
         }
         // Often enough for a track of many million slices.
         assert!(whole > 6, "{whole}");
@@ -233,12 +302,17 @@ mod tests {
     #[test]
     fn cancelled_build_is_not_finished() {
         let asked = AtomicUsize::new(0);
-        let whole = collected(500).finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10_000);
+        let whole =
+            collected(500).finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10_000);
         assert_eq!(whole.map(|model| model.slice_count()), Some(500));
         // `stop` is called for each track.
         assert!(asked.load(Ordering::Relaxed) > 500);
         let asked = AtomicUsize::new(0);
-        assert!(collected(500).finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10).is_none());
+        assert!(
+            collected(500)
+                .finish_unless(&|| asked.fetch_add(1, Ordering::Relaxed) > 10)
+                .is_none()
+        );
         // Nothing asks more often than once for each track after a stop.
         assert!(asked.load(Ordering::Relaxed) < 10 + 2 * 500 + 10);
     }

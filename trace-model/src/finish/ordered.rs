@@ -39,7 +39,12 @@ impl Ordered {
             args.resize(n, NO_ARGS);
         }
         let device = batch.has_device_clock();
-        let device = device.then(|| (std::mem::take(&mut batch.device_starts), batch.device_durs.to_vec()));
+        let device = device.then(|| {
+            (
+                std::mem::take(&mut batch.device_starts),
+                batch.device_durs.to_vec(),
+            )
+        });
         let by_index = Self {
             starts: std::mem::take(&mut batch.starts),
             durs,
@@ -64,9 +69,19 @@ impl Ordered {
             starts: gathered(&self.starts, order),
             durs: gathered(&self.durs, order),
             labels: gathered(&self.labels, order),
-            args: if self.args.is_empty() { self.args } else { gathered(&self.args, order) },
-            device: self.device.map(|(starts, durs)| (gathered(&starts, order), gathered(&durs, order))),
-            placed: self.placed.iter().map(|&index| positions[index as usize]).collect(),
+            args: if self.args.is_empty() {
+                self.args
+            } else {
+                gathered(&self.args, order)
+            },
+            device: self
+                .device
+                .map(|(starts, durs)| (gathered(&starts, order), gathered(&durs, order))),
+            placed: self
+                .placed
+                .iter()
+                .map(|&index| positions[index as usize])
+                .collect(),
             positions: Some(positions),
         }
     }
@@ -92,18 +107,26 @@ impl Ordered {
 
 /// Start and end of each slice.
 pub(super) fn spans(starts: &[i64], durs: &[i64]) -> impl ExactSizeIterator<Item = (i64, i64)> {
-    starts.iter().zip(durs).map(|(&start, &dur)| (start, start.saturating_add(dur)))
+    starts
+        .iter()
+        .zip(durs)
+        .map(|(&start, &dur)| (start, start.saturating_add(dur)))
 }
 
 /// The values at these indices.
 pub(super) fn gathered<T: Copy>(values: &[T], indices: &[u32]) -> Vec<T> {
-    indices.iter().map(|&index| values[index as usize]).collect()
+    indices
+        .iter()
+        .map(|&index| values[index as usize])
+        .collect()
 }
 
 /// Indices by start, longer slices first, ties in input order, without those in `impossible`. `None` if the result
 /// would be all indices in input order.
 fn time_order(starts: &[i64], durs: &[i64], impossible: &[u32]) -> Option<Vec<u32>> {
-    if impossible.is_empty() && spans(starts, durs).is_sorted_by_key(|(start, end)| (start, Reverse(end))) {
+    if impossible.is_empty()
+        && spans(starts, durs).is_sorted_by_key(|(start, end)| (start, Reverse(end)))
+    {
         return None;
     }
     let mut order: Vec<u32> = (0..starts.len() as u32).collect();

@@ -38,14 +38,21 @@ pub(super) fn by_source(builder: &TraceBuilder) -> Vec<TimeRange> {
         starts[source].extend(batch.batch.starts.iter().skip(first).step_by(every));
         seen[source] += batch.batch.len();
     }
-    starts.into_iter().map(|starts| around_median(starts).unwrap_or(EVERYWHERE)).collect()
+    starts
+        .into_iter()
+        .map(|starts| around_median(starts).unwrap_or(EVERYWHERE))
+        .collect()
 }
 
-const EVERYWHERE: TimeRange = TimeRange { start: Timestamp::MIN, end: Timestamp::MAX };
+const EVERYWHERE: TimeRange = TimeRange {
+    start: Timestamp::MIN,
+    end: Timestamp::MAX,
+};
 
 fn around_median(mut starts: Vec<i64>) -> Option<TimeRange> {
     let middle = starts.len() / 2;
-    let (_, &mut median, _) = (middle < starts.len()).then(|| starts.select_nth_unstable(middle))?;
+    let (_, &mut median, _) =
+        (middle < starts.len()).then(|| starts.select_nth_unstable(middle))?;
     let median = Timestamp::from_ps(median);
     Some(TimeRange::new(median - LONGEST, median + LONGEST))
 }
@@ -53,12 +60,18 @@ fn around_median(mut starts: Vec<i64>) -> Option<TimeRange> {
 /// Indices, ascending, of the slices of a batch that have an implausible time on either clock.
 pub(super) fn impossible(batch: &SliceBatch, plausible: TimeRange) -> Vec<u32> {
     let sample = (0..batch.len() as u32).step_by(batch.len() / SAMPLED + 1);
-    let timed = around_median(sample.filter_map(|i| Some(batch.device_range(i)?.start.ps())).collect());
+    let timed = around_median(
+        sample
+            .filter_map(|i| Some(batch.device_range(i)?.start.ps()))
+            .collect(),
+    );
     if all_plausible(batch, plausible, timed) {
         return Vec::new();
     }
     let is_impossible = |&i: &u32| {
-        let by_device = timed.zip(batch.device_range(i)).is_some_and(|(timed, range)| !timed.encloses(range));
+        let by_device = timed
+            .zip(batch.device_range(i))
+            .is_some_and(|(timed, range)| !timed.encloses(range));
         by_device || !plausible.encloses(batch.range(i))
     };
     (0..batch.len() as u32).filter(is_impossible).collect()
@@ -67,13 +80,17 @@ pub(super) fn impossible(batch: &SliceBatch, plausible: TimeRange) -> Vec<u32> {
 /// Whether all slices are plausible, judged by the smallest and largest times; `false` if that is not certain.
 fn all_plausible(batch: &SliceBatch, plausible: TimeRange, timed: Option<TimeRange>) -> bool {
     let fits = |starts: &[i64], durs: &CompactColumn, within: TimeRange| {
-        let (least, most) = starts.iter().fold((i64::MAX, i64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+        let (least, most) = starts
+            .iter()
+            .fold((i64::MAX, i64::MIN), |(a, b), &v| (a.min(v), b.max(v)));
         let (shortest, longest) = durs.bounds();
         let end = Timestamp::from_ps(most.saturating_add(longest));
         starts.is_empty() || (shortest >= 0 && within.start.ps() <= least && end <= within.end)
     };
     fits(&batch.starts, &batch.durs, plausible)
-        && timed.is_none_or(|timed| fits(&batch.device_starts, &batch.device_durs, timed) && batch.is_all_clocked())
+        && timed.is_none_or(|timed| {
+            fits(&batch.device_starts, &batch.device_durs, timed) && batch.is_all_clocked()
+        })
 }
 
 /// The counter without samples at implausible times.
@@ -86,7 +103,9 @@ pub(super) fn without_impossible(
         let at = Timestamp::from_ps(start);
         let is_possible = plausible.start <= at && at <= plausible.end;
         if !is_possible {
-            log.add(IssueKind::ImpossibleTime, || format!("sample of a counter at {start} ps"));
+            log.add(IssueKind::ImpossibleTime, || {
+                format!("sample of a counter at {start} ps")
+            });
         }
         is_possible
     });
@@ -95,7 +114,9 @@ pub(super) fn without_impossible(
 
 #[cfg(test)]
 mod tests {
-    use crate::{GroupKind, IssueKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+    use crate::{
+        GroupKind, IssueKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind,
+    };
 
     const HOUR: i64 = 3_600_000_000_000_000;
 
@@ -111,30 +132,51 @@ mod tests {
         let label = builder.label("op", None);
         for &(start, dur) in slices {
             let device = device.map(|_| range(0, 1));
-            builder.add_slice(track, SliceSpec { device, ..SliceSpec::new(range(start * HOUR, dur * HOUR), label) });
+            builder.add_slice(
+                track,
+                SliceSpec {
+                    device,
+                    ..SliceSpec::new(range(start * HOUR, dur * HOUR), label)
+                },
+            );
         }
         if let Some((start, dur)) = device {
             let device = Some(range(start * HOUR, dur * HOUR));
-            builder.add_slice(track, SliceSpec { device, ..SliceSpec::new(range(0, HOUR), label) });
+            builder.add_slice(
+                track,
+                SliceSpec {
+                    device,
+                    ..SliceSpec::new(range(0, HOUR), label)
+                },
+            );
         }
         builder.finish()
     }
 
     #[test]
     fn slices_weeks_away_are_dropped_and_counted() {
-        let left_out = |model: &crate::TraceModel| model.import_log().count(IssueKind::ImpossibleTime);
+        let left_out =
+            |model: &crate::TraceModel| model.import_log().count(IssueKind::ImpossibleTime);
         // A gap of a day is long but plausible.
         let fine = finished(&[(0, 1), (1, 1), (25, 1)], None);
         assert_eq!((left_out(&fine), fine.slice_count()), (0, 3));
         for broken in [(-2_500, 1), (2_500, 1), (1, 2_500)] {
             let model = finished(&[(0, 1), broken, (1, 1), (2, 1)], None);
-            assert_eq!((left_out(&model), model.slice_count()), (1, 3), "{broken:?}");
+            assert_eq!(
+                (left_out(&model), model.slice_count()),
+                (1, 3),
+                "{broken:?}"
+            );
             assert_eq!(model.extent(), range(0, 3 * HOUR));
             assert_eq!(model.import_log().lost(), 1);
         }
         for device in [(2_500, 1), (0, 2_500)] {
             let model = finished(&[(0, 1), (1, 1)], Some(device));
-            assert_eq!((left_out(&model), model.slice_count()), (1, 2), "{device:?}");
+            assert_eq!(
+                (left_out(&model), model.slice_count()),
+                (1, 2),
+                "{device:?}"
+            );
         }
     }
 
@@ -158,11 +200,20 @@ mod tests {
         }
         assert_eq!(open.index, 3);
         let model = builder.finish();
-        let facts: Vec<i64> = model.slices_with(crate::SliceAttr::RunId).map(|(_, value)| value).collect();
+        let facts: Vec<i64> = model
+            .slices_with(crate::SliceAttr::RunId)
+            .map(|(_, value)| value)
+            .collect();
         assert_eq!((facts, model.flows().len()), (vec![0, 1], 1));
         // A slice that is never closed ends with the last plausible slice.
         assert_eq!(model.extent(), range(0, 2 * HOUR));
         let log = model.import_log();
-        assert_eq!((log.count(IssueKind::ImpossibleTime), log.count(IssueKind::FlowWithoutEnd)), (2, 1));
+        assert_eq!(
+            (
+                log.count(IssueKind::ImpossibleTime),
+                log.count(IssueKind::FlowWithoutEnd)
+            ),
+            (2, 1)
+        );
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use crate::attrs::SliceAttr;
 use crate::builder::TrackBuilder;
 use crate::compact::CompactColumn;
-use crate::nesting::{Moved, NO_PARENT, Nesting, TrackRows, children_in_rows, nest, parents_by, rows_by_depth};
+use crate::nesting::{
+    Moved, NO_PARENT, Nesting, TrackRows, children_in_rows, nest, parents_by, rows_by_depth,
+};
 use crate::time::TimeRange;
 
 use super::ordered::{Ordered, gathered};
@@ -59,7 +61,11 @@ pub(super) struct FinishedTrack {
 }
 
 /// Sorts and nests the slices of a track; `None` if `stop` returned true between two passes over them.
-pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob, stop: Stop<'_>) -> Option<FinishedTrack> {
+pub(super) fn finish_track(
+    mut track: TrackBuilder,
+    job: &TrackJob,
+    stop: Stop<'_>,
+) -> Option<FinishedTrack> {
     let go_on = || (!stop()).then_some(());
     go_on()?;
     let mut closed = std::mem::take(&mut track.closed);
@@ -69,8 +75,15 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob, stop: Stop<'
     }
     let impossible = plausible::impossible(&track.batch, job.plausible);
     let unterminated = close_open(&mut track, &impossible);
-    let TrackBuilder { mut batch, arg_source, .. } = track;
-    let left_out = impossible.iter().map(|&i| (batch.labels[i as usize], batch.starts[i as usize])).collect();
+    let TrackBuilder {
+        mut batch,
+        arg_source,
+        ..
+    } = track;
+    let left_out = impossible
+        .iter()
+        .map(|&i| (batch.labels[i as usize], batch.starts[i as usize]))
+        .collect();
     if job.shift != 0 {
         for start in &mut batch.starts {
             *start = start.saturating_add(job.shift);
@@ -79,20 +92,35 @@ pub(super) fn finish_track(mut track: TrackBuilder, job: &TrackJob, stop: Stop<'
     go_on()?;
     let slices = Ordered::new(&mut batch, &impossible);
     go_on()?;
-    let placed = slices.placed.iter().map(|&i| (slices.labels[i as usize], slices.starts[i as usize])).collect();
-    let Nesting { depths, parents, covered, spilled } = nest(slices.spans(), job.free);
+    let placed = slices
+        .placed
+        .iter()
+        .map(|&i| (slices.labels[i as usize], slices.starts[i as usize]))
+        .collect();
+    let Nesting {
+        depths,
+        parents,
+        covered,
+        spilled,
+    } = nest(slices.spans(), job.free);
     go_on()?;
     let TrackRows { lane_lens, moved } = rows_by_depth(&depths);
     drop(depths);
     go_on()?;
     let on_timeline = (parents, covered);
-    let (parents, covered, reparented) = device_parents(&slices, on_timeline, moved.as_ref(), job.free);
+    let (parents, covered, reparented) =
+        device_parents(&slices, on_timeline, moved.as_ref(), job.free);
 
     go_on()?;
     let row_of = moved.as_ref().map(|moved| &moved.row_of[..]);
     let is_needed = job.keep_rows || !batch.attrs.is_empty();
-    let rows_of = is_needed.then(|| slices.rows_by_index(row_of, NO_ROW)).flatten();
-    let spilled = spilled.into_iter().map(|position| row(row_of, position)).collect();
+    let rows_of = is_needed
+        .then(|| slices.rows_by_index(row_of, NO_ROW))
+        .flatten();
+    let spilled = spilled
+        .into_iter()
+        .map(|position| row(row_of, position))
+        .collect();
     let attrs = attrs_by_row(batch.attrs, rows_of.as_deref());
     let rows_of = rows_of.filter(|_| job.keep_rows);
     go_on()?;
@@ -124,16 +152,34 @@ fn device_parents(
     moved: Option<&Moved>,
     free: bool,
 ) -> (Vec<u32>, Vec<i64>, Vec<(u32, u32)>) {
-    let Some((starts, durs)) = slices.device.as_ref().filter(|_| !free) else { return (parents, covered, Vec::new()) };
+    let Some((starts, durs)) = slices.device.as_ref().filter(|_| !free) else {
+        return (parents, covered, Vec::new());
+    };
     let (by_device, covered) = parents_by(starts, durs);
     let row_of = moved.map(|moved| &moved.row_of[..]);
-    let reparented = if by_device == parents { Vec::new() } else { children_in_rows(&by_device, row_of) };
+    let reparented = if by_device == parents {
+        Vec::new()
+    } else {
+        children_in_rows(&by_device, row_of)
+    };
     (by_device, covered, reparented)
 }
 
 /// The columns of a track in row order. `parents` are positions, `child_durs` are in their order.
-fn columns(slices: Ordered, mut parents: Vec<u32>, mut child_durs: Vec<i64>, moved: Option<&Moved>) -> FinishedTrack {
-    let Ordered { mut starts, mut durs, mut labels, mut args, mut device, .. } = slices;
+fn columns(
+    slices: Ordered,
+    mut parents: Vec<u32>,
+    mut child_durs: Vec<i64>,
+    moved: Option<&Moved>,
+) -> FinishedTrack {
+    let Ordered {
+        mut starts,
+        mut durs,
+        mut labels,
+        mut args,
+        mut device,
+        ..
+    } = slices;
     if let Some(Moved { row_of, by_row }) = moved {
         for parent in parents.iter_mut().filter(|parent| **parent != NO_PARENT) {
             *parent = row_of[*parent as usize];
@@ -143,15 +189,33 @@ fn columns(slices: Ordered, mut parents: Vec<u32>, mut child_durs: Vec<i64>, mov
         starts = gathered(&starts, by_row);
         durs = gathered(&durs, by_row);
         labels = gathered(&labels, by_row);
-        args = if args.is_empty() { args } else { gathered(&args, by_row) };
+        args = if args.is_empty() {
+            args
+        } else {
+            gathered(&args, by_row)
+        };
         device = device.map(|(starts, durs)| (gathered(&starts, by_row), gathered(&durs, by_row)));
     }
-    let device = device.map(|(device_starts, device_durs)| device_clock(&device_starts, &device_durs, &starts, &durs));
-    FinishedTrack { starts, durs, child_durs, labels, parents, args, device, ..FinishedTrack::default() }
+    let device = device.map(|(device_starts, device_durs)| {
+        device_clock(&device_starts, &device_durs, &starts, &durs)
+    });
+    FinishedTrack {
+        starts,
+        durs,
+        child_durs,
+        labels,
+        parents,
+        args,
+        device,
+        ..FinishedTrack::default()
+    }
 }
 
 /// Facts by kind and row; the last value of a row wins.
-fn attrs_by_row(attrs: Vec<(SliceAttr, u32, i64)>, rows_of: Option<&[u32]>) -> BTreeMap<SliceAttr, Vec<(u32, i64)>> {
+fn attrs_by_row(
+    attrs: Vec<(SliceAttr, u32, i64)>,
+    rows_of: Option<&[u32]>,
+) -> BTreeMap<SliceAttr, Vec<(u32, i64)>> {
     // A track has few kinds of facts, so a search from the first one is faster than a map.
     let mut columns: Vec<(SliceAttr, Vec<(u32, i64)>)> = Vec::new();
     for (attr, i, value) in attrs {
@@ -184,9 +248,14 @@ fn close_open(track: &mut TrackBuilder, impossible: &[u32]) -> Vec<u32> {
         return Vec::new();
     }
     let possible = (0..track.batch.len() as u32).filter(|i| impossible.binary_search(i).is_err());
-    let end = possible.map(|i| track.batch.range(i).end).max().unwrap_or_default();
-    let mut fixes: Vec<_> =
-        open.iter().map(|open| (open.index, (end - track.batch.range(open.index).start).ps())).collect();
+    let end = possible
+        .map(|i| track.batch.range(i).end)
+        .max()
+        .unwrap_or_default();
+    let mut fixes: Vec<_> = open
+        .iter()
+        .map(|open| (open.index, (end - track.batch.range(open.index).start).ps()))
+        .collect();
     fixes.sort_unstable();
     track.batch.set_end(&fixes);
     for open in &open {
@@ -209,12 +278,20 @@ fn device_clock(
         column
     };
     let differences = |device: &[i64], timeline: &[i64]| -> Vec<i64> {
-        device.iter().zip(timeline).map(|(device, timeline)| device.saturating_sub(*timeline)).collect()
+        device
+            .iter()
+            .zip(timeline)
+            .map(|(device, timeline)| device.saturating_sub(*timeline))
+            .collect()
     };
     let mut start_differences = differences(device_starts, starts);
     let base = start_differences.first().copied().unwrap_or(0);
     for difference in &mut start_differences {
         *difference = difference.saturating_sub(base);
     }
-    (base, packed(start_differences), packed(differences(device_durs, durs)))
+    (
+        base,
+        packed(start_differences),
+        packed(differences(device_durs, durs)),
+    )
 }

@@ -103,7 +103,9 @@ fn numbers(text: &str) -> Option<Vec<u64>> {
     if text.trim().is_empty() {
         return Some(Vec::new());
     }
-    text.split(',').map(|part| part.trim().parse().ok()).collect()
+    text.split(',')
+        .map(|part| part.trim().parse().ok())
+        .collect()
 }
 
 /// `[groups,size]<=[dims]T(permutation)`.
@@ -111,14 +113,21 @@ fn parse_iota(text: &str) -> Option<IotaGroups> {
     let (shape, rest) = text.split_once("<=")?;
     let bracketed = |text: &str| numbers(text.trim().strip_prefix('[')?.strip_suffix(']')?);
     let shape = bracketed(shape)?;
-    let (dims, order) = rest.split_once('T').map_or((rest, None), |(dims, order)| (dims, Some(order)));
+    let (dims, order) = rest
+        .split_once('T')
+        .map_or((rest, None), |(dims, order)| (dims, Some(order)));
     let dims = bracketed(dims)?;
     let permutation = match order {
         Some(order) => numbers(order.trim().strip_prefix('(')?.strip_suffix(')')?)?,
         None => Vec::new(),
     };
     let (&size, groups) = shape.split_last()?;
-    let iota = IotaGroups { count: product(groups)?, size, dims, permutation };
+    let iota = IotaGroups {
+        count: product(groups)?,
+        size,
+        dims,
+        permutation,
+    };
     iota.is_sound().then_some(iota)
 }
 
@@ -138,7 +147,11 @@ impl IotaGroups {
             return None;
         }
         let ids = transposed(&self.dims, &self.permutation, self.count * self.size)?;
-        Some(ids.chunks(usize::try_from(self.size).ok()?).map(<[u64]>::to_vec).collect())
+        Some(
+            ids.chunks(usize::try_from(self.size).ok()?)
+                .map(<[u64]>::to_vec)
+                .collect(),
+        )
     }
 }
 
@@ -149,7 +162,10 @@ mod tests {
     #[test]
     fn iota_groups_expand_to_reference_values() {
         let groups = |text: &str| parse_replica_groups(text).unwrap();
-        assert_eq!(groups("[4,2]<=[2,4]T(1,0)"), [[0, 4], [1, 5], [2, 6], [3, 7]]);
+        assert_eq!(
+            groups("[4,2]<=[2,4]T(1,0)"),
+            [[0, 4], [1, 5], [2, 6], [3, 7]]
+        );
         assert_eq!(groups("[2,4]<=[8]"), [[0, 1, 2, 3], [4, 5, 6, 7]]);
         assert_eq!(groups("[2,4]<=[4,2]T(1,0)"), [[0, 2, 4, 6], [1, 3, 5, 7]]);
         assert_eq!(groups("[1,2]<=[2]"), [[0, 1]]);
@@ -169,8 +185,14 @@ mod tests {
 
     #[test]
     fn parses_listed_groups_and_pairs() {
-        assert_eq!(parse_replica_groups("{{0,1},{2,3}}"), Some(vec![vec![0, 1], vec![2, 3]]));
-        assert_eq!(parse_replica_groups("{{0, 1, 2}, {3}}"), Some(vec![vec![0, 1, 2], vec![3]]));
+        assert_eq!(
+            parse_replica_groups("{{0,1},{2,3}}"),
+            Some(vec![vec![0, 1], vec![2, 3]])
+        );
+        assert_eq!(
+            parse_replica_groups("{{0, 1, 2}, {3}}"),
+            Some(vec![vec![0, 1, 2], vec![3]])
+        );
         assert_eq!(parse_replica_groups("{0,1}"), Some(vec![vec![0, 1]]));
         assert_eq!(parse_replica_groups("{}"), Some(vec![]));
         assert_eq!(parse_pairs("{{0,1},{1,0}}"), Some(vec![(0, 1), (1, 0)]));

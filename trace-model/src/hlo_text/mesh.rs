@@ -36,18 +36,37 @@ impl MeshGroups {
             Some(rest) => {
                 let end = rest.find(") {")?;
                 let (ids, rest) = (rest.get(..end)?, rest.get(end + 1..)?);
-                (device_ids(ids, product(&mesh.iter().map(|&(_, size)| size).collect::<Vec<_>>())?)?, rest)
+                (
+                    device_ids(
+                        ids,
+                        product(&mesh.iter().map(|&(_, size)| size).collect::<Vec<_>>())?,
+                    )?,
+                    rest,
+                )
             }
             None => (Vec::new(), rest),
         };
         let along = rest.trim().strip_prefix('{')?.strip_suffix('}')?;
-        let along = along.split(',').map(|axis| AxisRef::parse(axis, &mesh)).collect::<Option<_>>()?;
-        Some(Self { mesh, devices, along })
+        let along = along
+            .split(',')
+            .map(|axis| AxisRef::parse(axis, &mesh))
+            .collect::<Option<_>>()?;
+        Some(Self {
+            mesh,
+            devices,
+            along,
+        })
     }
 
     /// Devices per group; `None` on overflow.
     pub fn size(&self) -> Option<u64> {
-        let size = |along: &AxisRef| Some(along.part.map_or(self.mesh.get(along.axis)?.1, |(_, size)| size));
+        let size = |along: &AxisRef| {
+            Some(
+                along
+                    .part
+                    .map_or(self.mesh.get(along.axis)?.1, |(_, size)| size),
+            )
+        };
         product(&self.along.iter().map(size).collect::<Option<Vec<_>>>()?)
     }
 
@@ -65,17 +84,41 @@ impl MeshGroups {
         }
         let others = (0..dims.len() as u64).filter(|dim| !grouped.contains(dim));
         let order: Vec<u64> = others.chain(grouped.iter().copied()).collect();
-        let size = grouped.iter().filter_map(|&dim| dims.get(dim as usize)).product::<u64>();
+        let size = grouped
+            .iter()
+            .filter_map(|&dim| dims.get(dim as usize))
+            .product::<u64>();
         let ids = transposed(&dims, &order, count)?;
-        let device = |id: u64| if self.devices.is_empty() { Some(id) } else { self.devices.get(id as usize).copied() };
+        let device = |id: u64| {
+            if self.devices.is_empty() {
+                Some(id)
+            } else {
+                self.devices.get(id as usize).copied()
+            }
+        };
         let ids: Vec<u64> = ids.into_iter().map(device).collect::<Option<_>>()?;
-        Some(ids.chunks(usize::try_from(size).ok()?.max(1)).map(<[u64]>::to_vec).collect())
+        Some(
+            ids.chunks(usize::try_from(size).ok()?.max(1))
+                .map(<[u64]>::to_vec)
+                .collect(),
+        )
     }
 
     /// Appends the dimensions that one axis is split into, and records which of them are grouped.
-    fn cut_axis(&self, axis: usize, size: u64, dims: &mut Vec<u64>, grouped: &mut [Option<u64>]) -> Option<()> {
+    fn cut_axis(
+        &self,
+        axis: usize,
+        size: u64,
+        dims: &mut Vec<u64>,
+        grouped: &mut [Option<u64>],
+    ) -> Option<()> {
         let mut parts: Vec<(usize, u64, u64)> = Vec::new();
-        for (place, along) in self.along.iter().enumerate().filter(|(_, along)| along.axis == axis) {
+        for (place, along) in self
+            .along
+            .iter()
+            .enumerate()
+            .filter(|(_, along)| along.axis == axis)
+        {
             let (before, part) = along.part.unwrap_or((1, size));
             parts.push((place, before, part));
         }
@@ -108,7 +151,10 @@ impl AxisRef {
         let (name, part) = match text.split_once(":(") {
             Some((name, part)) => {
                 let (before, size) = part.split_once(')')?;
-                (name, Some((before.trim().parse().ok()?, size.trim().parse().ok()?)))
+                (
+                    name,
+                    Some((before.trim().parse().ok()?, size.trim().parse().ok()?)),
+                )
             }
             None => (text, None),
         };
@@ -122,7 +168,9 @@ impl AxisRef {
 /// one bracket per dimension, or numbered over a grid as in `[4,2]T(1,0)`.
 fn device_ids(text: &str, count: u64) -> Option<Vec<u64>> {
     let numbers = |text: &str| -> Option<Vec<u64>> {
-        let ids = text.split(['[', ']', '(', ')', ',', ' ']).filter(|id| !id.is_empty());
+        let ids = text
+            .split(['[', ']', '(', ')', ',', ' '])
+            .filter(|id| !id.is_empty());
         ids.map(|id| id.parse().ok()).collect()
     };
     let (ids, order) = text.split_once('T').unwrap_or((text, ""));
@@ -150,27 +198,57 @@ mod tests {
     fn groups_lie_along_the_axes() {
         assert_eq!(groups("mesh['x'=2,'y'=2] {'y'}").unwrap(), [[0, 1], [2, 3]]);
         assert_eq!(groups("mesh['x'=2,'y'=2] {'x'}").unwrap(), [[0, 2], [1, 3]]);
-        assert_eq!(groups("mesh['a'=1,'b'=8] {'b'}").unwrap(), [[0, 1, 2, 3, 4, 5, 6, 7]]);
-        assert_eq!(groups("mesh['x'=2,'y'=2] {'y','x'}").unwrap(), [[0, 2, 1, 3]]);
-        assert_eq!(groups("mesh['x'=2,'y'=2], device_ids=([[3,2],[1,0]]) {'x'}").unwrap(), [[3, 1], [2, 0]]);
-        assert_eq!(groups("mesh['x'=2,'y'=4], device_ids=([2,4]) {'x'}").unwrap()[1], [1, 5]);
-        assert_eq!(groups("mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'x'}").unwrap()[0], [0, 1]);
+        assert_eq!(
+            groups("mesh['a'=1,'b'=8] {'b'}").unwrap(),
+            [[0, 1, 2, 3, 4, 5, 6, 7]]
+        );
+        assert_eq!(
+            groups("mesh['x'=2,'y'=2] {'y','x'}").unwrap(),
+            [[0, 2, 1, 3]]
+        );
+        assert_eq!(
+            groups("mesh['x'=2,'y'=2], device_ids=([[3,2],[1,0]]) {'x'}").unwrap(),
+            [[3, 1], [2, 0]]
+        );
+        assert_eq!(
+            groups("mesh['x'=2,'y'=4], device_ids=([2,4]) {'x'}").unwrap()[1],
+            [1, 5]
+        );
+        assert_eq!(
+            groups("mesh['x'=2,'y'=4], device_ids=([4,2]T(1,0)) {'x'}").unwrap()[0],
+            [0, 1]
+        );
     }
 
     #[test]
     fn mesh_group_sizes_need_no_list() {
         let size = |text: &str| MeshGroups::parse(text).and_then(|mesh| mesh.size());
         assert_eq!(size("mesh['x'=2,'y'=4] {'y'}"), Some(4));
-        assert_eq!(size("mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}"), Some(2));
+        assert_eq!(
+            size("mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}"),
+            Some(2)
+        );
         assert_eq!(size("mesh['x'=9999999999] {'x','x'}"), None);
     }
 
     #[test]
     fn groups_along_part_of_an_axis() {
-        assert_eq!(groups("mesh[a=8] {a:(1)2}").unwrap(), [[0, 4], [1, 5], [2, 6], [3, 7]]);
-        assert_eq!(groups("mesh[a=8] {a:(2)2}").unwrap(), [[0, 2], [1, 3], [4, 6], [5, 7]]);
-        assert_eq!(groups("mesh[a=8] {a:(1)2,a:(4)2}").unwrap(), [[0, 1, 4, 5], [2, 3, 6, 7]]);
-        assert_eq!(groups("mesh[a=8] {a:(4)2,a:(1)2}").unwrap(), [[0, 4, 1, 5], [2, 6, 3, 7]]);
+        assert_eq!(
+            groups("mesh[a=8] {a:(1)2}").unwrap(),
+            [[0, 4], [1, 5], [2, 6], [3, 7]]
+        );
+        assert_eq!(
+            groups("mesh[a=8] {a:(2)2}").unwrap(),
+            [[0, 2], [1, 3], [4, 6], [5, 7]]
+        );
+        assert_eq!(
+            groups("mesh[a=8] {a:(1)2,a:(4)2}").unwrap(),
+            [[0, 1, 4, 5], [2, 3, 6, 7]]
+        );
+        assert_eq!(
+            groups("mesh[a=8] {a:(4)2,a:(1)2}").unwrap(),
+            [[0, 4, 1, 5], [2, 6, 3, 7]]
+        );
     }
 
     #[test]

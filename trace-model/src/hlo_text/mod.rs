@@ -25,7 +25,9 @@ pub use program::{BEGIN, ProgramPart, ProgramText};
 use scan::find_outside;
 pub(crate) use scan::{after_brackets, split_commas};
 pub use scan::{attribute, pairs, split_attributes, unescaped};
-pub use shape::{ArrayShape, ArrayText, COMBINED, MAX_DEPTH, Shape, array_texts, dtype_of_number, element_bits};
+pub use shape::{
+    ArrayShape, ArrayText, COMBINED, MAX_DEPTH, Shape, array_texts, dtype_of_number, element_bits,
+};
 pub use stack::{Frame, StackFrames};
 
 /// The parts of an instruction, as slices of its text.
@@ -52,7 +54,9 @@ impl<'a> HloText<'a> {
     pub fn parse(text: &'a str) -> Option<Self> {
         let (name, rest) = text.split_once(" = ")?;
         let name = name.trim();
-        let (is_root, name) = name.strip_prefix("ROOT ").map_or((false, name), |name| (true, name.trim()));
+        let (is_root, name) = name
+            .strip_prefix("ROOT ")
+            .map_or((false, name), |name| (true, name.trim()));
         let name = name.trim_start_matches('%');
         let rest = without_comment(rest.trim_start());
         let shape_end = find_outside(rest, b' ')?;
@@ -60,14 +64,26 @@ impl<'a> HloText<'a> {
         let rest = rest.get(shape_end..)?.trim_start();
         let open = rest.find('(')?;
         let opcode = rest.get(..open)?;
-        let is_opcode = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        let is_opcode =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         if opcode.is_empty() || !opcode.bytes().all(is_opcode) {
             return None;
         }
         let close = after_brackets(rest, open);
         let operands = rest.get(open + 1..close.map_or(rest.len(), |close| close - 1))?;
-        let attributes = close.and_then(|close| rest.get(close..)).unwrap_or_default().trim_start_matches([',', ' ']);
-        Some(Self { name, shape, opcode, operands, attributes, is_root, is_cut: close.is_none() })
+        let attributes = close
+            .and_then(|close| rest.get(close..))
+            .unwrap_or_default()
+            .trim_start_matches([',', ' ']);
+        Some(Self {
+            name,
+            shape,
+            opcode,
+            operands,
+            attributes,
+            is_root,
+            is_cut: close.is_none(),
+        })
     }
 
     /// The value of an attribute, as written.
@@ -77,7 +93,9 @@ impl<'a> HloText<'a> {
 
     /// The value of `key` in the metadata.
     pub fn metadata(&self, key: &str) -> Option<Cow<'a, str>> {
-        pairs(self.attribute("metadata")?).find(|&(name, _)| name == key).map(|(_, value)| value)
+        pairs(self.attribute("metadata")?)
+            .find(|&(name, _)| name == key)
+            .map(|(_, value)| value)
     }
 
     /// The result's shape.
@@ -93,7 +111,12 @@ impl<'a> HloText<'a> {
 
     /// The names of the operands, in order, without `%`.
     pub fn operand_names(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.operand_texts().map(|text| text.rsplit([' ', '/']).next().unwrap_or(text).trim_start_matches('%'))
+        self.operand_texts().map(|text| {
+            text.rsplit([' ', '/'])
+                .next()
+                .unwrap_or(text)
+                .trim_start_matches('%')
+        })
     }
 
     /// The operands, in order.
@@ -103,12 +126,20 @@ impl<'a> HloText<'a> {
 
     /// The number of a `parameter`.
     pub fn parameter_number<T: std::str::FromStr>(&self) -> Option<T> {
-        if self.opcode == "parameter" { self.operands.trim().parse().ok() } else { None }
+        if self.opcode == "parameter" {
+            self.operands.trim().parse().ok()
+        } else {
+            None
+        }
     }
 
     /// The value of a `constant` that is an integer.
     pub fn constant(&self) -> Option<i64> {
-        if self.opcode == "constant" { self.operands.trim().parse().ok() } else { None }
+        if self.opcode == "constant" {
+            self.operands.trim().parse().ok()
+        } else {
+            None
+        }
     }
 
     /// The groups of devices that communicate; an empty list if all devices do, `None` if the text has no groups.
@@ -134,7 +165,9 @@ impl<'a> HloText<'a> {
     /// The computations that it runs or applies, without `%`, in the order of the compiler's protobuf.
     pub fn called(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let attributes = self.attributes;
-        let named = CALLING.into_iter().filter_map(move |key| attribute(attributes, key));
+        let named = CALLING
+            .into_iter()
+            .filter_map(move |key| attribute(attributes, key));
         named
             .flat_map(|names| split_commas(names.trim_start_matches('{').trim_end_matches('}')))
             .map(|name| name.trim_start_matches('%'))
@@ -179,17 +212,25 @@ impl<'a> Operand<'a> {
     fn parse(text: &'a str) -> Self {
         let text = without_comment(text);
         let (shape, name) = match find_outside(text, b' ') {
-            Some(at) => (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default().trim()),
+            Some(at) => (
+                text.get(..at).unwrap_or_default(),
+                text.get(at..).unwrap_or_default().trim(),
+            ),
             None if text.contains('[') || text.starts_with('(') => (text, ""),
             None => ("", text),
         };
-        Self { shape: Shape::parse(shape), name: name.trim_start_matches('%') }
+        Self {
+            shape: Shape::parse(shape),
+            name: name.trim_start_matches('%'),
+        }
     }
 }
 
 /// Removes the `/*index=5*/` that the compiler puts before every fifth item of a list.
 fn without_comment(text: &str) -> &str {
-    text.strip_prefix("/*").and_then(|text| text.split_once("*/")).map_or(text, |(_, text)| text.trim())
+    text.strip_prefix("/*")
+        .and_then(|text| text.split_once("*/"))
+        .map_or(text, |(_, text)| text.trim())
 }
 
 #[cfg(test)]
@@ -204,30 +245,54 @@ mod tests {
     #[test]
     fn splits_an_instruction_into_its_parts() {
         let hlo = HloText::parse(ALL_GATHER).unwrap();
-        assert_eq!((hlo.name, hlo.opcode, hlo.channel_id()), ("all-gather.3", "all-gather", Some(2)));
+        assert_eq!(
+            (hlo.name, hlo.opcode, hlo.channel_id()),
+            ("all-gather.3", "all-gather", Some(2))
+        );
         assert_eq!(hlo.result().unwrap().bytes(), Some(64));
         assert_eq!(hlo.attribute("dimensions"), Some("{0}"));
         assert_eq!(hlo.attribute("dimension"), None);
         assert_eq!(hlo.replica_groups(), Some(vec![vec![0, 1]]));
         let operands = hlo.operand_list();
         assert_eq!(operands.len(), 1);
-        assert_eq!((operands[0].name, operands[0].shape.as_ref().unwrap().bytes()), ("bitcast.11", Some(32)));
+        assert_eq!(
+            (
+                operands[0].name,
+                operands[0].shape.as_ref().unwrap().bytes()
+            ),
+            ("bitcast.11", Some(32))
+        );
     }
 
     #[test]
     fn reads_tuples_and_missing_percent_signs() {
-        let hlo = HloText::parse("cs = (f32[4]{0}, f32[4]{0:S(5)}, u32[]{:S(2)}) copy-start(p.1), a=1").unwrap();
-        assert_eq!((hlo.name, hlo.opcode, hlo.operands), ("cs", "copy-start", "p.1"));
-        let Some(Shape::Tuple(parts)) = hlo.result() else { panic!("a tuple") };
+        let hlo =
+            HloText::parse("cs = (f32[4]{0}, f32[4]{0:S(5)}, u32[]{:S(2)}) copy-start(p.1), a=1")
+                .unwrap();
+        assert_eq!(
+            (hlo.name, hlo.opcode, hlo.operands),
+            ("cs", "copy-start", "p.1")
+        );
+        let Some(Shape::Tuple(parts)) = hlo.result() else {
+            panic!("a tuple")
+        };
         assert_eq!(parts.len(), 3);
         assert_eq!(parts[1].arrays()[0].memory_space, 5);
-        assert_eq!(hlo.operand_list(), [Operand { shape: None, name: "p.1" }]);
+        assert_eq!(
+            hlo.operand_list(),
+            [Operand {
+                shape: None,
+                name: "p.1"
+            }]
+        );
     }
 
     #[test]
     fn quoted_text_hides_brackets_and_commas() {
-        let hlo =
-            HloText::parse(r#"%c = f32[]{:T(128)} custom-call(), custom_call_target="a,(b", x={"},"}, y=2"#).unwrap();
+        let hlo = HloText::parse(
+            r#"%c = f32[]{:T(128)} custom-call(), custom_call_target="a,(b", x={"},"}, y=2"#,
+        )
+        .unwrap();
         assert_eq!(hlo.custom_call_target(), Some("a,(b"));
         assert_eq!(hlo.attribute("y"), Some("2"));
         assert!(hlo.operand_list().is_empty());
@@ -235,7 +300,15 @@ mod tests {
 
     #[test]
     fn other_text_is_not_an_instruction() {
-        for text in ["", "%x", "%x = ", "%x = f32[8]", "%x = f32[8] add", "jit_f(123)", "a = b"] {
+        for text in [
+            "",
+            "%x",
+            "%x = ",
+            "%x = f32[8]",
+            "%x = f32[8] add",
+            "jit_f(123)",
+            "a = b",
+        ] {
             assert_eq!(HloText::parse(text), None, "{text}");
         }
     }

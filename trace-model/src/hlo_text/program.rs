@@ -50,9 +50,18 @@ impl<'a> ProgramText<'a> {
     pub fn read(text: &'a str, mut visit: impl FnMut(ProgramPart<'a>)) -> Option<Self> {
         let mut statements = Statements::of(text);
         let header = statements.next()?.text.strip_prefix(BEGIN)?;
-        let mut program = Self { name: split_commas(header).next()?, header, ..Self::default() };
+        let mut program = Self {
+            name: split_commas(header).next()?,
+            header,
+            ..Self::default()
+        };
         let (mut table, mut open) = ("", None);
-        for Statement { line, text, is_last } in statements {
+        for Statement {
+            line,
+            text,
+            is_last,
+        } in statements
+        {
             if text.starts_with('}') {
                 if open.take().is_some() {
                     visit(ProgramPart::End);
@@ -77,8 +86,17 @@ impl<'a> ProgramText<'a> {
             visit(ProgramPart::End);
         }
         // HLO text numbers callers from 2, so the outermost frame seems to call itself.
-        if program.frames.frames.first().is_some_and(|&[_, parent]| parent == 1) {
-            program.frames.frames.iter_mut().for_each(|[_, parent]| *parent = parent.saturating_sub(1));
+        if program
+            .frames
+            .frames
+            .first()
+            .is_some_and(|&[_, parent]| parent == 1)
+        {
+            program
+                .frames
+                .frames
+                .iter_mut()
+                .for_each(|[_, parent]| *parent = parent.saturating_sub(1));
         }
         program.frame_rings = program.frames.cut_rings();
         Some(program)
@@ -94,13 +112,19 @@ impl StackFrames {
     /// Adds a row like `3 "file.py"` or `3 {file_name_id=1 line=7}` to the table with this heading.
     /// Rows are in the order of their numbers.
     fn add_row(&mut self, table: &str, line: &str) {
-        let Some((_, value)) = line.split_once(' ') else { return };
+        let Some((_, value)) = line.split_once(' ') else {
+            return;
+        };
         let text = || {
             let text = value.trim();
             let text = text.strip_prefix('"').unwrap_or(text);
             unescaped(text.strip_suffix('"').unwrap_or(text)).into_owned()
         };
-        let number = |key| pairs(value).find(|&(name, _)| name == key).and_then(|(_, number)| number.parse().ok());
+        let number = |key| {
+            pairs(value)
+                .find(|&(name, _)| name == key)
+                .and_then(|(_, number)| number.parse().ok())
+        };
         let [file, function, line] =
             ["file_name_id", "function_name_id", "line"].map(|key| number(key).unwrap_or_default());
         match table {
@@ -108,8 +132,8 @@ impl StackFrames {
             "FunctionNames" => self.functions.push(text()),
             "FileLocations" => self.locations.push([file, function, line]),
             "StackFrames" => {
-                let [location, parent] =
-                    ["file_location_id", "parent_frame_id"].map(|key| number(key).unwrap_or_default());
+                let [location, parent] = ["file_location_id", "parent_frame_id"]
+                    .map(|key| number(key).unwrap_or_default());
                 self.frames.push([location, parent]);
             }
             _ => {}
@@ -151,17 +175,46 @@ ENTRY %main (a: f32[8]) -> f32[8] {
     fn program_text_is_read_in_chunks() {
         let mut parts = Vec::new();
         let program = ProgramText::read(TEXT, |part| parts.push(part)).unwrap();
-        assert_eq!((program.name, program.attribute("num_partitions"), program.cut_in), ("jit_f", Some("4"), None));
-        let stack: Vec<_> = program.frames.stack(2).map(|frame| (frame.file, frame.function, frame.line)).collect();
+        assert_eq!(
+            (
+                program.name,
+                program.attribute("num_partitions"),
+                program.cut_in
+            ),
+            ("jit_f", Some("4"), None)
+        );
+        let stack: Vec<_> = program
+            .frames
+            .stack(2)
+            .map(|frame| (frame.file, frame.function, frame.line))
+            .collect();
         assert_eq!(stack, [("tr\"ain.py", "f", 7), ("tr\"ain.py", "f", 3)]);
         assert_eq!(program.frame_rings, 0);
         let begins = |name, is_entry| ProgramPart::Begin { name, is_entry };
         assert_eq!(
             [parts[0], parts[3], parts[4], parts[6]],
-            [begins("add", false), ProgramPart::End, begins("main", true), ProgramPart::End]
+            [
+                begins("add", false),
+                ProgramPart::End,
+                begins("main", true),
+                ProgramPart::End
+            ]
         );
-        assert_eq!(parts[2], ProgramPart::Broken { line: 19, text: "what is this" });
-        assert!(matches!(parts[5], ProgramPart::Instruction(HloText { name: "a", is_root: true, .. })));
+        assert_eq!(
+            parts[2],
+            ProgramPart::Broken {
+                line: 19,
+                text: "what is this"
+            }
+        );
+        assert!(matches!(
+            parts[5],
+            ProgramPart::Instruction(HloText {
+                name: "a",
+                is_root: true,
+                ..
+            })
+        ));
         assert_eq!(ProgramText::read("HloModul", |_| ()), None);
         let cut = &TEXT[..TEXT.len() - 20];
         assert_eq!(ProgramText::read(cut, |_| ()).unwrap().cut_in, Some("main"));

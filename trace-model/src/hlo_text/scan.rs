@@ -84,7 +84,10 @@ pub fn split_attributes(text: &str) -> impl Iterator<Item = &str> + use<'_> {
             return None;
         }
         let mut end = find_outside(text, b',').unwrap_or(text.len());
-        if let Some(after) = text.get(end + 1..).filter(|after| after.trim_start().starts_with(DEVICES_OF_MESH)) {
+        if let Some(after) = text
+            .get(end + 1..)
+            .filter(|after| after.trim_start().starts_with(DEVICES_OF_MESH))
+        {
             end += 1 + find_outside(after, b',').unwrap_or(after.len());
         }
         rest = text.get(end + 1..).unwrap_or_default();
@@ -110,7 +113,10 @@ pub fn pairs(braces: &str) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
         let (key, after) = rest.trim_start_matches([',', ' ']).split_once('=')?;
         let (value, after) = if let Some(quoted) = after.strip_prefix('"') {
             let end = closing_quote(quoted).unwrap_or(quoted.len());
-            (unescaped(quoted.get(..end)?), quoted.get(end + 1..).unwrap_or_default())
+            (
+                unescaped(quoted.get(..end)?),
+                quoted.get(end + 1..).unwrap_or_default(),
+            )
         } else {
             let (value, after) = after.split_at(after.find([',', ' ']).unwrap_or(after.len()));
             (Cow::Borrowed(value), after)
@@ -140,7 +146,9 @@ pub fn unescaped(text: &str) -> Cow<'_, str> {
             Some(first @ b'0'..=b'7') => {
                 let mut code = u32::from(first - b'0');
                 for _ in 0..2 {
-                    let Some(digit) = bytes.next_if(|byte| matches!(byte, b'0'..=b'7')) else { break };
+                    let Some(digit) = bytes.next_if(|byte| matches!(byte, b'0'..=b'7')) else {
+                        break;
+                    };
                     code = code * 8 + u32::from(digit - b'0');
                 }
                 out.push(u8::try_from(code).unwrap_or(b'?'));
@@ -160,19 +168,32 @@ mod tests {
     fn scans_brackets_quotes_and_commas() {
         let attributes = r#"kind=kLoop, calls=%f, metadata={op_name="a,\"(b" id=1}, backend_config={"x":"}","n":"12"}"#;
         assert_eq!(attribute(attributes, "calls"), Some("%f"));
-        assert_eq!(attribute(attributes, "backend_config"), Some(r#"{"x":"}","n":"12"}"#));
+        assert_eq!(
+            attribute(attributes, "backend_config"),
+            Some(r#"{"x":"}","n":"12"}"#)
+        );
         assert_eq!(attribute(attributes, "op_name"), None);
         assert_eq!(after_brackets("(a(b)c)d", 0), Some(7));
         assert_eq!(after_brackets("(a(b)", 0), None);
         assert_eq!(split_commas("").count(), 0);
-        assert_eq!(split_commas("(a, b), c{,}").collect::<Vec<_>>(), ["(a, b)", "c{,}"]);
-        assert_eq!(split_commas(r#"x="a\",b", c"#).collect::<Vec<_>>(), [r#"x="a\",b""#, "c"]);
+        assert_eq!(
+            split_commas("(a, b), c{,}").collect::<Vec<_>>(),
+            ["(a, b)", "c{,}"]
+        );
+        assert_eq!(
+            split_commas(r#"x="a\",b", c"#).collect::<Vec<_>>(),
+            [r#"x="a\",b""#, "c"]
+        );
     }
 
     #[test]
     fn device_ids_stay_with_their_mesh() {
-        let text = "replica_groups=mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}, dimensions={0}";
-        assert_eq!(attribute(text, "replica_groups"), Some("mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}"));
+        let text =
+            "replica_groups=mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}, dimensions={0}";
+        assert_eq!(
+            attribute(text, "replica_groups"),
+            Some("mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}")
+        );
         assert_eq!(attribute(text, "dimensions"), Some("{0}"));
         assert_eq!(split_attributes("").count(), 0);
     }
@@ -181,8 +202,16 @@ mod tests {
     fn values_are_unescaped() {
         let found: Vec<_> = pairs(r#"{op_name="a \"b\" \\ \303\251" line=7,x="{}"}"#).collect();
         let expected = [("op_name", r#"a "b" \ é"#), ("line", "7"), ("x", "{}")];
-        assert_eq!(found, expected.map(|(key, value)| (key, Cow::Borrowed(value))));
-        assert_eq!(pairs(r#"{op_name="cut \"#).map(|(_, value)| value).collect::<Vec<_>>(), ["cut \\"]);
+        assert_eq!(
+            found,
+            expected.map(|(key, value)| (key, Cow::Borrowed(value)))
+        );
+        assert_eq!(
+            pairs(r#"{op_name="cut \"#)
+                .map(|(_, value)| value)
+                .collect::<Vec<_>>(),
+            ["cut \\"]
+        );
         assert_eq!(unescaped("\\777\\"), "?\\");
     }
 }

@@ -93,16 +93,37 @@ const DTYPES: [&str; 35] = [
 
 /// The type with a number of `xla.PrimitiveType`; `unknown` for numbers added by later versions.
 pub fn dtype_of_number(number: u64) -> &'static str {
-    usize::try_from(number).ok().and_then(|number| DTYPES.get(number)).copied().unwrap_or("unknown")
+    usize::try_from(number)
+        .ok()
+        .and_then(|number| DTYPES.get(number))
+        .copied()
+        .unwrap_or("unknown")
 }
 
 impl<'a> Shape<'a> {
     /// A copy that borrows nothing; unknown types become `unknown`.
     pub fn into_static(self) -> Shape<'static> {
         match self {
-            Self::Array(ArrayShape { dtype, dims, minor_to_major, tiles, memory_space, packed_bits }) => {
-                let dtype = DTYPES.into_iter().find(|&known| known == dtype).unwrap_or("unknown");
-                Shape::Array(ArrayShape { dtype, dims, minor_to_major, tiles, memory_space, packed_bits })
+            Self::Array(ArrayShape {
+                dtype,
+                dims,
+                minor_to_major,
+                tiles,
+                memory_space,
+                packed_bits,
+            }) => {
+                let dtype = DTYPES
+                    .into_iter()
+                    .find(|&known| known == dtype)
+                    .unwrap_or("unknown");
+                Shape::Array(ArrayShape {
+                    dtype,
+                    dims,
+                    minor_to_major,
+                    tiles,
+                    memory_space,
+                    packed_bits,
+                })
             }
             Self::Tuple(parts) => Shape::Tuple(parts.into_iter().map(Self::into_static).collect()),
         }
@@ -127,11 +148,14 @@ impl<'a> Shape<'a> {
         }
         if let Some(inner) = text.strip_prefix('(') {
             let inner = inner.strip_suffix(')')?;
-            let parts = split_commas(inner).map(|part| Self::parse_nested(without_comment(part), depth + 1));
+            let parts = split_commas(inner)
+                .map(|part| Self::parse_nested(without_comment(part), depth + 1));
             parts.collect::<Option<Vec<_>>>().map(Self::Tuple)
         } else {
             // A buffer, `b(f32[8])`, is its array.
-            let buffer = text.strip_prefix("b(").and_then(|text| text.strip_suffix(')'));
+            let buffer = text
+                .strip_prefix("b(")
+                .and_then(|text| text.strip_suffix(')'));
             ArrayShape::parse(buffer.unwrap_or(text)).map(Self::Array)
         }
     }
@@ -146,7 +170,9 @@ impl<'a> Shape<'a> {
 
     /// Bytes of all arrays without padding; `None` if a type is unknown.
     pub fn bytes(&self) -> Option<u64> {
-        self.arrays().into_iter().try_fold(0u64, |sum, array| sum.checked_add(array.bytes()?))
+        self.arrays()
+            .into_iter()
+            .try_fold(0u64, |sum, array| sum.checked_add(array.bytes()?))
     }
 
     /// The elements of a tuple; for an array, the array itself.
@@ -169,7 +195,11 @@ impl<'a> ArrayShape<'a> {
         let dims = text.get(open + 1..close)?.strip_suffix(']')?;
         // `<=8` is a bounded dynamic dimension: the bound is the allocated size.
         let dims = numbers(dims)?;
-        let mut shape = Self { dtype, dims, ..Self::default() };
+        let mut shape = Self {
+            dtype,
+            dims,
+            ..Self::default()
+        };
         match text.get(close..)? {
             "" => {}
             layout => {
@@ -190,10 +220,21 @@ impl<'a> ArrayShape<'a> {
             let before = rest.get(..open).unwrap_or_default();
             // A group without a letter continues the previous one: T(8,128)(2,1).
             letter = if before.is_empty() { letter } else { before };
-            let inside = rest.get(open + 1..close).unwrap_or_default().trim_end_matches(')');
-            let tile = |size: &str| if size.trim() == "*" { Some(COMBINED) } else { size.trim().parse().ok() };
+            let inside = rest
+                .get(open + 1..close)
+                .unwrap_or_default()
+                .trim_end_matches(')');
+            let tile = |size: &str| {
+                if size.trim() == "*" {
+                    Some(COMBINED)
+                } else {
+                    size.trim().parse().ok()
+                }
+            };
             match (letter, numbers(inside)) {
-                ("T", _) => self.tiles.extend(inside.split(',').map(tile).collect::<Option<Vec<u64>>>()),
+                ("T", _) => self
+                    .tiles
+                    .extend(inside.split(',').map(tile).collect::<Option<Vec<u64>>>()),
                 ("S", Some(space)) => self.memory_space = space.first().copied().unwrap_or(0),
                 ("E", Some(bits)) => self.packed_bits = bits.first().copied(),
                 _ => {}
@@ -204,7 +245,9 @@ impl<'a> ArrayShape<'a> {
 
     /// Number of elements; `None` if it overflows.
     pub fn elements(&self) -> Option<u64> {
-        self.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))
+        self.dims
+            .iter()
+            .try_fold(1u64, |product, &dim| product.checked_mul(dim))
     }
 
     /// Bytes without padding; `None` if the type is unknown. Tokens have none.
@@ -213,7 +256,9 @@ impl<'a> ArrayShape<'a> {
             return Some(0);
         }
         let bits = self.packed_bits.or_else(|| element_bits(self.dtype))?;
-        self.elements()?.checked_mul(bits).map(|bits| bits.div_ceil(8))
+        self.elements()?
+            .checked_mul(bits)
+            .map(|bits| bits.div_ceil(8))
     }
 }
 
@@ -233,23 +278,40 @@ pub fn array_texts(text: &str) -> impl Iterator<Item = ArrayText<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let (before, inside) = rest.split_once('[')?;
-        let dtype = before.rsplit([' ', '(', ',', '/']).next().unwrap_or_default();
+        let dtype = before
+            .rsplit([' ', '(', ',', '/'])
+            .next()
+            .unwrap_or_default();
         let Some((dims, after)) = inside.split_once(']') else {
             rest = "";
-            return Some(ArrayText { dtype, ..ArrayText::default() });
+            return Some(ArrayText {
+                dtype,
+                ..ArrayText::default()
+            });
         };
         let (layout, after) = match after.strip_prefix('{') {
             Some(layout) => layout.split_once('}').unwrap_or((layout, "")),
             None => ("", after),
         };
         rest = after;
-        Some(ArrayText { dtype, dims: Some(dims), layout })
+        Some(ArrayText {
+            dtype,
+            dims: Some(dims),
+            layout,
+        })
     })
 }
 
 impl ArrayText<'_> {
     fn mark(&self, letter: &str) -> Option<u64> {
-        self.layout.split_once(letter)?.1.split([')', ',']).next()?.trim().parse().ok()
+        self.layout
+            .split_once(letter)?
+            .1
+            .split([')', ','])
+            .next()?
+            .trim()
+            .parse()
+            .ok()
     }
 
     /// Memory space, as in [`ArrayShape`].
@@ -260,13 +322,17 @@ impl ArrayText<'_> {
     /// Its sizes, with the bounds of dynamic ones; `None` if one is not a number.
     pub fn sizes(&self) -> Option<impl Iterator<Item = Option<u64>>> {
         let dims = self.dims?;
-        let parts = dims.split(',').map(str::trim).filter(move |_| !dims.trim().is_empty());
+        let parts = dims
+            .split(',')
+            .map(str::trim)
+            .filter(move |_| !dims.trim().is_empty());
         Some(parts.map(|part| part.trim_start_matches("<=").parse().ok()))
     }
 
     /// Number of elements; `None` if it overflows, or the text is not a shape.
     pub fn elements(&self) -> Option<u64> {
-        self.sizes()?.try_fold(1_u64, |product, size| product.checked_mul(size?))
+        self.sizes()?
+            .try_fold(1_u64, |product, size| product.checked_mul(size?))
     }
 
     /// Bytes without padding; `None` if the type is unknown or the text is not a shape.
@@ -275,36 +341,59 @@ impl ArrayText<'_> {
             return self.dims.map(|_| 0);
         }
         let bits = self.mark("E(").or_else(|| element_bits(self.dtype))?;
-        self.elements()?.checked_mul(bits).map(|bits| bits.div_ceil(8))
+        self.elements()?
+            .checked_mul(bits)
+            .map(|bits| bits.div_ceil(8))
     }
 }
 
 /// Writes the shape as HLO text.
 impl fmt::Display for ArrayShape<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(",");
+        let list = |numbers: &[u64]| {
+            numbers
+                .iter()
+                .map(u64::to_string)
+                .collect::<Vec<_>>()
+                .join(",")
+        };
         write!(f, "{}[{}]", self.dtype, list(&self.dims))?;
         let mut layout = list(&self.minor_to_major);
         let mut attributes = String::new();
         if !self.tiles.is_empty() {
             attributes.push('T');
         }
-        let size = |&size: &u64| if size == COMBINED { "*".to_owned() } else { size.to_string() };
-        let tile = |tile: &Vec<u64>| format!("({})", tile.iter().map(size).collect::<Vec<_>>().join(","));
+        let size = |&size: &u64| {
+            if size == COMBINED {
+                "*".to_owned()
+            } else {
+                size.to_string()
+            }
+        };
+        let tile =
+            |tile: &Vec<u64>| format!("({})", tile.iter().map(size).collect::<Vec<_>>().join(","));
         attributes.extend(self.tiles.iter().map(tile));
         attributes.extend((self.memory_space != 0).then(|| format!("S({})", self.memory_space)));
         attributes.extend(self.packed_bits.map(|bits| format!("E({bits})")));
         if !attributes.is_empty() {
             layout.push(':');
         }
-        if layout.is_empty() && attributes.is_empty() { Ok(()) } else { write!(f, "{{{layout}{attributes}}}") }
+        if layout.is_empty() && attributes.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "{{{layout}{attributes}}}")
+        }
     }
 }
 
 /// Comma-separated numbers; `None` if any is not a number.
 fn numbers(text: &str) -> Option<Vec<u64>> {
     let number = |part: &str| part.trim().trim_start_matches("<=").parse().ok();
-    if text.trim().is_empty() { Some(Vec::new()) } else { text.split(',').map(number).collect() }
+    if text.trim().is_empty() {
+        Some(Vec::new())
+    } else {
+        text.split(',').map(number).collect()
+    }
 }
 
 #[cfg(test)]
@@ -320,20 +409,44 @@ mod tests {
             "f32[3,5]{1,0}",
             "pred[]",
         ];
-        assert_eq!(texts.map(|text| Shape::parse(text).unwrap().array().unwrap().to_string()), texts);
+        assert_eq!(
+            texts.map(|text| Shape::parse(text).unwrap().array().unwrap().to_string()),
+            texts
+        );
     }
 
     #[test]
     fn static_shapes_borrow_nothing() {
-        let shape = Shape::parse("(bf16[2]{0}, mystery[3])").unwrap().into_static();
-        assert_eq!(shape.arrays().iter().map(|array| array.dtype).collect::<Vec<_>>(), ["bf16", "unknown"]);
-        assert_eq!([dtype_of_number(16), dtype_of_number(34), dtype_of_number(99)], ["bf16", "buffer", "unknown"]);
+        let shape = Shape::parse("(bf16[2]{0}, mystery[3])")
+            .unwrap()
+            .into_static();
+        assert_eq!(
+            shape
+                .arrays()
+                .iter()
+                .map(|array| array.dtype)
+                .collect::<Vec<_>>(),
+            ["bf16", "unknown"]
+        );
+        assert_eq!(
+            [
+                dtype_of_number(16),
+                dtype_of_number(34),
+                dtype_of_number(99)
+            ],
+            ["bf16", "buffer", "unknown"]
+        );
     }
 
     #[test]
     fn reads_layout_tiles_and_memory_space() {
-        let Some(Shape::Array(shape)) = Shape::parse("bf16[8,128]{1,0:T(8,128)(2,1)S(1)}") else { panic!("an array") };
-        assert_eq!((shape.dtype, shape.dims.as_slice(), shape.memory_space), ("bf16", [8, 128].as_slice(), 1));
+        let Some(Shape::Array(shape)) = Shape::parse("bf16[8,128]{1,0:T(8,128)(2,1)S(1)}") else {
+            panic!("an array")
+        };
+        assert_eq!(
+            (shape.dtype, shape.dims.as_slice(), shape.memory_space),
+            ("bf16", [8, 128].as_slice(), 1)
+        );
         assert_eq!(shape.minor_to_major, [1, 0]);
         assert_eq!(shape.tiles, [vec![8, 128], vec![2, 1]]);
         assert_eq!(shape.bytes(), Some(2048));
@@ -342,21 +455,29 @@ mod tests {
     #[test]
     fn sub_byte_types_are_packed() {
         let bytes = |text: &str| Shape::parse(text).unwrap().bytes();
-        assert_eq!(bytes("f4e2m1fn[5120,4096]{1,0:T(64,128)(8,1)E(4)}"), Some(5120 * 4096 / 2));
+        assert_eq!(
+            bytes("f4e2m1fn[5120,4096]{1,0:T(64,128)(8,1)E(4)}"),
+            Some(5120 * 4096 / 2)
+        );
         assert_eq!(bytes("s4[3]"), Some(2));
         assert_eq!(bytes("pred[3]"), Some(3));
         assert_eq!(bytes("f8e4m3fn[3]"), Some(3));
         assert_eq!(bytes("f32[]"), Some(4));
         assert_eq!(bytes("token[]"), Some(0));
         assert_eq!(bytes("mystery[3]"), None);
-        assert_eq!(bytes("(f32[2]{0}, (s8[3]{0}, u32[]{:S(2)}))"), Some(8 + 3 + 4));
+        assert_eq!(
+            bytes("(f32[2]{0}, (s8[3]{0}, u32[]{:S(2)}))"),
+            Some(8 + 3 + 4)
+        );
     }
 
     /// Compares the lazy reader of arrays with the full parser of shapes.
     #[test]
     fn lazy_sizes_equal_parsed_ones() {
         let sizes = |text: &str| -> Vec<(Option<u64>, u64)> {
-            array_texts(text).map(|array| (array.bytes(), array.memory_space())).collect()
+            array_texts(text)
+                .map(|array| (array.bytes(), array.memory_space()))
+                .collect()
         };
         let texts = [
             "bf16[8,128]{1,0:T(8,128)(2,1)S(1)}",
@@ -371,17 +492,32 @@ mod tests {
         for text in texts {
             let shape = Shape::parse(text).unwrap();
             let arrays = shape.arrays().into_iter();
-            let whole: Vec<_> = arrays.map(|array| (array.bytes(), array.memory_space)).collect();
+            let whole: Vec<_> = arrays
+                .map(|array| (array.bytes(), array.memory_space))
+                .collect();
             assert_eq!(sizes(text), whole, "{text}");
         }
         assert_eq!(sizes("/*index=5*/f32[2]{0} %a"), [(Some(8), 0)]);
         let unknown = |text: &str| sizes(text).into_iter().all(|(bytes, _)| bytes.is_none());
-        assert!(["f32[8,1", "[3]", "a.b[3]", "f32[x]", "f32[18446744073709551616]"].into_iter().all(unknown));
+        assert!(
+            [
+                "f32[8,1",
+                "[3]",
+                "a.b[3]",
+                "f32[x]",
+                "f32[18446744073709551616]"
+            ]
+            .into_iter()
+            .all(unknown)
+        );
     }
 
     #[test]
     fn hostile_sizes_do_not_overflow() {
-        assert_eq!(Shape::parse("f32[18446744073709551615,4]").unwrap().bytes(), None);
+        assert_eq!(
+            Shape::parse("f32[18446744073709551615,4]").unwrap().bytes(),
+            None
+        );
         assert_eq!(Shape::parse("f32[18446744073709551616]"), None);
         assert_eq!(Shape::parse(&"(".repeat(100_000)), None);
         let deep = format!("{}f32[]{}", "(".repeat(10_000), ")".repeat(10_000));

@@ -42,7 +42,11 @@ impl StackFrames {
         let &[location, _] = numbered(&self.frames, number)?;
         let &[file, function, line] = numbered(&self.locations, location)?;
         let text = |list, number| numbered::<String>(list, number).map_or("", String::as_str);
-        Some(Frame { file: text(&self.files, file), function: text(&self.functions, function), line })
+        Some(Frame {
+            file: text(&self.files, file),
+            function: text(&self.functions, function),
+            line,
+        })
     }
 
     /// The stack that starts with a frame, innermost first. Frames without a location are left out; very deep stacks
@@ -61,7 +65,8 @@ impl StackFrames {
         let mut seen = vec![0_usize; self.frames.len()];
         for walk in 1..=self.frames.len() {
             let mut at = walk - 1;
-            while let (Some(mark @ 0), Some(&[_, parent])) = (seen.get_mut(at), self.frames.get(at)) {
+            while let (Some(mark @ 0), Some(&[_, parent])) = (seen.get_mut(at), self.frames.get(at))
+            {
                 *mark = walk;
                 let Some(next) = index(parent) else { break };
                 if seen.get(next) == Some(&walk) {
@@ -84,8 +89,14 @@ mod tests {
     fn frames(parents: &[u64]) -> StackFrames {
         StackFrames {
             files: vec!["a.py".to_owned()],
-            locations: (0..parents.len() as u64).map(|line| [1, 0, line + 1]).collect(),
-            frames: parents.iter().zip(1..).map(|(&parent, location)| [location, parent]).collect(),
+            locations: (0..parents.len() as u64)
+                .map(|line| [1, 0, line + 1])
+                .collect(),
+            frames: parents
+                .iter()
+                .zip(1..)
+                .map(|(&parent, location)| [location, parent])
+                .collect(),
             ..StackFrames::default()
         }
     }
@@ -99,11 +110,17 @@ mod tests {
         // 1 → 2 → 3 → 1, 4 → 2, 5 → 5, 6 → a frame that does not exist.
         let mut ring = frames(&[2, 3, 1, 2, 5, 99]);
         assert_eq!(ring.cut_rings(), 2);
-        assert_eq!([1, 4, 5, 6, 0].map(|number| lines(&ring, number).len()), [3, 3, 1, 1, 0]);
+        assert_eq!(
+            [1, 4, 5, 6, 0].map(|number| lines(&ring, number).len()),
+            [3, 3, 1, 1, 0]
+        );
         assert_eq!(lines(&ring, 4), [4, 2, 3]);
         assert_eq!(ring.cut_rings(), 0);
         let mut straight = frames(&[0, 1, 2, 2]);
-        assert_eq!((straight.cut_rings(), lines(&straight, 4)), (0, vec![4, 2, 1]));
+        assert_eq!(
+            (straight.cut_rings(), lines(&straight, 4)),
+            (0, vec![4, 2, 1])
+        );
     }
 
     #[test]

@@ -22,7 +22,11 @@ pub(super) struct Statements<'a> {
 
 impl<'a> Statements<'a> {
     pub(super) fn of(text: &'a str) -> Self {
-        Self { rest: text, line: 1, is_comment_open: false }
+        Self {
+            rest: text,
+            line: 1,
+            is_comment_open: false,
+        }
     }
 
     /// Takes some bytes and counts their lines.
@@ -56,10 +60,18 @@ impl<'a> Iterator for Statements<'a> {
                 continue;
             }
             let line = self.line;
-            let len = if is_open(first) { end_of(self.rest).unwrap_or(first.len()) } else { first.len() };
+            let len = if is_open(first) {
+                end_of(self.rest).unwrap_or(first.len())
+            } else {
+                first.len()
+            };
             let text = self.take(len);
             let is_last = self.rest.is_empty() && !text.ends_with('\n');
-            return Some(Statement { line, text: without_trailing_comment(text).trim_end(), is_last });
+            return Some(Statement {
+                line,
+                text: without_trailing_comment(text).trim_end(),
+                is_last,
+            });
         }
     }
 }
@@ -90,9 +102,15 @@ pub(super) fn computation_head(line: &str) -> Option<(&str, bool)> {
 /// Whether a line begins like an instruction: `ROOT %name = `.
 fn begins_instruction(line: &str) -> bool {
     let line = line.trim_start();
-    let name = line.strip_prefix("ROOT ").unwrap_or(line).trim_start_matches('%');
+    let name = line
+        .strip_prefix("ROOT ")
+        .unwrap_or(line)
+        .trim_start_matches('%');
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    let end = name.bytes().position(|byte| !is_name(byte)).unwrap_or(name.len());
+    let end = name
+        .bytes()
+        .position(|byte| !is_name(byte))
+        .unwrap_or(name.len());
     end > 0 && name.get(end..).is_some_and(|rest| rest.starts_with(" = "))
 }
 

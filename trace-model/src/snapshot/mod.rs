@@ -35,7 +35,9 @@ impl std::fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotASnapshot => f.write_str("not a snapshot of a trace"),
-            Self::OtherVersion => f.write_str("a snapshot by another version of Systole; import the profile again"),
+            Self::OtherVersion => {
+                f.write_str("a snapshot by another version of Systole; import the profile again")
+            }
             Self::Damaged(what) => write!(f, "damaged snapshot of a trace: {what}"),
         }
     }
@@ -57,12 +59,24 @@ struct SnapshotContent<C> {
 impl TraceModel {
     /// The model as bytes.
     pub fn to_snapshot(&self) -> Vec<u8> {
-        let args = self.arg_sources.iter().map(|source| source.save()).collect();
-        let mut bytes = Vec::with_capacity(self.memory_use().slice_bytes + self.strings.heap_bytes());
+        let args = self
+            .arg_sources
+            .iter()
+            .map(|source| source.save())
+            .collect();
+        let mut bytes =
+            Vec::with_capacity(self.memory_use().slice_bytes + self.strings.heap_bytes());
         bytes.extend(MAGIC);
         bytes.extend(LAYOUT.to_le_bytes());
         // Writing to memory fails for no value of these types.
-        postcard::to_extend(&SnapshotContent { columns: &**self, args }, bytes).unwrap_or_default()
+        postcard::to_extend(
+            &SnapshotContent {
+                columns: &**self,
+                args,
+            },
+            bytes,
+        )
+        .unwrap_or_default()
     }
 
     /// The model that [`Self::to_snapshot`] wrote. `reopen` provides the arguments that stayed in files; without it,
@@ -72,23 +86,39 @@ impl TraceModel {
     ///
     /// The bytes are no snapshot, were written by another version, or are damaged.
     pub fn from_snapshot(bytes: &[u8], reopen: ReopenArgs<'_>) -> Result<Self, SnapshotError> {
-        let rest = bytes.strip_prefix(MAGIC).ok_or(SnapshotError::NotASnapshot)?;
-        let rest = rest.strip_prefix(&LAYOUT.to_le_bytes()).ok_or(SnapshotError::OtherVersion)?;
+        let rest = bytes
+            .strip_prefix(MAGIC)
+            .ok_or(SnapshotError::NotASnapshot)?;
+        let rest = rest
+            .strip_prefix(&LAYOUT.to_le_bytes())
+            .ok_or(SnapshotError::OtherVersion)?;
         let content = postcard::take_from_bytes::<SnapshotContent<Columns>>(rest);
-        let (SnapshotContent { mut columns, args }, rest) = content.map_err(|error| match error {
-            postcard::Error::DeserializeUnexpectedEnd => SnapshotError::Damaged("it ends too early"),
-            _ => SnapshotError::Damaged("a value cannot be read"),
-        })?;
+        let (SnapshotContent { mut columns, args }, rest) =
+            content.map_err(|error| match error {
+                postcard::Error::DeserializeUnexpectedEnd => {
+                    SnapshotError::Damaged("it ends too early")
+                }
+                _ => SnapshotError::Damaged("a value cannot be read"),
+            })?;
         if !rest.is_empty() {
             return Err(SnapshotError::Damaged("something follows its end"));
         }
         may_pause();
         check::check(&columns, args.len()).map_err(SnapshotError::Damaged)?;
         may_pause();
-        columns.arg_sources = args.into_iter().map(|saved| reopened(saved, reopen)).collect();
+        columns.arg_sources = args
+            .into_iter()
+            .map(|saved| reopened(saved, reopen))
+            .collect();
         columns.slices.index();
         let (tracks, lanes) = (&columns.tracks, &columns.lanes);
-        columns.index = ModelIndex::new(&columns.groups, tracks, lanes, &columns.counters, &columns.strings);
+        columns.index = ModelIndex::new(
+            &columns.groups,
+            tracks,
+            lanes,
+            &columns.counters,
+            &columns.strings,
+        );
         Ok(Self(Arc::new(columns)))
     }
 }
@@ -107,7 +137,9 @@ struct MissingFile(Option<SavedArgs>);
 impl ArgSource for MissingFile {
     fn args(&self, _: u64) -> Result<Vec<crate::Arg>, String> {
         match &self.0 {
-            Some(SavedArgs::InFile { file, .. }) => Err(format!("cannot read arguments without the file {file}")),
+            Some(SavedArgs::InFile { file, .. }) => {
+                Err(format!("cannot read arguments without the file {file}"))
+            }
             _ => Err("these arguments are not part of the snapshot".to_owned()),
         }
     }

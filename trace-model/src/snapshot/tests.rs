@@ -1,8 +1,8 @@
 use super::*;
 use crate::slice_ref::SliceRef;
 use crate::{
-    Arg, ArgValue, FlowEnd, GroupKind, IssueKind, Picos, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder,
-    TrackKind,
+    Arg, ArgValue, FlowEnd, GroupKind, IssueKind, Picos, SliceAttr, SliceSpec, TimeRange,
+    Timestamp, TraceBuilder, TrackKind,
 };
 
 fn range(start: i64, len: i64) -> TimeRange {
@@ -14,16 +14,29 @@ fn model() -> TraceModel {
     let mut builder = TraceBuilder::new();
     builder.source_mut().format = "toy";
     let host = builder.group(None, GroupKind::Host, "höst");
-    let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+    let core = builder.group(
+        Some(host),
+        GroupKind::TensorCore { ordinal: 0 },
+        "/device:TPU:0",
+    );
     let ops = builder.track(core, TrackKind::Ops, 1, "XLA Ops");
     let thread = builder.track(host, TrackKind::HostThread, 2, "thread");
     let label = builder.label("fusion.1", None);
-    let outer = builder.add_slice(ops, SliceSpec { args: Some(0), ..SliceSpec::new(range(10, 100), label) });
+    let outer = builder.add_slice(
+        ops,
+        SliceSpec {
+            args: Some(0),
+            ..SliceSpec::new(range(10, 100), label)
+        },
+    );
     builder.add_slice(ops, SliceSpec::new(range(20, 30), label));
     builder.set_attr(outer, SliceAttr::RunId, -7);
     let launch = builder.add_slice(thread, SliceSpec::new(range(0, 5), label));
     builder.add_flow(FlowEnd::Slice(launch), FlowEnd::Slice(outer), 3);
-    let row = vec![Arg { name: "bytes".to_owned(), value: ArgValue::Uint(u64::MAX) }];
+    let row = vec![Arg {
+        name: "bytes".to_owned(),
+        value: ArgValue::Uint(u64::MAX),
+    }];
     let args = builder.add_arg_source(Arc::new(ArgRows(vec![row])));
     builder.set_arg_source(ops, args);
     builder.log(IssueKind::BadDuration, || "event 3".to_owned());
@@ -36,10 +49,25 @@ fn again(bytes: &[u8]) -> Result<TraceModel, SnapshotError> {
 
 fn text(model: &TraceModel) -> String {
     use std::fmt::Write as _;
-    let mut text = format!("{:?} {:?} {:?}\n", model.sources(), model.groups(), model.import_log());
+    let mut text = format!(
+        "{:?} {:?} {:?}\n",
+        model.sources(),
+        model.groups(),
+        model.import_log()
+    );
     for slice in model.all_slices() {
-        let facts = (slice.attr(SliceAttr::RunId), slice.args(), slice.parent().map(SliceRef::id));
-        let _ = writeln!(text, "{} {:?} {:?} {facts:?}", slice.name(), slice.range(), slice.self_dur());
+        let facts = (
+            slice.attr(SliceAttr::RunId),
+            slice.args(),
+            slice.parent().map(SliceRef::id),
+        );
+        let _ = writeln!(
+            text,
+            "{} {:?} {:?} {facts:?}",
+            slice.name(),
+            slice.range(),
+            slice.self_dur()
+        );
     }
     let _ = write!(text, "{:?} {:?}", model.flows(), model.extent());
     text
@@ -63,7 +91,10 @@ fn other_bytes_are_refused() {
     assert_eq!(again(&bytes).unwrap_err(), SnapshotError::OtherVersion);
     bytes[8] ^= 1;
     bytes.push(0);
-    assert_eq!(again(&bytes).unwrap_err(), SnapshotError::Damaged("something follows its end"));
+    assert_eq!(
+        again(&bytes).unwrap_err(),
+        SnapshotError::Damaged("something follows its end")
+    );
 }
 
 /// Whatever is damaged, the result is an error or a model that can be read.

@@ -3,15 +3,17 @@
 use common::{add_all, any_spans, at, nested_spans, number, one_track, range, union};
 use proptest::prelude::*;
 use trace_model::{
-    IssueKind, LodIndex, Picos, SliceAttr, SliceBatch, SliceKey, SliceRef, SliceSpec, TimeRange, TraceBuilder,
-    TraceModel, TrackId, TrackKind,
+    IssueKind, LodIndex, Picos, SliceAttr, SliceBatch, SliceKey, SliceRef, SliceSpec, TimeRange,
+    TraceBuilder, TraceModel, TrackId, TrackKind,
 };
 
 use crate::common;
 
 fn spans_of(model: &TraceModel, track: TrackId) -> Vec<(usize, i64, i64)> {
-    let mut spans: Vec<_> =
-        model.slices_on(track).map(|s| (number(s), s.range().start.ps(), s.range().end.ps())).collect();
+    let mut spans: Vec<_> = model
+        .slices_on(track)
+        .map(|s| (number(s), s.range().start.ps(), s.range().end.ps()))
+        .collect();
     spans.sort_unstable();
     spans
 }
@@ -19,8 +21,12 @@ fn spans_of(model: &TraceModel, track: TrackId) -> Vec<(usize, i64, i64)> {
 fn check_lanes(model: &TraceModel) -> Result<(), TestCaseError> {
     let mut row = 0;
     for track in model.track_ids() {
-        let spans = model.spans_on(track).map(|spans| (spans.slice.id(), spans.shown, spans.measured));
-        let slices = model.slices_on(track).map(|slice| (slice.id(), slice.range(), slice.measured_range()));
+        let spans = model
+            .spans_on(track)
+            .map(|spans| (spans.slice.id(), spans.shown, spans.measured));
+        let slices = model
+            .slices_on(track)
+            .map(|slice| (slice.id(), slice.range(), slice.measured_range()));
         prop_assert_eq!(spans.collect::<Vec<_>>(), slices.collect::<Vec<_>>());
         for (depth, lane) in model.lanes(track).iter().enumerate() {
             prop_assert_eq!((lane.track, lane.depth as usize), (track, depth));
@@ -30,7 +36,10 @@ fn check_lanes(model: &TraceModel) -> Result<(), TestCaseError> {
                 prop_assert_eq!(slice.id().index(), row);
                 prop_assert_eq!((slice.track(), slice.depth() as usize), (track, depth));
                 if let Some(before) = before {
-                    prop_assert!(slice.start() >= before, "{slice:?} begins before its neighbour ends");
+                    prop_assert!(
+                        slice.start() >= before,
+                        "{slice:?} begins before its neighbour ends"
+                    );
                 }
                 before = Some(slice.range().end);
                 row += 1;
@@ -49,13 +58,20 @@ fn measured(slice: SliceRef<'_>) -> (i64, i64) {
 fn check_parents(model: &TraceModel) -> Result<(), TestCaseError> {
     for slice in model.all_slices() {
         if let Some(parent) = slice.parent() {
-            prop_assert!(parent.measured_range().encloses(slice.measured_range()), "{parent:?} encloses {slice:?}");
+            prop_assert!(
+                parent.measured_range().encloses(slice.measured_range()),
+                "{parent:?} encloses {slice:?}"
+            );
             prop_assert_eq!(parent.track(), slice.track());
         }
         let children: Vec<_> = slice.children().map(SliceRef::id).collect();
         let claimed: Vec<_> = model
             .all_slices()
-            .filter(|child| child.parent().is_some_and(|parent| parent.id() == slice.id()))
+            .filter(|child| {
+                child
+                    .parent()
+                    .is_some_and(|parent| parent.id() == slice.id())
+            })
             .map(SliceRef::id)
             .collect();
         prop_assert_eq!(&children, &claimed);
@@ -64,7 +80,10 @@ fn check_parents(model: &TraceModel) -> Result<(), TestCaseError> {
         prop_assert!(slice.self_dur().ps() <= slice.measured_dur().ps() - inside);
     }
     for track in model.track_ids() {
-        let own: i64 = model.slices_on(track).map(|slice| slice.self_dur().ps()).sum();
+        let own: i64 = model
+            .slices_on(track)
+            .map(|slice| slice.self_dur().ps())
+            .sum();
         prop_assert_eq!(own, union(model.slices_on(track).map(measured)));
     }
     Ok(())
@@ -251,8 +270,14 @@ fn begin_and_end(
             continue;
         }
         // An end with a name closes the oldest open slice, one without a name the innermost.
-        let position = if named { open.first().map(|_| 0) } else { open.len().checked_sub(1) };
-        let name = position.filter(|_| named).map(|position| open[position].0.to_string());
+        let position = if named {
+            open.first().map(|_| 0)
+        } else {
+            open.len().checked_sub(1)
+        };
+        let name = position
+            .filter(|_| named)
+            .map(|position| open[position].0.to_string());
         let ended = builder.end_slice(track, at(now), name.as_deref());
         prop_assert_eq!(ended, position.map(|position| open[position].2));
         if let Some(position) = position {
@@ -262,7 +287,11 @@ fn begin_and_end(
             unmatched += 1;
         }
     }
-    Ok((closed, unmatched, open.into_iter().map(|(number, ..)| number).collect()))
+    Ok((
+        closed,
+        unmatched,
+        open.into_iter().map(|(number, ..)| number).collect(),
+    ))
 }
 
 #[test]
@@ -276,7 +305,13 @@ fn a_million_equal_instants_cost_one_lane() {
     builder.append(track, batch);
     let model = builder.finish();
     assert_eq!(model.lanes(track).len(), 1);
-    assert_eq!(model.slices_on(track).map(SliceRef::self_dur).sum::<Picos>(), Picos::ZERO);
+    assert_eq!(
+        model
+            .slices_on(track)
+            .map(SliceRef::self_dur)
+            .sum::<Picos>(),
+        Picos::ZERO
+    );
 }
 
 #[test]
@@ -287,21 +322,46 @@ fn extreme_times_do_not_overflow() {
     for start in EDGES {
         for dur in [0, 1, i64::MAX - 1, i64::MAX] {
             let edge = TimeRange::at(at(start), Picos::from_ps(dur));
-            let device = Some(TimeRange::at(at(-start.saturating_add(1)), Picos::from_ps(dur)));
-            builder.add_slice(track, SliceSpec { device, ..SliceSpec::new(edge, label) });
+            let device = Some(TimeRange::at(
+                at(-start.saturating_add(1)),
+                Picos::from_ps(dur),
+            ));
+            builder.add_slice(
+                track,
+                SliceSpec {
+                    device,
+                    ..SliceSpec::new(edge, label)
+                },
+            );
         }
     }
     let model = builder.finish();
     // Slices that are months away from the others are dropped and counted.
     let left_out = model.import_log().count(IssueKind::ImpossibleTime) as usize;
-    assert!(0 < left_out && left_out + model.slice_count() == EDGES.len() * 4, "{left_out}");
+    assert!(
+        0 < left_out && left_out + model.slice_count() == EDGES.len() * 4,
+        "{left_out}"
+    );
     assert!(check_lanes(&model).is_ok());
     let index = LodIndex::build(&model, |_| 0);
     for (i, lane) in model.all_lanes().iter().enumerate() {
         let times = EDGES.into_iter().map(at);
-        index.sums(i).between(&model, lane, |_| 0, times, |covered, _| assert!(covered.iter().all(|&ps| ps >= 0)));
+        index.sums(i).between(
+            &model,
+            lane,
+            |_| 0,
+            times,
+            |covered, _| assert!(covered.iter().all(|&ps| ps >= 0)),
+        );
         let all = index.lane(i).slices(&model, lane, model.extent());
-        assert_eq!(all.map_or(0, |all| all.count as usize), model.slices_in(lane, model.extent()).count());
+        assert_eq!(
+            all.map_or(0, |all| all.count as usize),
+            model.slices_in(lane, model.extent()).count()
+        );
     }
-    assert!(model.all_slices().all(|slice| slice.children().count() <= model.slice_count()));
+    assert!(
+        model
+            .all_slices()
+            .all(|slice| slice.children().count() <= model.slice_count())
+    );
 }

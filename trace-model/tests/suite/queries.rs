@@ -3,8 +3,8 @@
 use common::{add_all, any_spans, at, number, one_track, range};
 use proptest::prelude::*;
 use trace_model::{
-    FlowEnd, GroupKind, IssueKind, LabelId, Lane, LodIndex, Picos, SliceRef, SliceSpec, Source, TimeRange,
-    TraceBuilder, TraceModel, TrackKind,
+    FlowEnd, GroupKind, IssueKind, LabelId, Lane, LodIndex, Picos, SliceRef, SliceSpec, Source,
+    TimeRange, TraceBuilder, TraceModel, TrackKind,
 };
 
 use crate::common;
@@ -22,9 +22,18 @@ fn class_of(label: LabelId) -> u8 {
 
 /// The time that each class covers in a range, from all slices of a lane.
 fn scanned(model: &TraceModel, lane: &Lane, classes: &[u8], asked: TimeRange) -> Vec<i64> {
-    let within = |slice: &SliceRef<'_>| slice.range().intersect(asked).map_or(0, |part| part.dur().ps());
+    let within = |slice: &SliceRef<'_>| {
+        slice
+            .range()
+            .intersect(asked)
+            .map_or(0, |part| part.dur().ps())
+    };
     let of_class = |&class: &u8| {
-        model.slices_of(lane).filter(|slice| class_of(slice.label_id()) == class).map(|slice| within(&slice)).sum()
+        model
+            .slices_of(lane)
+            .filter(|slice| class_of(slice.label_id()) == class)
+            .map(|slice| within(&slice))
+            .sum()
     };
     classes.iter().map(of_class).collect()
 }
@@ -39,19 +48,40 @@ fn spans_in_order_equal_those_of_single_slices() {
         let track = builder.track(core, TrackKind::Ops, id, "ops");
         for i in 0..len {
             let (start, dur) = (1_000 * i + i % 7, 300 + i * i % 400);
-            let device = (id % 2 == 0).then(|| range(start + 5_000 + i % 3, start + 5_000 + i % 3 + dur + i % 11));
-            builder.add_slice(track, SliceSpec { device, ..SliceSpec::new(range(start, start + dur), label) });
+            let device = (id % 2 == 0)
+                .then(|| range(start + 5_000 + i % 3, start + 5_000 + i % 3 + dur + i % 11));
+            builder.add_slice(
+                track,
+                SliceSpec {
+                    device,
+                    ..SliceSpec::new(range(start, start + dur), label)
+                },
+            );
         }
     }
     let model = builder.finish();
     let of_slice = |slice: SliceRef<'_>| (slice.id(), slice.range(), slice.measured_range());
     for track in model.track_ids() {
-        let read: Vec<_> = model.spans_on(track).map(|spans| (spans.slice.id(), spans.shown, spans.measured)).collect();
-        assert_eq!(read, model.slices_on(track).map(of_slice).collect::<Vec<_>>());
+        let read: Vec<_> = model
+            .spans_on(track)
+            .map(|spans| (spans.slice.id(), spans.shown, spans.measured))
+            .collect();
+        assert_eq!(
+            read,
+            model.slices_on(track).map(of_slice).collect::<Vec<_>>()
+        );
         for lane in model.lanes(track) {
             let asked = range(100_500, 290_100);
-            let read = model.spans_in(lane, asked).map(|spans| (spans.slice.id(), spans.shown, spans.measured));
-            assert_eq!(read.collect::<Vec<_>>(), model.slices_in(lane, asked).map(of_slice).collect::<Vec<_>>());
+            let read = model
+                .spans_in(lane, asked)
+                .map(|spans| (spans.slice.id(), spans.shown, spans.measured));
+            assert_eq!(
+                read.collect::<Vec<_>>(),
+                model
+                    .slices_in(lane, asked)
+                    .map(of_slice)
+                    .collect::<Vec<_>>()
+            );
         }
     }
 }
@@ -207,8 +237,17 @@ proptest! {
 fn sessions_of_different_days_are_logged_and_not_aligned() {
     let mut builder = TraceBuilder::new();
     let day = 86_400_000_000_000;
-    for (name, begin) in [("a", day), ("b", day + 3_000), ("c", 300 * day), ("d", 300 * day + 5_000)] {
-        builder.begin_source(Source { name: name.to_owned(), started_unix_ns: Some(begin), ..Source::default() });
+    for (name, begin) in [
+        ("a", day),
+        ("b", day + 3_000),
+        ("c", 300 * day),
+        ("d", 300 * day + 5_000),
+    ] {
+        builder.begin_source(Source {
+            name: name.to_owned(),
+            started_unix_ns: Some(begin),
+            ..Source::default()
+        });
         let host = builder.group(None, GroupKind::Host, name);
         let track = builder.track(host, TrackKind::HostThread, 1, "python");
         let label = builder.label(name, None);
@@ -219,7 +258,10 @@ fn sessions_of_different_days_are_logged_and_not_aligned() {
     assert_eq!(starts, [10, 3_000_010, 10, 5_000_010]);
     let issues = model.import_log().counts();
     assert_eq!(
-        issues.iter().map(|issue| (issue.kind, issue.count)).collect::<Vec<_>>(),
+        issues
+            .iter()
+            .map(|issue| (issue.kind, issue.count))
+            .collect::<Vec<_>>(),
         [(IssueKind::SessionsApart, 1)]
     );
     assert_eq!(issues[0].examples, ["c began 430560 minutes after a"]);
@@ -242,33 +284,52 @@ fn hosts_are_aligned_by_their_zero_time() {
         let label = builder.label(name, None);
         builder.add_slice(track, SliceSpec::new(range(10, 20), label));
     }
-    let starts: Vec<i64> = builder.finish().all_slices().map(|slice| slice.start().ps()).collect();
+    let starts: Vec<i64> = builder
+        .finish()
+        .all_slices()
+        .map(|slice| slice.start().ps())
+        .collect();
     assert_eq!(starts, [10, 7_010]);
 }
 
 #[test]
 fn level_of_detail_of_a_long_lane_equals_a_scan() {
-    let spans: Vec<(i64, i64)> = (0..20_000).map(|i| (i * 10, i * 10 + 1 + (i * 7919) % 10)).collect();
+    let spans: Vec<(i64, i64)> = (0..20_000)
+        .map(|i| (i * 10, i * 10 + 1 + (i * 7919) % 10))
+        .collect();
     let model = model_of(&spans);
     let lane = &model.all_lanes()[0];
     let index = LodIndex::build(&model, class_of);
     for step in [1, 5, 97, 1_000, 12_345, 100_000] {
         let mut start = 15;
         let times = (0..2_000).map(|i| at(15 + i * step));
-        index.sums(0).between(&model, lane, class_of, times, |covered, _| {
-            let part = range(start, start + step);
-            // Reading all slices of all parts would take minutes.
-            if start % 7 == 1 && start < 250_000 {
-                assert_eq!(covered, scanned(&model, lane, index.sums(0).classes(), part));
-                let longest = model.slices_in(lane, part).map(SliceRef::dur).max();
-                let all = index.lane(0).slices(&model, lane, part);
-                assert_eq!(all.map(|all| model.slice(all.longest).dur()), longest);
-            }
-            start += step;
-        });
+        index
+            .sums(0)
+            .between(&model, lane, class_of, times, |covered, _| {
+                let part = range(start, start + step);
+                // Reading all slices of all parts would take minutes.
+                if start % 7 == 1 && start < 250_000 {
+                    assert_eq!(
+                        covered,
+                        scanned(&model, lane, index.sums(0).classes(), part)
+                    );
+                    let longest = model.slices_in(lane, part).map(SliceRef::dur).max();
+                    let all = index.lane(0).slices(&model, lane, part);
+                    assert_eq!(all.map(|all| model.slice(all.longest).dur()), longest);
+                }
+                start += step;
+            });
     }
     let mut found = Vec::new();
-    index.lane(0).long_slices(&model, lane, range(15, 190_007), Picos::from_ps(10), &mut found);
-    let long = model.slices_in(lane, range(15, 190_007)).filter(|slice| slice.dur().ps() >= 10);
+    index.lane(0).long_slices(
+        &model,
+        lane,
+        range(15, 190_007),
+        Picos::from_ps(10),
+        &mut found,
+    );
+    let long = model
+        .slices_in(lane, range(15, 190_007))
+        .filter(|slice| slice.dur().ps() >= 10);
     assert!(long.map(SliceRef::id).eq(found));
 }

@@ -31,11 +31,22 @@ const REWRITTEN: f64 = 0.25;
 impl Attribution {
     /// Whether most ops have no partner; the parts of the step are then more informative than ops.
     pub(crate) fn is_rewritten(&self) -> bool {
-        let alone = self.families.iter().filter(|family| family.finding.is_some());
+        let alone = self
+            .families
+            .iter()
+            .filter(|family| family.finding.is_some());
         let (mut gone, mut new) = (0.0, 0.0);
         for family in alone {
-            gone += if family.cand_ops == 0 { family.base_ps } else { 0.0 };
-            new += if family.base_ops == 0 { family.cand_ps } else { 0.0 };
+            gone += if family.cand_ops == 0 {
+                family.base_ps
+            } else {
+                0.0
+            };
+            new += if family.base_ops == 0 {
+                family.cand_ps
+            } else {
+                0.0
+            };
         }
         gone > REWRITTEN * self.base_ps && new > REWRITTEN * self.cand_ps
     }
@@ -135,32 +146,65 @@ impl ChangeRow<'_> {
         self.cand.or(self.base).map(|op| op.op)
     }
     fn middle(&self) -> (f64, f64) {
-        (self.base.map_or(0.0, |op| op.middle_ps), self.cand.map_or(0.0, |op| op.middle_ps))
+        (
+            self.base.map_or(0.0, |op| op.middle_ps),
+            self.cand.map_or(0.0, |op| op.middle_ps),
+        )
     }
 }
 
 /// Matches the ops of two sides and attributes the change to them.
-pub(super) fn divide(base: &PooledRuns<'_>, cand: &PooledRuns<'_>, options: &TestOptions) -> DividedChange {
+pub(super) fn divide(
+    base: &PooledRuns<'_>,
+    cand: &PooledRuns<'_>,
+    options: &TestOptions,
+) -> DividedChange {
     if base.ops.is_empty() || cand.ops.is_empty() {
-        return DividedChange { attribution: None, ops: Vec::new() };
+        return DividedChange {
+            attribution: None,
+            ops: Vec::new(),
+        };
     }
     let (rows, rest) = rows(base, cand);
-    let mut changes: Vec<MetricChange> = rows.iter().map(|row| tested(row, base, cand, options)).collect();
+    let mut changes: Vec<MetricChange> = rows
+        .iter()
+        .map(|row| tested(row, base, cand, options))
+        .collect();
     let effect = effect_ps(base, options);
-    let sides: Vec<StepTimesOfSides> =
-        rows.iter().map(|row| (values(row.base, base), values(row.cand, cand))).collect();
+    let sides: Vec<StepTimesOfSides> = rows
+        .iter()
+        .map(|row| (values(row.base, base), values(row.cand, cand)))
+        .collect();
     correct(&mut changes, &sides, effect, options);
-    let mut ops: Vec<OpChange> = rows.iter().zip(changes).filter_map(|(row, change)| op_change(row, change)).collect();
+    let mut ops: Vec<OpChange> = rows
+        .iter()
+        .zip(changes)
+        .filter_map(|(row, change)| op_change(row, change))
+        .collect();
     ops.sort_by(|a, b| {
-        let name = |op: &OpChange| (op.cand_name.clone().or(op.base_name.clone()), op.program.clone());
-        b.change_ps.abs().total_cmp(&a.change_ps.abs()).then_with(|| name(a).cmp(&name(b)))
+        let name = |op: &OpChange| {
+            (
+                op.cand_name.clone().or(op.base_name.clone()),
+                op.program.clone(),
+            )
+        };
+        b.change_ps
+            .abs()
+            .total_cmp(&a.change_ps.abs())
+            .then_with(|| name(a).cmp(&name(b)))
     });
-    DividedChange { attribution: Some(attribution(base, cand, &rows, &rest, options)), ops }
+    DividedChange {
+        attribution: Some(attribution(base, cand, &rows, &rest, options)),
+        ops,
+    }
 }
 
 /// The matched rows, and for each part and side the time that belongs to no listed op. An op that exists on one side only
 /// and is smaller than the smallest op that the other side lists belongs to the rest.
-fn rows<'a>(base: &'a PooledRuns<'a>, cand: &'a PooledRuns<'a>) -> (Vec<ChangeRow<'a>>, RestOfSides) {
+fn rows<'a>(
+    base: &'a PooledRuns<'a>,
+    cand: &'a PooledRuns<'a>,
+) -> (Vec<ChangeRow<'a>>, RestOfSides) {
     let matching = match_ops(&base.merged, &cand.merged);
     let mut rest = RestOfSides::new();
     // Causes of idle time that one side does not know are not compared.
@@ -173,29 +217,50 @@ fn rows<'a>(base: &'a PooledRuns<'a>, cand: &'a PooledRuns<'a>) -> (Vec<ChangeRo
     }
     let program = |pool: &'a PooledRuns<'a>, index: usize| {
         let program = pool.merged.ops.get(index).and_then(|op| op.program);
-        program.and_then(|at| pool.merged.facts.programs.get(at)).map_or("", |program| program.name.as_str())
+        program
+            .and_then(|at| pool.merged.facts.programs.get(at))
+            .map_or("", |program| program.name.as_str())
     };
     let mut rows: Vec<ChangeRow<'a>> = Vec::new();
     for pair in &matching.pairs {
         let (first, second) = (base.ops.get(pair.base), cand.ops.get(pair.cand));
         let how = Some((pair.how, pair.confidence));
-        rows.push(ChangeRow { base: first, cand: second, how, program: program(cand, pair.cand) });
+        rows.push(ChangeRow {
+            base: first,
+            cand: second,
+            how,
+            program: program(cand, pair.cand),
+        });
     }
     let too_small = (cand.listed_from_ps(), base.listed_from_ps());
     for &index in &matching.base_only {
-        let Some(op) = base.ops.get(index) else { continue };
+        let Some(op) = base.ops.get(index) else {
+            continue;
+        };
         if op.middle_ps <= too_small.0 {
             rest.entry((op.op.part, None)).or_default().0 += op.middle_ps;
         } else {
-            rows.push(ChangeRow { base: Some(op), cand: None, how: None, program: program(base, index) });
+            rows.push(ChangeRow {
+                base: Some(op),
+                cand: None,
+                how: None,
+                program: program(base, index),
+            });
         }
     }
     for &index in &matching.cand_only {
-        let Some(op) = cand.ops.get(index) else { continue };
+        let Some(op) = cand.ops.get(index) else {
+            continue;
+        };
         if op.middle_ps <= too_small.1 {
             rest.entry((op.op.part, None)).or_default().1 += op.middle_ps;
         } else {
-            rows.push(ChangeRow { base: None, cand: Some(op), how: None, program: program(cand, index) });
+            rows.push(ChangeRow {
+                base: None,
+                cand: Some(op),
+                how: None,
+                program: program(cand, index),
+            });
         }
     }
     (rows, rest)
@@ -205,12 +270,22 @@ fn rows<'a>(base: &'a PooledRuns<'a>, cand: &'a PooledRuns<'a>) -> (Vec<ChangeRo
 fn values(op: Option<&PooledOp<'_>>, pool: &PooledRuns<'_>) -> Vec<Vec<f64>> {
     match op {
         Some(op) => op.values.clone(),
-        None => pool.ops.first().map(|any| any.values.iter().map(|v| vec![0.0; v.len()]).collect()).unwrap_or_default(),
+        None => pool
+            .ops
+            .first()
+            .map(|any| any.values.iter().map(|v| vec![0.0; v.len()]).collect())
+            .unwrap_or_default(),
     }
 }
 
-fn tested(row: &ChangeRow<'_>, base: &PooledRuns<'_>, cand: &PooledRuns<'_>, options: &TestOptions) -> MetricChange {
-    let mut change = MetricChange::tested(&values(row.base, base), &values(row.cand, cand), options);
+fn tested(
+    row: &ChangeRow<'_>,
+    base: &PooledRuns<'_>,
+    cand: &PooledRuns<'_>,
+    options: &TestOptions,
+) -> MetricChange {
+    let mut change =
+        MetricChange::tested(&values(row.base, base), &values(row.cand, cand), options);
     if row.base.is_none() || row.cand.is_none() {
         change.finding = ChangeVerdict::OneSided;
     }
@@ -219,8 +294,18 @@ fn tested(row: &ChangeRow<'_>, base: &PooledRuns<'_>, cand: &PooledRuns<'_>, opt
 
 /// Applies Holm's correction to all tests. Ops that take less than `effect` in every step of both sides are not tested:
 /// they cannot change by that much, and each additional test reduces the power of the others.
-fn correct(changes: &mut [MetricChange], sides: &[StepTimesOfSides], effect: f64, options: &TestOptions) {
-    let matters = |(base, cand): &StepTimesOfSides| base.iter().chain(cand).flatten().any(|&value| value >= effect);
+fn correct(
+    changes: &mut [MetricChange],
+    sides: &[StepTimesOfSides],
+    effect: f64,
+    options: &TestOptions,
+) {
+    let matters = |(base, cand): &StepTimesOfSides| {
+        base.iter()
+            .chain(cand)
+            .flatten()
+            .any(|&value| value >= effect)
+    };
     let is_asked = |&i: &usize| changes[i].finding == ChangeVerdict::Noise && matters(&sides[i]);
     let asked: Vec<usize> = (0..changes.len()).filter(is_asked).collect();
     let p: Vec<f64> = asked.iter().map(|&i| changes[i].p.unwrap_or(1.0)).collect();
@@ -285,9 +370,14 @@ fn attribution(
     for row in rows {
         // Each side counts under its own name and part, unless the match is certain.
         let sides = [(row.base, true), (row.cand, false)];
-        for (op, is_base) in sides.into_iter().filter_map(|(op, is_base)| Some((op?, is_base))) {
+        for (op, is_base) in sides
+            .into_iter()
+            .filter_map(|(op, is_base)| Some((op?, is_base)))
+        {
             let home = row.cand.or(row.base).map_or(op.op, |op| op.op);
-            let sum = sums.entry((without_number(&home.name).to_owned(), home.part)).or_default();
+            let sum = sums
+                .entry((without_number(&home.name).to_owned(), home.part))
+                .or_default();
             sum.add(op, is_base);
         }
     }
@@ -296,7 +386,11 @@ fn attribution(
     let mut sides = Vec::with_capacity(sums.len());
     for ((name, part), sum) in sums {
         let zeros = |values: Vec<Vec<f64>>, pool: &PooledRuns<'_>| {
-            if values.is_empty() { self::values(None, pool) } else { values }
+            if values.is_empty() {
+                self::values(None, pool)
+            } else {
+                values
+            }
         };
         families.push(sum.family(&name, part));
         let both = (zeros(sum.base_values, base), zeros(sum.cand_values, cand));
@@ -307,7 +401,9 @@ fn attribution(
     for (family, test) in families.iter_mut().zip(tests) {
         (family.finding, family.p) = (Some(test.finding), test.p);
     }
-    let unlisted = rest.iter().filter(|(_, (before, after))| *before != 0.0 || *after != 0.0);
+    let unlisted = rest
+        .iter()
+        .filter(|(_, (before, after))| *before != 0.0 || *after != 0.0);
     families.extend(unlisted.map(|((part, cause), &(before, after))| {
         let part = *part;
         let name = match cause {
@@ -328,18 +424,34 @@ fn attribution(
         }
     }));
     families.sort_by(|a, b| {
-        b.change_ps.abs().total_cmp(&a.change_ps.abs()).then_with(|| (&a.name, a.part).cmp(&(&b.name, b.part)))
+        b.change_ps
+            .abs()
+            .total_cmp(&a.change_ps.abs())
+            .then_with(|| (&a.name, a.part).cmp(&(&b.name, b.part)))
     });
     let (base_ps, cand_ps) = (base.middle_ps(), cand.middle_ps());
-    Attribution { base_ps, cand_ps, change_ps: cand_ps - base_ps, families }
+    Attribution {
+        base_ps,
+        cand_ps,
+        change_ps: cand_ps - base_ps,
+        families,
+    }
 }
 
 impl FamilySum {
     fn add(&mut self, op: &PooledOp<'_>, is_base: bool) {
         let (names, time, values) = if is_base {
-            (&mut self.base_names, &mut self.base_ps, &mut self.base_values)
+            (
+                &mut self.base_names,
+                &mut self.base_ps,
+                &mut self.base_values,
+            )
         } else {
-            (&mut self.cand_names, &mut self.cand_ps, &mut self.cand_values)
+            (
+                &mut self.cand_names,
+                &mut self.cand_ps,
+                &mut self.cand_values,
+            )
         };
         names.push(op.op.name.clone());
         *time += op.middle_ps;
@@ -355,9 +467,19 @@ impl FamilySum {
     }
 
     fn family(&self, stem_name: &str, part: StepPart) -> FamilyChange {
-        let single = |names: &[String]| if let [only] = names { Some(only.clone()) } else { None };
+        let single = |names: &[String]| {
+            if let [only] = names {
+                Some(only.clone())
+            } else {
+                None
+            }
+        };
         let before = self.base_names.first().map(|name| without_number(name));
-        let all_alike = |before: &str| self.base_names.iter().all(|name| without_number(name) == before);
+        let all_alike = |before: &str| {
+            self.base_names
+                .iter()
+                .all(|name| without_number(name) == before)
+        };
         let name = match (single(&self.base_names), single(&self.cand_names)) {
             (Some(one), Some(other)) if one == other => one,
             (Some(one), Some(other)) => format!("{one} → {other}"),

@@ -30,7 +30,11 @@ pub(super) struct ClassPairing<'a> {
 /// Matches the classes. If none match, the main ones are compared.
 pub(super) fn classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> ClassPairing<'a> {
     let (Some(first), Some(second)) = (base.first(), cand.first()) else {
-        return ClassPairing { matched: Vec::new(), base_only: Vec::new(), cand_only: Vec::new() };
+        return ClassPairing {
+            matched: Vec::new(),
+            base_only: Vec::new(),
+            cand_only: Vec::new(),
+        };
     };
     let mut pairs = pairs(first, second);
     if pairs.is_empty() {
@@ -39,31 +43,48 @@ pub(super) fn classes<'a>(base: &'a [Summary], cand: &'a [Summary]) -> ClassPair
     let time = |&(one, other): &(usize, usize)| time_of(first, one) + time_of(second, other);
     pairs.sort_by(|a, b| time(b).total_cmp(&time(a)).then(a.cmp(b)));
     let only = |run: &'a Summary, taken: &dyn Fn(usize) -> bool| -> Vec<&'a StepFacts> {
-        (0..=run.classes.len()).filter(|&at| !taken(at)).filter_map(|at| facts_of(run, at)).collect()
+        (0..=run.classes.len())
+            .filter(|&at| !taken(at))
+            .filter_map(|at| facts_of(run, at))
+            .collect()
     };
     ClassPairing {
         base_only: only(first, &|at| pairs.iter().any(|pair| pair.0 == at)),
         cand_only: only(second, &|at| pairs.iter().any(|pair| pair.1 == at)),
         matched: pairs
             .into_iter()
-            .map(|(one, other)| MatchedClasses { base: of_class(base, one), cand: of_class(cand, other) })
+            .map(|(one, other)| MatchedClasses {
+                base: of_class(base, one),
+                cand: of_class(cand, other),
+            })
             .collect(),
     }
 }
 
 /// The runs of a side, restricted to the class with this index in the first of them.
 fn of_class(runs: &[Summary], class: usize) -> Cow<'_, [Summary]> {
-    let Some((first, others)) = runs.split_first() else { return Cow::Borrowed(runs) };
+    let Some((first, others)) = runs.split_first() else {
+        return Cow::Borrowed(runs);
+    };
     let place = |run: &Summary| {
-        let found = pairs(first, run).into_iter().find(|pair| pair.0 == class).map(|pair| pair.1);
+        let found = pairs(first, run)
+            .into_iter()
+            .find(|pair| pair.0 == class)
+            .map(|pair| pair.1);
         // Runs with a single class are runs of one program, even if its names differ.
         found.or((first.classes.is_empty() && run.classes.is_empty()).then_some(0))
     };
-    let places: Vec<Option<usize>> = std::iter::once(Some(class)).chain(others.iter().map(place)).collect();
+    let places: Vec<Option<usize>> = std::iter::once(Some(class))
+        .chain(others.iter().map(place))
+        .collect();
     if places.iter().all(|place| *place == Some(0)) {
         return Cow::Borrowed(runs);
     }
-    runs.iter().zip(places).filter_map(|(run, place)| Some(run.of_class(place?))).collect::<Vec<_>>().into()
+    runs.iter()
+        .zip(places)
+        .filter_map(|(run, place)| Some(run.of_class(place?)))
+        .collect::<Vec<_>>()
+        .into()
 }
 
 /// Pairs of class indices; 0 is the main class.
@@ -73,7 +94,16 @@ fn pairs(base: &Summary, cand: &Summary) -> Vec<(usize, usize)> {
         |steps, program| Some((steps.class.clone(), program?.to_owned())),
         |steps, _| Some((steps.class.clone(), String::new())),
         // One side may be split by times and the other not.
-        |steps, _| Some((steps.class.trim_end_matches(", long").trim_end_matches(", short").to_owned(), String::new())),
+        |steps, _| {
+            Some((
+                steps
+                    .class
+                    .trim_end_matches(", long")
+                    .trim_end_matches(", short")
+                    .to_owned(),
+                String::new(),
+            ))
+        },
     ];
     let by_time = |run: &Summary| {
         let mut places: Vec<usize> = (0..=run.classes.len()).collect();
@@ -86,7 +116,9 @@ fn pairs(base: &Summary, cand: &Summary) -> Vec<(usize, usize)> {
         let key_of = |run: &Summary, at: usize| key(facts_of(run, at)?, program_of(run, at));
         first.retain(|&one| {
             let wanted = key_of(base, one);
-            let at = second.iter().position(|&other| wanted.is_some() && key_of(cand, other) == wanted);
+            let at = second
+                .iter()
+                .position(|&other| wanted.is_some() && key_of(cand, other) == wanted);
             found.extend(at.map(|at| (one, second.remove(at))));
             at.is_none()
         });
@@ -95,7 +127,9 @@ fn pairs(base: &Summary, cand: &Summary) -> Vec<(usize, usize)> {
 }
 
 fn facts_of(run: &Summary, at: usize) -> Option<&StepFacts> {
-    at.checked_sub(1).map_or(Some(&run.steps), |at| run.classes.get(at).map(|class| &class.steps))
+    at.checked_sub(1).map_or(Some(&run.steps), |at| {
+        run.classes.get(at).map(|class| &class.steps)
+    })
 }
 
 fn program_of(run: &Summary, at: usize) -> Option<&str> {
@@ -116,14 +150,32 @@ impl Summary {
     /// run are kept.
     pub(crate) fn of_class(&self, class: usize) -> Self {
         match class.checked_sub(1) {
-            None => Self { classes: Vec::new(), ..self.clone() },
+            None => Self {
+                classes: Vec::new(),
+                ..self.clone()
+            },
             Some(at) => {
                 let one = self.classes.get(at).cloned().unwrap_or_default();
-                let facts = RunFacts { programs: Vec::new(), ..self.facts.clone() };
+                let facts = RunFacts {
+                    programs: Vec::new(),
+                    ..self.facts.clone()
+                };
                 let (schema, tool) = (self.schema.clone(), self.tool.clone());
-                let (inputs, values, loop_series) =
-                    (self.inputs.clone(), self.values.clone(), self.loop_series.clone());
-                Self { schema, tool, inputs, facts, loop_series, values, ..Self::default() }.with_steps(one)
+                let (inputs, values, loop_series) = (
+                    self.inputs.clone(),
+                    self.values.clone(),
+                    self.loop_series.clone(),
+                );
+                Self {
+                    schema,
+                    tool,
+                    inputs,
+                    facts,
+                    loop_series,
+                    values,
+                    ..Self::default()
+                }
+                .with_steps(one)
             }
         }
     }
@@ -131,37 +183,92 @@ impl Summary {
     /// The class whose steps run this program. Numbers of the whole run are kept only for the main class, because they
     /// mostly describe it.
     pub(crate) fn of_module(&self, module: &str) -> Option<Cow<'_, Self>> {
-        let is_of = |programs: &[super::ProgramFacts]| programs.first().is_some_and(|program| program.name == module);
+        let is_of = |programs: &[super::ProgramFacts]| {
+            programs
+                .first()
+                .is_some_and(|program| program.name == module)
+        };
         if is_of(&self.facts.programs) {
             return Some(Cow::Borrowed(self));
         }
-        let at = self.classes.iter().position(|class| is_of(&class.programs))?;
-        Some(Cow::Owned(Self { values: Vec::new(), loop_series: Vec::new(), ..self.of_class(at + 1) }))
+        let at = self
+            .classes
+            .iter()
+            .position(|class| is_of(&class.programs))?;
+        Some(Cow::Owned(Self {
+            values: Vec::new(),
+            loop_series: Vec::new(),
+            ..self.of_class(at + 1)
+        }))
     }
 
     /// Names of the main programs of all classes.
     pub(crate) fn modules(&self) -> impl Iterator<Item = &str> {
         let classes = self.classes.iter().map(|class| class.programs.first());
-        std::iter::once(self.facts.programs.first()).chain(classes).flatten().map(|program| program.name.as_str())
+        std::iter::once(self.facts.programs.first())
+            .chain(classes)
+            .flatten()
+            .map(|program| program.name.as_str())
     }
 
     /// The same run with the steps of `class` as its main class.
     pub(super) fn with_steps(self, class: ClassTimes) -> Self {
-        let ClassTimes { programs, steps, series, ops, rest, ops_not_listed } = class;
-        Self { facts: RunFacts { programs, ..self.facts }, steps, series, ops, rest, ops_not_listed, ..self }
+        let ClassTimes {
+            programs,
+            steps,
+            series,
+            ops,
+            rest,
+            ops_not_listed,
+        } = class;
+        Self {
+            facts: RunFacts {
+                programs,
+                ..self.facts
+            },
+            steps,
+            series,
+            ops,
+            rest,
+            ops_not_listed,
+            ..self
+        }
     }
 
     /// Only its steps.
     pub(super) fn into_class(self) -> ClassTimes {
-        let Self { facts, steps, series, ops, rest, ops_not_listed, .. } = self;
-        ClassTimes { programs: facts.programs, steps, series, ops, rest, ops_not_listed }
+        let Self {
+            facts,
+            steps,
+            series,
+            ops,
+            rest,
+            ops_not_listed,
+            ..
+        } = self;
+        ClassTimes {
+            programs: facts.programs,
+            steps,
+            series,
+            ops,
+            rest,
+            ops_not_listed,
+        }
     }
 
     /// Applies a change to the steps of every class.
     pub(super) fn each_class(self, change: impl Fn(Self) -> Self) -> Self {
         let classes = self.classes.into_iter();
-        let classes = classes.map(|class| change(Self::default().with_steps(class)).into_class()).collect();
-        Self { classes, ..change(Self { classes: Vec::new(), ..self }) }
+        let classes = classes
+            .map(|class| change(Self::default().with_steps(class)).into_class())
+            .collect();
+        Self {
+            classes,
+            ..change(Self {
+                classes: Vec::new(),
+                ..self
+            })
+        }
     }
 }
 

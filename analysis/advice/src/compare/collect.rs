@@ -24,8 +24,8 @@ use trace_model::{Caveat, GroupKind, Picos, TraceModel};
 use super::idle::{IdleByCause, idle_times};
 use super::run_loop;
 use super::summary::{
-    Better, HealthFact, OpTimes, ProgramFacts, RunFacts, RunValue, SCHEMA, StepFacts, StepSeries, Summary,
-    SummaryInput, thinned,
+    Better, HealthFact, OpTimes, ProgramFacts, RunFacts, RunValue, SCHEMA, StepFacts, StepSeries,
+    Summary, SummaryInput, thinned,
 };
 use super::times::{self, DividedSteps, OpSum};
 
@@ -68,13 +68,22 @@ impl Summary {
             schema: SCHEMA.to_owned(),
             tool: format!("systole {}", env!("CARGO_PKG_VERSION")),
             inputs: inputs(cx.model),
-            loop_series: if why_none.is_some() { Vec::new() } else { run_loop::series(&steps, MOST_STEPS) },
+            loop_series: if why_none.is_some() {
+                Vec::new()
+            } else {
+                run_loop::series(&steps, MOST_STEPS)
+            },
             values: values(cx, &steps, why_none.as_deref()),
             facts: facts(cx),
             ..Self::default()
         };
         let classes = classes.collect();
-        Ok(Self { classes, classes_not_listed, ..summary.with_steps(main) }.rounded())
+        Ok(Self {
+            classes,
+            classes_not_listed,
+            ..summary.with_steps(main)
+        }
+        .rounded())
     }
 }
 
@@ -101,8 +110,10 @@ fn classes(steps: &StepsReport) -> (Vec<Vec<&Step>>, usize) {
     }
     classes.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
     let members = classes.into_iter().map(|(_, members)| members).enumerate();
-    let mut members: Vec<_> =
-        members.filter(|(at, members)| *at == 0 || !members.is_empty()).map(|(_, members)| members).collect();
+    let mut members: Vec<_> = members
+        .filter(|(at, members)| *at == 0 || !members.is_empty())
+        .map(|(_, members)| members)
+        .collect();
     let left = members.len().saturating_sub(MOST_CLASSES);
     members.truncate(MOST_CLASSES);
     (members, left)
@@ -121,21 +132,32 @@ fn inputs(model: &TraceModel) -> Vec<SummaryInput> {
 fn facts(cx: &Context<'_>) -> RunFacts {
     let model = cx.model;
     let cores = cx.tensor_cores();
-    let type_of = |&core: &trace_model::GroupId| model.group(core).device.as_ref()?.type_name.clone();
+    let type_of =
+        |&core: &trace_model::GroupId| model.group(core).device.as_ref()?.type_name.clone();
     let doctor = cx.report::<Doctor>().ok();
     let health = doctor.iter().flat_map(|doctor| &doctor.findings);
-    let health = health.filter(|finding| finding.severity > trace_model::Severity::Info).map(|finding| HealthFact {
-        id: finding.id.to_owned(),
-        severity: format!("{:?}", finding.severity).to_lowercase(),
-        message: finding.message.clone(),
-    });
-    let mut formats: Vec<String> = model.sources().iter().map(|source| source.format.to_owned()).collect();
+    let health = health
+        .filter(|finding| finding.severity > trace_model::Severity::Info)
+        .map(|finding| HealthFact {
+            id: finding.id.to_owned(),
+            severity: format!("{:?}", finding.severity).to_lowercase(),
+            message: finding.message.clone(),
+        });
+    let mut formats: Vec<String> = model
+        .sources()
+        .iter()
+        .map(|source| source.format.to_owned())
+        .collect();
     formats.sort();
     formats.dedup();
     RunFacts {
         device_type: cores.iter().find_map(type_of),
         devices: cores.len(),
-        hosts: model.groups().iter().filter(|group| group.kind == GroupKind::Host).count(),
+        hosts: model
+            .groups()
+            .iter()
+            .filter(|group| group.kind == GroupKind::Host)
+            .count(),
         topology: cx.options.topology.as_ref().map(ToString::to_string),
         formats,
         simulator: model.simulator().map(str::to_owned),
@@ -146,18 +168,27 @@ fn facts(cx: &Context<'_>) -> RunFacts {
     }
 }
 
-fn step_facts(steps: &StepsReport, chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> StepFacts {
+fn step_facts(
+    steps: &StepsReport,
+    chosen: &[&Step],
+    divided: Option<&DividedSteps<'_>>,
+) -> StepFacts {
     let class = chosen.first().and_then(|step| steps.class_of(step));
     let source = serde_json::to_value(steps.source).ok();
     let numbers: Vec<f64> = chosen.iter().map(|step| f64::from(step.number)).collect();
     let times: Vec<f64> = chosen.iter().map(|step| step.time_ps as f64).collect();
     StepFacts {
-        source: source.and_then(|source| source.as_str().map(str::to_owned)).unwrap_or_default(),
+        source: source
+            .and_then(|source| source.as_str().map(str::to_owned))
+            .unwrap_or_default(),
         marker: steps.marker.clone(),
         class: class.map(|class| class.title.clone()).unwrap_or_default(),
         counted: chosen.len(),
         left_out: steps.steps.len() - chosen.len(),
-        numbers: thinned(&numbers, MOST_STEPS).into_iter().map(|number| number as u32).collect(),
+        numbers: thinned(&numbers, MOST_STEPS)
+            .into_iter()
+            .map(|number| number as u32)
+            .collect(),
         why_none: None,
         middle_ps: match divided {
             Some(divided) => mean_of(divided, |(time, _)| *time as f64),
@@ -171,7 +202,10 @@ fn mean_of(
     divided: &DividedSteps<'_>,
     of: impl Fn(&(i64, device_reports::steps::step_parts::TimeByPart)) -> f64,
 ) -> f64 {
-    let values = divided.middle.iter().filter_map(|&step| divided.steps.get(step));
+    let values = divided
+        .middle
+        .iter()
+        .filter_map(|&step| divided.steps.get(step));
     values.map(of).sum::<f64>() / divided.middle.len().max(1) as f64
 }
 
@@ -179,7 +213,9 @@ fn middle_mean(times: &[f64]) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);
     let quarter = sorted.len() / 4;
-    let middle = sorted.get(quarter..sorted.len() - quarter).unwrap_or_default();
+    let middle = sorted
+        .get(quarter..sorted.len() - quarter)
+        .unwrap_or_default();
     middle.iter().sum::<f64>() / middle.len().max(1) as f64
 }
 
@@ -188,38 +224,95 @@ fn series(chosen: &[&Step], divided: Option<&DividedSteps<'_>>) -> Vec<StepSerie
     let mut push = |id: &str, title: &str, unit: Unit, better: Better, values: Vec<f64>| {
         if !values.is_empty() {
             let values = thinned(&values, MOST_STEPS);
-            out.push(StepSeries { id: id.to_owned(), title: title.to_owned(), unit, better, values });
+            out.push(StepSeries {
+                id: id.to_owned(),
+                title: title.to_owned(),
+                unit,
+                better,
+                values,
+            });
         }
     };
     let ps = Unit::Picoseconds;
     let Some(divided) = divided else {
-        push("step.time_ps", "Step time", ps, Better::Lower, chosen.iter().map(|step| step.time_ps as f64).collect());
-        push("step.interval_ps", "Begin to begin", ps, Better::Lower, intervals(chosen));
+        push(
+            "step.time_ps",
+            "Step time",
+            ps,
+            Better::Lower,
+            chosen.iter().map(|step| step.time_ps as f64).collect(),
+        );
+        push(
+            "step.interval_ps",
+            "Begin to begin",
+            ps,
+            Better::Lower,
+            intervals(chosen),
+        );
         return out;
     };
     let steps = &divided.steps;
-    push("step.time_ps", "Step time", ps, Better::Lower, steps.iter().map(|(time, _)| *time as f64).collect());
-    push("step.interval_ps", "Begin to begin", ps, Better::Lower, intervals(chosen));
+    push(
+        "step.time_ps",
+        "Step time",
+        ps,
+        Better::Lower,
+        steps.iter().map(|(time, _)| *time as f64).collect(),
+    );
+    push(
+        "step.interval_ps",
+        "Begin to begin",
+        ps,
+        Better::Lower,
+        intervals(chosen),
+    );
     for part in StepPart::ALL {
-        let values: Vec<f64> = steps.iter().map(|(_, parts)| parts.get(part) as f64).collect();
+        let values: Vec<f64> = steps
+            .iter()
+            .map(|(_, parts)| parts.get(part) as f64)
+            .collect();
         if values.iter().any(|&value| value != 0.0) {
-            push(&format!("step.{}", part.id()), part.title(), ps, Better::Lower, values);
+            push(
+                &format!("step.{}", part.id()),
+                part.title(),
+                ps,
+                Better::Lower,
+                values,
+            );
         }
     }
     for (id, title, part) in [
-        ("step.exposed_comm_percent", "Exposed comm of the step", StepPart::ExposedComm),
+        (
+            "step.exposed_comm_percent",
+            "Exposed comm of the step",
+            StepPart::ExposedComm,
+        ),
         ("step.idle_percent", "Idle of the step", StepPart::Idle),
     ] {
         let share = |(time, parts): &(i64, device_reports::steps::step_parts::TimeByPart)| {
-            if *time > 0 { 100.0 * parts.get(part) as f64 / *time as f64 } else { 0.0 }
+            if *time > 0 {
+                100.0 * parts.get(part) as f64 / *time as f64
+            } else {
+                0.0
+            }
         };
-        push(id, title, Unit::Percent, Better::Lower, steps.iter().map(share).collect());
+        push(
+            id,
+            title,
+            Unit::Percent,
+            Better::Lower,
+            steps.iter().map(share).collect(),
+        );
     }
     out
 }
 
 fn intervals(chosen: &[&Step]) -> Vec<f64> {
-    chosen.iter().filter_map(|step| step.interval_ps).map(|ps| ps as f64).collect()
+    chosen
+        .iter()
+        .filter_map(|step| step.interval_ps)
+        .map(|ps| ps as f64)
+        .collect()
 }
 
 /// Numbers of the whole run from the other reports, as far as they apply.
@@ -237,68 +330,182 @@ fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<
             note: metric.note.clone(),
         }));
     }
-    let mut push = |id: &str, title: &str, unit, better, value: Option<f64>, of: &str, provenance| {
-        let (id, title, of) = (id.to_owned(), title.to_owned(), of.to_owned());
-        out.push(RunValue { id, title, unit, better, value, of, provenance, note: None });
-    };
+    let mut push =
+        |id: &str, title: &str, unit, better, value: Option<f64>, of: &str, provenance| {
+            let (id, title, of) = (id.to_owned(), title.to_owned(), of.to_owned());
+            out.push(RunValue {
+                id,
+                title,
+                unit,
+                better,
+                value,
+                of,
+                provenance,
+                note: None,
+            });
+        };
     let (lower, measured) = (Better::Lower, Provenance::Measured);
     if let Ok(overlap) = cx.report::<Overlap>() {
         let sum = &overlap.summary;
         let of = "window of the device with most of it";
         let share = sum.exposed_share_percent;
-        push("overlap.exposed_share_percent", "Exposed communication", Unit::Percent, lower, share, of, measured);
+        push(
+            "overlap.exposed_share_percent",
+            "Exposed communication",
+            Unit::Percent,
+            lower,
+            share,
+            of,
+            measured,
+        );
         let of = "time communicating, all devices";
         let ratio = sum.overlap_ratio_percent;
-        push("overlap.hidden_percent", "Communication hidden", Unit::Percent, Better::Higher, ratio, of, measured);
+        push(
+            "overlap.hidden_percent",
+            "Communication hidden",
+            Unit::Percent,
+            Better::Higher,
+            ratio,
+            of,
+            measured,
+        );
     }
     if let Ok(collectives) = cx.report::<Collectives>() {
         for kind in collectives.kinds.iter().filter(|kind| !kind.is_fused) {
             let id = format!("collectives.{}.bus_bytes_per_second", kind.kind);
             let title = format!("Bus bandwidth, {}", kind.kind);
             let unit = Unit::BytesPerSecond;
-            push(&id, &title, unit, Better::Higher, kind.bus_bandwidth, "sent ÷ time", Provenance::Derived);
+            push(
+                &id,
+                &title,
+                unit,
+                Better::Higher,
+                kind.bus_bandwidth,
+                "sent ÷ time",
+                Provenance::Derived,
+            );
         }
     }
     if let Ok(compile) = cx.report::<Compile>()
         && compile.is_recorded
     {
         let count = Some(compile.compilations as f64);
-        push("compile.count", "Compilations", Unit::Count, lower, count, "capture", measured);
+        push(
+            "compile.count",
+            "Compilations",
+            Unit::Count,
+            lower,
+            count,
+            "capture",
+            measured,
+        );
         let again = Some(compile.recompilations as f64);
-        push("compile.recompilations", "Recompilations", Unit::Count, lower, again, "capture", Provenance::Inferred);
+        push(
+            "compile.recompilations",
+            "Recompilations",
+            Unit::Count,
+            lower,
+            again,
+            "capture",
+            Provenance::Inferred,
+        );
         let wall = Some(compile.wall_ps.unwrap_or(0) as f64);
-        push("compile.wall_ps", "Compiling", Unit::Picoseconds, lower, wall, "capture, union over threads", measured);
+        push(
+            "compile.wall_ps",
+            "Compiling",
+            Unit::Picoseconds,
+            lower,
+            wall,
+            "capture, union over threads",
+            measured,
+        );
     }
-    let mut of_loop = if why_none.is_none() { run_loop::times(cx, steps) } else { Vec::new() };
+    let mut of_loop = if why_none.is_none() {
+        run_loop::times(cx, steps)
+    } else {
+        Vec::new()
+    };
     of_loop.extend(run_loop::compilations(cx, steps, why_none));
     if let Ok(memory) = cx.report::<Memory>()
         && let Some(fullest) = memory.memories.first()
     {
         let (bytes, profile) = (Some(fullest.peak_bytes as f64), Provenance::Profile);
-        push("memory.peak_bytes", "Memory peak", Unit::Bytes, lower, bytes, &fullest.memory, profile);
+        push(
+            "memory.peak_bytes",
+            "Memory peak",
+            Unit::Bytes,
+            lower,
+            bytes,
+            &fullest.memory,
+            profile,
+        );
         let percent = fullest.peak_percent;
-        push("memory.peak_percent", "Memory peak of capacity", Unit::Percent, lower, percent, &fullest.memory, profile);
+        push(
+            "memory.peak_percent",
+            "Memory peak of capacity",
+            Unit::Percent,
+            lower,
+            percent,
+            &fullest.memory,
+            profile,
+        );
     }
     if let Some((waits, percent)) = input_wait(cx, steps) {
         let of = format!("time of the steady steps, {waits}");
-        push("input_wait_percent", "Waiting for input", Unit::Percent, lower, Some(percent), &of, Provenance::Inferred);
+        push(
+            "input_wait_percent",
+            "Waiting for input",
+            Unit::Percent,
+            lower,
+            Some(percent),
+            &of,
+            Provenance::Inferred,
+        );
     }
     if let Ok(ops) = cx.report::<Ops>() {
         let mut share = |id: &str, title: &str, provenance, wanted: fn(&OpRow) -> bool| {
-            let time: Picos = ops.rows.iter().filter(|row| wanted(row)).map(|row| row.self_time_ps).sum();
+            let time: Picos = ops
+                .rows
+                .iter()
+                .filter(|row| wanted(row))
+                .map(|row| row.self_time_ps)
+                .sum();
             let share = percent(time.ps(), ops.op_time_ps);
-            push(id, title, Unit::Percent, lower, share, "time of ops, all devices", provenance);
+            push(
+                id,
+                title,
+                Unit::Percent,
+                lower,
+                share,
+                "time of ops, all devices",
+                provenance,
+            );
         };
-        share("host_offload_wait_percent", "Waiting for copies to and from the host", measured, |row| {
-            row.waits_for_host
-        });
+        share(
+            "host_offload_wait_percent",
+            "Waiting for copies to and from the host",
+            measured,
+            |row| row.waits_for_host,
+        );
         let title = "Computed a second time to save memory";
-        share("recompute_percent", title, Provenance::Inferred, |row| row.is_remat && row.is_leaf);
+        share("recompute_percent", title, Provenance::Inferred, |row| {
+            row.is_remat && row.is_leaf
+        });
     }
     if let Ok(matmuls) = cx.report::<Matmuls>() {
-        let waste = matmuls.padding_efficiency_percent.map(|useful| 100.0 - useful);
+        let waste = matmuls
+            .padding_efficiency_percent
+            .map(|useful| 100.0 - useful);
         let of = "work on whole tiles, of the matmuls whose sizes are known";
-        push("padding_waste_percent", "Padding of matmuls", Unit::Percent, lower, waste, of, Provenance::Derived);
+        push(
+            "padding_waste_percent",
+            "Padding of matmuls",
+            Unit::Percent,
+            lower,
+            waste,
+            of,
+            Provenance::Derived,
+        );
     }
     out.extend(of_loop);
     out
@@ -309,12 +516,17 @@ fn values(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Vec<
 fn input_wait(cx: &Context<'_>, steps: &StepsReport) -> Option<(String, f64)> {
     let numbers = || steps.counted().map(|step| step.number);
     let scope = match (numbers().min(), numbers().max()) {
-        (Some(first), Some(last)) if steps.has_steps() && steps.left_out > 0 => Scope::Steps { first, last },
+        (Some(first), Some(last)) if steps.has_steps() && steps.left_out > 0 => {
+            Scope::Steps { first, last }
+        }
         _ => cx.scope,
     };
     let input = cx.scoped(scope).report::<InputWaits>().ok()?;
     let has_host = host_threads(cx.model).next().is_some();
-    let known = input.devices.iter().filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
+    let known = input
+        .devices
+        .iter()
+        .filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
     let known = known.filter_map(|wait| Some((&wait.name, wait.percent?)));
     let most = known.reduce(|most, wait| if wait.1 > most.1 { wait } else { most })?;
     Some((most.0.clone(), most.1))
@@ -332,20 +544,36 @@ fn better(id: &str) -> Better {
     }
 }
 
-fn add_ops(model: &TraceModel, classes: &OpClasses, divided: &DividedSteps<'_>, summary: &mut Summary) {
+fn add_ops(
+    model: &TraceModel,
+    classes: &OpClasses,
+    divided: &DividedSteps<'_>,
+    summary: &mut Summary,
+) {
     let steps = divided.middle.len().max(1) as f64;
     let mut programs: Vec<ProgramFacts> = Vec::new();
     let mut index = vec![None; model.programs().len()];
     for sum in &divided.ops {
         let mut op = op_times(model, classes, sum, steps);
-        let program = model.label(sum.label).op.and_then(|op| model.op(op).program);
+        let program = model
+            .label(sum.label)
+            .op
+            .and_then(|op| model.op(op).program);
         op.program = program.and_then(|program| {
             let slot = index.get_mut(program.index())?;
             let at = *slot.get_or_insert(programs.len());
             if at == programs.len() {
                 let program = model.program(program);
-                let (name, id) = (model.str(program.name).to_owned(), program.id.map(|id| id.to_string()));
-                programs.push(ProgramFacts { name, id, ops: 0, time_ps: 0.0 });
+                let (name, id) = (
+                    model.str(program.name).to_owned(),
+                    program.id.map(|id| id.to_string()),
+                );
+                programs.push(ProgramFacts {
+                    name,
+                    id,
+                    ops: 0,
+                    time_ps: 0.0,
+                });
             }
             let facts = programs.get_mut(at)?;
             facts.ops += 1;
@@ -357,7 +585,11 @@ fn add_ops(model: &TraceModel, classes: &OpClasses, divided: &DividedSteps<'_>, 
     sort_programs(&mut programs, &mut summary.ops);
     summary.facts.programs = programs;
     let time = |op: &OpTimes| op.middle_ps;
-    summary.ops.sort_by(|a, b| time(b).total_cmp(&time(a)).then_with(|| (&a.name, a.place).cmp(&(&b.name, b.place))));
+    summary.ops.sort_by(|a, b| {
+        time(b)
+            .total_cmp(&time(a))
+            .then_with(|| (&a.name, a.place).cmp(&(&b.name, b.place)))
+    });
 }
 
 /// Most time first; ops follow.
@@ -366,7 +598,8 @@ fn sort_programs(programs: &mut Vec<ProgramFacts>, ops: &mut [OpTimes]) {
     let key = |at: usize| (programs[at].time_ps, &programs[at].name, &programs[at].id);
     order.sort_by(|&a, &b| {
         let (a, b) = (key(a), key(b));
-        b.0.total_cmp(&a.0).then_with(|| (a.1, a.2).cmp(&(b.1, b.2)))
+        b.0.total_cmp(&a.0)
+            .then_with(|| (a.1, a.2).cmp(&(b.1, b.2)))
     });
     let mut place = vec![0; order.len()];
     for (new, &old) in order.iter().enumerate() {
@@ -393,7 +626,9 @@ fn op_times(model: &TraceModel, classes: &OpClasses, sum: &OpSum, steps: f64) ->
         middle_ps: sum.middle as f64 / steps,
         values: sum.values.clone(),
     };
-    let text = |id: Option<trace_model::StringId>| id.map(|id| model.str(id)).filter(|text| !text.is_empty());
+    let text = |id: Option<trace_model::StringId>| {
+        id.map(|id| model.str(id)).filter(|text| !text.is_empty())
+    };
     if let Some(id) = model.label(sum.label).op {
         let op = model.op(id);
         model.str(op.name).clone_into(&mut out.name);
@@ -404,7 +639,9 @@ fn op_times(model: &TraceModel, classes: &OpClasses, sum: &OpSum, steps: f64) ->
         out.source = text(op.source).map(str::to_owned);
         out.framework = text(op.framework_name).map(|name| name.trim_end_matches(':').to_owned());
     } else {
-        model.str(model.label(sum.label).name).clone_into(&mut out.name);
+        model
+            .str(model.label(sum.label).name)
+            .clone_into(&mut out.name);
     }
     out
 }

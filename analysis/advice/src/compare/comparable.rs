@@ -86,21 +86,53 @@ impl Difference {
 
 /// The differences between two runs, most important first. Names in `require` prevent a comparison.
 pub(crate) fn differences(base: &Summary, cand: &Summary, require: &[String]) -> Vec<Difference> {
-    let mut found = KnownDifferences { require, out: Vec::new() };
+    let mut found = KnownDifferences {
+        require,
+        out: Vec::new(),
+    };
     hardware(base, cand, &mut found);
     programs(base, cand, &mut found);
     steps(base, cand, &mut found);
     let formats = |run: &Summary| run.facts.formats.join(", ");
     let why = "formats record different things: a number that only one run has is shown as missing";
-    found.differ("format", "Format", [formats(base), formats(cand)], Weight::Note, why);
+    found.differ(
+        "format",
+        "Format",
+        [formats(base), formats(cand)],
+        Weight::Note,
+        why,
+    );
     let health = |run: &Summary| {
-        let ids: Vec<&str> = run.facts.health.iter().map(|fact| fact.id.as_str()).collect();
-        let lost = if run.facts.lost > 0 { format!("{} lost ", run.facts.lost) } else { String::new() };
-        if ids.is_empty() && lost.is_empty() { "clean".to_owned() } else { format!("{lost}{}", ids.join(" ")) }
+        let ids: Vec<&str> = run
+            .facts
+            .health
+            .iter()
+            .map(|fact| fact.id.as_str())
+            .collect();
+        let lost = if run.facts.lost > 0 {
+            format!("{} lost ", run.facts.lost)
+        } else {
+            String::new()
+        };
+        if ids.is_empty() && lost.is_empty() {
+            "clean".to_owned()
+        } else {
+            format!("{lost}{}", ids.join(" "))
+        }
     };
-    let weight = if base.facts.lost > 0 || cand.facts.lost > 0 { Weight::Care } else { Weight::Note };
+    let weight = if base.facts.lost > 0 || cand.facts.lost > 0 {
+        Weight::Care
+    } else {
+        Weight::Note
+    };
     let why = "a defect of one capture can look like a change; systole doctor explains each";
-    found.differ("health", "Trace health", [health(base), health(cand)], weight, why);
+    found.differ(
+        "health",
+        "Trace health",
+        [health(base), health(cand)],
+        weight,
+        why,
+    );
     let mut out = found.out;
     out.sort_by_key(|difference| std::cmp::Reverse(difference.weight));
     out
@@ -114,7 +146,11 @@ pub(crate) fn unknown(base: &Summary, cand: &Summary) -> Vec<&'static str> {
         ("programs", both(|run| !run.facts.programs.is_empty())),
         ("shapes", both(|run| shapes(run).next().is_some())),
     ];
-    known.into_iter().filter(|(_, is_known)| !is_known).map(|(what, _)| what).collect()
+    known
+        .into_iter()
+        .filter(|(_, is_known)| !is_known)
+        .map(|(what, _)| what)
+        .collect()
 }
 
 struct KnownDifferences<'a> {
@@ -124,49 +160,112 @@ struct KnownDifferences<'a> {
 
 impl KnownDifferences<'_> {
     /// Adds a difference if the two strings differ.
-    fn differ(&mut self, id: &'static str, title: &'static str, texts: [String; 2], weight: Weight, why: &'static str) {
+    fn differ(
+        &mut self,
+        id: &'static str,
+        title: &'static str,
+        texts: [String; 2],
+        weight: Weight,
+        why: &'static str,
+    ) {
         if texts[0] != texts[1] {
             self.note(id, title, texts, weight, why);
         }
     }
 
-    fn note(&mut self, id: &'static str, title: &'static str, texts: [String; 2], weight: Weight, why: &'static str) {
+    fn note(
+        &mut self,
+        id: &'static str,
+        title: &'static str,
+        texts: [String; 2],
+        weight: Weight,
+        why: &'static str,
+    ) {
         let [base, cand] = texts;
-        let weight = if self.require.iter().any(|required| required == id) { Weight::Incomparable } else { weight };
-        self.out.push(Difference { id, title, base, cand, weight, why });
+        let weight = if self.require.iter().any(|required| required == id) {
+            Weight::Incomparable
+        } else {
+            weight
+        };
+        self.out.push(Difference {
+            id,
+            title,
+            base,
+            cand,
+            weight,
+            why,
+        });
     }
 
     /// Records facts that differ; if one side does not know its fact, it is a note, unless required.
-    fn facts(&mut self, id: &'static str, title: &'static str, facts: [Option<&str>; 2], why: &'static str) {
-        let weight = if facts.iter().all(Option::is_some) { Weight::Incomparable } else { Weight::Note };
-        self.differ(id, title, facts.map(|fact| fact.unwrap_or(UNKNOWN).to_owned()), weight, why);
+    fn facts(
+        &mut self,
+        id: &'static str,
+        title: &'static str,
+        facts: [Option<&str>; 2],
+        why: &'static str,
+    ) {
+        let weight = if facts.iter().all(Option::is_some) {
+            Weight::Incomparable
+        } else {
+            Weight::Note
+        };
+        self.differ(
+            id,
+            title,
+            facts.map(|fact| fact.unwrap_or(UNKNOWN).to_owned()),
+            weight,
+            why,
+        );
     }
 }
 
 fn hardware(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let (a, b) = (&base.facts, &cand.facts);
     let why = "a different chip takes a different time for the same work";
-    found.facts("device_type", "Device", [a.device_type.as_deref(), b.device_type.as_deref()], why);
+    found.facts(
+        "device_type",
+        "Device",
+        [a.device_type.as_deref(), b.device_type.as_deref()],
+        why,
+    );
     let why = "more devices share the work: a step of one is not a step of the other";
-    found.differ("device_count", "Devices", [a.devices, b.devices].map(|n| n.to_string()), Weight::Incomparable, why);
+    found.differ(
+        "device_count",
+        "Devices",
+        [a.devices, b.devices].map(|n| n.to_string()),
+        Weight::Incomparable,
+        why,
+    );
     let why = "collectives take different routes";
     let topologies = [a.topology.as_deref(), b.topology.as_deref()];
     found.facts("topology", "Topology", topologies, why);
     let why = "a part of the hosts says less about waiting for the others";
-    found.differ("hosts", "Hosts", [a.hosts, b.hosts].map(|n| n.to_string()), Weight::Care, why);
+    found.differ(
+        "hosts",
+        "Hosts",
+        [a.hosts, b.hosts].map(|n| n.to_string()),
+        Weight::Care,
+        why,
+    );
 }
 
 fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let main = |run: &Summary| run.facts.programs.first().cloned();
     if let (Some(a), Some(b)) = (main(base), main(cand)) {
         let why = "the programs with the most time have different names: is it the same workload?";
-        found.differ("program", "Program", [a.name.clone(), b.name.clone()], Weight::Care, why);
+        found.differ(
+            "program",
+            "Program",
+            [a.name.clone(), b.name.clone()],
+            Weight::Care,
+            why,
+        );
         let fingerprint = |program: &ProgramFacts| {
             let id = program.id.as_deref().unwrap_or(UNKNOWN);
             format!("{id}, {} ops", program.ops)
         };
-        let why =
-            "it was compiled from different code or by a different compiler, so ops are matched by their properties";
+        let why = "it was compiled from different code or by a different compiler, so ops are matched by their properties";
         found.differ(
             "module_fingerprint",
             "Program fingerprint",
@@ -175,15 +274,19 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
             why,
         );
     }
-    let [first, second] = [(base, cand), (cand, base)].map(|(run, other)| other_shapes_percent(run, other));
+    let [first, second] =
+        [(base, cand), (cand, base)].map(|(run, other)| other_shapes_percent(run, other));
     if let (Some(first), Some(second)) = (first, second)
         && first.max(second) >= OTHER_SHAPES_PERCENT
     {
         let text = |percent: f64| format!("{percent:.0}", percent = Percent(percent));
-        let why =
-            "different shapes can mean different work (batch size, sequence length) or the same work done differently";
+        let why = "different shapes can mean different work (batch size, sequence length) or the same work done differently";
         let is_other = first.max(second) >= OTHER_MODEL_PERCENT;
-        let weight = if is_other { Weight::OtherWork } else { Weight::Care };
+        let weight = if is_other {
+            Weight::OtherWork
+        } else {
+            Weight::Care
+        };
         let title = "Op time in shapes that the other run does not have";
         found.note("shapes", title, [text(first), text(second)], weight, why);
     }
@@ -193,8 +296,13 @@ fn programs(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
 fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
     let theirs: std::collections::BTreeSet<&str> = shapes(other).map(|(shape, _)| shape).collect();
     // A shortened summary of an earlier version does not know the shapes of smaller ones.
-    let is_complete = |run: &Summary| run.ops_not_listed == 0 || run.rest.iter().any(|rest| rest.shape.is_some());
-    let least = if is_complete(other) { 0.0 } else { other.listed_from_ps() };
+    let is_complete =
+        |run: &Summary| run.ops_not_listed == 0 || run.rest.iter().any(|rest| rest.shape.is_some());
+    let least = if is_complete(other) {
+        0.0
+    } else {
+        other.listed_from_ps()
+    };
     let (mut all, mut alien) = (0.0, 0.0);
     for (shape, time) in shapes(run).filter(|(_, time)| *time > least) {
         all += time;
@@ -206,14 +314,23 @@ fn other_shapes_percent(run: &Summary, other: &Summary) -> Option<f64> {
 /// Shapes of results, each with the time of its ops; those of ops that a shortened summary does not list are at its end.
 fn shapes(run: &Summary) -> impl Iterator<Item = (&str, f64)> {
     let listed = run.ops.iter().map(|op| (op.shape.as_deref(), op.middle_ps));
-    let rest = run.rest.iter().map(|rest| (rest.shape.as_deref(), rest.middle_ps));
-    listed.chain(rest).filter_map(|(shape, time)| Some((shape?, time)))
+    let rest = run
+        .rest
+        .iter()
+        .map(|rest| (rest.shape.as_deref(), rest.middle_ps));
+    listed
+        .chain(rest)
+        .filter_map(|(shape, time)| Some((shape?, time)))
 }
 
 fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     let (a, b) = (&base.steps, &cand.steps);
     let both = base.has_steps() == cand.has_steps();
-    let weight = if both { Weight::Care } else { Weight::Incomparable };
+    let weight = if both {
+        Weight::Care
+    } else {
+        Weight::Incomparable
+    };
     let why = if both {
         "steps were detected from a different source, so they may start and end at other times"
     } else {
@@ -221,16 +338,36 @@ fn steps(base: &Summary, cand: &Summary, found: &mut KnownDifferences<'_>) {
     };
     let title = |id: &str| {
         let source = serde_json::from_value(id.into()).ok();
-        source.map_or_else(|| id.to_owned(), |source: StepSource| source.title().to_owned())
+        source.map_or_else(
+            || id.to_owned(),
+            |source: StepSource| source.title().to_owned(),
+        )
     };
-    found.differ("step_source", "Steps are from", [title(&a.source), title(&b.source)], weight, why);
-    let is_less = |of: &dyn Fn(&StepFacts) -> f64| of(a).min(of(b)) < FEWER_STEPS * of(a).max(of(b));
+    found.differ(
+        "step_source",
+        "Steps are from",
+        [title(&a.source), title(&b.source)],
+        weight,
+        why,
+    );
+    let is_less =
+        |of: &dyn Fn(&StepFacts) -> f64| of(a).min(of(b)) < FEWER_STEPS * of(a).max(of(b));
     let time = |steps: &StepFacts| steps.counted as f64 * steps.middle_ps;
     let is_time_known = time(a).min(time(b)) > 0.0;
     let uneven = is_less(&|steps| steps.counted as f64) && (!is_time_known || is_less(&time));
-    let weight = if uneven { Weight::OtherWork } else { Weight::Note };
+    let weight = if uneven {
+        Weight::OtherWork
+    } else {
+        Weight::Note
+    };
     let why = "loops of different length are compared per step";
-    found.differ("steps", "Steady steps", [a.counted, b.counted].map(|n| n.to_string()), weight, why);
+    found.differ(
+        "steps",
+        "Steady steps",
+        [a.counted, b.counted].map(|n| n.to_string()),
+        weight,
+        why,
+    );
 }
 
 #[cfg(test)]
@@ -239,23 +376,45 @@ mod tests {
     use crate::compare::summary::RunFacts;
 
     fn run(device_type: Option<&str>, devices: usize) -> Summary {
-        let facts = RunFacts { device_type: device_type.map(str::to_owned), devices, ..RunFacts::default() };
-        Summary { facts, ..Summary::default() }
+        let facts = RunFacts {
+            device_type: device_type.map(str::to_owned),
+            devices,
+            ..RunFacts::default()
+        };
+        Summary {
+            facts,
+            ..Summary::default()
+        }
     }
 
     fn weights(base: &Summary, cand: &Summary, require: &[&str]) -> Vec<(&'static str, Weight)> {
         let require: Vec<String> = require.iter().map(|&id| id.to_owned()).collect();
-        differences(base, cand, &require).into_iter().map(|found| (found.id, found.weight)).collect()
+        differences(base, cand, &require)
+            .into_iter()
+            .map(|found| (found.id, found.weight))
+            .collect()
     }
 
     #[test]
     fn other_chip_is_not_comparable_and_unknown_chip_is_a_note() {
         let (v5e, v6e) = (run(Some("TPU v5 Lite"), 4), run(Some("TPU v6 Lite"), 4));
         assert_eq!(weights(&v5e, &v5e, &[]), []);
-        assert_eq!(weights(&v5e, &v6e, &[]), [("device_type", Weight::Incomparable)]);
-        assert_eq!(weights(&v5e, &run(None, 4), &[]), [("device_type", Weight::Note)]);
-        assert_eq!(weights(&v5e, &run(None, 4), &["device_type"]), [("device_type", Weight::Incomparable)]);
-        assert_eq!(weights(&v5e, &run(Some("TPU v5 Lite"), 8), &[]), [("device_count", Weight::Incomparable)]);
+        assert_eq!(
+            weights(&v5e, &v6e, &[]),
+            [("device_type", Weight::Incomparable)]
+        );
+        assert_eq!(
+            weights(&v5e, &run(None, 4), &[]),
+            [("device_type", Weight::Note)]
+        );
+        assert_eq!(
+            weights(&v5e, &run(None, 4), &["device_type"]),
+            [("device_type", Weight::Incomparable)]
+        );
+        assert_eq!(
+            weights(&v5e, &run(Some("TPU v5 Lite"), 8), &[]),
+            [("device_count", Weight::Incomparable)]
+        );
     }
 
     #[test]
@@ -265,8 +424,11 @@ mod tests {
             run.steps.counted = counted;
             run
         };
-        let is_other =
-            |base: &Summary, cand: &Summary| differences(base, cand, &[]).iter().any(Difference::is_other_work);
+        let is_other = |base: &Summary, cand: &Summary| {
+            differences(base, cand, &[])
+                .iter()
+                .any(Difference::is_other_work)
+        };
         assert!(is_other(&steps(20), &run(Some("TPU v6 Lite"), 4)));
         assert!(is_other(&steps(20), &run(Some("TPU v5 Lite"), 8)));
         assert!(is_other(&steps(20), &steps(12)));

@@ -28,7 +28,11 @@ pub(super) fn statement(comparison: &Comparison) -> String {
     if !comparison.is_comparable {
         return parts.concat();
     }
-    let Some(step) = comparison.steps.iter().find(|series| series.id == "step.time_ps") else {
+    let Some(step) = comparison
+        .steps
+        .iter()
+        .find(|series| series.id == "step.time_ps")
+    else {
         parts.push("neither run has steps whose times could be compared".to_owned());
         return parts.join("; ");
     };
@@ -42,17 +46,36 @@ impl Comparison {
     /// `not the same work: the runs differ in device (TPU v5 Lite against TPU v6 Lite)`; `None` if they did the same work
     /// and can be compared.
     pub fn mismatch(&self) -> Option<String> {
-        let incomparable = || self.differences.iter().filter(|found| found.weight == Weight::Incomparable);
+        let incomparable = || {
+            self.differences
+                .iter()
+                .filter(|found| found.weight == Weight::Incomparable)
+        };
         if self.other_work().next().is_some() {
-            return Some(format!("not the same work: the runs differ in {}", differing(self.other_work())));
+            return Some(format!(
+                "not the same work: the runs differ in {}",
+                differing(self.other_work())
+            ));
         }
-        (!self.is_comparable).then(|| format!("not comparable: the runs differ in {}", differing(incomparable())))
+        (!self.is_comparable).then(|| {
+            format!(
+                "not comparable: the runs differ in {}",
+                differing(incomparable())
+            )
+        })
     }
 }
 
 /// `device (TPU v5 Lite against TPU v6 Lite), devices (1 against 4)`
 fn differing<'a>(found: impl Iterator<Item = &'a Difference>) -> String {
-    let one = |found: &Difference| format!("{} ({} against {})", found.title.to_lowercase(), found.base, found.cand);
+    let one = |found: &Difference| {
+        format!(
+            "{} ({} against {})",
+            found.title.to_lowercase(),
+            found.base,
+            found.cand
+        )
+    };
     found.map(one).collect::<Vec<_>>().join(", ")
 }
 
@@ -61,21 +84,36 @@ fn median_clause(step: &MetricChange, comparison: &Comparison) -> String {
     let (Some(base), Some(cand), Some(change)) = (step.base, step.cand, step.change) else {
         return "the step time is known on one side only".to_owned();
     };
-    let percent =
-        step.change_percent.map(|percent| format!(", {percent:+.2}", percent = Percent(percent))).unwrap_or_default();
+    let percent = step
+        .change_percent
+        .map(|percent| format!(", {percent:+.2}", percent = Percent(percent)))
+        .unwrap_or_default();
     let times = format!("{} to {}", ps(base.median), ps(cand.median));
     let direction = if change > 0.0 { "slower" } else { "faster" };
-    let differs = format!("the median step is {direction} by {} ({times}{percent})", ps(change.abs()));
+    let differs = format!(
+        "the median step is {direction} by {} ({times}{percent})",
+        ps(change.abs())
+    );
     match step.finding {
         ChangeVerdict::Changed => differs,
         _ if change == 0.0 => format!("the median step is unchanged: {}", ps(base.median)),
         ChangeVerdict::Noise => {
-            format!("the median step did not change by more than noise: {} ({times}{percent})", signed(change))
+            format!(
+                "the median step did not change by more than noise: {} ({times}{percent})",
+                signed(change)
+            )
         }
         ChangeVerdict::BetweenRuns => {
-            let noise = step.noise.filter(|_| base.median > 0.0).map_or(0.0, |noise| 100.0 * noise / base.median);
+            let noise = step
+                .noise
+                .filter(|_| base.median > 0.0)
+                .map_or(0.0, |noise| 100.0 * noise / base.median);
             let runs = [&comparison.base, &comparison.cand].map(|side| side.runs.len());
-            let known = if runs == [1, 1] { " (assumed: one run per side does not show it)" } else { "" };
+            let known = if runs == [1, 1] {
+                " (assumed: one run per side does not show it)"
+            } else {
+                ""
+            };
             format!(
                 "{differs}, more than the steps of a run differ, but runs of the same program may differ by up to \
                  {noise:.1}{known}",
@@ -83,7 +121,10 @@ fn median_clause(step: &MetricChange, comparison: &Comparison) -> String {
             )
         }
         _ => {
-            let few = format!("{} too few to tell this from noise", steps_per_side(base.count, cand.count));
+            let few = format!(
+                "{} too few to tell this from noise",
+                steps_per_side(base.count, cand.count)
+            );
             format!("{differs}, but {few}")
         }
     }
@@ -105,15 +146,29 @@ fn ps(value: f64) -> Picos {
 /// `mean of the middle half of steps +12.3 ms: all-gather.7 +9.8 ms exposed, fusion.31 +2.1 ms, idle +0.4 ms`; `None` if
 /// nothing changed.
 pub fn sentence(attribution: &Attribution) -> Option<String> {
-    let all: f64 = attribution.families.iter().map(|family| family.change_ps.abs()).sum();
+    let all: f64 = attribution
+        .families
+        .iter()
+        .map(|family| family.change_ps.abs())
+        .sum();
     let negligible = attribution.base_ps * NEGLIGIBLE;
     let least = (WORTH_SAYING * all).max(negligible).max(0.5);
     // What idle time is for only matters if it changed.
     let is_idle = |family: &FamilyChange| family.part == StepPart::Idle;
-    let idle: f64 = attribution.families.iter().filter(|family| is_idle(family)).map(|family| family.change_ps).sum();
+    let idle: f64 = attribution
+        .families
+        .iter()
+        .filter(|family| is_idle(family))
+        .map(|family| family.change_ps)
+        .sum();
     let is_moved = |family: &FamilyChange| is_idle(family) && idle.abs() < negligible;
     let said = |family: &&FamilyChange| family.change_ps.abs() >= least && !is_moved(family);
-    let named: Vec<&FamilyChange> = attribution.families.iter().filter(said).take(CLAUSES).collect();
+    let named: Vec<&FamilyChange> = attribution
+        .families
+        .iter()
+        .filter(said)
+        .take(CLAUSES)
+        .collect();
     if named.is_empty() {
         return None;
     }
@@ -127,7 +182,11 @@ pub fn sentence(attribution: &Attribution) -> Option<String> {
             _ => "",
         };
         let count = family.base_ops.max(family.cand_ops);
-        let count = if count > 1 { format!(" ×{count}") } else { String::new() };
+        let count = if count > 1 {
+            format!(" ×{count}")
+        } else {
+            String::new()
+        };
         format!("{}{count} {change}{what}", family.name)
     };
     if attribution.is_rewritten() {
@@ -135,17 +194,35 @@ pub fn sentence(attribution: &Attribution) -> Option<String> {
     }
     let clauses: Vec<String> = named.iter().map(clause).collect();
     let left = attribution.change_ps - named.iter().map(|family| family.change_ps).sum::<f64>();
-    let left = if left.abs().round() >= 1.0 { format!(", all else {}", signed(left)) } else { String::new() };
-    Some(format!("{MIDDLE} {}: {}{left}", signed(attribution.change_ps), clauses.join(", ")))
+    let left = if left.abs().round() >= 1.0 {
+        format!(", all else {}", signed(left))
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "{MIDDLE} {}: {}{left}",
+        signed(attribution.change_ps),
+        clauses.join(", ")
+    ))
 }
 
 /// `mean of the middle half of steps -1.4 ms: matmul -42.0 ms, kernels +29.0 ms, all else +11.6 ms`.
 fn by_parts(attribution: &Attribution) -> String {
     let mut parts = attribution.parts();
     parts.truncate(CLAUSES);
-    let clauses: Vec<String> =
-        parts.iter().map(|(part, change)| format!("{} {}", part.title().to_lowercase(), signed(*change))).collect();
+    let clauses: Vec<String> = parts
+        .iter()
+        .map(|(part, change)| format!("{} {}", part.title().to_lowercase(), signed(*change)))
+        .collect();
     let left = attribution.change_ps - parts.iter().map(|(_, change)| change).sum::<f64>();
-    let left = if left.abs().round() >= 1.0 { format!(", all else {}", signed(left)) } else { String::new() };
-    format!("most ops differ; {MIDDLE} {}: {}{left}", signed(attribution.change_ps), clauses.join(", "))
+    let left = if left.abs().round() >= 1.0 {
+        format!(", all else {}", signed(left))
+    } else {
+        String::new()
+    };
+    format!(
+        "most ops differ; {MIDDLE} {}: {}{left}",
+        signed(attribution.change_ps),
+        clauses.join(", ")
+    )
 }

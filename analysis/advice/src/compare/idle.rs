@@ -25,13 +25,23 @@ impl IdleByCause {
         host_threads(cx.model).next()?;
         let gaps = cx.scoped(Scope::WholeTrace).report::<Gaps>().ok()?;
         let causes = |step: &run_reports::host::gaps::StepGaps| {
-            NAMED.iter().map(|&(cause, _)| (cause, step.time_ps(cause))).filter(|(_, time)| *time > 0).collect()
+            NAMED
+                .iter()
+                .map(|&(cause, _)| (cause, step.time_ps(cause)))
+                .filter(|(_, time)| *time > 0)
+                .collect()
         };
         let of_device = |device: &run_reports::host::gaps::DeviceGaps| {
             let group = device.group;
-            device.steps.iter().map(|step| ((group, step.step), causes(step))).collect::<Vec<_>>()
+            device
+                .steps
+                .iter()
+                .map(|step| ((group, step.step), causes(step)))
+                .collect::<Vec<_>>()
         };
-        Some(Self { steps: gaps.devices.iter().flat_map(of_device).collect() })
+        Some(Self {
+            steps: gaps.devices.iter().flat_map(of_device).collect(),
+        })
     }
 }
 
@@ -39,7 +49,10 @@ impl IdleByCause {
 const NAMED: [(IdleCause, &str); 7] = [
     (IdleCause::Input, "input wait"),
     (IdleCause::Compile, "idle while the host compiles"),
-    (IdleCause::HostToDevice, "idle while the host copies to the device"),
+    (
+        IdleCause::HostToDevice,
+        "idle while the host copies to the device",
+    ),
     (IdleCause::DeviceToHost, "idle while the host reads results"),
     (IdleCause::Dispatch, "idle while the host launches programs"),
     (IdleCause::User, "idle while the host runs its own code"),
@@ -48,16 +61,29 @@ const NAMED: [(IdleCause, &str); 7] = [
 
 /// Idle time in the mean step of the middle half, by cause as far as it is known. If it is, there is always an entry for
 /// waiting for input.
-pub(super) fn idle_times(divided: &DividedSteps<'_>, known: Option<&IdleByCause>) -> Vec<RestTimes> {
+pub(super) fn idle_times(
+    divided: &DividedSteps<'_>,
+    known: Option<&IdleByCause>,
+) -> Vec<RestTimes> {
     let mut sums: BTreeMap<IdleCause, f64> = BTreeMap::new();
     let mut all = 0.0;
     for &step in &divided.middle {
-        let Some((_, parts)) = divided.steps.get(step) else { continue };
+        let Some((_, parts)) = divided.steps.get(step) else {
+            continue;
+        };
         let idle = parts.get(StepPart::Idle);
         all += idle as f64;
-        let place = divided.cores.get(step).zip(divided.chosen.get(step)).map(|(core, step)| (*core, step.number));
+        let place = divided
+            .cores
+            .get(step)
+            .zip(divided.chosen.get(step))
+            .map(|(core, step)| (*core, step.number));
         let mut left = idle;
-        for &(cause, time) in place.and_then(|place| known?.steps.get(&place)).into_iter().flatten() {
+        for &(cause, time) in place
+            .and_then(|place| known?.steps.get(&place))
+            .into_iter()
+            .flatten()
+        {
             *sums.entry(cause).or_default() += time.min(left) as f64;
             left -= time.min(left);
         }
@@ -71,7 +97,9 @@ pub(super) fn idle_times(divided: &DividedSteps<'_>, known: Option<&IdleByCause>
     };
     let mut out = vec![rest(None, all - sums.values().sum::<f64>())];
     if known.is_some() {
-        let named = NAMED.iter().map(|(cause, name)| (name, sums.get(cause).copied()));
+        let named = NAMED
+            .iter()
+            .map(|(cause, name)| (name, sums.get(cause).copied()));
         let shown = named.filter(|(name, sum)| sum.is_some() || **name == NAMED[0].1);
         out.extend(shown.map(|(name, sum)| rest(Some(name), sum.unwrap_or(0.0))));
     }

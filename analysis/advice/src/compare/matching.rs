@@ -152,7 +152,11 @@ fn known<'a>(subject: &'a OpIdentity<'a>, texts: [&'a str; 5]) -> Option<MatchKe
     (!framework.is_empty() || !source.is_empty()).then_some((subject.program, texts, ANY, ANY))
 }
 
-fn beside<'a>(subject: &'a OpIdentity<'a>, before: NeighbourKey<'a>, after: NeighbourKey<'a>) -> Option<MatchKey<'a>> {
+fn beside<'a>(
+    subject: &'a OpIdentity<'a>,
+    before: NeighbourKey<'a>,
+    after: NeighbourKey<'a>,
+) -> Option<MatchKey<'a>> {
     let texts = ["", subject.op.category.as_str(), subject.shape(), "", ""];
     (before != ANY || after != ANY).then_some((subject.program, texts, before, after))
 }
@@ -172,7 +176,10 @@ impl<'a> OpIdentity<'a> {
 /// Matches the ops of two runs.
 pub(crate) fn match_ops(base: &Summary, cand: &Summary) -> Matching {
     let programs = pair_programs(base, cand);
-    let (base_subjects, cand_subjects) = (subjects(base, &programs.base), subjects(cand, &programs.cand));
+    let (base_subjects, cand_subjects) = (
+        subjects(base, &programs.base),
+        subjects(cand, &programs.cand),
+    );
     let mut base_left: Vec<usize> = (0..base_subjects.len()).collect();
     let mut cand_left: Vec<usize> = (0..cand_subjects.len()).collect();
     // In program order, so that similar ops are matched in order.
@@ -193,12 +200,24 @@ pub(crate) fn match_ops(base: &Summary, cand: &Summary) -> Matching {
         }
         let before = pairs.len();
         for (first, second) in groups.values() {
-            let certainty = if first.len() == second.len() { 1.0 } else { 0.8 };
+            let certainty = if first.len() == second.len() {
+                1.0
+            } else {
+                0.8
+            };
             let aligned = align(first, second, &base_subjects, &cand_subjects);
             let confidence = how.confidence() * certainty;
-            pairs.extend(aligned.into_iter().map(|(base, cand)| OpPair { base, cand, how: *how, confidence }));
+            pairs.extend(aligned.into_iter().map(|(base, cand)| OpPair {
+                base,
+                cand,
+                how: *how,
+                confidence,
+            }));
         }
-        let mut done = (vec![false; base_subjects.len()], vec![false; cand_subjects.len()]);
+        let mut done = (
+            vec![false; base_subjects.len()],
+            vec![false; cand_subjects.len()],
+        );
         for pair in &pairs[before..] {
             done.0[pair.base] = true;
             done.1[pair.cand] = true;
@@ -207,7 +226,11 @@ pub(crate) fn match_ops(base: &Summary, cand: &Summary) -> Matching {
         cand_left.retain(|&index| !done.1[index]);
     }
     pairs.sort_by_key(|pair| pair.base);
-    Matching { pairs, base_only: base_left, cand_only: cand_left }
+    Matching {
+        pairs,
+        base_only: base_left,
+        cand_only: cand_left,
+    }
 }
 
 /// For each program of either side, the index of its pair.
@@ -219,20 +242,35 @@ struct ProgramPairs {
 /// Pairs programs by fingerprint, then by name, then by size. 0 is for ops without a program.
 fn pair_programs(base: &Summary, cand: &Summary) -> ProgramPairs {
     type Rule = for<'a> fn(&'a ProgramFacts) -> Option<(&'a str, &'a str)>;
-    const RULES: [Rule; 3] = [|p| Some((p.id.as_deref()?, &p.name)), |p| Some(("", &p.name)), |_| Some(("", ""))];
+    const RULES: [Rule; 3] = [
+        |p| Some((p.id.as_deref()?, &p.name)),
+        |p| Some(("", &p.name)),
+        |_| Some(("", "")),
+    ];
     let (first, second) = (&base.facts.programs, &cand.facts.programs);
-    let mut paired = (vec![None::<(usize, bool)>; first.len()], vec![None::<(usize, bool)>; second.len()]);
+    let mut paired = (
+        vec![None::<(usize, bool)>; first.len()],
+        vec![None::<(usize, bool)>; second.len()],
+    );
     let mut number = 1;
     for (at, key) in RULES.into_iter().enumerate() {
         let mut free: BTreeMap<(&str, &str), VecDeque<usize>> = BTreeMap::new();
-        for (j, program) in second.iter().enumerate().filter(|(j, _)| paired.1[*j].is_none()) {
+        for (j, program) in second
+            .iter()
+            .enumerate()
+            .filter(|(j, _)| paired.1[*j].is_none())
+        {
             if let Some(key) = key(program) {
                 free.entry(key).or_default().push_back(j);
             }
         }
         for (i, program) in first.iter().enumerate() {
-            let alike = key(program).filter(|_| paired.0[i].is_none()).and_then(|key| free.get_mut(&key));
-            let Some(j) = alike.and_then(VecDeque::pop_front) else { continue };
+            let alike = key(program)
+                .filter(|_| paired.0[i].is_none())
+                .and_then(|key| free.get_mut(&key));
+            let Some(j) = alike.and_then(VecDeque::pop_front) else {
+                continue;
+            };
             let pair = Some((number, at == 0));
             (paired.0[i], paired.1[j]) = (pair, pair);
             number += 1;
@@ -245,7 +283,10 @@ fn pair_programs(base: &Summary, cand: &Summary) -> ProgramPairs {
         })
     };
     let base = paired.0.into_iter().map(&mut own).collect();
-    ProgramPairs { base, cand: paired.1.into_iter().map(own).collect() }
+    ProgramPairs {
+        base,
+        cand: paired.1.into_iter().map(own).collect(),
+    }
 }
 
 fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<OpIdentity<'a>> {
@@ -256,11 +297,23 @@ fn subjects<'a>(summary: &'a Summary, programs: &[(usize, bool)]) -> Vec<OpIdent
         rank[index] = place;
     }
     let look = |place: Option<usize>| {
-        let op = place.and_then(|place| order.get(place)).map(|&index| &summary.ops[index]);
-        op.map_or(ANY, |op| (without_number(&op.name), op.category.as_str(), op.shape.as_deref().unwrap_or_default()))
+        let op = place
+            .and_then(|place| order.get(place))
+            .map(|&index| &summary.ops[index]);
+        op.map_or(ANY, |op| {
+            (
+                without_number(&op.name),
+                op.category.as_str(),
+                op.shape.as_deref().unwrap_or_default(),
+            )
+        })
     };
     let subject = |(op, &place): (&'a OpTimes, &usize)| {
-        let (program, is_same_program) = op.program.and_then(|at| programs.get(at)).copied().unwrap_or((0, false));
+        let (program, is_same_program) = op
+            .program
+            .and_then(|at| programs.get(at))
+            .copied()
+            .unwrap_or((0, false));
         OpIdentity {
             op,
             program,
@@ -292,19 +345,32 @@ const MOST_WORK: usize = 4_000_000;
 
 /// Aligns similar ops in order. If the counts differ, all ops of the smaller group find a partner: the assignment with
 /// the lowest total cost and without crossings.
-fn align(first: &[usize], second: &[usize], base: &[OpIdentity<'_>], cand: &[OpIdentity<'_>]) -> Vec<(usize, usize)> {
+fn align(
+    first: &[usize],
+    second: &[usize],
+    base: &[OpIdentity<'_>],
+    cand: &[OpIdentity<'_>],
+) -> Vec<(usize, usize)> {
     if first.len() > second.len() {
         let flipped = align(second, first, cand, base);
-        return flipped.into_iter().map(|(cand, base)| (base, cand)).collect();
+        return flipped
+            .into_iter()
+            .map(|(cand, base)| (base, cand))
+            .collect();
     }
     let (few, many) = (first.len(), second.len());
     if few == many || few.saturating_mul(many) > MOST_WORK {
         let spread = |i: usize| (i * many) / few.max(1);
-        return first.iter().enumerate().map(|(i, &a)| (a, second[spread(i)])).collect();
+        return first
+            .iter()
+            .enumerate()
+            .map(|(i, &a)| (a, second[spread(i)]))
+            .collect();
     }
     let cost = |i: usize, j: usize| {
         let (a, b) = (&base[first[i]], &cand[second[j]]);
-        f64::from(u8::from(a.before != b.before) + u8::from(a.after != b.after)) + (a.place - b.place).abs()
+        f64::from(u8::from(a.before != b.before) + u8::from(a.after != b.after))
+            + (a.place - b.place).abs()
     };
     // best[i][j]: the lowest cost of matching the first i with the first j.
     let width = many + 1;

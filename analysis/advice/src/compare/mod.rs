@@ -56,8 +56,8 @@ pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed}
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
-    Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA, StepFacts,
-    StepSeries, Summary, SummaryError, SummaryInput, thinned,
+    Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA,
+    StepFacts, StepSeries, Summary, SummaryError, SummaryInput, thinned,
 };
 
 pub use comparison::{CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange};
@@ -75,16 +75,27 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
     if let Some(simulator) = simulator {
         predicted::weigh(&mut differences, simulator, &options.require);
     }
-    let incomparable = differences.iter().any(|found| found.weight == Weight::Incomparable);
+    let incomparable = differences
+        .iter()
+        .any(|found| found.weight == Weight::Incomparable);
     let mut out = Comparison::empty(first, second, options);
-    out.unknown = first.first().zip(second.first()).map(|(a, b)| comparable::unknown(a, b)).unwrap_or_default();
+    out.unknown = first
+        .first()
+        .zip(second.first())
+        .map(|(a, b)| comparable::unknown(a, b))
+        .unwrap_or_default();
     out.is_comparable = !(incomparable && !options.force || base.is_empty() || cand.is_empty());
     out.differences = differences;
     if out.is_comparable {
         out.fill(first, second);
         out.loop_change = out.of_loop(base, cand);
         out.values = value_changes(base, cand, options);
-        out.classes = found.matched.iter().skip(1).map(|class| of_class(&class.base, &class.cand, options)).collect();
+        out.classes = found
+            .matched
+            .iter()
+            .skip(1)
+            .map(|class| of_class(&class.base, &class.cand, options))
+            .collect();
         out.notes.extend(unmatched(base, cand, &found));
         out.prediction = simulator.and_then(|simulator| predicted::of(&out, simulator));
     }
@@ -99,16 +110,28 @@ pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> 
 fn unmatched(base: &[Summary], cand: &[Summary], found: &classes::ClassPairing<'_>) -> Vec<String> {
     let left = |runs: &[Summary]| runs.first().map_or(0, |run| run.classes_not_listed);
     let mut notes = Vec::new();
-    let sides = [("base", base, &found.base_only, "cand", cand), ("cand", cand, &found.cand_only, "base", base)];
+    let sides = [
+        ("base", base, &found.base_only, "cand", cand),
+        ("cand", cand, &found.cand_only, "base", base),
+    ];
     for (side, runs, alone, other, others) in sides {
         notes.extend(alone.iter().map(|steps| {
             let count = if steps.counted == 1 { "step" } else { "steps" };
-            let among = if left(others) > 0 { format!(", as far as {other} lists its own") } else { String::new() };
-            format!("only {side} has steady steps of {} ({} {count}){among}", steps.class, steps.counted)
+            let among = if left(others) > 0 {
+                format!(", as far as {other} lists its own")
+            } else {
+                String::new()
+            };
+            format!(
+                "only {side} has steady steps of {} ({} {count}){among}",
+                steps.class, steps.counted
+            )
         }));
         if left(runs) > 0 {
-            notes
-                .push(format!("{} more classes of steps of {side} are not compared: they take least time", left(runs)));
+            notes.push(format!(
+                "{} more classes of steps of {side} are not compared: they take least time",
+                left(runs)
+            ));
         }
     }
     notes
@@ -147,12 +170,18 @@ impl Comparison {
 
     /// Differences because of which the runs did not do the same work.
     pub fn other_work(&self) -> impl Iterator<Item = &Difference> {
-        self.differences.iter().filter(|found| found.is_other_work())
+        self.differences
+            .iter()
+            .filter(|found| found.is_other_work())
     }
 
     fn of_loop(&self, base: &[Summary], cand: &[Summary]) -> Option<LoopChange> {
         let step = self.steps.iter().find(|series| series.id == "step.time_ps");
-        LoopChange::of(base, cand, step.and_then(|step| step.change.change).unwrap_or(0.0))
+        LoopChange::of(
+            base,
+            cand,
+            step.and_then(|step| step.change.change).unwrap_or(0.0),
+        )
     }
 
     fn fill(&mut self, base: &[Summary], cand: &[Summary]) {
@@ -162,7 +191,11 @@ impl Comparison {
         let divided = attribution::divide(&first, &second, &self.options.test);
         self.attribution = divided.attribution;
         self.ops = divided.ops;
-        let numbers = |runs: &[Summary]| runs.first().map(|run| run.steps.numbers.clone()).unwrap_or_default();
+        let numbers = |runs: &[Summary]| {
+            runs.first()
+                .map(|run| run.steps.numbers.clone())
+                .unwrap_or_default()
+        };
         self.aligned_steps = numbers(base).into_iter().zip(numbers(cand)).collect();
         self.notes = notes(self, &first, &second);
     }
@@ -175,15 +208,23 @@ fn steps_kept(base: &[Summary], cand: &[Summary]) -> usize {
     let all = || base.iter().chain(cand);
     let alike = all().all(|run| Some(counted(run)) == base.first().map(counted));
     let least = all().map(pool::sampled_steps).filter(|&n| n > 0).min();
-    if alike { least.unwrap_or(usize::MAX) } else { usize::MAX }
+    if alike {
+        least.unwrap_or(usize::MAX)
+    } else {
+        usize::MAX
+    }
 }
 
 fn side(runs: &[Summary]) -> ComparisonSide {
     ComparisonSide {
         runs: runs.iter().map(Summary::title).collect(),
         steps: runs.iter().map(|run| run.steps.counted).sum(),
-        class: runs.first().map(|run| run.steps.class.clone()).unwrap_or_default(),
-        middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>() / runs.len().max(1) as f64,
+        class: runs
+            .first()
+            .map(|run| run.steps.class.clone())
+            .unwrap_or_default(),
+        middle_ps: runs.iter().map(|run| run.steps.middle_ps).sum::<f64>()
+            / runs.len().max(1) as f64,
     }
 }
 
@@ -193,29 +234,57 @@ fn ids<'a>(lists: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     lists.filter(|id| seen.insert(*id)).collect()
 }
 
-fn series_changes(base: &PooledRuns<'_>, cand: &PooledRuns<'_>, options: &CompareOptions) -> Vec<SeriesChange> {
+fn series_changes(
+    base: &PooledRuns<'_>,
+    cand: &PooledRuns<'_>,
+    options: &CompareOptions,
+) -> Vec<SeriesChange> {
     let effect = pool::effect_ps(base, &options.test);
-    let names = base.runs.iter().chain(cand.runs).flat_map(|run| &run.series).map(|series| series.id.as_str());
+    let names = base
+        .runs
+        .iter()
+        .chain(cand.runs)
+        .flat_map(|run| &run.series)
+        .map(|series| series.id.as_str());
     let change = |id: &str| {
         let facts = base.series_facts(id).or_else(|| cand.series_facts(id))?;
         let sides = (base.series(id, usize::MAX), cand.series(id, usize::MAX));
-        let effect = if facts.unit == Unit::Picoseconds { effect } else { options.test.min_effect_percent };
+        let effect = if facts.unit == Unit::Picoseconds {
+            effect
+        } else {
+            options.test.min_effect_percent
+        };
         let change = MetricChange::of_runs(&sides.0, &sides.1, effect, &options.test);
         let (id, title) = (id.to_owned(), facts.title.clone());
-        Some(SeriesChange { id, title, unit: facts.unit, better: facts.better, change })
+        Some(SeriesChange {
+            id,
+            title,
+            unit: facts.unit,
+            better: facts.better,
+            change,
+        })
     };
     ids(names).into_iter().filter_map(change).collect()
 }
 
 fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Vec<ValueChange> {
-    let names = base.iter().chain(cand).flat_map(|run| &run.values).map(|value| value.id.as_str());
+    let names = base
+        .iter()
+        .chain(cand)
+        .flat_map(|run| &run.values)
+        .map(|value| value.id.as_str());
     let change = |id: &str| {
         let known = |runs: &[Summary]| -> Vec<Vec<f64>> {
-            runs.iter().filter_map(|run| Some(vec![run.value(id)?.value?])).collect()
+            runs.iter()
+                .filter_map(|run| Some(vec![run.value(id)?.value?]))
+                .collect()
         };
         let (first, second) = (known(base), known(cand));
         let facts = base.iter().chain(cand).find_map(|run| run.value(id))?;
-        let lacking = base.iter().chain(cand).find_map(|run| run.value(id)?.note.clone());
+        let lacking = base
+            .iter()
+            .chain(cand)
+            .find_map(|run| run.value(id)?.note.clone());
         let change = match (&first[..], &second[..]) {
             ([] | [_], [] | [_]) => {
                 let only = |runs: &[Vec<f64>]| runs.first().and_then(|run| run.first()).copied();
@@ -236,7 +305,11 @@ fn value_changes(base: &[Summary], cand: &[Summary], options: &CompareOptions) -
         })
     };
     let known = |row: &ValueChange| row.change.base.is_some() || row.change.cand.is_some();
-    ids(names).into_iter().filter_map(change).filter(known).collect()
+    ids(names)
+        .into_iter()
+        .filter_map(change)
+        .filter(known)
+        .collect()
 }
 
 fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<String> {
@@ -249,11 +322,16 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
             (base, cand) if base == cand => format!("{base} steady steps per side"),
             (base, cand) => format!("{base} against {}", counted(cand, "steady step")),
         };
-        notes.push(format!("{steps}: changes are shown, but telling them from noise needs {needed} per side"));
+        notes.push(format!(
+            "{steps}: changes are shown, but telling them from noise needs {needed} per side"
+        ));
     }
     let runs = (out.base.runs.len(), out.cand.runs.len());
     if runs.0.min(runs.1) >= ENOUGH_RUNS {
-        notes.push(format!("{} against {} runs: tests use the medians of runs", runs.0, runs.1));
+        notes.push(format!(
+            "{} against {} runs: tests use the medians of runs",
+            runs.0, runs.1
+        ));
     }
     if fewest >= needed {
         let assumed = Percent(out.options.test.assumed_spread_percent);
@@ -271,7 +349,11 @@ fn notes(out: &Comparison, base: &PooledRuns<'_>, cand: &PooledRuns<'_>) -> Vec<
             )
         });
     }
-    let too_few = out.ops.iter().filter(|op| op.change.finding == ChangeVerdict::TooFew).count();
+    let too_few = out
+        .ops
+        .iter()
+        .filter(|op| op.change.finding == ChangeVerdict::TooFew)
+        .count();
     if fewest >= needed && too_few > 0 {
         notes.push(format!(
             "too few {} for {} tested: among this many ops, no change could be told from chance (?)",

@@ -32,14 +32,21 @@ pub(super) struct PooledOp<'a> {
 impl<'a> PooledRuns<'a> {
     /// `steps` is the maximum number of values per run.
     pub(crate) fn of(runs: &'a [Summary], steps: usize) -> Self {
-        let lengths: Vec<usize> = runs.iter().map(|run| sampled_steps(run).min(steps)).collect();
+        let lengths: Vec<usize> = runs
+            .iter()
+            .map(|run| sampled_steps(run).min(steps))
+            .collect();
         let share = 1.0 / runs.len().max(1) as f64;
         let mut merged = Summary::default();
         let mut ops: Vec<PooledOp<'a>> = Vec::new();
         let mut known = BTreeMap::new();
         for (k, run) in runs.iter().enumerate() {
-            let programs: Vec<usize> =
-                run.facts.programs.iter().map(|p| program_in(&mut merged, &mut known, p)).collect();
+            let programs: Vec<usize> = run
+                .facts
+                .programs
+                .iter()
+                .map(|p| program_in(&mut merged, &mut known, p))
+                .collect();
             let matching = match_ops(&merged, run);
             let mut place: Vec<Option<usize>> = vec![None; run.ops.len()];
             for pair in &matching.pairs {
@@ -48,12 +55,22 @@ impl<'a> PooledRuns<'a> {
             for (op, place) in run.ops.iter().zip(place) {
                 let at = place.unwrap_or_else(|| {
                     let values = lengths.iter().map(|&n| vec![0.0; n]).collect();
-                    ops.push(PooledOp { op, values, middle_ps: 0.0 });
+                    ops.push(PooledOp {
+                        op,
+                        values,
+                        middle_ps: 0.0,
+                    });
                     let program = op.program.and_then(|at| programs.get(at)).copied();
-                    merged.ops.push(OpTimes { program, values: Vec::new(), ..op.clone() });
+                    merged.ops.push(OpTimes {
+                        program,
+                        values: Vec::new(),
+                        ..op.clone()
+                    });
                     ops.len() - 1
                 });
-                let Some(slot) = ops.get_mut(at) else { continue };
+                let Some(slot) = ops.get_mut(at) else {
+                    continue;
+                };
                 slot.middle_ps += op.middle_ps * share;
                 if let Some(values) = slot.values.get_mut(k) {
                     *values = super::summary::thinned(&op.values, values.len());
@@ -66,7 +83,11 @@ impl<'a> PooledRuns<'a> {
     /// A number of each step of each run.
     pub(crate) fn series(&self, id: &str, steps: usize) -> Vec<Vec<f64>> {
         let values = |run: &Summary| Some(super::summary::thinned(&run.step_values(id)?, steps));
-        self.runs.iter().filter_map(values).filter(|values| !values.is_empty()).collect()
+        self.runs
+            .iter()
+            .filter_map(values)
+            .filter(|values| !values.is_empty())
+            .collect()
     }
 
     /// The description of a series, from the first run that has it.
@@ -86,7 +107,10 @@ impl<'a> PooledRuns<'a> {
 
     /// Ops below this time may be missing; 0 if all are listed.
     pub(crate) fn listed_from_ps(&self) -> f64 {
-        self.runs.iter().map(Summary::listed_from_ps).fold(0.0, f64::max)
+        self.runs
+            .iter()
+            .map(Summary::listed_from_ps)
+            .fold(0.0, f64::max)
     }
 
     /// Time of parts that belongs to no listed op, with the cause of idle time unless `is_plain`.
@@ -101,7 +125,9 @@ impl<'a> PooledRuns<'a> {
 
     /// Whether every run has causes of idle time.
     pub(crate) fn knows_causes(&self) -> bool {
-        self.runs.iter().all(|run| run.rest.iter().any(|rest| rest.cause.is_some()))
+        self.runs
+            .iter()
+            .all(|run| run.rest.iter().any(|rest| rest.cause.is_some()))
     }
 
     /// Median step time, for effect sizes.
@@ -124,12 +150,18 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 /// Programs by name and fingerprint.
 type ProgramNumbers<'a> = BTreeMap<(&'a str, Option<&'a str>), usize>;
 
-fn program_in<'a>(merged: &mut Summary, known: &mut ProgramNumbers<'a>, program: &'a ProgramFacts) -> usize {
+fn program_in<'a>(
+    merged: &mut Summary,
+    known: &mut ProgramNumbers<'a>,
+    program: &'a ProgramFacts,
+) -> usize {
     let programs = &mut merged.facts.programs;
-    *known.entry((&program.name, program.id.as_deref())).or_insert_with(|| {
-        programs.push(program.clone());
-        programs.len() - 1
-    })
+    *known
+        .entry((&program.name, program.id.as_deref()))
+        .or_insert_with(|| {
+            programs.push(program.clone());
+            programs.len() - 1
+        })
 }
 
 /// Smallest relevant change of a step time.

@@ -28,9 +28,12 @@ const CLAUSES: usize = 3;
 pub(super) fn simulator<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Option<(&'a str, bool)> {
     let all = |runs: &'a [Summary]| {
         let first = runs.first()?.facts.simulator.as_deref()?;
-        runs.iter().all(|run| run.facts.simulator.is_some()).then_some(first)
+        runs.iter()
+            .all(|run| run.facts.simulator.is_some())
+            .then_some(first)
     };
-    let none = |runs: &[Summary]| !runs.is_empty() && runs.iter().all(|run| run.facts.simulator.is_none());
+    let none =
+        |runs: &[Summary]| !runs.is_empty() && runs.iter().all(|run| run.facts.simulator.is_none());
     match (all(base), all(cand)) {
         (Some(name), None) if none(cand) => Some((name, true)),
         (None, Some(name)) if none(base) => Some((name, false)),
@@ -43,9 +46,17 @@ pub(super) fn simulator<'a>(base: &'a [Summary], cand: &'a [Summary]) -> Option<
 pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), required: &[String]) {
     for difference in &mut *found {
         let (weight, why) = match difference.id {
-            "device_type" if !are_chips(difference) => (Weight::Note, "the simulator names its device differently"),
-            "device_count" => (Weight::Care, "one simulated device can represent all that run the same program"),
-            "step_source" => (Weight::Care, "a simulated run without steps is taken as one step"),
+            "device_type" if !are_chips(difference) => {
+                (Weight::Note, "the simulator names its device differently")
+            }
+            "device_count" => (
+                Weight::Care,
+                "one simulated device can represent all that run the same program",
+            ),
+            "step_source" => (
+                Weight::Care,
+                "a simulated run without steps is taken as one step",
+            ),
             "hosts" | "steps" => (Weight::Note, "a simulator usually runs the program once"),
             _ => continue,
         };
@@ -60,27 +71,46 @@ pub(super) fn weigh(found: &mut Vec<Difference>, simulator: (&str, bool), requir
         let [a, b] = sides;
         [b, a]
     };
-    let why = "ratios are measured ÷ predicted: they show how good the model is, not what became slower";
-    found.push(Difference { id: "simulator", title: "Made by", base, cand, weight: Weight::Note, why });
+    let why =
+        "ratios are measured ÷ predicted: they show how good the model is, not what became slower";
+    found.push(Difference {
+        id: "simulator",
+        title: "Made by",
+        base,
+        cand,
+        weight: Weight::Note,
+        why,
+    });
     found.sort_by_key(|difference| std::cmp::Reverse(difference.weight));
 }
 
 /// Whether both are known and different chips.
 fn are_chips(difference: &Difference) -> bool {
-    let chips = [&difference.base, &difference.cand].map(|name| Chip::named(name).map(|chip| &chip.id));
+    let chips =
+        [&difference.base, &difference.cand].map(|name| Chip::named(name).map(|chip| &chip.id));
     chips[0].is_some() && chips[1].is_some() && chips[0] != chips[1]
 }
 
 /// Evaluates a finished comparison as a prediction.
-pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) -> Option<PredictionError> {
-    let step = comparison.steps.iter().find(|series| series.id == "step.time_ps")?;
+pub(super) fn of(
+    comparison: &Comparison,
+    (simulator, is_base): (&str, bool),
+) -> Option<PredictionError> {
+    let step = comparison
+        .steps
+        .iter()
+        .find(|series| series.id == "step.time_ps")?;
     let (predicted_ps, measured_ps) = sides(&step.change, is_base);
     let (predicted_ps, measured_ps) = (predicted_ps?, measured_ps?);
     let rows = comparison.ops.iter().map(|op| of_op(op, is_base));
-    let families = comparison.attribution.iter().flat_map(|attribution| &attribution.families);
+    let families = comparison
+        .attribution
+        .iter()
+        .flat_map(|attribution| &attribution.families);
     // Idle time, and small ops that a shortened summary only sums.
-    let (idle, others): (Vec<_>, Vec<_>) =
-        families.filter(|family| family.finding.is_none()).partition(|family| family.part == StepPart::Idle);
+    let (idle, others): (Vec<_>, Vec<_>) = families
+        .filter(|family| family.finding.is_none())
+        .partition(|family| family.part == StepPart::Idle);
     let row = |family: &FamilyChange| {
         let (predicted, measured) = ordered(family.base_ps, family.cand_ps, is_base);
         // If a side lists all of its ops, an unlisted op does not exist there. That is no prediction of zero.
@@ -97,19 +127,26 @@ pub(super) fn of(comparison: &Comparison, (simulator, is_base): (&str, bool)) ->
             how: None,
         }
     };
-    let mut ops: Vec<PredictedOp> = rows.chain(others.iter().map(|family| row(family))).collect();
+    let mut ops: Vec<PredictedOp> = rows
+        .chain(others.iter().map(|family| row(family)))
+        .collect();
     // Idle time has a row but is not part of the error of ops.
     let measured: f64 = ops.iter().filter_map(|op| op.measured_ps).sum();
     let missed: f64 = ops.iter().map(|op| op.missed_ps.abs()).sum();
     ops.extend(idle.into_iter().map(row));
-    ops.sort_by(|a, b| b.missed_ps.total_cmp(&a.missed_ps).then_with(|| a.name.cmp(&b.name)));
+    ops.sort_by(|a, b| {
+        b.missed_ps
+            .total_cmp(&a.missed_ps)
+            .then_with(|| a.name.cmp(&b.name))
+    });
     Some(PredictionError {
         simulator: simulator.to_owned(),
         is_base,
         predicted_ps,
         measured_ps,
         ratio: ratio(predicted_ps, measured_ps),
-        error_percent: (measured_ps > 0.0).then(|| 100.0 * (predicted_ps - measured_ps) / measured_ps),
+        error_percent: (measured_ps > 0.0)
+            .then(|| 100.0 * (predicted_ps - measured_ps) / measured_ps),
         op_error_percent: (measured > 0.0).then(|| 100.0 * missed / measured),
         op_error_is_at_least: !others.is_empty(),
         ops,
@@ -122,12 +159,16 @@ fn of_op(op: &OpChange, is_base: bool) -> PredictedOp {
     let (predicted_ps, measured_ps) = (predicted_name.and(predicted), name.and(measured));
     PredictedOp {
         name: name.or(predicted_name).cloned().unwrap_or_default(),
-        predicted_name: predicted_name.filter(|predicted| name.is_some_and(|name| name != *predicted)).cloned(),
+        predicted_name: predicted_name
+            .filter(|predicted| name.is_some_and(|name| name != *predicted))
+            .cloned(),
         program: op.program.clone(),
         category: op.category.clone(),
         predicted_ps,
         measured_ps,
-        ratio: predicted_ps.zip(measured_ps).and_then(|(predicted, measured)| ratio(predicted, measured)),
+        ratio: predicted_ps
+            .zip(measured_ps)
+            .and_then(|(predicted, measured)| ratio(predicted, measured)),
         missed_ps: measured_ps.unwrap_or(0.0) - predicted_ps.unwrap_or(0.0),
         how: op.how,
     }
@@ -144,7 +185,9 @@ fn sides(change: &MetricChange, is_base: bool) -> (Option<f64>, Option<f64>) {
 }
 
 fn ratio(predicted: f64, measured: f64) -> Option<f64> {
-    (predicted > 0.0).then(|| measured / predicted).filter(|ratio| ratio.is_finite())
+    (predicted > 0.0)
+        .then(|| measured / predicted)
+        .filter(|ratio| ratio.is_finite())
 }
 
 impl PredictedOp {
@@ -172,16 +215,32 @@ impl PredictionError {
             time(self.measured_ps)
         );
         if let (Some(ratio), Some(error)) = (self.ratio, self.error_percent) {
-            let total = format!("total error {error:+.1} of the measured step", error = Percent(error));
+            let total = format!(
+                "total error {error:+.1} of the measured step",
+                error = Percent(error)
+            );
             let _ = write!(text, ": measured ÷ predicted is {ratio:.3}, {total}");
         }
         if let Some(error) = self.op_error_percent {
-            let least = if self.op_error_is_at_least { "at least " } else { "" };
-            let _ = write!(text, ", ops by themselves are off by {least}{error:.1}", error = Percent(error));
+            let least = if self.op_error_is_at_least {
+                "at least "
+            } else {
+                ""
+            };
+            let _ = write!(
+                text,
+                ", ops by themselves are off by {least}{error:.1}",
+                error = Percent(error)
+            );
         }
-        let optimistic = self.ops.iter().filter(|op| op.missed_ps.round() >= 1.0 && op.verdict() != "close");
+        let optimistic = self
+            .ops
+            .iter()
+            .filter(|op| op.missed_ps.round() >= 1.0 && op.verdict() != "close");
         let clause = |op: &PredictedOp| {
-            let ratio = op.ratio.map_or_else(|| op.verdict().to_owned(), |ratio| format!("× {ratio:.2}"));
+            let ratio = op
+                .ratio
+                .map_or_else(|| op.verdict().to_owned(), |ratio| format!("× {ratio:.2}"));
             format!("{} {} ({ratio})", op.name, signed(op.missed_ps))
         };
         let clauses: Vec<String> = optimistic.take(CLAUSES).map(clause).collect();
@@ -219,10 +278,16 @@ impl PredictionError {
                 std::iter::once(&whole).chain(&self.ops),
             )
             .derived("op", "Op", Unit::None, |op| {
-                op.predicted_name.as_ref().map_or_else(|| op.name.clone(), |it| format!("{it} → {}", op.name))
+                op.predicted_name
+                    .as_ref()
+                    .map_or_else(|| op.name.clone(), |it| format!("{it} → {}", op.name))
             })
-            .derived("predicted_ps", "Predicted", Unit::Picoseconds, |op| op.predicted_ps)
-            .derived("measured_ps", "Measured", Unit::Picoseconds, |op| op.measured_ps)
+            .derived("predicted_ps", "Predicted", Unit::Picoseconds, |op| {
+                op.predicted_ps
+            })
+            .derived("measured_ps", "Measured", Unit::Picoseconds, |op| {
+                op.measured_ps
+            })
             .derived("ratio", "Ratio", Unit::None, |op| op.ratio)
             .derived("missed_ps", "Missed", Unit::Picoseconds, |op| op.missed_ps)
             .derived("missed_of_step_percent", "Of step", Unit::Percent, |op| {

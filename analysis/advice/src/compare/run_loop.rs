@@ -44,12 +44,20 @@ pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<StepSeries> {
         title: title.to_owned(),
         unit,
         better: Better::Lower,
-        values: thinned(&counted.iter().map(|step| value(step)).collect::<Vec<_>>(), most),
+        values: thinned(
+            &counted.iter().map(|step| value(step)).collect::<Vec<_>>(),
+            most,
+        ),
     };
     let time = |step: &Step| step.interval_ps.unwrap_or(step.time_ps) as f64;
     let slow = |step: &Step| if step.is_outlier { 100.0 } else { 0.0 };
     vec![
-        of(LOOP_STEP, "Time of the loop, per step", Unit::Picoseconds, &time),
+        of(
+            LOOP_STEP,
+            "Time of the loop, per step",
+            Unit::Picoseconds,
+            &time,
+        ),
         of(SLOW_SHARE, "Slow steps", Unit::Percent, &slow),
     ]
 }
@@ -58,19 +66,32 @@ pub(super) fn series(steps: &StepsReport, most: usize) -> Vec<StepSeries> {
 pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
     let counted: Vec<&Step> = steps.counted().collect();
     let count = counted.len() as f64;
-    let mean = |of: &dyn Fn(&Step) -> i64| counted.iter().map(|step| of(step) as f64).sum::<f64>() / count;
+    let mean =
+        |of: &dyn Fn(&Step) -> i64| counted.iter().map(|step| of(step) as f64).sum::<f64>() / count;
     let has_host = host_threads(cx.model).next().is_some();
-    let gap = mean(&|step| step.interval_ps.map_or(0, |interval| (interval - step.time_ps).max(0)));
-    let is_compiling_known = cx.report::<Compile>().is_ok_and(|report| report.is_recorded) || has_host;
+    let gap = mean(&|step| {
+        step.interval_ps
+            .map_or(0, |interval| (interval - step.time_ps).max(0))
+    });
+    let is_compiling_known = cx
+        .report::<Compile>()
+        .is_ok_and(|report| report.is_recorded)
+        || has_host;
     let compiling = is_compiling_known.then(|| mean(&|step| step.compile_ps));
     let waits: BTreeMap<u32, i64> = cx.report::<Input>().map_or_else(
         |_| BTreeMap::new(),
         |input| {
-            let known = input.steps.iter().filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
-            known.filter_map(|wait| Some((wait.name.parse().ok()?, wait.total_ps()))).collect()
+            let known = input
+                .steps
+                .iter()
+                .filter(|wait| has_host || wait.infeed_ps.is_some_and(|time| time > 0));
+            known
+                .filter_map(|wait| Some((wait.name.parse().ok()?, wait.total_ps())))
+                .collect()
         },
     );
-    let input = (!waits.is_empty()).then(|| mean(&|step| waits.get(&step.number).copied().unwrap_or(0)));
+    let input =
+        (!waits.is_empty()).then(|| mean(&|step| waits.get(&step.number).copied().unwrap_or(0)));
     let value = |id: &str, title: &str, value, provenance| RunValue {
         id: id.to_owned(),
         title: title.to_owned(),
@@ -83,22 +104,47 @@ pub(super) fn times(cx: &Context<'_>, steps: &StepsReport) -> Vec<RunValue> {
     };
     let all = vec![
         value(LOOP_GAP, "Between steps", Some(gap), Provenance::Measured),
-        value(LOOP_COMPILING, "Compiling during steps", compiling, Provenance::Measured),
-        value(LOOP_INPUT, "Waiting for input in steps", input, Provenance::Inferred),
+        value(
+            LOOP_COMPILING,
+            "Compiling during steps",
+            compiling,
+            Provenance::Measured,
+        ),
+        value(
+            LOOP_INPUT,
+            "Waiting for input in steps",
+            input,
+            Provenance::Inferred,
+        ),
     ];
-    all.into_iter().filter(|value| !counted.is_empty() && value.value.is_some()).collect()
+    all.into_iter()
+        .filter(|value| !counted.is_empty() && value.value.is_some())
+        .collect()
 }
 
 /// Compilations from the first steady step to the last step; `None` if the capture has no host threads. `why_none` says
 /// why there is no such step.
-pub(super) fn compilations(cx: &Context<'_>, steps: &StepsReport, why_none: Option<&str>) -> Option<RunValue> {
+pub(super) fn compilations(
+    cx: &Context<'_>,
+    steps: &StepsReport,
+    why_none: Option<&str>,
+) -> Option<RunValue> {
     let report = cx.report::<Compile>().ok()?;
-    let is_warmup = |number: u32| steps.steps.iter().any(|step| step.number == number && step.is_warmup);
+    let is_warmup = |number: u32| {
+        steps
+            .steps
+            .iter()
+            .any(|step| step.number == number && step.is_warmup)
+    };
     let in_loop = |place: Option<CompilePlace>| match place {
         Some(CompilePlace::InStep(step) | CompilePlace::AfterStep(step)) => !is_warmup(step),
         Some(CompilePlace::BeforeSteps | CompilePlace::AfterSteps) | None => false,
     };
-    let count = report.list.iter().filter(|compilation| in_loop(compilation.place)).count();
+    let count = report
+        .list
+        .iter()
+        .filter(|compilation| in_loop(compilation.place))
+        .count();
     Some(RunValue {
         id: LOOP_COMPILATIONS.to_owned(),
         title: "Compilations in the loop".to_owned(),
@@ -146,11 +192,21 @@ impl LoopSide {
         let counted = |run: &Summary| {
             let classes: usize = run.classes.iter().map(|class| class.steps.counted).sum();
             // A long series is thinned.
-            run.step_values(LOOP_STEP).map_or(0, |values| values.len().max(run.steps.counted + classes)) as f64
+            run.step_values(LOOP_STEP)
+                .map_or(0, |values| values.len().max(run.steps.counted + classes))
+                as f64
         };
         let steps = runs.iter().map(counted).sum::<f64>() / count;
-        let step_ps = all.iter().map(|run| run.iter().sum::<f64>() / run.len() as f64).sum::<f64>() / count;
-        (count > 0.0).then_some(Self { steps, time_ps: steps * step_ps, step_ps })
+        let step_ps = all
+            .iter()
+            .map(|run| run.iter().sum::<f64>() / run.len() as f64)
+            .sum::<f64>()
+            / count;
+        (count > 0.0).then_some(Self {
+            steps,
+            time_ps: steps * step_ps,
+            step_ps,
+        })
     }
 }
 
@@ -161,9 +217,15 @@ impl LoopChange {
         let step_change_ps = second.step_ps - first.step_ps;
         let change_percent = (first.step_ps > 0.0).then(|| 100.0 * step_change_ps / first.step_ps);
         let hidden_ps = step_change_ps - median_ps;
-        let noise = resample::noise_of(&values(base, LOOP_STEP), Statistic::Mean, 0.95).unwrap_or(0.0);
-        let is_hidden = hidden_ps.abs() > noise && hidden_ps.abs() >= first.step_ps * WORTH_SAYING_PERCENT / 100.0;
-        let causes = if is_hidden { causes(base, cand, &first, &second, hidden_ps) } else { Vec::new() };
+        let noise =
+            resample::noise_of(&values(base, LOOP_STEP), Statistic::Mean, 0.95).unwrap_or(0.0);
+        let is_hidden = hidden_ps.abs() > noise
+            && hidden_ps.abs() >= first.step_ps * WORTH_SAYING_PERCENT / 100.0;
+        let causes = if is_hidden {
+            causes(base, cand, &first, &second, hidden_ps)
+        } else {
+            Vec::new()
+        };
         Some(Self {
             base_steps: first.steps,
             cand_steps: second.steps,
@@ -180,24 +242,50 @@ impl LoopChange {
     /// compilation on the host +46.95 ms, 1 of 4 steps is slow (0 before)`.
     pub(super) fn clause(&self) -> String {
         let ps = |value: f64| Picos::from_ps(value.round() as i64);
-        let steps = |steps: f64| format!("{steps:.0} {}", if steps.round() as i64 == 1 { "step" } else { "steps" });
-        let percent = self.change_percent.map(|percent| format!(", {percent:+.1}", percent = Percent(percent)));
+        let steps = |steps: f64| {
+            format!(
+                "{steps:.0} {}",
+                if steps.round() as i64 == 1 {
+                    "step"
+                } else {
+                    "steps"
+                }
+            )
+        };
+        let percent = self
+            .change_percent
+            .map(|percent| format!(", {percent:+.1}", percent = Percent(percent)));
         let percent = percent.unwrap_or_default();
-        let differs = if self.step_change_ps > 0.0 { "longer" } else { "less" };
+        let differs = if self.step_change_ps > 0.0 {
+            "longer"
+        } else {
+            "less"
+        };
         let is_as_long = self.step_change_ps.abs().round() < 1.0;
         let is_same = (self.base_steps - self.cand_steps).abs() < 0.5;
         let (before, after) = (ps(self.base_ps), ps(self.cand_ps));
         let mut text = if is_same && before == after {
-            format!("the loop of {} is unchanged: {before}", steps(self.base_steps))
+            format!(
+                "the loop of {} is unchanged: {before}",
+                steps(self.base_steps)
+            )
         } else if is_same {
             let change = ps((self.cand_ps - self.base_ps).abs());
-            format!("the loop of {} takes {change} {differs} ({before} to {after}{percent})", steps(self.base_steps))
+            format!(
+                "the loop of {} takes {change} {differs} ({before} to {after}{percent})",
+                steps(self.base_steps)
+            )
         } else if is_as_long {
             let (first, second) = (steps(self.base_steps), steps(self.cand_steps));
             let each = ps(self.base_ps / self.base_steps);
-            format!("the loop takes as long per step: {each} ({before} for {first}, {after} for {second})")
+            format!(
+                "the loop takes as long per step: {each} ({before} for {first}, {after} for {second})"
+            )
         } else {
-            let (first, second) = (self.base_ps / self.base_steps, self.cand_ps / self.cand_steps);
+            let (first, second) = (
+                self.base_ps / self.base_steps,
+                self.cand_ps / self.cand_steps,
+            );
             format!(
                 "the loop takes {} {differs} per step ({} to {}{percent}; {before} for {}, {after} for {})",
                 ps(self.step_change_ps.abs()),
@@ -216,7 +304,13 @@ impl LoopChange {
 }
 
 /// What makes the loop longer or shorter than the median step tells.
-fn causes(base: &[Summary], cand: &[Summary], first: &LoopSide, second: &LoopSide, hidden_ps: f64) -> Vec<String> {
+fn causes(
+    base: &[Summary],
+    cand: &[Summary],
+    first: &LoopSide,
+    second: &LoopSide,
+    hidden_ps: f64,
+) -> Vec<String> {
     let mut parts = Vec::new();
     for (id, what) in [
         (LOOP_COMPILING, "compilation on the host"),
@@ -230,16 +324,26 @@ fn causes(base: &[Summary], cand: &[Summary], first: &LoopSide, second: &LoopSid
         if let (Some(before), Some(after)) = (mean(base), mean(cand))
             && (after - before) / hidden_ps >= WORTH_NAMING
         {
-            let (times, each) =
-                if (first.steps - second.steps).abs() < 0.5 { (first.steps, "") } else { (1.0, " per step") };
+            let (times, each) = if (first.steps - second.steps).abs() < 0.5 {
+                (first.steps, "")
+            } else {
+                (1.0, " per step")
+            };
             parts.push(format!("{what} {}{each}", signed((after - before) * times)));
         }
     }
-    let most = |runs: &[Summary]| runs.iter().filter_map(|run| run.value(LOOP_COMPILATIONS)?.value).reduce(f64::max);
+    let most = |runs: &[Summary]| {
+        runs.iter()
+            .filter_map(|run| run.value(LOOP_COMPILATIONS)?.value)
+            .reduce(f64::max)
+    };
     if let (Some(before), Some(after)) = (most(base), most(cand))
         && after > before
     {
-        parts.push(format!("{} in it ({before} before)", counted(after as usize, "compilation")));
+        parts.push(format!(
+            "{} in it ({before} before)",
+            counted(after as usize, "compilation")
+        ));
     }
     let slow = |runs: &[Summary]| {
         let all = values(runs, SLOW_SHARE).concat();
@@ -248,8 +352,14 @@ fn causes(base: &[Summary], cand: &[Summary], first: &LoopSide, second: &LoopSid
     let ((before, of_before), (after, of)) = (slow(base), slow(cand));
     if after * of_before != before * of {
         let are = if after == 1 { "is" } else { "are" };
-        let before = if of_before == of { before.to_string() } else { format!("{before} of {of_before}") };
-        parts.push(format!("{after} of {of} steps {are} slow ({before} before)"));
+        let before = if of_before == of {
+            before.to_string()
+        } else {
+            format!("{before} of {of_before}")
+        };
+        parts.push(format!(
+            "{after} of {of} steps {are} slow ({before} before)"
+        ));
     }
     if parts.is_empty() {
         parts.push("single steps that differ from the median, for no recorded reason".to_owned());
@@ -258,11 +368,18 @@ fn causes(base: &[Summary], cand: &[Summary], first: &LoopSide, second: &LoopSid
 }
 
 fn values(runs: &[Summary], id: &str) -> Vec<Vec<f64>> {
-    runs.iter().filter_map(|run| Some(run.step_values(id)?.into_owned())).filter(|values| !values.is_empty()).collect()
+    runs.iter()
+        .filter_map(|run| Some(run.step_values(id)?.into_owned()))
+        .filter(|values| !values.is_empty())
+        .collect()
 }
 
 /// `+12.30 ms`, `-3.1 µs`.
 pub fn signed(ps: f64) -> String {
     let time = Picos::from_ps(ps.round() as i64);
-    if ps.round() > 0.0 { format!("+{time}") } else { time.to_string() }
+    if ps.round() > 0.0 {
+        format!("+{time}")
+    } else {
+        time.to_string()
+    }
 }

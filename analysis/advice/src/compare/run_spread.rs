@@ -33,7 +33,10 @@ impl RunSpread {
         let assumed = first.abs() * assumed_percent / 100.0;
         let variance = (WEIGHT * assumed * assumed + spread_a + spread_b) / (WEIGHT + m + n - 2.0);
         let limit = STANDARD_ERRORS * (variance * (1.0 / m + 1.0 / n)).sqrt();
-        Some(Self { change: second - first, limit })
+        Some(Self {
+            change: second - first,
+            limit,
+        })
     }
 }
 
@@ -55,7 +58,9 @@ mod tests {
     use super::*;
 
     fn limit(base: &[f64], cand: &[f64]) -> f64 {
-        RunSpread::of(base, cand, ASSUMED_SPREAD_PERCENT).unwrap().limit
+        RunSpread::of(base, cand, ASSUMED_SPREAD_PERCENT)
+            .unwrap()
+            .limit
     }
 
     #[test]

@@ -30,14 +30,18 @@ struct SavedRuns {
 pub fn to_json(runs: &[Summary]) -> serde_json::Result<String> {
     match runs {
         [only] => only.to_json(),
-        runs => Ok(serde_json::to_string_pretty(&WrittenRuns { schema: RUNS_SCHEMA, runs })? + "\n"),
+        runs => Ok(serde_json::to_string_pretty(&WrittenRuns {
+            schema: RUNS_SCHEMA,
+            runs,
+        })? + "\n"),
     }
 }
 
 /// Whether a file that starts like this is a list of runs.
 pub fn is_meant(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
-    Summary::is_meant(head) || text.trim_start().starts_with('{') && text.contains("\"systole.runs/")
+    Summary::is_meant(head)
+        || text.trim_start().starts_with('{') && text.contains("\"systole.runs/")
 }
 
 /// Reads the output of [`to_json`] and rejects runs that cannot be compared.
@@ -46,16 +50,23 @@ pub fn is_meant(head: &[u8]) -> bool {
 ///
 /// The text is not JSON, has another version, or is not a summary.
 pub fn from_json(text: &str) -> Result<Vec<Summary>, SummaryError> {
-    let is_list =
-        serde_json::from_str::<SavedRuns>(text).ok().filter(|saved| saved.schema.starts_with("systole.runs/"));
-    let Some(saved) = is_list else { return Summary::from_json(text).map(|run| vec![run]) };
+    let is_list = serde_json::from_str::<SavedRuns>(text)
+        .ok()
+        .filter(|saved| saved.schema.starts_with("systole.runs/"));
+    let Some(saved) = is_list else {
+        return Summary::from_json(text).map(|run| vec![run]);
+    };
     if saved.schema != RUNS_SCHEMA {
         return Err(SummaryError::Schema(saved.schema));
     }
     if saved.runs.is_empty() || saved.runs.len() > MOST_RUNS {
         return Err(SummaryError::Broken("it holds no runs, or too many"));
     }
-    saved.runs.iter().map(|run| Summary::from_json(&run.to_string())).collect()
+    saved
+        .runs
+        .iter()
+        .map(|run| Summary::from_json(&run.to_string()))
+        .collect()
 }
 
 impl Summary {
@@ -109,7 +120,10 @@ mod tests {
     use super::*;
 
     fn run(steps: usize) -> Summary {
-        let mut run = Summary { schema: SCHEMA.to_owned(), ..Summary::default() };
+        let mut run = Summary {
+            schema: SCHEMA.to_owned(),
+            ..Summary::default()
+        };
         run.steps.counted = steps;
         run
     }

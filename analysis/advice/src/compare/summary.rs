@@ -140,7 +140,9 @@ pub struct RunFacts {
 impl RunFacts {
     /// `SIMULATED by ASTRA-sim`; `None` if times were measured.
     pub fn badge(&self) -> Option<String> {
-        self.simulator.as_deref().map(|by| trace_model::badge(by, self.is_predicted))
+        self.simulator
+            .as_deref()
+            .map(|by| trace_model::badge(by, self.is_predicted))
     }
 }
 
@@ -200,7 +202,9 @@ pub struct StepFacts {
 }
 
 /// Whether lower or higher values are better.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
     /// Lower is better.
@@ -359,11 +363,22 @@ impl Summary {
         let summary = self;
         let finite = |value: &f64| value.is_finite() && value.abs() < MOST_PS;
         let programs = summary.facts.programs.len();
-        let times = || summary.ops.iter().flat_map(|op| op.values.iter().chain([&op.middle_ps, &op.runs]));
+        let times = || {
+            summary
+                .ops
+                .iter()
+                .flat_map(|op| op.values.iter().chain([&op.middle_ps, &op.runs]))
+        };
         let all_series = || summary.series.iter().chain(&summary.loop_series);
         let series = || all_series().flat_map(|series| &series.values);
-        if summary.ops.iter().any(|op| op.program.is_some_and(|program| program >= programs)) {
-            return Err(SummaryError::Broken("an op belongs to a program that is not listed"));
+        if summary
+            .ops
+            .iter()
+            .any(|op| op.program.is_some_and(|program| program >= programs))
+        {
+            return Err(SummaryError::Broken(
+                "an op belongs to a program that is not listed",
+            ));
         }
         let steps = summary.ops.first().map_or(0, |op| op.values.len());
         let counts = [summary.steps.counted, summary.ops_not_listed];
@@ -372,11 +387,17 @@ impl Summary {
             || all_series().any(|series| series.values.len() > MOST_VALUES)
             || programs > MOST_PROGRAMS
             || summary.ops.len() > MOST_OPS
-            || counts.into_iter().any(|count| u32::try_from(count).is_err())
+            || counts
+                .into_iter()
+                .any(|count| u32::try_from(count).is_err())
         {
             return Err(SummaryError::Broken("a list or a count is out of range"));
         }
-        if !times().chain(series()).chain([&summary.steps.middle_ps]).all(finite) {
+        if !times()
+            .chain(series())
+            .chain([&summary.steps.middle_ps])
+            .all(finite)
+        {
             return Err(SummaryError::Broken("a number is out of range"));
         }
         if !summary.rest.iter().all(|rest| finite(&rest.middle_ps)) {
@@ -396,7 +417,10 @@ impl Summary {
 
     /// A series of the main class or of the loop.
     pub fn series(&self, id: &str) -> Option<&StepSeries> {
-        self.series.iter().chain(&self.loop_series).find(|series| series.id == id)
+        self.series
+            .iter()
+            .chain(&self.loop_series)
+            .find(|series| series.id == id)
     }
 
     /// The values of a series. A part of the step in which the run spends no time is zero in every step, provided
@@ -405,11 +429,16 @@ impl Summary {
         if let Some(series) = self.series(id) {
             return Some(Cow::Borrowed(&series.values));
         }
-        let is_part = id.strip_prefix("step.").is_some_and(|id| StepPart::ALL.iter().any(|part| part.id() == id));
+        let is_part = id
+            .strip_prefix("step.")
+            .is_some_and(|id| StepPart::ALL.iter().any(|part| part.id() == id));
         if !is_part || !self.is_divided() {
             return None;
         }
-        Some(Cow::Owned(vec![0.0; self.series("step.time_ps")?.values.len()]))
+        Some(Cow::Owned(vec![
+            0.0;
+            self.series("step.time_ps")?.values.len()
+        ]))
     }
 
     /// Whether its steps were divided into ops, so that missing parts are zero.
@@ -420,16 +449,31 @@ impl Summary {
     /// The interquartile mean step by part; the parts add up to it. Empty if the steps were not divided.
     pub fn parts(&self) -> Vec<(StepPart, f64)> {
         let of = |part: StepPart| {
-            let ops = self.ops.iter().filter(|op| op.part == part).map(|op| op.middle_ps);
-            let rest = self.rest.iter().filter(|rest| rest.part == part).map(|rest| rest.middle_ps);
+            let ops = self
+                .ops
+                .iter()
+                .filter(|op| op.part == part)
+                .map(|op| op.middle_ps);
+            let rest = self
+                .rest
+                .iter()
+                .filter(|rest| rest.part == part)
+                .map(|rest| rest.middle_ps);
             (part, ops.chain(rest).sum::<f64>())
         };
-        StepPart::ALL.map(of).into_iter().filter(|(_, time)| *time > 0.0).collect()
+        StepPart::ALL
+            .map(of)
+            .into_iter()
+            .filter(|(_, time)| *time > 0.0)
+            .collect()
     }
 
     /// Ops with at most this time may be missing; 0 if all are listed.
     pub(crate) fn listed_from_ps(&self) -> f64 {
-        self.ops.last().filter(|_| self.ops_not_listed > 0).map_or(0.0, |op| op.middle_ps)
+        self.ops
+            .last()
+            .filter(|_| self.ops_not_listed > 0)
+            .map_or(0.0, |op| op.middle_ps)
     }
 
     /// A value of the whole run.
@@ -445,7 +489,8 @@ impl Summary {
     /// A summary small enough to be committed: the `ops` largest ops, each in `steps` steps; the others are summed.
     /// Means over the middle half are kept.
     pub fn shortened(self, ops: usize, steps: usize) -> Self {
-        self.each_class(|class| class.shortened_steps(ops, steps)).rounded()
+        self.each_class(|class| class.shortened_steps(ops, steps))
+            .rounded()
     }
 
     fn shortened_steps(mut self, ops: usize, steps: usize) -> Self {
@@ -456,12 +501,26 @@ impl Summary {
         let dropped = self.ops.split_off(ops.min(self.ops.len()));
         self.ops_not_listed += dropped.len();
         let mut rest: BTreeMap<_, f64> = BTreeMap::new();
-        let before = self.rest.drain(..).map(|rest| ((rest.part, rest.cause, rest.shape), rest.middle_ps));
-        for (key, time) in before.chain(dropped.into_iter().map(|op| ((op.part, None, op.shape), op.middle_ps))) {
+        let before = self
+            .rest
+            .drain(..)
+            .map(|rest| ((rest.part, rest.cause, rest.shape), rest.middle_ps));
+        for (key, time) in before.chain(
+            dropped
+                .into_iter()
+                .map(|op| ((op.part, None, op.shape), op.middle_ps)),
+        ) {
             *rest.entry(key).or_default() += time;
         }
         let rest = rest.into_iter();
-        self.rest = rest.map(|((part, cause, shape), middle_ps)| RestTimes { part, shape, cause, middle_ps }).collect();
+        self.rest = rest
+            .map(|((part, cause, shape), middle_ps)| RestTimes {
+                part,
+                shape,
+                cause,
+                middle_ps,
+            })
+            .collect();
         self
     }
 
@@ -472,12 +531,33 @@ impl Summary {
     }
 
     fn rounded_steps(mut self) -> Self {
-        let ops = self.ops.iter_mut().flat_map(|op| op.values.iter_mut().chain([&mut op.middle_ps, &mut op.runs]));
-        let series = self.series.iter_mut().chain(&mut self.loop_series).flat_map(|series| &mut series.values);
-        let values = self.values.iter_mut().filter_map(|value| value.value.as_mut());
+        let ops = self.ops.iter_mut().flat_map(|op| {
+            op.values
+                .iter_mut()
+                .chain([&mut op.middle_ps, &mut op.runs])
+        });
+        let series = self
+            .series
+            .iter_mut()
+            .chain(&mut self.loop_series)
+            .flat_map(|series| &mut series.values);
+        let values = self
+            .values
+            .iter_mut()
+            .filter_map(|value| value.value.as_mut());
         let rest = self.rest.iter_mut().map(|rest| &mut rest.middle_ps);
-        let programs = self.facts.programs.iter_mut().map(|program| &mut program.time_ps);
-        for number in ops.chain(series).chain(values).chain(rest).chain(programs).chain([&mut self.steps.middle_ps]) {
+        let programs = self
+            .facts
+            .programs
+            .iter_mut()
+            .map(|program| &mut program.time_ps);
+        for number in ops
+            .chain(series)
+            .chain(values)
+            .chain(rest)
+            .chain(programs)
+            .chain([&mut self.steps.middle_ps])
+        {
             *number = twelve_digits(*number);
         }
         self
@@ -486,7 +566,11 @@ impl Summary {
 
 fn twelve_digits(number: f64) -> f64 {
     // Integers below 2^53 are exact.
-    if number.fract() == 0.0 { number } else { format!("{number:.11e}").parse().unwrap_or(number) }
+    if number.fract() == 0.0 {
+        number
+    } else {
+        format!("{number:.11e}").parse().unwrap_or(number)
+    }
 }
 
 /// At most `most` of `values`, evenly spaced, in order.
@@ -495,5 +579,7 @@ pub fn thinned(values: &[f64], most: usize) -> Vec<f64> {
     if n <= most {
         return values.to_vec();
     }
-    (0..most).filter_map(|i| values.get(i * n / most).copied()).collect()
+    (0..most)
+        .filter_map(|i| values.get(i * n / most).copied())
+        .collect()
 }

@@ -60,7 +60,12 @@ fn verdict(change: &MetricChange, unit: Unit, better: Better) -> String {
         ChangeVerdict::Noise => "~".to_owned(),
         ChangeVerdict::TooFew => "? too few".to_owned(),
         ChangeVerdict::Untested => "?".to_owned(),
-        ChangeVerdict::OneSided => if change.base.is_some() { "only base" } else { "only cand" }.to_owned(),
+        ChangeVerdict::OneSided => if change.base.is_some() {
+            "only base"
+        } else {
+            "only cand"
+        }
+        .to_owned(),
         ChangeVerdict::BetweenRuns => format!("? {}", direction(change, unit, better)),
         ChangeVerdict::Changed => direction(change, unit, better).to_owned(),
     }
@@ -90,7 +95,11 @@ impl Tabular for Comparison {
             if let Some(table) = tables.last_mut() {
                 table.notes.extend(self.notes.iter().cloned());
             }
-            let [base, cand] = if prediction.is_base { ["Predicted", "Measured"] } else { ["Measured", "Predicted"] };
+            let [base, cand] = if prediction.is_base {
+                ["Predicted", "Measured"]
+            } else {
+                ["Measured", "Predicted"]
+            };
             for mut table in values_tables(&self.values) {
                 for column in &mut table.columns {
                     column.title = match column.title {
@@ -155,34 +164,51 @@ impl Comparison {
     /// What the numbers of ops mean, and how many of them changed.
     pub fn ops_legend(&self) -> String {
         let changed = self.ops.iter().filter(|op| op.change.is_real()).count();
-        format!("{changed} of {} changed by more than noise. {OPS_LEGEND}", counted(self.ops.len(), "op"))
+        format!(
+            "{changed} of {} changed by more than noise. {OPS_LEGEND}",
+            counted(self.ops.len(), "op")
+        )
     }
 
     /// What both runs have in common, if no difference was found.
     pub fn agreement(&self) -> Option<String> {
         let is_known = |what: &&str| !self.unknown.contains(what);
-        let same = ["devices", "programs", "shapes", "steps", "formats"].into_iter().filter(is_known);
+        let same = ["devices", "programs", "shapes", "steps", "formats"]
+            .into_iter()
+            .filter(is_known);
         let same = listed(&same.collect::<Vec<_>>());
         let unknown = match &self.unknown[..] {
             [] => String::new(),
             unknown => format!("; {} are not known of both runs", listed(unknown)),
         };
-        self.differences.is_empty().then(|| format!("none: {same} agree{unknown}"))
+        self.differences
+            .is_empty()
+            .then(|| format!("none: {same} agree{unknown}"))
     }
 
     /// The programs that its steps run, on both sides.
     pub fn class_title(&self) -> String {
         let (base, cand) = (&self.base.class, &self.cand.class);
-        if base == cand { base.clone() } else { format!("{base} → {cand}") }
+        if base == cand {
+            base.clone()
+        } else {
+            format!("{base} → {cand}")
+        }
     }
 
     fn class_tables(&self, place: usize) -> Vec<Table> {
-        let ids = CLASS_TABLES.get(place).or(CLASS_TABLES.last()).copied().unwrap_or_default();
+        let ids = CLASS_TABLES
+            .get(place)
+            .or(CLASS_TABLES.last())
+            .copied()
+            .unwrap_or_default();
         let mut tables = self.steps_tables();
         tables.extend(self.attribution.as_ref().map(attribution_table));
         tables.extend((!self.ops.is_empty()).then(|| self.ops_table()));
         for table in &mut tables {
-            let place = ["steps", "step_shares", "attribution"].iter().position(|&id| id == table.id);
+            let place = ["steps", "step_shares", "attribution"]
+                .iter()
+                .position(|&id| id == table.id);
             table.id = ids.get(place.unwrap_or(3)).copied().unwrap_or_default();
             table.title = format!("{}, steps of {}", table.title, self.class_title());
         }
@@ -194,40 +220,73 @@ impl Comparison {
 
     fn differences_table(&self) -> Table {
         let side = |side: &ComparisonSide| {
-            let steps =
-                if side.steps == 1 { "1 steady step".to_owned() } else { format!("{} steady steps", side.steps) };
+            let steps = if side.steps == 1 {
+                "1 steady step".to_owned()
+            } else {
+                format!("{} steady steps", side.steps)
+            };
             format!("{} ({steps})", side.runs.join(", "))
         };
-        let mut notes = vec![format!("base: {}; cand: {}", side(&self.base), side(&self.cand))];
+        let mut notes = vec![format!(
+            "base: {}; cand: {}",
+            side(&self.base),
+            side(&self.cand)
+        )];
         notes.extend(self.agreement());
-        Table::of("differences", "Differences between the runs", &self.differences)
-            .derived("what", "What", Unit::None, |found| found.title)
-            .derived("base", "Base", Unit::None, |found| &found.base)
-            .derived("cand", "Cand", Unit::None, |found| &found.cand)
-            .derived("weight", "Weight", Unit::None, |found| found.weight.title())
-            .derived("why", "Why it matters", Unit::None, |found| found.why)
-            .notes(notes)
-            .build()
+        Table::of(
+            "differences",
+            "Differences between the runs",
+            &self.differences,
+        )
+        .derived("what", "What", Unit::None, |found| found.title)
+        .derived("base", "Base", Unit::None, |found| &found.base)
+        .derived("cand", "Cand", Unit::None, |found| &found.cand)
+        .derived("weight", "Weight", Unit::None, |found| found.weight.title())
+        .derived("why", "Why it matters", Unit::None, |found| found.why)
+        .notes(notes)
+        .build()
     }
 
     fn steps_tables(&self) -> Vec<Table> {
         let of_unit = |unit: Unit| self.steps.iter().filter(move |series| series.unit == unit);
         let mut notes = vec![self.legend()];
         notes.extend(self.notes.iter().cloned());
-        let times = series_table("steps", "Step time", of_unit(Unit::Picoseconds), Unit::Picoseconds, notes);
+        let times = series_table(
+            "steps",
+            "Step time",
+            of_unit(Unit::Picoseconds),
+            Unit::Picoseconds,
+            notes,
+        );
         let shares = of_unit(Unit::Percent).peekable();
-        let percent = series_table("step_shares", "Shares of the step", shares, Unit::Percent, vec![POINTS.to_owned()]);
-        [times, percent].into_iter().filter(|table| !table.rows.is_empty()).collect()
+        let percent = series_table(
+            "step_shares",
+            "Shares of the step",
+            shares,
+            Unit::Percent,
+            vec![POINTS.to_owned()],
+        );
+        [times, percent]
+            .into_iter()
+            .filter(|table| !table.rows.is_empty())
+            .collect()
     }
 
     fn ops_table(&self) -> Table {
-        let median =
-            |estimate: Option<ShiftEstimate>, name: &Option<String>| Some(estimate.filter(|_| name.is_some())?.median);
+        let median = |estimate: Option<ShiftEstimate>, name: &Option<String>| {
+            Some(estimate.filter(|_| name.is_some())?.median)
+        };
         Table::of("ops", "Ops by change", &self.ops)
             .derived("op", "Op", Unit::None, OpChange::name)
-            .derived("base_ps", "Base", Unit::Picoseconds, |op| median(op.change.base, &op.base_name))
-            .derived("cand_ps", "Cand", Unit::Picoseconds, |op| median(op.change.cand, &op.cand_name))
-            .derived("change_ps", "Change", Unit::Picoseconds, |op| op.change.change)
+            .derived("base_ps", "Base", Unit::Picoseconds, |op| {
+                median(op.change.base, &op.base_name)
+            })
+            .derived("cand_ps", "Cand", Unit::Picoseconds, |op| {
+                median(op.change.cand, &op.cand_name)
+            })
+            .derived("change_ps", "Change", Unit::Picoseconds, |op| {
+                op.change.change
+            })
             .derived("change_percent", "Change", Unit::Percent, |op| {
                 op.change.change_percent.filter(|_| op.how.is_some())
             })
@@ -237,7 +296,9 @@ impl Comparison {
                 op.confidence.map(|confidence| 100.0 * confidence)
             })
             .derived("p", "p", Unit::None, |op| {
-                op.change.p.filter(|_| op.how.is_some() && op.change.finding.is_tested())
+                op.change
+                    .p
+                    .filter(|_| op.how.is_some() && op.change.finding.is_tested())
             })
             .derived("category", "Category", Unit::None, |op| &op.category)
             .derived("source", "Source", Unit::None, |op| &op.source)
@@ -245,7 +306,9 @@ impl Comparison {
             .derived("base_runs", "Runs, base", Unit::None, |op| op.base_runs)
             .derived("cand_runs", "Runs, cand", Unit::None, |op| op.cand_runs)
             .derived("shapes", "Shapes", Unit::None, |op| {
-                op.shapes.as_ref().map(|(base, cand)| format!("{base} → {cand}"))
+                op.shapes
+                    .as_ref()
+                    .map(|(base, cand)| format!("{base} → {cand}"))
             })
             .note(self.ops_legend())
             .build()
@@ -290,14 +353,26 @@ fn change_table<'a>(
     Table::of(id, title, rows)
         .derived("metric", "What", Unit::None, |row| row.title)
         .derived(base, "Base", unit, |row| Some(row.change.base?.median))
-        .derived("base_spread_percent", "±", Unit::Percent, move |row| spread(row.change.base))
+        .derived("base_spread_percent", "±", Unit::Percent, move |row| {
+            spread(row.change.base)
+        })
         .derived(cand, "Cand", unit, |row| Some(row.change.cand?.median))
-        .derived("cand_spread_percent", "±", Unit::Percent, move |row| spread(row.change.cand))
+        .derived("cand_spread_percent", "±", Unit::Percent, move |row| {
+            spread(row.change.cand)
+        })
         .derived(change, "Change", unit, |row| row.change.change)
-        .derived("change_of_base_percent", "Of base", Unit::Percent, |row| row.change.change_percent)
-        .derived("verdict", "Verdict", Unit::None, move |row| verdict(row.change, unit, row.better))
-        .derived("p", "p", Unit::None, |row| row.change.p.filter(|_| row.change.finding.is_tested()))
-        .derived("change_from", "Change from", unit, |row| Some(row.change.range?.0))
+        .derived("change_of_base_percent", "Of base", Unit::Percent, |row| {
+            row.change.change_percent
+        })
+        .derived("verdict", "Verdict", Unit::None, move |row| {
+            verdict(row.change, unit, row.better)
+        })
+        .derived("p", "p", Unit::None, |row| {
+            row.change.p.filter(|_| row.change.finding.is_tested())
+        })
+        .derived("change_from", "Change from", unit, |row| {
+            Some(row.change.range?.0)
+        })
         .derived("change_to", "to", unit, |row| Some(row.change.range?.1))
         .derived("noise", "Noise", unit, |row| row.change.noise)
         .derived("id", "Id", Unit::None, |row| row.id)
@@ -311,10 +386,24 @@ fn series_table<'a>(
     notes: Vec<String>,
 ) -> Table {
     let row = |row: &'a SeriesChange| {
-        let SeriesChange { title, id, better, change, .. } = row;
-        MetricChangeRow { title, id, better: *better, change, of: "" }
+        let SeriesChange {
+            title,
+            id,
+            better,
+            change,
+            ..
+        } = row;
+        MetricChangeRow {
+            title,
+            id,
+            better: *better,
+            change,
+            of: "",
+        }
     };
-    change_table(id, title, unit, series.map(row)).notes(notes).build()
+    change_table(id, title, unit, series.map(row))
+        .notes(notes)
+        .build()
 }
 
 /// Note on tables of percentages.
@@ -323,7 +412,11 @@ const POINTS: &str = "Change is in percentage points, of base in percent.";
 /// One table per unit, because a column has one unit.
 fn values_tables(values: &[ValueChange]) -> Vec<Table> {
     const UNITS: [(Unit, &str, &str); 5] = [
-        (Unit::Percent, "run_percent", "Whole run: shares and utilization"),
+        (
+            Unit::Percent,
+            "run_percent",
+            "Whole run: shares and utilization",
+        ),
         (Unit::Picoseconds, "run_times", "Whole run: times"),
         (Unit::Bytes, "run_bytes", "Whole run: memory"),
         (Unit::BytesPerSecond, "run_rates", "Whole run: rates"),
@@ -331,15 +424,32 @@ fn values_tables(values: &[ValueChange]) -> Vec<Table> {
     ];
     let table = |(unit, id, title): (Unit, &'static str, &str)| {
         let rows = values.iter().filter(|value| value.unit == unit).map(|row| {
-            let ValueChange { title, id, better, change, of, .. } = row;
-            MetricChangeRow { title, id, better: *better, change, of }
+            let ValueChange {
+                title,
+                id,
+                better,
+                change,
+                of,
+                ..
+            } = row;
+            MetricChangeRow {
+                title,
+                id,
+                better: *better,
+                change,
+                of,
+            }
         });
         change_table(id, title, unit, rows)
             .derived("of", "Of (in base)", Unit::None, |row| row.of)
             .notes((unit == Unit::Percent).then(|| POINTS.to_owned()))
             .build()
     };
-    UNITS.map(table).into_iter().filter(|table| !table.rows.is_empty()).collect()
+    UNITS
+        .map(table)
+        .into_iter()
+        .filter(|table| !table.rows.is_empty())
+        .collect()
 }
 
 /// The mean step, or the share of a kind of ops in its change.
@@ -357,13 +467,33 @@ struct ShareRow<'a> {
 
 impl<'a> ShareRow<'a> {
     fn whole(of: &Attribution) -> Self {
-        let &Attribution { base_ps, cand_ps, change_ps, .. } = of;
+        let &Attribution {
+            base_ps,
+            cand_ps,
+            change_ps,
+            ..
+        } = of;
         let name = "interquartile mean step";
-        Self { name, part: "", ops: [0, 0], base_ps, cand_ps, change_ps, verdict: "", p: None }
+        Self {
+            name,
+            part: "",
+            ops: [0, 0],
+            base_ps,
+            cand_ps,
+            change_ps,
+            verdict: "",
+            p: None,
+        }
     }
 
     fn family(family: &'a FamilyChange) -> Self {
-        let &FamilyChange { base_ps, cand_ps, change_ps, p, .. } = family;
+        let &FamilyChange {
+            base_ps,
+            cand_ps,
+            change_ps,
+            p,
+            ..
+        } = family;
         let p = p.filter(|_| family.finding.is_some_and(ChangeVerdict::is_tested));
         let ops = [family.base_ops, family.cand_ops];
         Self {

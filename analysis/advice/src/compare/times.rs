@@ -75,16 +75,24 @@ pub(super) fn collect<'a>(
     let critical = critical_cores(cx, steps);
     let most = MOST_VALUES / (model.ops().len() + 1) / chosen.len().max(1);
     let most = most.clamp(*STEPS.start(), *STEPS.end());
-    let mut classes: Vec<ClassSteps<'a>> =
-        chosen.iter().map(|chosen| ClassSteps::new(model, chosen, &critical, most)).collect();
-    let mut cores: Vec<GroupId> = classes.iter().flat_map(|class| &class.critical).map(|(core, _)| *core).collect();
+    let mut classes: Vec<ClassSteps<'a>> = chosen
+        .iter()
+        .map(|chosen| ClassSteps::new(model, chosen, &critical, most))
+        .collect();
+    let mut cores: Vec<GroupId> = classes
+        .iter()
+        .flat_map(|class| &class.critical)
+        .map(|(core, _)| *core)
+        .collect();
     cores.sort_unstable();
     cores.dedup();
     for core in cores {
         let whole = cx.scoped(Scope::WholeTrace);
         // Without ops, the whole step is idle.
         let traffic = CoreTraffic::of(&whole, cx.classes(), core)?;
-        let pieces = traffic.map(|traffic| pieces(model, &traffic)).unwrap_or_default();
+        let pieces = traffic
+            .map(|traffic| pieces(model, &traffic))
+            .unwrap_or_default();
         for class in &mut classes {
             class.add(core, &pieces);
         }
@@ -110,8 +118,17 @@ impl<'a> ClassSteps<'a> {
         let times: Vec<i64> = critical.iter().map(|(_, range)| range.dur().ps()).collect();
         let middle = middle_half(&times);
         let sums = RowSums::new(model, chosen.len(), most, &middle);
-        let out = times.iter().map(|&time| (time, TimeByPart::default())).collect();
-        Self { chosen, critical, out, middle, sums }
+        let out = times
+            .iter()
+            .map(|&time| (time, TimeByPart::default()))
+            .collect();
+        Self {
+            chosen,
+            critical,
+            out,
+            middle,
+            sums,
+        }
     }
 
     fn add(&mut self, core: GroupId, pieces: &[RunningPiece]) {
@@ -122,9 +139,21 @@ impl<'a> ClassSteps<'a> {
     }
 
     fn finish(self) -> Option<DividedSteps<'a>> {
-        let Self { chosen, critical, out, middle, sums } = self;
+        let Self {
+            chosen,
+            critical,
+            out,
+            middle,
+            sums,
+        } = self;
         let cores = critical.into_iter().map(|(core, _)| core).collect();
-        (!chosen.is_empty()).then(|| DividedSteps { chosen, steps: out, cores, ops: sums.finish(), middle })
+        (!chosen.is_empty()).then(|| DividedSteps {
+            chosen,
+            steps: out,
+            cores,
+            ops: sums.finish(),
+            middle,
+        })
     }
 }
 
@@ -142,7 +171,9 @@ fn critical_cores(cx: &Context<'_>, steps: &StepsReport) -> CriticalCores {
     };
     for core in cx.tensor_cores().into_iter().filter(|&core| has_ops(core)) {
         for (index, range) in spans_on(cx, steps, core) {
-            let Some(step) = steps.steps.get(index) else { continue };
+            let Some(step) = steps.steps.get(index) else {
+                continue;
+            };
             let longest = critical.entry(step.number).or_insert((core, range));
             if range.dur() > longest.1.dur() {
                 *longest = (core, range);
@@ -154,10 +185,16 @@ fn critical_cores(cx: &Context<'_>, steps: &StepsReport) -> CriticalCores {
 
 /// The steps whose time is neither in the lowest nor in the highest quarter.
 fn middle_half(times: &[i64]) -> Vec<usize> {
-    let mut order: Vec<(i64, usize)> = times.iter().enumerate().map(|(index, &time)| (time, index)).collect();
+    let mut order: Vec<(i64, usize)> = times
+        .iter()
+        .enumerate()
+        .map(|(index, &time)| (time, index))
+        .collect();
     order.sort_unstable();
     let quarter = order.len() / 4;
-    let middle = order.get(quarter..order.len() - quarter).unwrap_or_default();
+    let middle = order
+        .get(quarter..order.len() - quarter)
+        .unwrap_or_default();
     middle.iter().map(|(_, index)| *index).collect()
 }
 
@@ -178,15 +215,32 @@ fn pieces(model: &TraceModel, traffic: &CoreTraffic) -> Vec<RunningPiece> {
         }
     };
     let mut pieces: Vec<RunningPiece> = traffic.time.segments.iter().map(op_piece).collect();
-    let busy: IntervalSet = traffic.time.segments.iter().map(|segment| segment.range).collect();
-    let flights = traffic.in_flight.iter().filter(|span| span.class.is_collective());
-    let spans = flights.map(|span| SelfTimeSegment { range: span.range, slice: span.slice, class: span.class });
+    let busy: IntervalSet = traffic
+        .time
+        .segments
+        .iter()
+        .map(|segment| segment.range)
+        .collect();
+    let flights = traffic
+        .in_flight
+        .iter()
+        .filter(|span| span.class.is_collective());
+    let spans = flights.map(|span| SelfTimeSegment {
+        range: span.range,
+        slice: span.slice,
+        class: span.class,
+    });
     for flight in self_time_segments(spans.collect()) {
         let label = model.slice(flight.slice).label_id();
         let subject = subject(label);
         let unhidden = IntervalSet::of(flight.range).subtract(&busy.clip(flight.range));
-        let exposed =
-            |&range: &TimeRange| RunningPiece { range, label, subject, part: StepPart::ExposedComm, begins: false };
+        let exposed = |&range: &TimeRange| RunningPiece {
+            range,
+            label,
+            subject,
+            part: StepPart::ExposedComm,
+            begins: false,
+        };
         pieces.extend(unhidden.ranges().iter().map(exposed));
     }
     pieces.sort_by_key(|piece| piece.range.start);
@@ -223,26 +277,51 @@ impl RowSums {
         }
         let index = vec![None; model.ops().len() + model.labels().len()];
         let reference = middle.get(middle.len().saturating_sub(1) / 2).copied();
-        Self { index, ops: Vec::new(), is_middle, sample, samples, reference, places: 0 }
+        Self {
+            index,
+            ops: Vec::new(),
+            is_middle,
+            sample,
+            samples,
+            reference,
+            places: 0,
+        }
     }
 
     fn add(&mut self, step: usize, range: TimeRange, pieces: &[RunningPiece]) -> TimeByPart {
         let from = pieces.partition_point(|piece| piece.range.end <= range.start);
-        let inside = pieces.get(from..).unwrap_or_default().iter().take_while(|piece| piece.range.start < range.end);
+        let inside = pieces
+            .get(from..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|piece| piece.range.start < range.end);
         let is_middle = self.is_middle.get(step).copied().unwrap_or_default();
         let sample = self.sample.get(step).copied().flatten();
         let mut parts = TimeByPart::default();
         for piece in inside {
-            let Some(own) = piece.range.intersect(range).map(|own| own.dur().ps()) else { continue };
+            let Some(own) = piece.range.intersect(range).map(|own| own.dur().ps()) else {
+                continue;
+            };
             parts.add(piece.part, own);
-            let Some(slot) = self.index.get_mut(piece.subject) else { continue };
+            let Some(slot) = self.index.get_mut(piece.subject) else {
+                continue;
+            };
             let at = *slot.get_or_insert(self.ops.len() as u32) as usize;
             if at == self.ops.len() {
                 let (label, part) = (piece.label, piece.part);
                 let values = vec![0.0; self.samples];
-                self.ops.push(OpSum { label, part, place: None, runs: 0, middle: 0, values });
+                self.ops.push(OpSum {
+                    label,
+                    part,
+                    place: None,
+                    runs: 0,
+                    middle: 0,
+                    values,
+                });
             }
-            let Some(op) = self.ops.get_mut(at) else { continue };
+            let Some(op) = self.ops.get_mut(at) else {
+                continue;
+            };
             if is_middle {
                 op.middle += own;
                 op.runs += u64::from(piece.begins);
@@ -255,7 +334,10 @@ impl RowSums {
                 *value += own as f64;
             }
         }
-        parts.add(StepPart::Idle, range.dur().ps().saturating_sub(parts.total()));
+        parts.add(
+            StepPart::Idle,
+            range.dur().ps().saturating_sub(parts.total()),
+        );
         parts
     }
 

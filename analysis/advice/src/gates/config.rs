@@ -23,12 +23,19 @@ pub struct GateDefaults {
 
 impl Default for GateDefaults {
     fn default() -> Self {
-        Self { level: GateLevel::Error, warmup_steps: None, aggregate: StepAggregate::Median, min_steps: 6 }
+        Self {
+            level: GateLevel::Error,
+            warmup_steps: None,
+            aggregate: StepAggregate::Median,
+            min_steps: 6,
+        }
     }
 }
 
 /// What to do if runs are not comparable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnMismatch {
     /// Regressions are inconclusive.
@@ -68,7 +75,11 @@ pub struct GateConfigError(String);
 
 impl GateConfig {
     /// The regression gates: those of the user, else the [`preset`] for these runs.
-    pub(crate) fn regressions(&self, baseline: Option<&[Summary]>, runs: &[Summary]) -> Vec<Regression> {
+    pub(crate) fn regressions(
+        &self,
+        baseline: Option<&[Summary]>,
+        runs: &[Summary],
+    ) -> Vec<Regression> {
         match baseline {
             Some(base) if self.regression.is_empty() => preset(base, runs),
             _ => self.regression.clone(),
@@ -80,10 +91,20 @@ impl GateConfig {
     /// # Errors
     ///
     /// The first such gate.
-    pub fn check_names(&self, baseline: &[Summary], runs: &[Summary]) -> Result<(), GateConfigError> {
+    pub fn check_names(
+        &self,
+        baseline: &[Summary],
+        runs: &[Summary],
+    ) -> Result<(), GateConfigError> {
         let all: Vec<&Summary> = baseline.iter().chain(runs).collect();
-        let budgets = self.budget.iter().map(|budget| (&budget.op, &budget.module, budget.level));
-        let regressions = self.regression.iter().map(|gate| (&gate.op, &gate.module, gate.level));
+        let budgets = self
+            .budget
+            .iter()
+            .map(|budget| (&budget.op, &budget.module, budget.level));
+        let regressions = self
+            .regression
+            .iter()
+            .map(|gate| (&gate.op, &gate.module, gate.level));
         for (op, module, level) in budgets.chain(regressions) {
             if level.unwrap_or(self.defaults.level) == GateLevel::Off {
                 continue;
@@ -112,7 +133,11 @@ impl GateConfig {
                 return wrong(format!("the budget of {metric:?} needs max or min"));
             }
             finite(metric, [("max", budget.max), ("min", budget.min)])?;
-            if budget.max.zip(budget.min).is_some_and(|(max, min)| min > max) {
+            if budget
+                .max
+                .zip(budget.min)
+                .is_some_and(|(max, min)| min > max)
+            {
                 return wrong(format!("the budget of {metric:?}: max is below min"));
             }
         }
@@ -126,8 +151,16 @@ impl GateConfig {
             }
             Self::check_regression(regression)?;
         }
-        if let Some(id) = self.comparable.require.iter().find(|id| !comparable::IDS.contains(&id.as_str())) {
-            return wrong(format!("[comparable] has no {id:?}; known are {}", comparable::IDS.join(", ")));
+        if let Some(id) = self
+            .comparable
+            .require
+            .iter()
+            .find(|id| !comparable::IDS.contains(&id.as_str()))
+        {
+            return wrong(format!(
+                "[comparable] has no {id:?}; known are {}",
+                comparable::IDS.join(", ")
+            ));
         }
         if self.defaults.min_steps == 0 {
             return wrong("min_steps is at least 1".to_owned());
@@ -137,26 +170,41 @@ impl GateConfig {
 
     fn check_regression(regression: &Regression) -> Result<(), GateConfigError> {
         let metric = &regression.metric;
-        let wrong = |why: String| Err(GateConfigError(format!("the regression of {metric:?}: {why}")));
+        let wrong = |why: String| {
+            Err(GateConfigError(format!(
+                "the regression of {metric:?}: {why}"
+            )))
+        };
         let limits = [
             ("max_increase_pct", regression.max_increase_pct),
             ("max_increase_abs", regression.max_increase_abs),
             ("max_decrease_pct", regression.max_decrease_pct),
             ("max_decrease_abs", regression.max_decrease_abs),
         ];
-        let effects = [("min_effect", regression.min_effect), ("min_effect_ms", regression.min_effect_ms)];
+        let effects = [
+            ("min_effect", regression.min_effect),
+            ("min_effect_ms", regression.min_effect_ms),
+        ];
         finite(metric, limits)?;
         finite(metric, effects)?;
-        if let Some((name, _)) = effects.iter().find(|(_, effect)| effect.is_some_and(|effect| effect < 0.0)) {
+        if let Some((name, _)) = effects
+            .iter()
+            .find(|(_, effect)| effect.is_some_and(|effect| effect < 0.0))
+        {
             return wrong(format!("{name} is at least 0"));
         }
         if regression.min_effect_ms.is_some() && !is_time(metric) {
-            return wrong("min_effect_ms is for times; write min_effect in the unit of the metric".to_owned());
+            return wrong(
+                "min_effect_ms is for times; write min_effect in the unit of the metric".to_owned(),
+            );
         }
         if regression.min_effect_ms.is_some() && regression.min_effect.is_some() {
             return wrong("write min_effect or min_effect_ms, not both".to_owned());
         }
-        if regression.alpha.is_some_and(|alpha| !(alpha > 0.0 && alpha < 1.0)) {
+        if regression
+            .alpha
+            .is_some_and(|alpha| !(alpha > 0.0 && alpha < 1.0))
+        {
             return wrong("alpha lies between 0 and 1".to_owned());
         }
         Ok(())
@@ -164,9 +212,17 @@ impl GateConfig {
 }
 
 /// Rejects limits that are not finite.
-fn finite<const N: usize>(metric: &str, limits: [(&str, Option<f64>); N]) -> Result<(), GateConfigError> {
-    match limits.into_iter().find(|(_, limit)| limit.is_some_and(|limit| !limit.is_finite())) {
-        Some((name, _)) => Err(GateConfigError(format!("{name} of {metric:?} must be a number"))),
+fn finite<const N: usize>(
+    metric: &str,
+    limits: [(&str, Option<f64>); N],
+) -> Result<(), GateConfigError> {
+    match limits
+        .into_iter()
+        .find(|(_, limit)| limit.is_some_and(|limit| !limit.is_finite()))
+    {
+        Some((name, _)) => Err(GateConfigError(format!(
+            "{name} of {metric:?} must be a number"
+        ))),
         None => Ok(()),
     }
 }

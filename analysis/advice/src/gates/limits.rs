@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::metrics::{number, written_difference, written_unit};
 
 /// The effect of a failure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateLevel {
     /// The gate is not evaluated.
@@ -31,7 +33,9 @@ impl GateLevel {
 }
 
 /// How the step times of a run are aggregated into one number. Step times are those of the slowest device of each step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepAggregate {
     /// The median step.
@@ -154,24 +158,42 @@ impl Regression {
         let difference = written_difference(&self.metric);
         let parts = [
             self.max_increase_pct.map(|limit| format!("+{limit} %")),
-            self.max_increase_abs.map(|limit| format!("+{limit}{difference}")),
+            self.max_increase_abs
+                .map(|limit| format!("+{limit}{difference}")),
             self.max_decrease_pct.map(|limit| format!("-{limit} %")),
-            self.max_decrease_abs.map(|limit| format!("-{limit}{difference}")),
+            self.max_decrease_abs
+                .map(|limit| format!("-{limit}{difference}")),
         ];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+        parts
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" and ")
     }
 
     /// A change in the units of the limits: `+23.00 %`, `+5.000 points`; empty if the base is zero and only a percentage
     /// is limited.
     pub(super) fn shown(&self, change: f64, percent: Option<f64>) -> String {
         let is_share = written_unit(&self.metric) == " %";
-        let by_number = is_share || self.max_increase_abs.is_some() || self.max_decrease_abs.is_some();
+        let by_number =
+            is_share || self.max_increase_abs.is_some() || self.max_decrease_abs.is_some();
         let by_percent = self.max_increase_pct.is_some() || self.max_decrease_pct.is_some();
         let sign = if change > 0.0 { "+" } else { "" };
-        let number = by_number.then(|| format!("{sign}{}{}", number(change), written_difference(&self.metric)));
-        let percent =
-            percent.filter(|_| by_percent).map(|percent| format!("{percent:+.2}", percent = Percent(percent)));
-        [number, percent].into_iter().flatten().collect::<Vec<_>>().join(", ")
+        let number = by_number.then(|| {
+            format!(
+                "{sign}{}{}",
+                number(change),
+                written_difference(&self.metric)
+            )
+        });
+        let percent = percent
+            .filter(|_| by_percent)
+            .map(|percent| format!("{percent:+.2}", percent = Percent(percent)));
+        [number, percent]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     pub(super) fn is_exceeded(&self, change: f64, percent: Option<f64>) -> bool {

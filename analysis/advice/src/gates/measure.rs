@@ -24,7 +24,9 @@ pub(super) fn check_metric(name: &str, op: Option<&str>) -> Result<(), String> {
             "op = {pattern:?} needs metric = \"op.time_ms_per_step\" or \"op.exposed_ms_per_step\", not {name:?}"
         )),
         Some(pattern) => matcher(pattern).map(|_| ()),
-        None if is_of_ops => Err(format!("{name} needs op = \"NAME\", a pattern with *, or re:REGEX")),
+        None if is_of_ops => Err(format!(
+            "{name} needs op = \"NAME\", a pattern with *, or re:REGEX"
+        )),
         None => Ok(()),
     }
 }
@@ -44,9 +46,13 @@ pub(super) fn check_module(module: &str, runs: &[&Summary]) -> Result<(), String
     if there.is_empty() || there.contains(module) {
         return Ok(());
     }
-    let nearest = nearest::of(module, there.iter().copied()).map(|name| format!("; did you mean {name:?}?"));
+    let nearest =
+        nearest::of(module, there.iter().copied()).map(|name| format!("; did you mean {name:?}?"));
     let there = there.into_iter().collect::<Vec<_>>().join(", ");
-    Err(format!("no step runs the program {module:?}{}; steps run {there}", nearest.unwrap_or_default()))
+    Err(format!(
+        "no step runs the program {module:?}{}; steps run {there}",
+        nearest.unwrap_or_default()
+    ))
 }
 
 /// Rejects a pattern that no op of these runs matches; the error suggests the nearest op. `Ok` if a run does not list
@@ -58,9 +64,16 @@ pub(super) fn check_op(pattern: &str, runs: &[&Summary]) -> Result<(), String> {
     if is_cut || ops().next().is_none() || ops().any(&is_wanted) {
         return Ok(());
     }
-    let bare = pattern.trim_start_matches("re:").trim_start_matches('^').trim_end_matches(['*', '$', '.']);
-    let nearest = nearest::of(bare, ops().map(without_number)).map(|name| format!("; did you mean \"{name}*\"?"));
-    Err(format!("no op of the run matches {pattern:?}{}", nearest.unwrap_or_default()))
+    let bare = pattern
+        .trim_start_matches("re:")
+        .trim_start_matches('^')
+        .trim_end_matches(['*', '$', '.']);
+    let nearest = nearest::of(bare, ops().map(without_number))
+        .map(|name| format!("; did you mean \"{name}*\"?"));
+    Err(format!(
+        "no op of the run matches {pattern:?}{}",
+        nearest.unwrap_or_default()
+    ))
 }
 
 /// The numbers of a metric, in the unit of its name.
@@ -91,7 +104,12 @@ pub(super) struct MetricOfBoth {
 impl MetricOfBoth {
     /// Ops smaller than those that a shortened summary lists count on neither side, because the other side would seem
     /// to have more. An op listed on one side only may have up to that time on the other.
-    pub(crate) fn of(base: &[Summary], cand: &[Summary], name: &str, op: Option<&str>) -> Result<Self, String> {
+    pub(crate) fn of(
+        base: &[Summary],
+        cand: &[Summary],
+        name: &str,
+        op: Option<&str>,
+    ) -> Result<Self, String> {
         let wanted = metrics::find(name)?;
         if wanted.metric.per != MetricScope::Op {
             return Ok(Self {
@@ -108,9 +126,15 @@ impl MetricOfBoth {
         if base.ops + cand.ops == 0 {
             return Err(no_op(pattern, floor));
         }
-        let more = |here: &MetricRuns, there: &MetricRuns| floor / scale * there.ops.saturating_sub(here.ops) as f64;
+        let more = |here: &MetricRuns, there: &MetricRuns| {
+            floor / scale * there.ops.saturating_sub(here.ops) as f64
+        };
         let unlisted = (more(&base, &cand), more(&cand, &base));
-        Ok(Self { base, cand, unlisted })
+        Ok(Self {
+            base,
+            cand,
+            unlisted,
+        })
     }
 }
 
@@ -126,7 +150,11 @@ impl MetricRuns {
         if wanted.metric.per == MetricScope::Op {
             let pattern = op.unwrap_or("*");
             let found = of_ops(runs, id, scale, pattern, 0.0)?;
-            return if found.ops > 0 { Ok(found) } else { Err(no_op(pattern, listed_from(runs))) };
+            return if found.ops > 0 {
+                Ok(found)
+            } else {
+                Err(no_op(pattern, listed_from(runs)))
+            };
         }
         let ps = wanted.is_time().then_some(scale);
         let (mut found, mut is_series, mut why) = (Vec::new(), false, None);
@@ -138,23 +166,40 @@ impl MetricRuns {
             } else if let Some(value) = run.value(id) {
                 match value.value {
                     Some(number) => found.push(vec![number / scale]),
-                    None => why = Some(value.note.clone().unwrap_or_else(|| "it is not known".to_owned())),
+                    None => {
+                        why = Some(
+                            value
+                                .note
+                                .clone()
+                                .unwrap_or_else(|| "it is not known".to_owned()),
+                        )
+                    }
                 }
             } else if wanted.metric.per != MetricScope::Run && run.steps.why_none.is_some() {
                 why.clone_from(&run.steps.why_none);
             }
         }
         // A run without steady steps cannot be judged, even if the others have some.
-        if let Some(run) = runs.iter().find(|run| run.steps.why_none.is_some() && run.steps.counted == 0)
+        if let Some(run) = runs
+            .iter()
+            .find(|run| run.steps.why_none.is_some() && run.steps.counted == 0)
             && wanted.metric.per != MetricScope::Run
         {
             let why = run.steps.why_none.as_deref().unwrap_or_default();
             return Err(format!("{name}: {why}"));
         }
         match (found.is_empty(), why) {
-            (false, _) => Ok(Self { runs: found, is_series, ps, ops: 0, unlisted: None }),
+            (false, _) => Ok(Self {
+                runs: found,
+                is_series,
+                ps,
+                ops: 0,
+                unlisted: None,
+            }),
             (true, Some(why)) => Err(format!("{name}: {why}")),
-            (true, None) => Err(format!("this run has no {name}: its capture does not record it")),
+            (true, None) => Err(format!(
+                "this run has no {name}: its capture does not record it"
+            )),
         }
     }
 
@@ -176,7 +221,13 @@ impl MetricRuns {
     /// Whether the numbers come from steps.
     #[cfg(test)]
     pub(super) fn of_steps(runs: Vec<Vec<f64>>) -> Self {
-        Self { runs, is_series: true, ps: None, ops: 0, unlisted: None }
+        Self {
+            runs,
+            is_series: true,
+            ps: None,
+            ops: 0,
+            unlisted: None,
+        }
     }
 
     /// Number of values.
@@ -187,7 +238,8 @@ impl MetricRuns {
     /// Whether ops that are not listed in `actual` could exceed `limit`: their time is only known for the middle half
     /// of steps.
     pub(super) fn may_exceed(&self, actual: f64, limit: f64, how: StepAggregate) -> bool {
-        self.unlisted.is_some_and(|more| actual <= limit && (!how.is_middle() || actual + more > limit))
+        self.unlisted
+            .is_some_and(|more| actual <= limit && (!how.is_middle() || actual + more > limit))
     }
 
     /// `ms` milliseconds in the unit of the metric; `None` if it is not a time.
@@ -197,10 +249,22 @@ impl MetricRuns {
 }
 
 /// Sums the matching ops that take at least `floor` in a step, for each step.
-fn of_ops(runs: &[Summary], metric: &str, scale: f64, pattern: &str, floor: f64) -> Result<MetricRuns, String> {
+fn of_ops(
+    runs: &[Summary],
+    metric: &str,
+    scale: f64,
+    pattern: &str,
+    floor: f64,
+) -> Result<MetricRuns, String> {
     let is_wanted = matcher(pattern)?;
     let is_metric = |op: &&OpTimes| metric == "op.time" || op.part == StepPart::ExposedComm;
-    let mut found = MetricRuns { runs: Vec::new(), is_series: true, ps: Some(scale), ops: 0, unlisted: None };
+    let mut found = MetricRuns {
+        runs: Vec::new(),
+        is_series: true,
+        ps: Some(scale),
+        ops: 0,
+        unlisted: None,
+    };
     for run in runs.iter().filter(|run| !run.ops.is_empty()) {
         let steps = run.ops.iter().map(|op| op.values.len()).max().unwrap_or(0);
         let mut sums = vec![0.0; steps];
@@ -215,21 +279,41 @@ fn of_ops(runs: &[Summary], metric: &str, scale: f64, pattern: &str, floor: f64)
         found.ops = found.ops.max(ops);
         if run.ops_not_listed > 0 {
             let of_metric = |part: StepPart| {
-                if metric == "op.time" { part != StepPart::Idle } else { part == StepPart::ExposedComm }
+                if metric == "op.time" {
+                    part != StepPart::Idle
+                } else {
+                    part == StepPart::ExposedComm
+                }
             };
-            let rest = || run.rest.iter().filter(|rest| of_metric(rest.part)).map(|rest| rest.middle_ps);
+            let rest = || {
+                run.rest
+                    .iter()
+                    .filter(|rest| of_metric(rest.part))
+                    .map(|rest| rest.middle_ps)
+            };
             // A name selects one op per program, a pattern any number of ops.
-            let (is_pattern, others) = (is_pattern(pattern), run.facts.programs.len().saturating_sub(ops));
+            let (is_pattern, others) = (
+                is_pattern(pattern),
+                run.facts.programs.len().saturating_sub(ops),
+            );
             // Ops that run in a few steps only may take no time in the middle half, but still count.
             if (is_pattern || others > 0) && rest().next().is_some() {
                 let rest: f64 = rest().sum();
-                let most = if is_pattern { rest } else { rest.min(others as f64 * run.listed_from_ps()) };
+                let most = if is_pattern {
+                    rest
+                } else {
+                    rest.min(others as f64 * run.listed_from_ps())
+                };
                 found.unlisted = Some(found.unlisted.unwrap_or(0.0).max(most / scale));
             }
         }
         found.runs.push(sums);
     }
-    if found.runs.is_empty() { Err("the ops of a step are not known".to_owned()) } else { Ok(found) }
+    if found.runs.is_empty() {
+        Err("the ops of a step are not known".to_owned())
+    } else {
+        Ok(found)
+    }
 }
 
 fn listed_from(runs: &[Summary]) -> f64 {
@@ -239,7 +323,9 @@ fn listed_from(runs: &[Summary]) -> f64 {
 fn no_op(pattern: &str, floor: f64) -> String {
     let floor = Picos::from_ps(floor.round() as i64);
     let above = if floor > Picos::ZERO {
-        format!(" among those above {floor} a step; a saved summary lists no others (systole summarize --ops N)")
+        format!(
+            " among those above {floor} a step; a saved summary lists no others (systole summarize --ops N)"
+        )
     } else {
         String::new()
     };
@@ -254,9 +340,15 @@ fn is_pattern(pattern: &str) -> bool {
 /// `re:REGEX`, or a name in which `*` matches any characters.
 fn matcher(pattern: &str) -> Result<impl Fn(&str) -> bool, String> {
     let regex = match pattern.strip_prefix("re:") {
-        Some(regex) => Some(Regex::new(regex).map_err(|error| format!("op = {pattern:?}: {error}"))?),
+        Some(regex) => {
+            Some(Regex::new(regex).map_err(|error| format!("op = {pattern:?}: {error}"))?)
+        }
         None => None,
     };
     let pattern = pattern.to_owned();
-    Ok(move |name: &str| regex.as_ref().map_or_else(|| glob(&pattern, name), |regex| regex.is_match(name)))
+    Ok(move |name: &str| {
+        regex
+            .as_ref()
+            .map_or_else(|| glob(&pattern, name), |regex| regex.is_match(name))
+    })
 }

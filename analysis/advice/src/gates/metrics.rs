@@ -49,21 +49,55 @@ pub struct GateMetric {
     pub meaning: &'static str,
 }
 
-const fn step(name: &'static str, id: &'static str, unit: Unit, meaning: &'static str) -> GateMetric {
-    GateMetric { name, id, unit, per: MetricScope::Step, aliases: &[], meaning }
+const fn step(
+    name: &'static str,
+    id: &'static str,
+    unit: Unit,
+    meaning: &'static str,
+) -> GateMetric {
+    GateMetric {
+        name,
+        id,
+        unit,
+        per: MetricScope::Step,
+        aliases: &[],
+        meaning,
+    }
 }
 
-const fn run(name: &'static str, id: &'static str, unit: Unit, meaning: &'static str) -> GateMetric {
-    GateMetric { name, id, unit, per: MetricScope::Run, aliases: &[], meaning }
+const fn run(
+    name: &'static str,
+    id: &'static str,
+    unit: Unit,
+    meaning: &'static str,
+) -> GateMetric {
+    GateMetric {
+        name,
+        id,
+        unit,
+        per: MetricScope::Run,
+        aliases: &[],
+        meaning,
+    }
 }
 
 const fn op(name: &'static str, id: &'static str, meaning: &'static str) -> GateMetric {
-    GateMetric { name, id, unit: Unit::Picoseconds, per: MetricScope::Op, aliases: &[], meaning }
+    GateMetric {
+        name,
+        id,
+        unit: Unit::Picoseconds,
+        per: MetricScope::Op,
+        aliases: &[],
+        meaning,
+    }
 }
 
 impl GateMetric {
     const fn of_loop(self) -> Self {
-        Self { per: MetricScope::LoopStep, ..self }
+        Self {
+            per: MetricScope::LoopStep,
+            ..self
+        }
     }
 
     const fn also(self, aliases: &'static [&'static str]) -> Self {
@@ -168,8 +202,12 @@ const SUFFIXES: [Suffix; 14] = [
 
 /// A name without its unit; the longest matching suffix is removed.
 fn split_suffix(name: &str) -> (&str, Option<&'static Suffix>) {
-    let fitting = SUFFIXES.iter().filter_map(|suffix| Some((name.strip_suffix(suffix.0)?, suffix)));
-    fitting.min_by_key(|(stem, _)| stem.len()).map_or((name, None), |(stem, suffix)| (stem, Some(suffix)))
+    let fitting = SUFFIXES
+        .iter()
+        .filter_map(|suffix| Some((name.strip_suffix(suffix.0)?, suffix)));
+    fitting
+        .min_by_key(|(stem, _)| stem.len())
+        .map_or((name, None), |(stem, suffix)| (stem, Some(suffix)))
 }
 
 fn split_unit(name: &str) -> (&str, Option<(Unit, f64)>) {
@@ -180,18 +218,27 @@ fn split_unit(name: &str) -> (&str, Option<(Unit, f64)>) {
 /// The unit of a name as it is written behind a number: ` ms`; empty for counts.
 pub(super) fn written_unit(name: &str) -> String {
     let (_, suffix) = split_suffix(name.strip_suffix("_per_step").unwrap_or(name));
-    suffix.filter(|suffix| !suffix.3.is_empty()).map_or_else(String::new, |suffix| format!(" {}", suffix.3))
+    suffix
+        .filter(|suffix| !suffix.3.is_empty())
+        .map_or_else(String::new, |suffix| format!(" {}", suffix.3))
 }
 
 /// The unit of a difference as it is written behind a number: percentages differ by points.
 pub(super) fn written_difference(name: &str) -> String {
     let unit = written_unit(name);
-    if unit == " %" { " points".to_owned() } else { unit }
+    if unit == " %" {
+        " points".to_owned()
+    } else {
+        unit
+    }
 }
 
 /// The suffixes that a metric of this unit can have.
 pub fn suffixes(unit: Unit) -> impl Iterator<Item = &'static str> {
-    SUFFIXES.iter().filter(move |suffix| suffix.1 == unit).map(|suffix| suffix.0)
+    SUFFIXES
+        .iter()
+        .filter(move |suffix| suffix.1 == unit)
+        .map(|suffix| suffix.0)
 }
 
 /// A metric with the name that the user wrote.
@@ -207,19 +254,37 @@ pub(super) struct WantedMetric {
 
 /// Finds the metric with a name; the error suggests the nearest one.
 pub(super) fn find(name: &str) -> Result<WantedMetric, String> {
-    METRICS.iter().find_map(|metric| wanted(metric, name)).ok_or_else(|| {
-        let names = METRICS.iter().flat_map(|metric| metric.aliases.iter().copied().chain([metric.name, metric.id]));
-        let nearest = nearest::of(name, names).map(|name| format!("; did you mean {name:?}?")).unwrap_or_default();
-        format!("there is no metric {name:?}{nearest} (`systole metrics` lists them)")
-    })
+    METRICS
+        .iter()
+        .find_map(|metric| wanted(metric, name))
+        .ok_or_else(|| {
+            let names = METRICS.iter().flat_map(|metric| {
+                metric
+                    .aliases
+                    .iter()
+                    .copied()
+                    .chain([metric.name, metric.id])
+            });
+            let nearest = nearest::of(name, names)
+                .map(|name| format!("; did you mean {name:?}?"))
+                .unwrap_or_default();
+            format!("there is no metric {name:?}{nearest} (`systole metrics` lists them)")
+        })
 }
 
 fn wanted(metric: &'static GateMetric, name: &str) -> Option<WantedMetric> {
-    let name_in_summary = |id: &str| WantedMetric { metric, id: id.to_owned(), scale: 1.0 };
+    let name_in_summary = |id: &str| WantedMetric {
+        metric,
+        id: id.to_owned(),
+        scale: 1.0,
+    };
     if metric.per == MetricScope::Op {
         let (stem, unit) = split_unit(name.strip_suffix("_per_step").unwrap_or(name));
         let (unit, scale) = unit?;
-        return (stem == metric.id && unit == metric.unit).then(|| WantedMetric { scale, ..name_in_summary(stem) });
+        return (stem == metric.id && unit == metric.unit).then(|| WantedMetric {
+            scale,
+            ..name_in_summary(stem)
+        });
     }
     if name == metric.id || metric.unit == Unit::Count && metric.aliases.contains(&name) {
         return Some(name_in_summary(metric.id));
@@ -228,16 +293,27 @@ fn wanted(metric: &'static GateMetric, name: &str) -> Option<WantedMetric> {
     let (unit, scale) = unit.filter(|(unit, _)| *unit == metric.unit)?;
     let (id_stem, _) = split_unit(metric.id);
     let is_named = |other: &str| split_unit(other).0 == stem;
-    if metric.aliases.iter().any(|alias| is_named(alias)) || is_named(metric.name) || id_stem == stem {
-        return Some(WantedMetric { scale, ..name_in_summary(metric.id) });
+    if metric.aliases.iter().any(|alias| is_named(alias))
+        || is_named(metric.name)
+        || id_stem == stem
+    {
+        return Some(WantedMetric {
+            scale,
+            ..name_in_summary(metric.id)
+        });
     }
     // `collectives.all-reduce.bus`, of `collectives.*.bus`.
     let (before, after) = id_stem.split_once('*')?;
     let kind = stem.strip_prefix(before)?.strip_suffix(after)?;
     let is_word = !kind.is_empty() && !kind.contains(['.', '*']);
     is_word.then(|| {
-        let suffix = suffixes(unit).find(|suffix| metric.id.ends_with(suffix)).unwrap_or_default();
-        WantedMetric { scale, ..name_in_summary(&format!("{stem}{suffix}")) }
+        let suffix = suffixes(unit)
+            .find(|suffix| metric.id.ends_with(suffix))
+            .unwrap_or_default();
+        WantedMetric {
+            scale,
+            ..name_in_summary(&format!("{stem}{suffix}"))
+        }
     })
 }
 
@@ -272,7 +348,10 @@ mod tests {
     use super::*;
 
     fn id(name: &str) -> String {
-        find(name).map_or_else(|why| why, |wanted| format!("{} / {}", wanted.id, wanted.scale))
+        find(name).map_or_else(
+            |why| why,
+            |wanted| format!("{} / {}", wanted.id, wanted.scale),
+        )
     }
 
     #[test]
@@ -280,9 +359,19 @@ mod tests {
         for metric in METRICS {
             for name in metric.aliases.iter().chain([&metric.name]) {
                 let name = name.replace('*', "all-reduce");
-                assert_eq!(find(&name).map(|wanted| wanted.metric.id), Ok(metric.id), "{name}");
+                assert_eq!(
+                    find(&name).map(|wanted| wanted.metric.id),
+                    Ok(metric.id),
+                    "{name}"
+                );
             }
-            assert_eq!(METRICS.iter().filter(|other| other.id == metric.id || other.name == metric.name).count(), 1);
+            assert_eq!(
+                METRICS
+                    .iter()
+                    .filter(|other| other.id == metric.id || other.name == metric.name)
+                    .count(),
+                1
+            );
         }
     }
 
@@ -296,7 +385,13 @@ mod tests {
             id("collectives.all-gather.bus_gb_per_s"),
             "collectives.all-gather.bus_bytes_per_second / 1000000000"
         );
-        for wrong in ["step.time", "step.time_pct", "step.time_gib", "compile.count_ms", "collectives.bus_gb_per_s"] {
+        for wrong in [
+            "step.time",
+            "step.time_pct",
+            "step.time_gib",
+            "compile.count_ms",
+            "collectives.bus_gb_per_s",
+        ] {
             assert!(find(wrong).is_err(), "{wrong}");
         }
     }
@@ -310,8 +405,18 @@ mod tests {
             ("mfu", "mfu_pct"),
             ("memory.peek_gib", "memory.peak_gib"),
         ] {
-            assert!(find(wrong).unwrap_err().contains(&format!("did you mean {right:?}")), "{}", id(wrong));
+            assert!(
+                find(wrong)
+                    .unwrap_err()
+                    .contains(&format!("did you mean {right:?}")),
+                "{}",
+                id(wrong)
+            );
         }
-        assert!(!find("colour").unwrap_err().contains("did you mean"), "{}", id("colour"));
+        assert!(
+            !find("colour").unwrap_err().contains("did you mean"),
+            "{}",
+            id("colour")
+        );
     }
 }

@@ -83,8 +83,16 @@ pub struct Gate {
 impl Gate {
     /// `step.time_ms (p90)`: unique enough to identify the gate in every run.
     pub fn name(&self) -> String {
-        let op = self.op.as_ref().map(|op| format!(" of {op}")).unwrap_or_default();
-        format!("{}{op} {}", titled(&self.metric, self.aggregate), self.limit)
+        let op = self
+            .op
+            .as_ref()
+            .map(|op| format!(" of {op}"))
+            .unwrap_or_default();
+        format!(
+            "{}{op} {}",
+            titled(&self.metric, self.aggregate),
+            self.limit
+        )
     }
 }
 
@@ -100,25 +108,38 @@ pub struct GatesReport {
 impl GatesReport {
     /// Gates whose failure fails the run.
     pub fn failed(&self) -> impl Iterator<Item = &Gate> {
-        self.gates.iter().filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Error)
+        self.gates
+            .iter()
+            .filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Error)
     }
 
     /// Gates that fail with a warning only.
     pub fn warned(&self) -> impl Iterator<Item = &Gate> {
-        self.gates.iter().filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Warn)
+        self.gates
+            .iter()
+            .filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Warn)
     }
 
     /// Inconclusive gates.
     pub fn inconclusive(&self) -> impl Iterator<Item = &Gate> {
-        self.gates.iter().filter(|gate| gate.status == Status::Inconclusive)
+        self.gates
+            .iter()
+            .filter(|gate| gate.status == Status::Inconclusive)
     }
 }
 
 /// Options of the comparison, from the configuration of the gates.
 pub fn compare_options(config: &GateConfig) -> CompareOptions {
-    let test = TestOptions { min_steps: config.defaults.min_steps, ..TestOptions::default() };
+    let test = TestOptions {
+        min_steps: config.defaults.min_steps,
+        ..TestOptions::default()
+    };
     // A difference that only makes gates inconclusive does not prevent the comparison.
-    CompareOptions { test, require: config.comparable.require.clone(), force: false }
+    CompareOptions {
+        test,
+        require: config.comparable.require.clone(),
+        force: false,
+    }
 }
 
 /// The input of an evaluation.
@@ -130,13 +151,21 @@ struct GateSides<'a> {
 
 /// Evaluates the gates for a run, or for several runs as one; regressions use a comparison with the baseline as the
 /// first side.
-pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, config: &GateConfig) -> GatesReport {
+pub fn judge(
+    runs: &[Summary],
+    baseline: Option<(&[Summary], &Comparison)>,
+    config: &GateConfig,
+) -> GatesReport {
     // The class of steps that the comparison is about, on both sides; all classes if a gate names a program.
     let matched = baseline.and_then(|(base, _)| matched_classes(base, runs).into_iter().next());
     let main = GateSides {
         runs: matched.as_ref().map_or(runs, |class| &class.cand),
-        baseline: baseline
-            .map(|(base, comparison)| (matched.as_ref().map_or(base, |class| class.base.as_ref()), comparison)),
+        baseline: baseline.map(|(base, comparison)| {
+            (
+                matched.as_ref().map_or(base, |class| class.base.as_ref()),
+                comparison,
+            )
+        }),
     };
     let all = GateSides { runs, baseline };
     let sides = |module: &Option<String>| if module.is_some() { all } else { main };
@@ -144,13 +173,23 @@ pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, conf
     for budget in &config.budget {
         let level = budget.level.unwrap_or(config.defaults.level);
         if level != GateLevel::Off {
-            gates.push(judge_budget(sides(&budget.module).runs, budget, level, config));
+            gates.push(judge_budget(
+                sides(&budget.module).runs,
+                budget,
+                level,
+                config,
+            ));
         }
     }
     for regression in config.regressions(baseline.map(|(base, _)| base), runs) {
         let level = regression.level.unwrap_or(config.defaults.level);
         if level != GateLevel::Off {
-            gates.push(judge_regression(sides(&regression.module), &regression, level, config));
+            gates.push(judge_regression(
+                sides(&regression.module),
+                &regression,
+                level,
+                config,
+            ));
         }
     }
     gates.sort_by_key(|gate| {
@@ -162,7 +201,10 @@ pub fn judge(runs: &[Summary], baseline: Option<(&[Summary], &Comparison)>, conf
         };
         (order, gate.name())
     });
-    GatesReport { statement: statement(&gates), gates }
+    GatesReport {
+        statement: statement(&gates),
+        gates,
+    }
 }
 
 fn statement(gates: &[Gate]) -> String {
@@ -175,13 +217,22 @@ fn statement(gates: &[Gate]) -> String {
         return "no gates are set".to_owned();
     }
     let mut parts = Vec::new();
-    for (number, what) in [(failed, "failed"), (warned, "warned"), (unclear, "inconclusive"), (passed, "passed")] {
+    for (number, what) in [
+        (failed, "failed"),
+        (warned, "warned"),
+        (unclear, "inconclusive"),
+        (passed, "passed"),
+    ] {
         if number > 0 {
             parts.push(format!("{number} {what}"));
         }
     }
     let all = gates.len();
-    format!("{all} {}: {}", if all == 1 { "gate" } else { "gates" }, parts.join(", "))
+    format!(
+        "{all} {}: {}",
+        if all == 1 { "gate" } else { "gates" },
+        parts.join(", ")
+    )
 }
 
 fn judge_budget(runs: &[Summary], budget: &Budget, level: GateLevel, config: &GateConfig) -> Gate {
@@ -206,7 +257,8 @@ fn judge_budget(runs: &[Summary], budget: &Budget, level: GateLevel, config: &Ga
         message: String::new(),
     };
     let runs = of_module(runs, budget.module.as_deref());
-    let measured = runs.and_then(|runs| MetricRuns::of(&runs, &budget.metric, budget.op.as_deref()));
+    let measured =
+        runs.and_then(|runs| MetricRuns::of(&runs, &budget.metric, budget.op.as_deref()));
     let measured = match measured {
         Ok(measured) => measured,
         Err(why) => {
@@ -217,18 +269,27 @@ fn judge_budget(runs: &[Summary], budget: &Budget, level: GateLevel, config: &Ga
     let actual = measured.aggregate(aggregate);
     gate.actual = actual;
     let Some(actual) = actual else { return gate };
-    let exceeds = budget.max.is_some_and(|max| actual > max) || budget.min.is_some_and(|min| actual < min);
+    let exceeds =
+        budget.max.is_some_and(|max| actual > max) || budget.min.is_some_and(|min| actual < min);
     let steps = measured.steps();
     if measured.is_series
         && let Some(few) = too_few(steps, aggregate, config)
     {
         let metric = titled(&budget.metric, aggregate);
-        gate.message = format!("{metric} is {}{unit}, allowed {}, but {few}", number(actual), gate.limit);
+        gate.message = format!(
+            "{metric} is {}{unit}, allowed {}, but {few}",
+            number(actual),
+            gate.limit
+        );
         return gate;
     }
-    let may_exceed = |limit: Option<f64>| limit.is_some_and(|limit| measured.may_exceed(actual, limit, aggregate));
+    let may_exceed = |limit: Option<f64>| {
+        limit.is_some_and(|limit| measured.may_exceed(actual, limit, aggregate))
+    };
     // The additional time would exceed one limit or satisfy the other.
-    if may_exceed(budget.max) || (exceeds && budget.max.is_none_or(|max| actual <= max) && may_exceed(budget.min)) {
+    if may_exceed(budget.max)
+        || (exceeds && budget.max.is_none_or(|max| actual <= max) && may_exceed(budget.min))
+    {
         let metric = titled(&budget.metric, aggregate);
         gate.message = format!(
             "{metric} is {}{unit}, allowed {}, but ops that the saved summary does not list may add to it (systole \
@@ -240,16 +301,27 @@ fn judge_budget(runs: &[Summary], budget: &Budget, level: GateLevel, config: &Ga
     }
     gate.status = if exceeds { Status::Fail } else { Status::Pass };
     let metric = titled(&budget.metric, aggregate);
-    gate.message = format!("{metric} is {}{unit}, allowed {}", number(actual), gate.limit);
+    gate.message = format!(
+        "{metric} is {}{unit}, allowed {}",
+        number(actual),
+        gate.limit
+    );
     gate
 }
 
 /// The reason why this many steps are too few.
 fn too_few(steps: usize, aggregate: StepAggregate, config: &GateConfig) -> Option<String> {
     let needed = aggregate.steps_needed(config.defaults.min_steps);
-    let steady = if steps == 1 { "1 steady step is".to_owned() } else { format!("{steps} steady steps are") };
+    let steady = if steps == 1 {
+        "1 steady step is".to_owned()
+    } else {
+        format!("{steps} steady steps are")
+    };
     let why = if needed > config.defaults.min_steps {
-        format!("{} needs {needed}, one of them beyond it", aggregate.title())
+        format!(
+            "{} needs {needed}, one of them beyond it",
+            aggregate.title()
+        )
     } else {
         format!("min_steps = {needed}")
     };
@@ -258,21 +330,36 @@ fn too_few(steps: usize, aggregate: StepAggregate, config: &GateConfig) -> Optio
 
 /// The runs with the steps of one program; the error lists the programs that exist.
 fn of_module<'a>(runs: &'a [Summary], module: Option<&str>) -> Result<Cow<'a, [Summary]>, String> {
-    let Some(module) = module else { return Ok(Cow::Borrowed(runs)) };
-    let found: Vec<Summary> = runs.iter().filter_map(|run| Some(run.of_module(module)?.into_owned())).collect();
+    let Some(module) = module else {
+        return Ok(Cow::Borrowed(runs));
+    };
+    let found: Vec<Summary> = runs
+        .iter()
+        .filter_map(|run| Some(run.of_module(module)?.into_owned()))
+        .collect();
     if !found.is_empty() {
         return Ok(Cow::Owned(found));
     }
-    let main = runs.first().and_then(|run| run.facts.programs.first()).map_or("none", |program| &program.name);
+    let main = runs
+        .first()
+        .and_then(|run| run.facts.programs.first())
+        .map_or("none", |program| &program.name);
     let listed = if runs.iter().any(|run| run.classes_not_listed > 0) {
         "; the saved summary does not list all kinds of steps"
     } else {
         ""
     };
-    Err(format!("most steps of this run are of {main}, none are of {module}{listed}"))
+    Err(format!(
+        "most steps of this run are of {main}, none are of {module}{listed}"
+    ))
 }
 
-fn judge_regression(sides: GateSides<'_>, regression: &Regression, level: GateLevel, config: &GateConfig) -> Gate {
+fn judge_regression(
+    sides: GateSides<'_>,
+    regression: &Regression,
+    level: GateLevel,
+    config: &GateConfig,
+) -> Gate {
     let aggregate = regression.aggregate.unwrap_or(config.defaults.aggregate);
     let mut gate = Gate {
         kind: "regression",
@@ -288,7 +375,8 @@ fn judge_regression(sides: GateSides<'_>, regression: &Regression, level: GateLe
     };
     match compared(sides, regression, aggregate, config) {
         Ok((status, actual, base, message)) => {
-            (gate.status, gate.actual, gate.base, gate.message) = (status, Some(actual), Some(base), message);
+            (gate.status, gate.actual, gate.base, gate.message) =
+                (status, Some(actual), Some(base), message);
         }
         Err(why) => gate.message = why,
     }
@@ -303,25 +391,46 @@ fn compared(
     aggregate: StepAggregate,
     config: &GateConfig,
 ) -> Result<GateJudgement, String> {
-    let Some((base, comparison)) = baseline else { return Err("there is no baseline: give --baseline".to_owned()) };
+    let Some((base, comparison)) = baseline else {
+        return Err("there is no baseline: give --baseline".to_owned());
+    };
     if !comparison.is_comparable && config.comparable.on_mismatch == OnMismatch::Inconclusive {
         return Err(comparison.statement.clone());
     }
     let module = regression.module.as_deref();
     let (base, runs) = (of_module(base, module)?, of_module(runs, module)?);
-    let MetricOfBoth { base: first, cand: second, unlisted } =
-        MetricOfBoth::of(&base, &runs, &regression.metric, regression.op.as_deref())?;
-    let (Some(before), Some(after)) = (first.aggregate(aggregate), second.aggregate(aggregate)) else {
+    let MetricOfBoth {
+        base: first,
+        cand: second,
+        unlisted,
+    } = MetricOfBoth::of(&base, &runs, &regression.metric, regression.op.as_deref())?;
+    let (Some(before), Some(after)) = (first.aggregate(aggregate), second.aggregate(aggregate))
+    else {
         return Err(format!("{} is not known on both sides", regression.metric));
     };
-    let of_base = |change: f64, base: f64| if base.abs() > 0.0 { Some(100.0 * change / base.abs()) } else { None };
-    let is_exceeded = |base: f64, actual: f64| regression.is_exceeded(actual - base, of_base(actual - base, base));
+    let of_base = |change: f64, base: f64| {
+        if base.abs() > 0.0 {
+            Some(100.0 * change / base.abs())
+        } else {
+            None
+        }
+    };
+    let is_exceeded = |base: f64, actual: f64| {
+        regression.is_exceeded(actual - base, of_base(actual - base, base))
+    };
     let change = after - before;
     let percent = of_base(change, before);
     let exceeds = is_exceeded(before, after);
     let test = (regression.alpha, config.defaults.min_steps);
-    let effect = regression.min_effect_ms.and_then(|ms| first.of_ms(ms)).or(regression.min_effect).unwrap_or(0.0);
-    let (unit, difference) = (written_unit(&regression.metric), written_difference(&regression.metric));
+    let effect = regression
+        .min_effect_ms
+        .and_then(|ms| first.of_ms(ms))
+        .or(regression.min_effect)
+        .unwrap_or(0.0);
+    let (unit, difference) = (
+        written_unit(&regression.metric),
+        written_difference(&regression.metric),
+    );
     let shown = Some(regression.shown(change, percent)).filter(|shown| !shown.is_empty());
     let mut message = format!(
         "{} is {}{unit}, was {}{unit}{}, allowed {}",
@@ -333,7 +442,9 @@ fn compared(
     );
     let is_series = first.is_series && second.is_series;
     let has_several = first.runs.len().max(second.runs.len()) > 1;
-    let needs_proof = regression.require_significance.unwrap_or(is_series || has_several);
+    let needs_proof = regression
+        .require_significance
+        .unwrap_or(is_series || has_several);
     if is_series && let Some(few) = too_few(first.steps().min(second.steps()), aggregate, config) {
         let _ = write!(message, ", but {few}");
         return Ok((Status::Inconclusive, after, before, message));
@@ -343,23 +454,35 @@ fn compared(
     {
         let unlisted = unlisted.0.max(unlisted.1);
         let more = number(unlisted);
-        let _ = write!(message, ", but one side lists only its largest ops and may have {more}{difference} more");
+        let _ = write!(
+            message,
+            ", but one side lists only its largest ops and may have {more}{difference} more"
+        );
         return Ok((Status::Inconclusive, after, before, message));
     }
     if exceeds && change.abs() < effect {
-        let _ = write!(message, "; less than the minimum of {}{difference}", number(effect));
+        let _ = write!(
+            message,
+            "; less than the minimum of {}{difference}",
+            number(effect)
+        );
     }
     if !exceeds || change.abs() < effect {
         return Ok((Status::Pass, after, before, message));
     }
     // One long step proves nothing: garbage collection, a checkpoint, another job on the host.
-    let without =
-        second.mean_without_longest().filter(|_| needs_proof && is_series && aggregate == StepAggregate::Mean);
+    let without = second
+        .mean_without_longest()
+        .filter(|_| needs_proof && is_series && aggregate == StepAggregate::Mean);
     if without.is_some_and(|without| !is_exceeded(before, without)) {
         message.push_str("; within noise: a single long step makes the difference");
         return Ok((Status::Pass, after, before, message));
     }
-    let found = if needs_proof { proof(&first, &second, aggregate, effect, test) } else { NoiseVerdict::Real };
+    let found = if needs_proof {
+        proof(&first, &second, aggregate, effect, test)
+    } else {
+        NoiseVerdict::Real
+    };
     let status = match found {
         NoiseVerdict::Real => Status::Fail,
         NoiseVerdict::Noise => {
@@ -371,7 +494,9 @@ fn compared(
             Status::Inconclusive
         }
         NoiseVerdict::Untested => {
-            message.push_str("; a single value per side does not show its variation: give several runs");
+            message.push_str(
+                "; a single value per side does not show its variation: give several runs",
+            );
             Status::Inconclusive
         }
     };
@@ -380,17 +505,28 @@ fn compared(
 
 /// `step.time_ms (p90)`; the median is not mentioned.
 fn titled(metric: &str, aggregate: StepAggregate) -> String {
-    if aggregate == StepAggregate::Median { metric.to_owned() } else { format!("{metric} ({})", aggregate.title()) }
+    if aggregate == StepAggregate::Median {
+        metric.to_owned()
+    } else {
+        format!("{metric} ({})", aggregate.title())
+    }
 }
 
 /// Compares with a baseline and evaluates the gates.
-pub fn against(run: &Summary, baseline: &[Summary], config: &GateConfig) -> (GatesReport, Option<Comparison>) {
+pub fn against(
+    run: &Summary,
+    baseline: &[Summary],
+    config: &GateConfig,
+) -> (GatesReport, Option<Comparison>) {
     let run = std::slice::from_ref(run);
     if baseline.is_empty() {
         return (judge(run, None, config), None);
     }
     let comparison = compare(baseline, run, &compare_options(config));
-    (judge(run, Some((baseline, &comparison)), config), Some(comparison))
+    (
+        judge(run, Some((baseline, &comparison)), config),
+        Some(comparison),
+    )
 }
 
 impl Tabular for GatesReport {

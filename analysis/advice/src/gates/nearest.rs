@@ -10,11 +10,19 @@ pub fn of<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&
         let name: Vec<char> = name.to_lowercase().chars().take(MOST).collect();
         (distance(&wrong, &name), wrong.len().max(name.len()))
     };
-    let begins =
-        |name: &str| wrong.len() > 2 && name.to_lowercase().chars().take(wrong.len()).eq(wrong.iter().copied());
+    let begins = |name: &str| {
+        wrong.len() > 2
+            && name
+                .to_lowercase()
+                .chars()
+                .take(wrong.len())
+                .eq(wrong.iter().copied())
+    };
     let near = names.into_iter().map(|name| (distance(&name), name));
-    let near = near.filter(|((edits, length), name)| edits * 3 <= length.saturating_add(2) || begins(name));
-    near.min_by_key(|((edits, _), _)| *edits).map(|(_, name)| name)
+    let near = near
+        .filter(|((edits, length), name)| edits * 3 <= length.saturating_add(2) || begins(name));
+    near.min_by_key(|((edits, _), _)| *edits)
+        .map(|(_, name)| name)
 }
 
 /// Number of letters to insert, remove, replace, or swap with their neighbour (optimal string alignment).
@@ -25,7 +33,9 @@ fn distance(a: &[char], b: &[char]) -> usize {
         let mut row = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
             let at = |row: &[usize], j: usize| row.get(j).copied().unwrap_or(usize::MAX / 2);
-            let mut least = (at(&last, j) + usize::from(x != y)).min(at(&last, j + 1) + 1).min(at(&row, j) + 1);
+            let mut least = (at(&last, j) + usize::from(x != y))
+                .min(at(&last, j + 1) + 1)
+                .min(at(&row, j) + 1);
             let is_swap = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
             if is_swap {
                 least = least.min(at(&before, j - 1) + 1);
@@ -44,7 +54,12 @@ mod tests {
     #[test]
     fn swapped_or_missing_letter_is_one_edit() {
         let letters = |text: &str| text.chars().collect::<Vec<_>>();
-        for (a, b, edits) in [("tiem", "time", 1), ("tme", "time", 1), ("", "time", 4), ("kitten", "sitting", 3)] {
+        for (a, b, edits) in [
+            ("tiem", "time", 1),
+            ("tme", "time", 1),
+            ("", "time", 4),
+            ("kitten", "sitting", 3),
+        ] {
             assert_eq!(distance(&letters(a), &letters(b)), edits, "{a} {b}");
         }
     }

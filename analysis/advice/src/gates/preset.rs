@@ -21,7 +21,9 @@ use crate::compare::{Summary, assumed_limit_percent};
 /// The median step time is always included: without it, a run without any metrics would pass.
 pub fn preset(base: &[Summary], cand: &[Summary]) -> Vec<Regression> {
     let runs = || base.iter().chain(cand);
-    let has = |metric: &str| runs().any(|run| MetricRuns::of(std::slice::from_ref(run), metric, None).is_ok());
+    let has = |metric: &str| {
+        runs().any(|run| MetricRuns::of(std::slice::from_ref(run), metric, None).is_ok())
+    };
     let mut found = all(base.len().max(cand.len()) < 2);
     found.retain(|gate| gate.metric == STEP_TIME || has(&gate.metric));
     found.retain(|gate| gate.metric != EXPOSED || runs().any(communicates));
@@ -32,8 +34,13 @@ const STEP_TIME: &str = "step.time_ms";
 const EXPOSED: &str = "step.exposed_comm_pct";
 
 /// Causes of lost time with one value per run.
-const CAUSES: [&str; 5] =
-    ["input_wait_pct", "host_offload_wait_pct", "recompute_pct", "padding_waste_pct", "memory.peak_pct"];
+const CAUSES: [&str; 5] = [
+    "input_wait_pct",
+    "host_offload_wait_pct",
+    "recompute_pct",
+    "padding_waste_pct",
+    "memory.peak_pct",
+];
 /// The compile time of a program varies by a third with the load of the host.
 const COMPILING_PERCENT: f64 = 50.0;
 /// Shorter times are loads from a cache.
@@ -48,11 +55,24 @@ fn all(is_one_run: bool) -> Vec<Regression> {
         aggregate: Some(aggregate),
         ..Regression::default()
     };
-    let percent = |gate: Regression, limit: f64| Regression { max_increase_pct: Some(limit), ..gate };
-    let points = |gate: Regression, limit: f64| Regression { max_increase_abs: Some(limit), ..gate };
+    let percent = |gate: Regression, limit: f64| Regression {
+        max_increase_pct: Some(limit),
+        ..gate
+    };
+    let points = |gate: Regression, limit: f64| Regression {
+        max_increase_abs: Some(limit),
+        ..gate
+    };
     let causes = CAUSES.map(|metric| points(gate(metric, StepAggregate::Max), 5.0));
     let others = vec![
-        percent(gate(STEP_TIME, StepAggregate::Median), if is_one_run { of_one_run() } else { STEP_PERCENT }),
+        percent(
+            gate(STEP_TIME, StepAggregate::Median),
+            if is_one_run {
+                of_one_run()
+            } else {
+                STEP_PERCENT
+            },
+        ),
         percent(gate(STEP_TIME, StepAggregate::P90), 10.0),
         percent(gate("loop.step_ms", StepAggregate::Mean), 10.0),
         points(gate("compile.loop_count", StepAggregate::Max), 0.0),
@@ -62,9 +82,16 @@ fn all(is_one_run: bool) -> Vec<Regression> {
     ];
     let compiling = Regression {
         min_effect_ms: Some(COMPILING_MS),
-        ..percent(gate("compile.wall_ms", StepAggregate::Max), COMPILING_PERCENT)
+        ..percent(
+            gate("compile.wall_ms", StepAggregate::Max),
+            COMPILING_PERCENT,
+        )
     };
-    others.into_iter().chain(causes).chain([compiling]).collect()
+    others
+        .into_iter()
+        .chain(causes)
+        .chain([compiling])
+        .collect()
 }
 
 /// The difference that one run against one may have, to a tenth of a percent.
@@ -74,6 +101,9 @@ fn of_one_run() -> f64 {
 
 /// Whether a run has devices that communicate: without them there is no exposed communication.
 fn communicates(run: &Summary) -> bool {
-    let is_exposed = |id| run.series(id).is_some_and(|series| series.values.iter().any(|value| *value > 0.0));
+    let is_exposed = |id| {
+        run.series(id)
+            .is_some_and(|series| series.values.iter().any(|value| *value > 0.0))
+    };
     run.facts.devices > 1 || is_exposed("step.exposed_comm_percent")
 }

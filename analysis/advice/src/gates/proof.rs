@@ -52,20 +52,33 @@ pub(super) fn proof(
     if how.is_middle() {
         // The limit of the gate says what runs may differ by: nothing is assumed.
         let alpha = alpha.unwrap_or(RANKS_ALPHA);
-        let test = TestOptions { alpha, min_steps, assumed_spread_percent: 0.0, ..TestOptions::default() };
+        let test = TestOptions {
+            alpha,
+            min_steps,
+            assumed_spread_percent: 0.0,
+            ..TestOptions::default()
+        };
         match MetricChange::judged(&base.runs, &cand.runs, effect, &test).finding {
             ChangeVerdict::Changed => {}
             _ if are_apart(&base.runs, &cand.runs) => {}
             ChangeVerdict::Noise | ChangeVerdict::BetweenRuns => return NoiseVerdict::Noise,
-            ChangeVerdict::TooFew | ChangeVerdict::Untested | ChangeVerdict::OneSided => return NoiseVerdict::TooFew,
+            ChangeVerdict::TooFew | ChangeVerdict::Untested | ChangeVerdict::OneSided => {
+                return NoiseVerdict::TooFew;
+            }
         }
     }
     if how == StepAggregate::Mean && is_share(&base.runs) && is_share(&cand.runs) {
         let p = fisher(counted(&base.runs), counted(&cand.runs));
-        return if p <= drawn_alpha { NoiseVerdict::Real } else { NoiseVerdict::Noise };
+        return if p <= drawn_alpha {
+            NoiseVerdict::Real
+        } else {
+            NoiseVerdict::Noise
+        };
     }
     let statistic = how.statistic();
-    let (Some(before), Some(after)) = (base.aggregate(how), cand.aggregate(how)) else { return NoiseVerdict::TooFew };
+    let (Some(before), Some(after)) = (base.aggregate(how), cand.aggregate(how)) else {
+        return NoiseVerdict::TooFew;
+    };
     let drawn = |runs: &StepRuns| resample::noise_of(runs, statistic, 1.0 - drawn_alpha);
     let noise = match (drawn(&base.runs), how) {
         // The sum of a few steps is known well: what they cannot show is a single long one.
@@ -76,17 +89,29 @@ pub(super) fn proof(
         },
         (None, _) => return NoiseVerdict::TooFew,
     };
-    let of_runs = |runs: &StepRuns| runs.iter().filter_map(|run| statistic.of(&mut run.clone())).collect::<Vec<_>>();
-    let between = RunSpread::of(&of_runs(&base.runs), &of_runs(&cand.runs), 0.0).map_or(0.0, |runs| runs.limit);
-    if (after - before).abs() > noise.max(between) { NoiseVerdict::Real } else { NoiseVerdict::Noise }
+    let of_runs = |runs: &StepRuns| {
+        runs.iter()
+            .filter_map(|run| statistic.of(&mut run.clone()))
+            .collect::<Vec<_>>()
+    };
+    let between = RunSpread::of(&of_runs(&base.runs), &of_runs(&cand.runs), 0.0)
+        .map_or(0.0, |runs| runs.limit);
+    if (after - before).abs() > noise.max(between) {
+        NoiseVerdict::Real
+    } else {
+        NoiseVerdict::Noise
+    }
 }
 
 /// Whether 90 % of the steps of one side are above 90 % of the other's. With a dozen correlated steps the rank sum test
 /// allows no conclusion, however much the sides differ; this does.
 fn are_apart(base: &StepRuns, cand: &StepRuns) -> bool {
     let at = |runs: &StepRuns, share: f64| Statistic::Quantile(share).of(&mut runs.concat());
-    let is_above =
-        |low: &StepRuns, high: &StepRuns| at(low, 0.9).zip(at(high, 0.1)).is_some_and(|(low, high)| low < high);
+    let is_above = |low: &StepRuns, high: &StepRuns| {
+        at(low, 0.9)
+            .zip(at(high, 0.1))
+            .is_some_and(|(low, high)| low < high)
+    };
     is_above(base, cand) || is_above(cand, base)
 }
 
@@ -101,15 +126,26 @@ fn of_single_numbers(base: &StepRuns, cand: &StepRuns, statistic: Statistic) -> 
         return NoiseVerdict::Untested;
     }
     let one = |runs: &StepRuns| statistic.of(&mut runs.concat());
-    let (Some(before), Some(after)) = (one(base), one(cand)) else { return NoiseVerdict::TooFew };
+    let (Some(before), Some(after)) = (one(base), one(cand)) else {
+        return NoiseVerdict::TooFew;
+    };
     // One side alone, because the variation of the other is unknown.
-    let spread = spread(base, statistic).max(if base.len() < 2 { spread(cand, statistic) } else { 0.0 });
-    if (after - before).abs() > spread { NoiseVerdict::Real } else { NoiseVerdict::Noise }
+    let spread = spread(base, statistic).max(if base.len() < 2 {
+        spread(cand, statistic)
+    } else {
+        0.0
+    });
+    if (after - before).abs() > spread {
+        NoiseVerdict::Real
+    } else {
+        NoiseVerdict::Noise
+    }
 }
 
 /// A property that a step has or does not have.
 fn is_share(runs: &StepRuns) -> bool {
-    let is_either = |value: &f64| value.abs() < f64::EPSILON || (value - 100.0).abs() < f64::EPSILON;
+    let is_either =
+        |value: &f64| value.abs() < f64::EPSILON || (value - 100.0).abs() < f64::EPSILON;
     runs.iter().flatten().all(is_either)
 }
 
@@ -127,7 +163,11 @@ fn fisher((a, m): (usize, usize), (b, n): (usize, usize)) -> f64 {
     let all = ln_choose(m + n, with);
     let chance = |on_second: usize| {
         let on_first = with - on_second;
-        if on_first > m { 0.0 } else { (ln_choose(n, on_second) + ln_choose(m, on_first) - all).exp() }
+        if on_first > m {
+            0.0
+        } else {
+            (ln_choose(n, on_second) + ln_choose(m, on_first) - all).exp()
+        }
     };
     (b..=with.min(n)).map(chance).sum::<f64>().min(1.0)
 }
@@ -151,10 +191,20 @@ mod tests {
     #[test]
     fn change_in_the_share_of_slow_steps_is_tested() {
         let steps = |slow: usize| {
-            let values = (0..20).map(|i| if i < slow { 100.0 } else { 0.0 }).collect();
+            let values = (0..20)
+                .map(|i| if i < slow { 100.0 } else { 0.0 })
+                .collect();
             MetricRuns::of_steps(vec![values])
         };
-        let of = |base: usize, cand: usize| proof(&steps(base), &steps(cand), StepAggregate::Mean, 0.0, (None, 6));
+        let of = |base: usize, cand: usize| {
+            proof(
+                &steps(base),
+                &steps(cand),
+                StepAggregate::Mean,
+                0.0,
+                (None, 6),
+            )
+        };
         assert_eq!(of(0, 1), NoiseVerdict::Noise);
         assert_eq!(of(0, 7), NoiseVerdict::Real);
         assert_eq!(of(7, 7), NoiseVerdict::Noise);
@@ -163,10 +213,17 @@ mod tests {
     #[test]
     fn one_more_slow_step_does_not_change_a_quantile() {
         let steps = |slow: usize| {
-            let values = (0..12).map(|i| if i < slow { 130.0 } else { 100.0 + 0.1 * f64::from(i as u32 % 5) });
+            let values = (0..12).map(|i| {
+                if i < slow {
+                    130.0
+                } else {
+                    100.0 + 0.1 * f64::from(i as u32 % 5)
+                }
+            });
             MetricRuns::of_steps(vec![values.collect()])
         };
-        let of = |base: usize, cand: usize, how| proof(&steps(base), &steps(cand), how, 0.0, (None, 6));
+        let of =
+            |base: usize, cand: usize, how| proof(&steps(base), &steps(cand), how, 0.0, (None, 6));
         assert_eq!(of(0, 2, StepAggregate::P90), NoiseVerdict::Noise);
         assert_eq!(of(0, 12, StepAggregate::P90), NoiseVerdict::Real);
         // The mean of the baseline is steady, so a few long steps do count.
@@ -177,7 +234,9 @@ mod tests {
     #[test]
     fn per_run_numbers_are_judged_by_spread_between_runs() {
         let runs = |values: &[f64]| values.iter().map(|value| vec![*value]).collect::<Vec<_>>();
-        let of = |base: &[f64], cand: &[f64]| of_single_numbers(&runs(base), &runs(cand), Statistic::Quantile(0.5));
+        let of = |base: &[f64], cand: &[f64]| {
+            of_single_numbers(&runs(base), &runs(cand), Statistic::Quantile(0.5))
+        };
         assert_eq!(of(&[1.0], &[9.0]), NoiseVerdict::Untested);
         assert_eq!(of(&[1.0, 3.0, 2.0], &[3.5]), NoiseVerdict::Noise);
         assert_eq!(of(&[1.0, 3.0, 2.0], &[9.0, 9.0]), NoiseVerdict::Real);

@@ -29,25 +29,47 @@ struct OptionList {
 const COMPILER: &str = "libtpu 0.0.52";
 
 static KNOWN: LazyLock<Vec<AsyncCollective>> = LazyLock::new(|| {
-    let list: OptionList = toml::from_str(include_str!("../../../../assets/options.toml")).expect("read by the tests");
+    let list: OptionList =
+        toml::from_str(include_str!("../../../../assets/options.toml")).expect("read by the tests");
     list.collective
 });
 
 /// Which of these kinds a chip can be told to make asynchronous, and how, as sentences; empty where nothing is known.
 pub(super) fn advice(kinds: &BTreeSet<CollectiveKind>, chip: Option<&str>) -> String {
-    let Some(chip) = chip else { return String::new() };
+    let Some(chip) = chip else {
+        return String::new();
+    };
     let known = |kind: &CollectiveKind| {
-        KNOWN.iter().find(|known| known.kind == kind.name() && known.chips.iter().any(|own| own == chip))
+        KNOWN
+            .iter()
+            .find(|known| known.kind == kind.name() && known.chips.iter().any(|own| own == chip))
     };
     let of = |wanted: &dyn Fn(&AsyncCollective) -> bool| -> Vec<&AsyncCollective> {
-        kinds.iter().filter_map(known).filter(|known| wanted(known)).collect()
+        kinds
+            .iter()
+            .filter_map(known)
+            .filter(|known| wanted(known))
+            .collect()
     };
-    let names = |list: &[&AsyncCollective]| list.iter().map(|known| known.kind.as_str()).collect::<Vec<_>>().join(", ");
+    let names = |list: &[&AsyncCollective]| {
+        list.iter()
+            .map(|known| known.kind.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let mut sentences = Vec::new();
     let switchable = of(&|known| !known.by_default && !known.flags.is_empty());
     if !switchable.is_empty() {
-        let flags: BTreeSet<&str> = switchable.iter().flat_map(|known| &known.flags).map(String::as_str).collect();
-        let flags = flags.into_iter().map(|flag| format!("--{flag}")).collect::<Vec<_>>().join(" ");
+        let flags: BTreeSet<&str> = switchable
+            .iter()
+            .flat_map(|known| &known.flags)
+            .map(String::as_str)
+            .collect();
+        let flags = flags
+            .into_iter()
+            .map(|flag| format!("--{flag}"))
+            .collect::<Vec<_>>()
+            .join(" ");
         sentences.push(format!(
             "`LIBTPU_INIT_ARGS=\"{flags}\"` makes asynchronous what {chip} by default does not ({COMPILER}): {}.",
             names(&switchable)
@@ -64,7 +86,9 @@ pub(super) fn advice(kinds: &BTreeSet<CollectiveKind>, chip: Option<&str>) -> St
     let never = of(&|known| !known.by_default && known.flags.is_empty());
     if !never.is_empty() {
         let never = names(&never);
-        sentences.push(format!("On {chip} no flag is known that makes asynchronous ({COMPILER}): {never}."));
+        sentences.push(format!(
+            "On {chip} no flag is known that makes asynchronous ({COMPILER}): {never}."
+        ));
     }
     sentences.join(" ")
 }

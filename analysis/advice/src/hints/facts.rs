@@ -48,7 +48,14 @@ impl<'a> HintFacts<'a> {
     /// The facts of the scope of `cx`, computed when a rule asks for them.
     pub fn new(cx: &'a Context<'a>) -> Self {
         let (framework, classes) = (Framework::of(cx.model), cx.classes());
-        Self { cx, framework, classes, ops: OnceCell::new(), replay: OnceCell::new(), savings: RefCell::default() }
+        Self {
+            cx,
+            framework,
+            classes,
+            ops: OnceCell::new(),
+            replay: OnceCell::new(),
+            savings: RefCell::default(),
+        }
     }
 
     /// Another report in the same scope.
@@ -72,15 +79,26 @@ impl<'a> HintFacts<'a> {
     /// No device recorded ops, or a scenario needs what the capture does not record.
     pub(crate) fn saving(&self, changes: &[Scenario]) -> Result<Picos, AnalysisError> {
         self.play(&[changes]);
-        let not_played = || Err(AnalysisError::NotApplicable("these changes were not replayed".to_owned()));
+        let not_played = || {
+            Err(AnalysisError::NotApplicable(
+                "these changes were not replayed".to_owned(),
+            ))
+        };
         self.known(changes).unwrap_or_else(not_played)
     }
 
     /// Finds several savings on all CPU cores, before they are asked for.
     pub(crate) fn play(&self, all: &[&[Scenario]]) {
         // A rule may ask what is asked again when its finding gets a price, and another rule the same.
-        let is_new = |&(nth, asked): &(usize, &&[Scenario])| self.known(asked).is_none() && !all[..nth].contains(asked);
-        let new: Vec<&[Scenario]> = all.iter().enumerate().filter(is_new).map(|(_, &asked)| asked).collect();
+        let is_new = |&(nth, asked): &(usize, &&[Scenario])| {
+            self.known(asked).is_none() && !all[..nth].contains(asked)
+        };
+        let new: Vec<&[Scenario]> = all
+            .iter()
+            .enumerate()
+            .filter(is_new)
+            .map(|(_, &asked)| asked)
+            .collect();
         if new.is_empty() {
             return;
         }
@@ -88,11 +106,17 @@ impl<'a> HintFacts<'a> {
             Ok(replay) => replay.savings(self.cx, &new),
             Err(error) => vec![Err(error.clone()); new.len()],
         };
-        self.savings.borrow_mut().extend(new.into_iter().map(<[Scenario]>::to_vec).zip(savings));
+        self.savings
+            .borrow_mut()
+            .extend(new.into_iter().map(<[Scenario]>::to_vec).zip(savings));
     }
 
     fn known(&self, changes: &[Scenario]) -> Option<Saving> {
-        self.savings.borrow().iter().find(|(asked, _)| asked == changes).map(|(_, saving)| saving.clone())
+        self.savings
+            .borrow()
+            .iter()
+            .find(|(asked, _)| asked == changes)
+            .map(|(_, saving)| saving.clone())
     }
 
     /// The step, or the window if there are no steps.
@@ -102,14 +126,27 @@ impl<'a> HintFacts<'a> {
     /// No device recorded anything in this scope.
     pub(crate) fn step(&self) -> Result<StepTime, AnalysisError> {
         if let Some((ps, count)) = self.steps().and_then(|steps| each(&steps)) {
-            let of = if count == 1 { "one step".to_owned() } else { format!("mean of {count} steps") };
+            let of = if count == 1 {
+                "one step".to_owned()
+            } else {
+                format!("mean of {count} steps")
+            };
             return Ok(StepTime { ps, count, of });
         }
         let longest = match self.ops() {
-            Ok(ops) => ops.cores.iter().map(|core| core.total_time_ps).max().unwrap_or(0),
+            Ok(ops) => ops
+                .cores
+                .iter()
+                .map(|core| core.total_time_ps)
+                .max()
+                .unwrap_or(0),
             Err(_) => self.cx.host_window()?.dur().ps(),
         };
-        Ok(StepTime { ps: longest as f64, count: 1, of: "whole window".to_owned() })
+        Ok(StepTime {
+            ps: longest as f64,
+            count: 1,
+            of: "whole window".to_owned(),
+        })
     }
 
     /// Another report over the counted steps and nothing else: its sums, divided by [`StepTime::count`], are those of one
@@ -134,14 +171,17 @@ impl<'a> HintFacts<'a> {
         &self,
         sum: impl FnOnce(&A::Report) -> Option<f64>,
     ) -> Result<f64, AnalysisError> {
-        let nothing = || AnalysisError::NotApplicable("nothing of it lies in the counted steps".to_owned());
+        let nothing =
+            || AnalysisError::NotApplicable("nothing of it lies in the counted steps".to_owned());
         let sum = sum(self.in_steps::<A>()?.as_ref()).ok_or_else(nothing)?;
         Ok(sum / self.step()?.count.max(1) as f64)
     }
 
     /// Steps, unless the whole capture was taken for one.
     pub(crate) fn steps(&self) -> Option<Arc<StepsReport>> {
-        self.report::<Steps>().ok().filter(|steps| steps.has_steps())
+        self.report::<Steps>()
+            .ok()
+            .filter(|steps| steps.has_steps())
     }
 
     /// All ops.
@@ -161,9 +201,15 @@ impl<'a> HintFacts<'a> {
     /// # Errors
     ///
     /// The trace has no ops in this scope.
-    pub(crate) fn select(&self, wanted: impl Fn(&OpRow) -> bool) -> Result<OpSelection<'_>, AnalysisError> {
+    pub(crate) fn select(
+        &self,
+        wanted: impl Fn(&OpRow) -> bool,
+    ) -> Result<OpSelection<'_>, AnalysisError> {
         let ops = self.ops()?;
-        Ok(OpSelection::of(ops.rows.iter().filter(|row| wanted(row)), ops))
+        Ok(OpSelection::of(
+            ops.rows.iter().filter(|row| wanted(row)),
+            ops,
+        ))
     }
 
     /// Ops for which `wanted`, if together they take at least `limit` percent of device time.
@@ -193,7 +239,10 @@ impl<'a> HintFacts<'a> {
     ) -> Result<Option<OpSelection<'_>>, AnalysisError> {
         let ops = self.ops()?;
         let alike = LikeOps::of(ops.rows.iter().filter(|row| kind(row)));
-        let found = OpSelection::of(alike.into_iter().filter(wanted).flat_map(|like| like.rows), ops);
+        let found = OpSelection::of(
+            alike.into_iter().filter(wanted).flat_map(|like| like.rows),
+            ops,
+        );
         Ok((!found.rows.is_empty() && found.percent() >= self.limit(limit)).then_some(found))
     }
 }
@@ -209,10 +258,15 @@ fn counted_numbers(steps: &StepsReport) -> Option<(u32, u32)> {
 fn each(steps: &StepsReport) -> Option<(f64, usize)> {
     let mut run: BTreeMap<GroupId, TimeRange> = BTreeMap::new();
     for span in steps.counted().flat_map(|step| &step.spans) {
-        run.entry(span.group).and_modify(|all| *all = all.hull(span.measured)).or_insert(span.measured);
+        run.entry(span.group)
+            .and_modify(|all| *all = all.hull(span.measured))
+            .or_insert(span.measured);
     }
     let (first, last) = counted_numbers(steps)?;
-    let (longest, count) = (run.values().map(|span| span.dur().ps()).max()?, steps.selected(first, last).count());
+    let (longest, count) = (
+        run.values().map(|span| span.dur().ps()).max()?,
+        steps.selected(first, last).count(),
+    );
     (longest > 0).then(|| (longest as f64 / count.max(1) as f64, count))
 }
 
@@ -232,12 +286,20 @@ impl<'r> OpSelection<'r> {
         let mut rows: Vec<&OpRow> = rows.filter(|row| row.self_time_ps > 0).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.self_time_ps));
         let self_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
-        Self { rows, self_ps, total_ps: ops.total_time_ps }
+        Self {
+            rows,
+            self_ps,
+            total_ps: ops.total_time_ps,
+        }
     }
 
     /// Σ self time ÷ device time, percent; 0 without device time.
     pub(crate) fn percent(&self) -> f64 {
-        if self.total_ps > 0 { 100.0 * self.self_ps as f64 / self.total_ps as f64 } else { 0.0 }
+        if self.total_ps > 0 {
+            100.0 * self.self_ps as f64 / self.total_ps as f64
+        } else {
+            0.0
+        }
     }
 
     /// Their ids.
@@ -250,7 +312,9 @@ impl<'r> OpSelection<'r> {
     pub(crate) fn shrink(&self, ideal: impl Fn(&OpRow) -> Option<Picos>) -> Vec<(OpId, f64)> {
         let factor = |row: &&OpRow| {
             let (time, ideal) = (row.total_time_ps, ideal(row)?.ps());
-            (time > 0 && ideal < time).then(|| Some((row.op?, (ideal.max(0)) as f64 / time as f64))).flatten()
+            (time > 0 && ideal < time)
+                .then(|| Some((row.op?, (ideal.max(0)) as f64 / time as f64)))
+                .flatten()
         };
         self.rows.iter().filter_map(factor).collect()
     }
@@ -269,8 +333,17 @@ impl<'r> OpSelection<'r> {
     pub(crate) fn finding(&self, what: &str, limit: f64, saving: PossibleSaving) -> Finding {
         let share = self.percent();
         Finding {
-            statement: format!("{what} take {share:.1} of device time ({})", self.names(), share = Percent(share)),
-            evidence: vec![HintEvidence::percent(what, share, "device time", Some(limit))],
+            statement: format!(
+                "{what} take {share:.1} of device time ({})",
+                self.names(),
+                share = Percent(share)
+            ),
+            evidence: vec![HintEvidence::percent(
+                what,
+                share,
+                "device time",
+                Some(limit),
+            )],
             ops: self.ops(),
             saving,
             ..Finding::default()

@@ -77,7 +77,12 @@ pub struct FindingPlace {
 impl FindingPlace {
     /// A span that is not a slice.
     pub(crate) fn span(name: impl Into<String>, range: TimeRange) -> Self {
-        Self { name: name.into(), start_ps: range.start.ps(), length_ps: range.dur().ps(), slice: None }
+        Self {
+            name: name.into(),
+            start_ps: range.start.ps(),
+            length_ps: range.dur().ps(),
+            slice: None,
+        }
     }
 
     /// From start to end.
@@ -89,7 +94,10 @@ impl FindingPlace {
 
 impl From<SliceRef<'_>> for FindingPlace {
     fn from(slice: SliceRef<'_>) -> Self {
-        Self { slice: Some(slice.id()), ..Self::span(slice.name(), slice.range()) }
+        Self {
+            slice: Some(slice.id()),
+            ..Self::span(slice.name(), slice.range())
+        }
     }
 }
 
@@ -112,24 +120,55 @@ pub struct HintEvidence {
 
 impl HintEvidence {
     /// A share of something, in percent.
-    pub(crate) fn percent(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
-        Self { unit: Unit::Percent, ..Self::number(what, value, of, threshold) }
+    pub(crate) fn percent(
+        what: impl Into<String>,
+        value: f64,
+        of: impl Into<String>,
+        threshold: Option<f64>,
+    ) -> Self {
+        Self {
+            unit: Unit::Percent,
+            ..Self::number(what, value, of, threshold)
+        }
     }
 
     /// A length of time.
     pub(crate) fn time(what: impl Into<String>, ps: f64, of: impl Into<String>) -> Self {
-        Self { unit: Unit::Picoseconds, ..Self::number(what, ps, of, None) }
+        Self {
+            unit: Unit::Picoseconds,
+            ..Self::number(what, ps, of, None)
+        }
     }
 
     /// How many.
-    pub fn count(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
-        Self { unit: Unit::Count, ..Self::number(what, value, of, threshold) }
+    pub fn count(
+        what: impl Into<String>,
+        value: f64,
+        of: impl Into<String>,
+        threshold: Option<f64>,
+    ) -> Self {
+        Self {
+            unit: Unit::Count,
+            ..Self::number(what, value, of, threshold)
+        }
     }
 
     /// A number without unit; measured unless said otherwise.
-    pub(crate) fn number(what: impl Into<String>, value: f64, of: impl Into<String>, threshold: Option<f64>) -> Self {
+    pub(crate) fn number(
+        what: impl Into<String>,
+        value: f64,
+        of: impl Into<String>,
+        threshold: Option<f64>,
+    ) -> Self {
         let (what, of) = (what.into(), of.into());
-        Self { what, value, unit: Unit::None, of, threshold, provenance: Provenance::Measured }
+        Self {
+            what,
+            value,
+            unit: Unit::None,
+            of,
+            threshold,
+            provenance: Provenance::Measured,
+        }
     }
 
     /// This evidence, from another source.
@@ -141,13 +180,19 @@ impl HintEvidence {
 impl PossibleSaving {
     /// Played again with these changes.
     pub(crate) fn replay(changes: impl IntoIterator<Item = Scenario>) -> Self {
-        Self::Replay { changes: changes.into_iter().collect(), at_most: None }
+        Self::Replay {
+            changes: changes.into_iter().collect(),
+            at_most: None,
+        }
     }
 
     /// Played again with each op taking so much of its time.
     pub fn ops(what: &str, factors: impl IntoIterator<Item = (OpId, f64)>) -> Self {
         let factors: BTreeMap<OpId, f64> = factors.into_iter().collect();
-        Self::replay([Scenario::Ops { what: what.to_owned(), factors }])
+        Self::replay([Scenario::Ops {
+            what: what.to_owned(),
+            factors,
+        }])
     }
 }
 

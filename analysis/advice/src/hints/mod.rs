@@ -37,7 +37,9 @@ use ::engine::{Analysis, AnalysisError, Context};
 pub use facts::{HintFacts, OpSelection, StepTime};
 pub use finding::{Finding, FindingPlace, HintEvidence, PossibleSaving};
 pub use page::{Page, SECTIONS};
-pub use report::{CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed, Unanswered};
+pub use report::{
+    CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed, Unanswered,
+};
 pub use rule::{Confidence, Rule, RuleResult};
 pub use rules::rules;
 
@@ -56,5 +58,8 @@ impl Analysis for Hints {
 
 /// The rule called `id`, in any case.
 pub fn rule(id: &str) -> Option<&'static Rule> {
-    rules().iter().copied().find(|rule| rule.id.eq_ignore_ascii_case(id))
+    rules()
+        .iter()
+        .copied()
+        .find(|rule| rule.id.eq_ignore_ascii_case(id))
 }

@@ -59,7 +59,9 @@ mod tests {
 
     #[test]
     fn sections_end_at_the_next_heading() {
-        let page = Page("# Title\nIntro.\n## Fix\nDo\nthis.\n\nMore.\n### JAX\nDo that.\n## Source\nA book.\n");
+        let page = Page(
+            "# Title\nIntro.\n## Fix\nDo\nthis.\n\nMore.\n### JAX\nDo that.\n## Source\nA book.\n",
+        );
         assert_eq!(page.section("Fix"), Some("Do\nthis.\n\nMore."));
         assert_eq!(page.section("Source"), Some("A book."));
         assert_eq!(page.section("Title"), None);

@@ -12,7 +12,9 @@ use super::{Confidence, FindingPlace, HintEvidence};
 use crate::what_if::Scenario;
 
 /// How much a hint matters, by what it could save; what is saved once, by its share of the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintSeverity {
     /// About the capture, not the program: it comes first and has no saving.
@@ -40,7 +42,11 @@ impl HintSeverity {
 
     /// At most high where the reason is only a pattern that can have other reasons.
     pub(crate) fn believed(self, confidence: Confidence) -> Self {
-        if confidence == Confidence::Low { self.min(Self::High) } else { self }
+        if confidence == Confidence::Low {
+            self.min(Self::High)
+        } else {
+            self
+        }
     }
 
     /// Display name.
@@ -115,8 +121,23 @@ pub struct Remedy {
 
 impl From<Hint> for Remedy {
     fn from(hint: Hint) -> Self {
-        let Hint { id, title, confidence, statement, evidence, action, .. } = hint;
-        Self { id, title, confidence, statement, evidence, action }
+        let Hint {
+            id,
+            title,
+            confidence,
+            statement,
+            evidence,
+            action,
+            ..
+        } = hint;
+        Self {
+            id,
+            title,
+            confidence,
+            statement,
+            evidence,
+            action,
+        }
     }
 }
 
@@ -226,9 +247,14 @@ impl HintsReport {
         let mut notes = Vec::new();
         if self.hints.is_empty() {
             let looked = self.quiet.len();
-            notes.push(format!("None of the {looked} rules that could be applied to this capture found anything."));
+            notes.push(format!(
+                "None of the {looked} rules that could be applied to this capture found anything."
+            ));
         } else {
-            notes.push(format!("Savings are upper bounds per step ({}) and cannot be added up.", self.of));
+            notes.push(format!(
+                "Savings are upper bounds per step ({}) and cannot be added up.",
+                self.of
+            ));
         }
         if let (Some(ps), Some(percent)) = (self.combined_saving_ps, self.combined_saving_percent) {
             notes.push(format!(
@@ -238,10 +264,16 @@ impl HintsReport {
             ));
         }
         if !self.not_combined.is_empty() {
-            notes.push(format!("Not counted in that: {}.", self.not_combined.join(", ")));
+            notes.push(format!(
+                "Not counted in that: {}.",
+                self.not_combined.join(", ")
+            ));
         }
         for open in &self.unanswered {
-            notes.push(format!("No hint about this: {} ({}).", open.statement, open.reason));
+            notes.push(format!(
+                "No hint about this: {} ({}).",
+                open.statement, open.reason
+            ));
         }
         if !self.suppressed.is_empty() {
             let ids: Vec<&str> = self.suppressed.iter().map(|hint| hint.id).collect();
@@ -249,15 +281,27 @@ impl HintsReport {
         }
         Table::of("hints", "What to do", &self.hints)
             .derived("hint", "Hint", Unit::None, |hint| hint.id)
-            .derived("severity", "Severity", Unit::None, |hint| hint.severity.title())
+            .derived("severity", "Severity", Unit::None, |hint| {
+                hint.severity.title()
+            })
             .derived("title", "What", Unit::None, |hint| hint.title)
-            .derived("saving_ps", "Saves at most", Unit::Picoseconds, |hint| hint.saving_ps)
-            .derived("saving_percent", "Of step", Unit::Percent, |hint| hint.saving_percent)
+            .derived("saving_ps", "Saves at most", Unit::Picoseconds, |hint| {
+                hint.saving_ps
+            })
+            .derived("saving_percent", "Of step", Unit::Percent, |hint| {
+                hint.saving_percent
+            })
             .derived("statement", "Seen", Unit::None, |hint| &hint.statement)
             .derived("action", "Do", Unit::None, |hint| &hint.action)
-            .derived("overlaps_with", "Overlaps with", Unit::None, |hint| hint.overlaps_with.join(", "))
+            .derived("overlaps_with", "Overlaps with", Unit::None, |hint| {
+                hint.overlaps_with.join(", ")
+            })
             .derived("also", "Same time", Unit::None, |hint| {
-                hint.also.iter().map(|other| format!("{} {}", other.id, other.title)).collect::<Vec<_>>().join("; ")
+                hint.also
+                    .iter()
+                    .map(|other| format!("{} {}", other.id, other.title))
+                    .collect::<Vec<_>>()
+                    .join("; ")
             })
             .notes(notes)
             .build()
@@ -265,42 +309,70 @@ impl HintsReport {
 
     fn evidence_table(&self) -> Table {
         let all = self.hints.iter().flat_map(|hint| {
-            std::iter::once((hint.id, &hint.evidence)).chain(hint.also.iter().map(|other| (other.id, &other.evidence)))
+            std::iter::once((hint.id, &hint.evidence))
+                .chain(hint.also.iter().map(|other| (other.id, &other.evidence)))
         });
         let rows = all.flat_map(|(id, evidence)| evidence.iter().map(move |seen| (id, seen)));
         Table::of("hint_evidence", "Evidence of the hints", rows)
             .derived("hint", "Hint", Unit::None, |(id, _)| id)
             .derived("what", "What", Unit::None, |(_, seen)| &seen.what)
-            .derived("value", "Value", Unit::None, |(_, seen)| number::value(seen.value, seen.unit))
+            .derived("value", "Value", Unit::None, |(_, seen)| {
+                number::value(seen.value, seen.unit)
+            })
             .derived("of", "Of", Unit::None, |(_, seen)| &seen.of)
-            .derived("threshold", "Threshold", Unit::None, |(_, seen)| Some(number::value(seen.threshold?, seen.unit)))
-            .derived("provenance", "From", Unit::None, |(_, seen)| seen.provenance.title())
+            .derived("threshold", "Threshold", Unit::None, |(_, seen)| {
+                Some(number::value(seen.threshold?, seen.unit))
+            })
+            .derived("provenance", "From", Unit::None, |(_, seen)| {
+                seen.provenance.title()
+            })
             .build()
     }
 
     fn op_table(&self) -> Table {
-        let rows = self.hints.iter().flat_map(|hint| hint.ops.iter().map(move |op| (hint, op)));
+        let rows = self
+            .hints
+            .iter()
+            .flat_map(|hint| hint.ops.iter().map(move |op| (hint, op)));
         Table::of("hint_ops", "Ops that the hints are about", rows)
             .derived("hint", "Hint", Unit::None, |(hint, _)| hint.id)
             .derived("op", "Op", Unit::None, |(_, op)| &op.name)
             .derived("program", "Program", Unit::None, |(_, op)| &op.program)
-            .derived("self_time_each_ps", self.sums_over.self_time_title(), Unit::Picoseconds, |(_, op)| {
-                self.sums_over.each_ps(op.self_time_ps)
-            })
+            .derived(
+                "self_time_each_ps",
+                self.sums_over.self_time_title(),
+                Unit::Picoseconds,
+                |(_, op)| self.sums_over.each_ps(op.self_time_ps),
+            )
             .derived("source", "Source", Unit::None, |(_, op)| &op.source)
-            .measured("self_time_ps", "Self time (sum)", Unit::Picoseconds, |(_, op)| op.self_time_ps)
+            .measured(
+                "self_time_ps",
+                "Self time (sum)",
+                Unit::Picoseconds,
+                |(_, op)| op.self_time_ps,
+            )
             .note(self.sums_over.note())
             .build()
     }
 
     fn silent_table(&self) -> Table {
-        let suppressed = self.suppressed.iter().map(|it| (it.id, it.title, format!("suppressed: {}", it.reason)));
-        let cannot = self.cannot_tell.iter().map(|rule| (rule.id, rule.title, rule.reason.clone()));
+        let suppressed = self
+            .suppressed
+            .iter()
+            .map(|it| (it.id, it.title, format!("suppressed: {}", it.reason)));
+        let cannot = self
+            .cannot_tell
+            .iter()
+            .map(|rule| (rule.id, rule.title, rule.reason.clone()));
         let rows: Vec<_> = suppressed.chain(cannot).collect();
-        Table::of("hints_silent", "Rules that could not be applied, and suppressed hints", &rows)
-            .derived("hint", "Hint", Unit::None, |&(id, ..)| id)
-            .derived("title", "Looks for", Unit::None, |&(_, title, _)| title)
-            .derived("reason", "Why silent", Unit::None, |(.., reason)| reason)
-            .build()
+        Table::of(
+            "hints_silent",
+            "Rules that could not be applied, and suppressed hints",
+            &rows,
+        )
+        .derived("hint", "Hint", Unit::None, |&(id, ..)| id)
+        .derived("title", "Looks for", Unit::None, |&(_, title, _)| title)
+        .derived("reason", "Why silent", Unit::None, |(.., reason)| reason)
+        .build()
     }
 }

@@ -13,17 +13,23 @@ use facts::core_time::{CoreTime, SelfTimeSegment};
 use facts::window::own_extent;
 use math::parallel;
 use trace_model::hlo_text::{HloText, Shape};
-use trace_model::{LabelId, Picos, SliceId, SourceId, TimeRange, TraceModel, TrackKind, may_pause, pausing};
+use trace_model::{
+    LabelId, Picos, SliceId, SourceId, TimeRange, TraceModel, TrackKind, may_pause, pausing,
+};
 
 use super::schedule::{
-    CoreSchedule, Flight, JointMember, JointTransfer, NO_OP, ReplaySchedule, TimeByGroup, TransferTime,
+    CoreSchedule, Flight, JointMember, JointTransfer, NO_OP, ReplaySchedule, TimeByGroup,
+    TransferTime,
 };
 
 /// The schedule of all cores in the scope of `cx`.
 pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule, AnalysisError> {
     let mut times = Vec::new();
     for group in cx.tensor_cores() {
-        times.extend(cx.core_time(group)?.filter(|time| !time.segments.is_empty()));
+        times.extend(
+            cx.core_time(group)?
+                .filter(|time| !time.segments.is_empty()),
+        );
     }
     if times.is_empty() {
         return Err(AnalysisError::NotApplicable(
@@ -34,7 +40,12 @@ pub(super) fn build(cx: &Context<'_>) -> Result<ReplaySchedule, AnalysisError> {
     // Before threads need them: they are linked by several threads, too.
     cx.model.flows();
     let cores = parallel::map(&times, pieces, |time| core_schedule(cx, time));
-    let mut schedule = ReplaySchedule { cores, joint: Vec::new(), least: Vec::new(), unmatched: 0 };
+    let mut schedule = ReplaySchedule {
+        cores,
+        joint: Vec::new(),
+        least: Vec::new(),
+        unmatched: 0,
+    };
     join(cx, &mut schedule, pieces);
     for core in &mut schedule.cores {
         set_apart(core);
@@ -54,7 +65,9 @@ fn core_schedule(cx: &Context<'_>, time: &Arc<CoreTime>) -> CoreSchedule {
         groups[piece.class.group.index()] += piece.range.dur();
     }
     // A device that is away for a part of the run has nothing to do then that could be played.
-    let own = own_extent(cx, time.core).filter(|_| cx.scope == Scope::WholeTrace).map(|own| own.measured);
+    let own = own_extent(cx, time.core)
+        .filter(|_| cx.scope == Scope::WholeTrace)
+        .map(|own| own.measured);
     CoreSchedule {
         group: time.core,
         window: own.unwrap_or(time.window.measured),
@@ -82,8 +95,13 @@ fn flights_of(cx: &Context<'_>, time: &CoreTime) -> Vec<Flight> {
         }
         seen = Some(piece.slice);
         let waits = if piece.class.is_start() {
-            let done = model.flows_from(piece.slice).iter().find_map(|flow| last_piece(model, time, row, flow.to));
-            let Some(done) = done.filter(|&done| done > row) else { continue };
+            let done = model
+                .flows_from(piece.slice)
+                .iter()
+                .find_map(|flow| last_piece(model, time, row, flow.to));
+            let Some(done) = done.filter(|&done| done > row) else {
+                continue;
+            };
             awaited[done] = true;
             done
         } else if piece.class.is_collective() && !piece.class.is_async() {
@@ -100,7 +118,10 @@ fn flights_of(cx: &Context<'_>, time: &CoreTime) -> Vec<Flight> {
                 flights[before] = None;
             }
         }
-        flights.push(Some(Flight { issues: row as u32, awaits: waits as u32 }));
+        flights.push(Some(Flight {
+            issues: row as u32,
+            awaits: waits as u32,
+        }));
     }
     let count = flights.iter().flatten().count();
     let mut out = Vec::with_capacity(count);
@@ -117,14 +138,27 @@ fn last_piece(model: &TraceModel, time: &CoreTime, near: usize, slice: SliceId) 
     }
     let (pieces, span) = (&time.segments, model.slice(slice).measured_range());
     let starts_before = |piece: &SelfTimeSegment| piece.range.start < span.end;
-    let (mut from, mut step) = (if pieces.get(near).is_some_and(starts_before) { near } else { 0 }, 1);
+    let (mut from, mut step) = (
+        if pieces.get(near).is_some_and(starts_before) {
+            near
+        } else {
+            0
+        },
+        1,
+    );
     while pieces.get(from + step).is_some_and(starts_before) {
         from += step;
         step *= 2;
     }
     let until = from + pieces[from..pieces.len().min(from + step)].partition_point(starts_before);
-    let around = pieces[..until].iter().rev().take_while(|piece| piece.range.end > span.start);
-    around.enumerate().find(|(_, piece)| piece.slice == slice).map(|(back, _)| until - 1 - back)
+    let around = pieces[..until]
+        .iter()
+        .rev()
+        .take_while(|piece| piece.range.end > span.start);
+    around
+        .enumerate()
+        .find(|(_, piece)| piece.slice == slice)
+        .map(|(back, _)| until - 1 - back)
 }
 
 /// A flight of a collective: its op, its core and its index there.
@@ -142,11 +176,21 @@ fn join(cx: &Context<'_>, schedule: &mut ReplaySchedule, work: usize) {
     let mut shared = Vec::new();
     for same in candidates.chunk_by(|a, b| a.0 == b.0) {
         may_pause();
-        let (Some(&(label, core, flight)), Some(last)) = (same.first(), same.last()) else { continue };
+        let (Some(&(label, core, flight)), Some(last)) = (same.first(), same.last()) else {
+            continue;
+        };
         let first = &schedule.cores[core as usize];
-        let collective = first.piece(first.flights[flight as usize].issues).class.collective;
-        let Some(kind) = collective.filter(|_| last.1 != core) else { continue };
-        shared.push((same, CollectiveTraffic::of(cx, cx.model.label(label).op, kind, cores).groups));
+        let collective = first
+            .piece(first.flights[flight as usize].issues)
+            .class
+            .collective;
+        let Some(kind) = collective.filter(|_| last.1 != core) else {
+            continue;
+        };
+        shared.push((
+            same,
+            CollectiveTraffic::of(cx, cx.model.label(label).op, kind, cores).groups,
+        ));
     }
     let joined = parallel::map(&shared, work, |(same, groups)| {
         may_pause();
@@ -158,7 +202,11 @@ fn join(cx: &Context<'_>, schedule: &mut ReplaySchedule, work: usize) {
         for transfer in joined.transfers {
             let nth = schedule.joint.len() as u32;
             for (core, issues, wait) in members.by_ref().take(transfer.members as usize) {
-                schedule.cores[core as usize].members.push(JointMember { issues, transfer: nth, wait });
+                schedule.cores[core as usize].members.push(JointMember {
+                    issues,
+                    transfer: nth,
+                    wait,
+                });
             }
             schedule.joint.push(transfer);
         }
@@ -175,10 +223,18 @@ struct JoinedFlights {
 }
 
 impl JoinedFlights {
-    fn of(cx: &Context<'_>, cores: &[CoreSchedule], same: &[CollectiveFlight], groups: Option<&[Vec<u64>]>) -> Self {
+    fn of(
+        cx: &Context<'_>,
+        cores: &[CoreSchedule],
+        same: &[CollectiveFlight],
+        groups: Option<&[Vec<u64>]>,
+    ) -> Self {
         let mut out = Self::default();
         let mut by_core = executions(cx, cores, same);
-        let hosts: Vec<SourceId> = cores.iter().map(|core| cx.model.group(core.group).source).collect();
+        let hosts: Vec<SourceId> = cores
+            .iter()
+            .map(|core| cx.model.group(core.group).source)
+            .collect();
         let instances = skew::instances(&mut by_core, groups, &hosts).unwrap_or_default();
         let mut is_left = vec![true; same.len()];
         let (mut own, mut waits) = (Vec::new(), Vec::new());
@@ -201,10 +257,20 @@ impl JoinedFlights {
     fn add(&mut self, cx: &Context<'_>, own: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
         waits.clear();
         add_waits(cx, own, waits);
-        let took = own.iter().zip(&*waits).map(|(own, &wait)| own.core.took(own.flight, wait));
+        let took = own
+            .iter()
+            .zip(&*waits)
+            .map(|(own, &wait)| own.core.took(own.flight, wait));
         let Some(took) = took.min() else { return };
-        self.members.extend(own.iter().zip(&*waits).map(|(own, &wait)| (own.number, own.flight.issues, wait)));
-        self.transfers.push(JointTransfer { members: own.len() as u32, took });
+        self.members.extend(
+            own.iter()
+                .zip(&*waits)
+                .map(|(own, &wait)| (own.number, own.flight.issues, wait)),
+        );
+        self.transfers.push(JointTransfer {
+            members: own.len() as u32,
+            took,
+        });
     }
 }
 
@@ -221,7 +287,12 @@ struct JoinedFlight<'a> {
 impl<'a> JoinedFlight<'a> {
     fn of(core: &'a CoreSchedule, number: u32, place: u32) -> Self {
         let flight = core.flights[place as usize];
-        Self { core, number, flight, done: core.piece(flight.awaits).range }
+        Self {
+            core,
+            number,
+            flight,
+            done: core.piece(flight.awaits).range,
+        }
     }
 }
 
@@ -229,9 +300,17 @@ impl<'a> JoinedFlight<'a> {
 /// millions cannot be interrupted.
 fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<CollectiveFlight> {
     let of_core = |(number, core): (usize, &'_ CoreSchedule)| -> Vec<CollectiveFlight> {
-        let is_one = |(_, flight): &(usize, &Flight)| core.piece(flight.issues).class.is_collective();
+        let is_one =
+            |(_, flight): &(usize, &Flight)| core.piece(flight.issues).class.is_collective();
         let own = pausing(core.flights.iter().enumerate()).filter(is_one);
-        own.map(|(place, flight)| (core.label(model, flight.issues), number as u32, place as u32)).collect()
+        own.map(|(place, flight)| {
+            (
+                core.label(model, flight.issues),
+                number as u32,
+                place as u32,
+            )
+        })
+        .collect()
     };
     let all: Vec<Vec<CollectiveFlight>> = cores.iter().enumerate().map(of_core).collect();
     let mut place_of = vec![0; model.labels().len() + 1];
@@ -243,7 +322,9 @@ fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<CollectiveFligh
         before += *place;
         *place = before;
     }
-    let Some(&any) = all.iter().flatten().next() else { return Vec::new() };
+    let Some(&any) = all.iter().flatten().next() else {
+        return Vec::new();
+    };
     let mut sorted = vec![any; before];
     for &flight in pausing(all.iter().flatten()) {
         let place = &mut place_of[flight.0.index()];
@@ -257,7 +338,15 @@ fn candidates(model: &TraceModel, cores: &[CoreSchedule]) -> Vec<CollectiveFligh
 fn shown(cx: &Context<'_>, core: &CoreSchedule, flight: Flight) -> TimeRange {
     let range = |row: u32| cx.model.slice(core.piece(row).slice).range();
     let issues = range(flight.issues);
-    on_shared_clock(cx, core.group, if flight.is_sync() { issues } else { issues.hull(range(flight.awaits)) })
+    on_shared_clock(
+        cx,
+        core.group,
+        if flight.is_sync() {
+            issues
+        } else {
+            issues.hull(range(flight.awaits))
+        },
+    )
 }
 
 /// Their keys are rows of `same`.
@@ -269,16 +358,25 @@ fn executions(
     let mut by_core: BTreeMap<usize, Vec<CollectiveExecution>> = BTreeMap::new();
     let mut keys = 0..;
     for own in same.chunk_by(|a, b| a.1 == b.1) {
-        let Some(&(_, number, _)) = own.first() else { continue };
+        let Some(&(_, number, _)) = own.first() else {
+            continue;
+        };
         let core = &cores[number as usize];
         let execution = |(&(_, _, place), key): (&CollectiveFlight, u32)| {
             let flight = core.flights[place as usize];
             let slice = cx.model.slice(core.piece(flight.issues).slice);
             let dur = core.piece(flight.awaits).range.dur();
             let range = shown(cx, core, flight);
-            CollectiveExecution { key, range, ..CollectiveExecution::of(slice, dur, Picos::ZERO) }
+            CollectiveExecution {
+                key,
+                range,
+                ..CollectiveExecution::of(slice, dur, Picos::ZERO)
+            }
         };
-        by_core.insert(number as usize, own.iter().zip(keys.by_ref()).map(execution).collect());
+        by_core.insert(
+            number as usize,
+            own.iter().zip(keys.by_ref()).map(execution).collect(),
+        );
     }
     by_core
 }
@@ -287,14 +385,23 @@ fn executions(
 /// one arrived last; those of an asynchronous one are compared by their starts on the timeline.
 fn add_waits(cx: &Context<'_>, own: &[JoinedFlight<'_>], waits: &mut Vec<Picos>) {
     if own.iter().all(|own| own.flight.is_sync()) {
-        let shortest = own.iter().map(|own| own.done.dur()).min().unwrap_or_default();
+        let shortest = own
+            .iter()
+            .map(|own| own.done.dur())
+            .min()
+            .unwrap_or_default();
         waits.extend(own.iter().map(|own| own.done.dur() - shortest));
         return;
     }
     let came = |own: &JoinedFlight<'_>| shown(cx, own.core, own.flight).start;
     let last = own.iter().map(came).max().unwrap_or_default();
-    let longest = |own: &JoinedFlight<'_>| (own.done.end - own.core.piece(own.flight.issues).range.start).clamped();
-    waits.extend(own.iter().map(|own| (last - came(own)).clamped().min(longest(own))));
+    let longest = |own: &JoinedFlight<'_>| {
+        (own.done.end - own.core.piece(own.flight.issues).range.start).clamped()
+    };
+    waits.extend(
+        own.iter()
+            .map(|own| (last - came(own)).clamped().min(longest(own))),
+    );
 }
 
 /// Keeps flights with two ends or several cores; keeps only the rows of the others.
@@ -303,7 +410,9 @@ fn set_apart(core: &mut CoreSchedule) {
     core.members.shrink_to_fit();
     let mut members = core.members.iter().peekable();
     let is_alone = |flight: &Flight| {
-        let is_member = members.next_if(|member| member.issues == flight.issues).is_some();
+        let is_member = members
+            .next_if(|member| member.issues == flight.issues)
+            .is_some();
         flight.is_sync() && !is_member
     };
     let (alone, flights): (Vec<Flight>, Vec<Flight>) = core.flights.drain(..).partition(is_alone);
@@ -314,7 +423,12 @@ fn set_apart(core: &mut CoreSchedule) {
 
 /// See [`CoreSchedule::ops`].
 fn ops_of(cx: &Context<'_>, core: &CoreSchedule) -> Vec<u32> {
-    let op = |piece: &SelfTimeSegment| cx.model.slice(piece.slice).op().map_or(NO_OP, |op| op.index() as u32);
+    let op = |piece: &SelfTimeSegment| {
+        cx.model
+            .slice(piece.slice)
+            .op()
+            .map_or(NO_OP, |op| op.index() as u32)
+    };
     let mut ops = Vec::with_capacity(core.pieces().len());
     ops.extend(cx.watched(core.pieces()).map(op));
     // A cancelled replay has fewer.
@@ -337,7 +451,11 @@ fn seen(model: &TraceModel, schedule: &ReplaySchedule) -> BTreeMap<LabelId, Obse
     let mut out: BTreeMap<LabelId, ObservedTransfers> = BTreeMap::new();
     let mut add = |core: &CoreSchedule, row: u32, took: TransferTime| {
         let class = core.piece(row).class;
-        let empty = ObservedTransfers { class, shortest: None, has_hidden: false };
+        let empty = ObservedTransfers {
+            class,
+            shortest: None,
+            has_hidden: false,
+        };
         let seen = out.entry(core.label(model, row)).or_insert(empty);
         match took {
             TransferTime::Seen(took) if took > Picos::ZERO => {
@@ -352,7 +470,11 @@ fn seen(model: &TraceModel, schedule: &ReplaySchedule) -> BTreeMap<LabelId, Obse
         for &flight in pausing(&core.flights) {
             let member = members.next_if(|member| member.issues == flight.issues);
             let joint = member.and_then(|member| schedule.joint.get(member.transfer as usize));
-            add(core, flight.issues, joint.map_or_else(|| core.took(flight, Picos::ZERO), |joint| joint.took));
+            add(
+                core,
+                flight.issues,
+                joint.map_or_else(|| core.took(flight, Picos::ZERO), |joint| joint.took),
+            );
         }
         for &row in &core.alone {
             add(core, row, TransferTime::Seen(core.piece(row).range.dur()));
@@ -364,24 +486,45 @@ fn seen(model: &TraceModel, schedule: &ReplaySchedule) -> BTreeMap<LabelId, Obse
 /// A lower bound for hidden transfers: the shortest observed one of the same op, or else the time that its bytes need
 /// at the highest rate observed for its kind.
 fn bound_hidden(cx: &Context<'_>, schedule: &mut ReplaySchedule) {
-    if schedule.cores.iter().all(|core| core.flights.iter().all(|flight| flight.is_sync())) {
+    if schedule
+        .cores
+        .iter()
+        .all(|core| core.flights.iter().all(|flight| flight.is_sync()))
+    {
         return; // No transfer is hidden.
     }
     let cores = schedule.cores.len();
     let seen = seen(cx.model, schedule);
-    let unseen = || seen.iter().filter(|(_, seen)| seen.has_hidden && seen.shortest.is_none());
+    let unseen = || {
+        seen.iter()
+            .filter(|(_, seen)| seen.has_hidden && seen.shortest.is_none())
+    };
     let mut fastest: BTreeMap<SimilarTransfers, f64> = BTreeMap::new();
     if unseen().next().is_some() {
-        for (&label, ObservedTransfers { class, shortest, .. }) in &seen {
+        for (
+            &label,
+            ObservedTransfers {
+                class, shortest, ..
+            },
+        ) in &seen
+        {
             let Some(took) = *shortest else { continue };
-            let Some(TransferSize { alike, bytes }) = size(cx, label, *class, cores) else { continue };
+            let Some(TransferSize { alike, bytes }) = size(cx, label, *class, cores) else {
+                continue;
+            };
             let rate = bytes / took.ps() as f64;
-            fastest.entry(alike).and_modify(|most| *most = most.max(rate)).or_insert(rate);
+            fastest
+                .entry(alike)
+                .and_modify(|most| *most = most.max(rate))
+                .or_insert(rate);
         }
     }
     let by_bytes = |(&label, seen): (&LabelId, &ObservedTransfers)| {
         let TransferSize { alike, bytes } = size(cx, label, seen.class, cores)?;
-        Some((label, Picos::from_ps((bytes / fastest.get(&alike)?).round() as i64)))
+        Some((
+            label,
+            Picos::from_ps((bytes / fastest.get(&alike)?).round() as i64),
+        ))
     };
     let by_time = seen.iter().filter(|(_, seen)| seen.has_hidden);
     let by_time = by_time.filter_map(|(&label, seen)| Some((label, seen.shortest?)));
@@ -409,12 +552,23 @@ fn size(cx: &Context<'_>, label: LabelId, class: OpClass, cores: usize) -> Optio
     if let Some(kind) = class.collective {
         let message = CollectiveTraffic::of(cx, Some(op), kind, cores);
         let alike = (Some(kind), message.participants.into_iter().collect());
-        return Some(TransferSize { alike, bytes: message.bytes.filter(|&bytes| bytes > 0)? as f64 });
+        return Some(TransferSize {
+            alike,
+            bytes: message.bytes.filter(|&bytes| bytes > 0)? as f64,
+        });
     }
     let hlo = HloText::parse(cx.model.str(cx.model.op(op).hlo_text?))?;
     let result = hlo.result()?;
     // (destination, source, context)
-    let ends = result.parts().iter().take(2).flat_map(Shape::arrays).collect::<Vec<_>>();
+    let ends = result
+        .parts()
+        .iter()
+        .take(2)
+        .flat_map(Shape::arrays)
+        .collect::<Vec<_>>();
     let bytes = result.parts().first()?.bytes().filter(|&bytes| bytes > 0)? as f64;
-    (ends.len() == 2).then(|| TransferSize { alike: (None, ends.iter().map(|end| end.memory_space).collect()), bytes })
+    (ends.len() == 2).then(|| TransferSize {
+        alike: (None, ends.iter().map(|end| end.memory_space).collect()),
+        bytes,
+    })
 }

@@ -53,17 +53,26 @@ impl Scenario {
         match self {
             Self::Ops { what, factors } => {
                 let what = format!("{what} ({} ops)", factors.len());
-                match factors.values().copied().reduce(|a, b| if a.total_cmp(&b).is_eq() { a } else { f64::NAN }) {
+                match factors
+                    .values()
+                    .copied()
+                    .reduce(|a, b| if a.total_cmp(&b).is_eq() { a } else { f64::NAN })
+                {
                     Some(factor) if !factor.is_nan() => times(&what, factor),
                     _ => format!("{what} take less of their time"),
                 }
             }
             Self::Collectives(factor) => times("collectives", *factor),
             Self::Copies(factor) => times("asynchronous copies", *factor),
-            Self::Chip { flops, hbm } => format!("a chip with {flops} × the FLOP/s and {hbm} × the HBM bandwidth"),
+            Self::Chip { flops, hbm } => {
+                format!("a chip with {flops} × the FLOP/s and {hbm} × the HBM bandwidth")
+            }
             Self::Idle(factor) => times("idle gaps", *factor),
             Self::NoCompile => "no idle time because the host compiles".to_owned(),
-            Self::StepAtLeast(ps) => format!("no step is shorter than {}", Picos::from_ps(ps.round() as i64)),
+            Self::StepAtLeast(ps) => format!(
+                "no step is shorter than {}",
+                Picos::from_ps(ps.round() as i64)
+            ),
         }
     }
 
@@ -80,7 +89,9 @@ impl Scenario {
                 }
                 continue;
             }
-            let same = others.iter_mut().find(|other| std::mem::discriminant(*other) == std::mem::discriminant(change));
+            let same = others
+                .iter_mut()
+                .find(|other| std::mem::discriminant(*other) == std::mem::discriminant(change));
             match (same, change) {
                 (Some(Self::Collectives(own)), Self::Collectives(factor))
                 | (Some(Self::Copies(own)), Self::Copies(factor))
@@ -90,7 +101,10 @@ impl Scenario {
             }
         }
         if !ops.is_empty() {
-            others.push(Self::Ops { what: "chosen ops".to_owned(), factors: ops });
+            others.push(Self::Ops {
+                what: "chosen ops".to_owned(),
+                factors: ops,
+            });
         }
         others
     }
@@ -155,11 +169,19 @@ impl ReplayChanges<'_> {
 
     /// New self time of a piece whose recorded self time is `recorded`.
     pub(crate) fn work(&self, core: &CoreSchedule, row: usize, recorded: Picos) -> Picos {
-        scaled(recorded, core.ops.get(row).map_or(1.0, |&op| self.work.of(op)))
+        scaled(
+            recorded,
+            core.ops.get(row).map_or(1.0, |&op| self.work.of(op)),
+        )
     }
 
     /// How much longer the gaps before these pieces become.
-    pub(crate) fn longer_gaps(&self, number: usize, core: &CoreSchedule, rows: Range<usize>) -> Picos {
+    pub(crate) fn longer_gaps(
+        &self,
+        number: usize,
+        core: &CoreSchedule,
+        rows: Range<usize>,
+    ) -> Picos {
         let longer = |row: usize| {
             let recorded = core.gap(row);
             self.gap(number, row, recorded) - recorded
@@ -170,7 +192,10 @@ impl ReplayChanges<'_> {
             [GapChange::Less(cores)] => {
                 let less = cores.get(number).map(Vec::as_slice).unwrap_or_default();
                 let place = |row: usize| less.partition_point(|&(own, _)| (own as usize) < row);
-                less[place(rows.start)..place(rows.end)].iter().map(|&(row, _)| longer(row as usize)).sum()
+                less[place(rows.start)..place(rows.end)]
+                    .iter()
+                    .map(|&(row, _)| longer(row as usize))
+                    .sum()
             }
             _ => rows.map(longer).sum(),
         }
@@ -182,14 +207,23 @@ impl ReplayChanges<'_> {
             GapChange::Times(factor) => scaled(gap, *factor),
             GapChange::Less(cores) => {
                 let less = cores.get(core).map(Vec::as_slice).unwrap_or_default();
-                let own = less.binary_search_by_key(&row, |&(row, _)| row as usize).ok().and_then(|at| less.get(at));
+                let own = less
+                    .binary_search_by_key(&row, |&(row, _)| row as usize)
+                    .ok()
+                    .and_then(|at| less.get(at));
                 own.map_or(gap, |&(_, less)| (gap - less).clamped())
             }
         })
     }
 
     /// New time of a transfer whose recorded time is `recorded`.
-    pub(crate) fn transfer(&self, model: &TraceModel, core: &CoreSchedule, flight: Flight, recorded: Picos) -> Picos {
+    pub(crate) fn transfer(
+        &self,
+        model: &TraceModel,
+        core: &CoreSchedule,
+        flight: Flight,
+        recorded: Picos,
+    ) -> Picos {
         let factor = |change: &TransferChange<'_>| match change {
             TransferChange::Kind { collective, factor } => {
                 (core.piece(flight.issues).class.is_collective() == *collective).then_some(*factor)
@@ -197,7 +231,9 @@ impl ReplayChanges<'_> {
             TransferChange::Ops(factors) => {
                 let chosen = |row: u32| factors.get(&model.slice(core.piece(row).slice).op()?);
                 // A waiting op has no self time: the transfer that it awaits is scaled instead.
-                chosen(flight.issues).or_else(|| chosen(flight.awaits)).copied()
+                chosen(flight.issues)
+                    .or_else(|| chosen(flight.awaits))
+                    .copied()
             }
         };
         scaled(recorded, self.transfers.iter().filter_map(factor).product())
@@ -225,8 +261,14 @@ pub(super) fn apply<'a>(
             out.transfers.push(TransferChange::Ops(factors));
             out.each_work(cx, |op| factors.get(&op).copied());
         }
-        &Scenario::Collectives(factor) => out.transfers.push(TransferChange::Kind { collective: true, factor }),
-        &Scenario::Copies(factor) => out.transfers.push(TransferChange::Kind { collective: false, factor }),
+        &Scenario::Collectives(factor) => out.transfers.push(TransferChange::Kind {
+            collective: true,
+            factor,
+        }),
+        &Scenario::Copies(factor) => out.transfers.push(TransferChange::Kind {
+            collective: false,
+            factor,
+        }),
         Scenario::Chip { flops, hbm } => return chip(cx, *flops, *hbm, out).map(Some),
         Scenario::Idle(factor) => out.gaps.push(GapChange::Times(*factor)),
         Scenario::NoCompile => out.gaps.extend(no_compile(cx, schedule)?),
@@ -245,7 +287,12 @@ pub(super) fn scaled(time: Picos, factor: f64) -> Picos {
 }
 
 /// An op that took `e` times its minimum time takes `e` times the new minimum time.
-fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges<'_>) -> Result<String, AnalysisError> {
+fn chip(
+    cx: &Context<'_>,
+    flops: f64,
+    hbm: f64,
+    out: &mut ReplayChanges<'_>,
+) -> Result<String, AnalysisError> {
     let ops = cx.report::<Ops>()?;
     let peaks = &ops.peaks;
     let faster = Peaks {
@@ -255,9 +302,17 @@ fn chip(cx: &Context<'_>, flops: f64, hbm: f64, out: &mut ReplayChanges<'_>) -> 
     };
     let mut factors = vec![None; cx.model.ops().len()];
     let (mut known, mut unknown) = (Picos::ZERO, Picos::ZERO);
-    for row in ops.rows.iter().filter(|row| row.is_leaf && !row.is_async && row.collective.is_none()) {
+    for row in ops
+        .rows
+        .iter()
+        .filter(|row| row.is_leaf && !row.is_async && row.collective.is_none())
+    {
         let factor = slowdown(&row.work(), peaks, &faster);
-        *(if factor.is_some() { &mut known } else { &mut unknown }) += Picos::from_ps(row.self_time_ps);
+        *(if factor.is_some() {
+            &mut known
+        } else {
+            &mut unknown
+        }) += Picos::from_ps(row.self_time_ps);
         if let Some(slot) = row.op.and_then(|op| factors.get_mut(op.index())) {
             *slot = factor;
         }
@@ -283,13 +338,23 @@ fn slowdown(work: &OpWork, before: &Peaks, after: &Peaks) -> Option<f64> {
 }
 
 /// The part of gaps in which the host compiled, by the gap analysis; `None` if there is none.
-fn no_compile(cx: &Context<'_>, schedule: &ReplaySchedule) -> Result<Option<GapChange>, AnalysisError> {
+fn no_compile(
+    cx: &Context<'_>,
+    schedule: &ReplaySchedule,
+) -> Result<Option<GapChange>, AnalysisError> {
     let gaps = cx.report::<Gaps>()?;
-    let devices: BTreeMap<GroupId, &DeviceGaps> = gaps.devices.iter().map(|device| (device.group, device)).collect();
-    let compiling =
-        |core: &CoreSchedule| Some(&devices.get(&core.group)?.compiling).filter(|compiling| !compiling.is_empty());
+    let devices: BTreeMap<GroupId, &DeviceGaps> = gaps
+        .devices
+        .iter()
+        .map(|device| (device.group, device))
+        .collect();
+    let compiling = |core: &CoreSchedule| {
+        Some(&devices.get(&core.group)?.compiling).filter(|compiling| !compiling.is_empty())
+    };
     let less = |core: &CoreSchedule| {
-        let Some(compiling) = compiling(core) else { return Vec::new() };
+        let Some(compiling) = compiling(core) else {
+            return Vec::new();
+        };
         let shown = |piece: &SelfTimeSegment| cx.model.slice(piece.slice).range();
         let of_pair = |(before, pair): (usize, &[SelfTimeSegment])| {
             let [earlier, later] = pair else { return None };
@@ -301,8 +366,15 @@ fn no_compile(cx: &Context<'_>, schedule: &ReplaySchedule) -> Result<Option<GapC
             let less = compiling.measure_in(cx.to_host(core.group, gap));
             (less > Picos::ZERO).then_some((before as u32 + 1, less))
         };
-        core.pieces().windows(2).enumerate().filter_map(of_pair).collect()
+        core.pieces()
+            .windows(2)
+            .enumerate()
+            .filter_map(of_pair)
+            .collect()
     };
     let less: Vec<Vec<(u32, Picos)>> = schedule.cores.iter().map(less).collect();
-    Ok(less.iter().any(|less| !less.is_empty()).then_some(GapChange::Less(less)))
+    Ok(less
+        .iter()
+        .any(|less| !less.is_empty())
+        .then_some(GapChange::Less(less)))
 }

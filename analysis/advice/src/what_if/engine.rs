@@ -14,7 +14,9 @@ use facts::core_time::SelfTimeSegment;
 use trace_model::{Pauses, Picos, Timestamp, TraceModel};
 
 use super::change::{ReplayChanges, scaled};
-use super::schedule::{CoreSchedule, Flight, HiddenTransferBound, JointMember, ReplaySchedule, TimeByGroup};
+use super::schedule::{
+    CoreSchedule, Flight, HiddenTransferBound, JointMember, ReplaySchedule, TimeByGroup,
+};
 
 /// Input of a replay.
 #[derive(Clone, Copy)]
@@ -50,22 +52,38 @@ struct JointProgress {
 
 /// Replays all cores.
 pub(super) fn play(game: ReplayInput<'_>) -> Vec<CoreReplay> {
-    let cursors = game.schedule.cores.iter().enumerate().map(|(row, core)| CoreCursor {
-        core,
-        number: row,
-        row: 0,
-        now: core.window.start,
-        came: false,
-        flights: &core.flights,
-        members: &core.members,
-        alone: &core.alone,
-        begun: BinaryHeap::new(),
-        issued: 0,
-        instants: game.instants.get(row).map(Vec::as_slice).unwrap_or_default(),
-        out: CoreReplay { groups: core.groups, ..CoreReplay::default() },
-    });
+    let cursors = game
+        .schedule
+        .cores
+        .iter()
+        .enumerate()
+        .map(|(row, core)| CoreCursor {
+            core,
+            number: row,
+            row: 0,
+            now: core.window.start,
+            came: false,
+            flights: &core.flights,
+            members: &core.members,
+            alone: &core.alone,
+            begun: BinaryHeap::new(),
+            issued: 0,
+            instants: game
+                .instants
+                .get(row)
+                .map(Vec::as_slice)
+                .unwrap_or_default(),
+            out: CoreReplay {
+                groups: core.groups,
+                ..CoreReplay::default()
+            },
+        });
     let progress = vec![JointProgress::default(); game.schedule.joint.len()];
-    let mut state = ReplayState { game, progress, pauses: Pauses::default() };
+    let mut state = ReplayState {
+        game,
+        progress,
+        pauses: Pauses::default(),
+    };
     let mut cursors: Vec<CoreCursor<'_>> = cursors.collect();
     loop {
         let mut moved = false;
@@ -77,7 +95,10 @@ pub(super) fn play(game: ReplayInput<'_>) -> Vec<CoreReplay> {
             break;
         }
     }
-    cursors.into_iter().map(|cursor| state.finish(cursor)).collect()
+    cursors
+        .into_iter()
+        .map(|cursor| state.finish(cursor))
+        .collect()
 }
 
 /// A flight that has started.
@@ -149,11 +170,17 @@ struct CoreCursor<'a> {
 impl<'a> CoreCursor<'a> {
     /// The flight that the next piece issues if it starts with this delay.
     fn issues(&self, late: Picos) -> Option<StartedFlight<'a>> {
-        let flight = *self.flights.first().filter(|flight| flight.issues as usize == self.row)?;
+        let flight = *self
+            .flights
+            .first()
+            .filter(|flight| flight.issues as usize == self.row)?;
         Some(StartedFlight {
             flight,
             late,
-            member: self.members.first().filter(|member| member.issues == flight.issues),
+            member: self
+                .members
+                .first()
+                .filter(|member| member.issues == flight.issues),
         })
     }
 
@@ -172,7 +199,10 @@ impl<'a> CoreCursor<'a> {
             self.flights = &self.flights[1..];
             self.members = &self.members[usize::from(issued.member.is_some())..];
             if !issued.flight.is_sync() {
-                self.begun.push(BegunFlight { flight: issued, nth: self.issued });
+                self.begun.push(BegunFlight {
+                    flight: issued,
+                    nth: self.issued,
+                });
                 self.issued += 1;
             }
         }
@@ -182,7 +212,11 @@ impl<'a> CoreCursor<'a> {
 
     /// Moves past the next transfer of its own if it is the piece `row`; returns whether it is.
     fn take_alone(&mut self, row: usize) -> bool {
-        let rest = self.alone.split_first().filter(|&(&alone, _)| alone as usize == row).map(|(_, rest)| rest);
+        let rest = self
+            .alone
+            .split_first()
+            .filter(|&(&alone, _)| alone as usize == row)
+            .map(|(_, rest)| rest);
         self.alone = rest.unwrap_or(self.alone);
         rest.is_some()
     }
@@ -196,21 +230,32 @@ impl<'a> CoreCursor<'a> {
         let tied = issues.into_iter().chain(awaits).min();
         let tied = tied.map_or(pieces.len(), |row| row as usize);
         match self.instants.first() {
-            Some(&at) if pieces.get(tied).is_none_or(|piece| at < piece.range.start) => {
-                tied.min(self.row + pieces[self.row..tied].partition_point(|piece| piece.range.end <= at))
-            }
+            Some(&at) if pieces.get(tied).is_none_or(|piece| at < piece.range.start) => tied.min(
+                self.row + pieces[self.row..tied].partition_point(|piece| piece.range.end <= at),
+            ),
             _ => tied,
         }
     }
 
     /// Computes the new times of the instants up to the end of the piece that is replayed from `begin` to `end`.
-    fn answer(&mut self, piece: &SelfTimeSegment, gap: Picos, (begin, end): (Timestamp, Timestamp)) {
+    fn answer(
+        &mut self,
+        piece: &SelfTimeSegment,
+        gap: Picos,
+        (begin, end): (Timestamp, Timestamp),
+    ) {
         let recorded = self.core.gap(self.row);
-        while let Some((&at, rest)) = self.instants.split_first().filter(|&(&at, _)| at < piece.range.end) {
+        while let Some((&at, rest)) = self
+            .instants
+            .split_first()
+            .filter(|&(&at, _)| at < piece.range.end)
+        {
             let comes = if at <= piece.range.start {
                 begin - kept(piece.range.start - at, recorded, gap)
             } else {
-                let share = (at - piece.range.start).fraction_of(piece.range.dur()).unwrap_or(0.0);
+                let share = (at - piece.range.start)
+                    .fraction_of(piece.range.dur())
+                    .unwrap_or(0.0);
                 begin + Picos::from_ps(((end - begin).ps() as f64 * share).round() as i64)
             };
             self.out.instants.push(comes);
@@ -221,7 +266,11 @@ impl<'a> CoreCursor<'a> {
 
 /// Remaining part of a distance into (or beyond) a gap that shrinks from its end.
 fn kept(distance: Picos, recorded: Picos, now: Picos) -> Picos {
-    if distance > recorded { distance - recorded + now } else { distance.min(now) }
+    if distance > recorded {
+        distance - recorded + now
+    } else {
+        distance.min(now)
+    }
 }
 
 struct ReplayState<'a> {
@@ -251,7 +300,9 @@ impl ReplayState<'_> {
     fn work(&self, cursor: &mut CoreCursor<'_>, stop: usize) {
         let ReplayInput { changed, model, .. } = self.game;
         let (core, from) = (cursor.core, cursor.row);
-        let (passed, rest) = cursor.alone.split_at(cursor.alone.partition_point(|&row| (row as usize) < stop));
+        let (passed, rest) = cursor
+            .alone
+            .split_at(cursor.alone.partition_point(|&row| (row as usize) < stop));
         let mut longer = Picos::ZERO;
         let mut add = |row: usize, more: Picos| {
             longer += more;
@@ -260,7 +311,10 @@ impl ReplayState<'_> {
         if !changed.keeps_transfers() {
             for &row in passed {
                 let recorded = core.piece(row).range.dur();
-                add(row as usize, changed.transfer(model, core, alone(row as usize), recorded) - recorded);
+                add(
+                    row as usize,
+                    changed.transfer(model, core, alone(row as usize), recorded) - recorded,
+                );
             }
         }
         // Most ops keep their time: only a column of four bytes is read for these.
@@ -281,7 +335,9 @@ impl ReplayState<'_> {
     /// Replays the next piece; `false` if it must wait for another core.
     fn piece(&mut self, cursor: &mut CoreCursor<'_>, moved: &mut bool) -> bool {
         let (core, row, ReplayInput { changed, model, .. }) = (cursor.core, cursor.row, self.game);
-        let Some(&piece) = core.pieces().get(row) else { return false };
+        let Some(&piece) = core.pieces().get(row) else {
+            return false;
+        };
         let gap = changed.gap(cursor.number, row, core.gap(row));
         let begin = cursor.now + gap;
         let (issued, awaited) = (cursor.issues(begin - piece.range.start), cursor.awaits());
@@ -304,7 +360,9 @@ impl ReplayState<'_> {
         };
         let mut end = begin + takes;
         for waits_for in awaited.into_iter().chain(issued.filter(|_| is_sync)) {
-            let Some(arrival) = self.arrival(core, waits_for) else { return false };
+            let Some(arrival) = self.arrival(core, waits_for) else {
+                return false;
+            };
             end = end.max(arrival);
         }
         cursor.out.groups[piece.class.group.index()] += end - begin - recorded;
@@ -320,14 +378,22 @@ impl ReplayState<'_> {
         let recorded = core.gap(row);
         let tail = self.game.changed.gap(cursor.number, row, recorded);
         let last = core.before(row);
-        let comes = cursor.instants.iter().map(|&at| cursor.now + kept(at - last, recorded, tail));
+        let comes = cursor
+            .instants
+            .iter()
+            .map(|&at| cursor.now + kept(at - last, recorded, tail));
         cursor.out.instants.extend(comes);
-        CoreReplay { end: cursor.now + tail, ..cursor.out }
+        CoreReplay {
+            end: cursor.now + tail,
+            ..cursor.out
+        }
     }
 
     fn come(&mut self, begun: StartedFlight<'_>) {
         let Some(member) = begun.member else { return };
-        let Some(progress) = self.progress.get_mut(member.transfer as usize) else { return };
+        let Some(progress) = self.progress.get_mut(member.transfer as usize) else {
+            return;
+        };
         let late = begun.late - member.wait;
         progress.came += 1;
         progress.late = Some(progress.late.map_or(late, |latest| latest.max(late)));
@@ -337,14 +403,25 @@ impl ReplayState<'_> {
     fn arrival(
         &self,
         core: &CoreSchedule,
-        StartedFlight { flight, late, member }: StartedFlight<'_>,
+        StartedFlight {
+            flight,
+            late,
+            member,
+        }: StartedFlight<'_>,
     ) -> Option<Timestamp> {
-        let ReplayInput { model, schedule, changed, belief, .. } = self.game;
+        let ReplayInput {
+            model,
+            schedule,
+            changed,
+            belief,
+            ..
+        } = self.game;
         let (took, wait, late) = match member {
             None => (core.took(flight, Picos::ZERO), Picos::ZERO, late),
             Some(member) => {
                 let transfer = member.transfer as usize;
-                let (joint, progress) = (schedule.joint.get(transfer)?, self.progress.get(transfer)?);
+                let (joint, progress) =
+                    (schedule.joint.get(transfer)?, self.progress.get(transfer)?);
                 if progress.came < joint.members && !progress.released {
                     return None;
                 }
@@ -352,7 +429,9 @@ impl ReplayState<'_> {
             }
         };
         let took = schedule.believed(took, belief, || core.label(model, flight.issues));
-        let recorded = core.arrived(flight).unwrap_or(core.piece(flight.issues).range.start + wait + took);
+        let recorded = core
+            .arrived(flight)
+            .unwrap_or(core.piece(flight.issues).range.start + wait + took);
         let sooner = took - changed.transfer(model, core, flight, took);
         Some(recorded + late - sooner)
     }
@@ -360,9 +439,18 @@ impl ReplayState<'_> {
     /// Releases the first waiting core from members that never arrive.
     fn release_one(&mut self, cursors: &[CoreCursor<'_>]) -> bool {
         for cursor in cursors {
-            let issued = cursor.issues(Picos::ZERO).filter(|issued| issued.flight.is_sync());
-            for member in cursor.awaits().into_iter().chain(issued).filter_map(|waits_for| waits_for.member) {
-                let Some(progress) = self.progress.get_mut(member.transfer as usize) else { continue };
+            let issued = cursor
+                .issues(Picos::ZERO)
+                .filter(|issued| issued.flight.is_sync());
+            for member in cursor
+                .awaits()
+                .into_iter()
+                .chain(issued)
+                .filter_map(|waits_for| waits_for.member)
+            {
+                let Some(progress) = self.progress.get_mut(member.transfer as usize) else {
+                    continue;
+                };
                 if !std::mem::replace(&mut progress.released, true) {
                     return true;
                 }
@@ -374,5 +462,8 @@ impl ReplayState<'_> {
 
 /// The flight of a piece that is a transfer of its own.
 fn alone(row: usize) -> Flight {
-    Flight { issues: row as u32, awaits: row as u32 }
+    Flight {
+        issues: row as u32,
+        awaits: row as u32,
+    }
 }

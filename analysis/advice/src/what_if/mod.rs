@@ -55,17 +55,40 @@ impl Replay {
     /// # Errors
     ///
     /// A change needs data that the capture does not have.
-    pub fn with(&self, cx: &Context<'_>, changes: &[Scenario]) -> Result<Prediction, AnalysisError> {
+    pub fn with(
+        &self,
+        cx: &Context<'_>,
+        changes: &[Scenario],
+    ) -> Result<Prediction, AnalysisError> {
         let (changed, notes) = self.changed(cx, changes)?;
-        Ok(predict::predict(cx, &self.recorded, &self.run, &changed, changes, notes))
+        Ok(predict::predict(
+            cx,
+            &self.recorded,
+            &self.run,
+            &changed,
+            changes,
+            notes,
+        ))
     }
 
     /// [`Prediction::saving`] of several sets of changes, faster, and on all CPU cores; an error if a scenario needs what
     /// the capture does not record.
-    pub(crate) fn savings(&self, cx: &Context<'_>, changes: &[&[Scenario]]) -> Vec<Result<Picos, AnalysisError>> {
+    pub(crate) fn savings(
+        &self,
+        cx: &Context<'_>,
+        changes: &[&[Scenario]],
+    ) -> Vec<Result<Picos, AnalysisError>> {
         // Not on several threads: changes may request reports.
-        let changed: Vec<_> = changes.iter().map(|changes| self.changed(cx, changes)).collect();
-        let pieces: usize = self.recorded.cores.iter().map(|core| core.pieces().len()).sum();
+        let changed: Vec<_> = changes
+            .iter()
+            .map(|changes| self.changed(cx, changes))
+            .collect();
+        let pieces: usize = self
+            .recorded
+            .cores
+            .iter()
+            .map(|core| core.pieces().len())
+            .sum();
         parallel::map(&changed, pieces * changed.len(), |changed| match changed {
             Ok((changed, _)) => Ok(predict::saving(cx, &self.recorded, &self.run, changed)),
             Err(error) => Err(error.clone()),

@@ -71,14 +71,23 @@ pub struct PredictedPart {
 
 /// The steps that statistics count, on the cores of the schedule.
 pub(super) fn steps(cx: &Context<'_>, schedule: &ReplaySchedule) -> Vec<StepOnCores> {
-    let Ok(report) = cx.report::<Steps>() else { return Vec::new() };
+    let Ok(report) = cx.report::<Steps>() else {
+        return Vec::new();
+    };
     if !report.has_steps() {
         return Vec::new();
     }
-    let rows: BTreeMap<GroupId, usize> =
-        schedule.cores.iter().enumerate().map(|(row, core)| (core.group, row)).collect();
+    let rows: BTreeMap<GroupId, usize> = schedule
+        .cores
+        .iter()
+        .enumerate()
+        .map(|(row, core)| (core.group, row))
+        .collect();
     let counted = report.counted().map(|step| {
-        let spans = step.spans.iter().filter_map(|span| Some((*rows.get(&span.group)?, span.measured)));
+        let spans = step
+            .spans
+            .iter()
+            .filter_map(|span| Some((*rows.get(&span.group)?, span.measured)));
         spans.collect::<StepOnCores>()
     });
     counted.filter(|spans| !spans.is_empty()).collect()
@@ -96,14 +105,24 @@ impl ReplayedRun {
     pub(crate) fn of(steps: &[StepOnCores]) -> Self {
         let mut spans: BTreeMap<usize, TimeRange> = BTreeMap::new();
         for &(core, span) in steps.iter().flatten() {
-            spans.entry(core).and_modify(|all| *all = all.hull(span)).or_insert(span);
+            spans
+                .entry(core)
+                .and_modify(|all| *all = all.hull(span))
+                .or_insert(span);
         }
-        Self { spans, steps: steps.len() }
+        Self {
+            spans,
+            steps: steps.len(),
+        }
     }
 
     /// The time of a step including the time until the next one, on the core that takes longest.
     fn each(&self, time: impl Fn(usize, TimeRange) -> Option<i64>) -> Option<f64> {
-        let times: Option<Vec<i64>> = self.spans.iter().map(|(&core, &span)| time(core, span)).collect();
+        let times: Option<Vec<i64>> = self
+            .spans
+            .iter()
+            .map(|(&core, &span)| time(core, span))
+            .collect();
         Some(times?.into_iter().max()? as f64 / self.steps as f64)
     }
 }
@@ -143,7 +162,8 @@ fn step_prediction(
 ) -> Option<StepPrediction> {
     let of_median = |time: &dyn Fn(usize, TimeRange) -> Option<i64>| {
         let longest = |spans: &StepOnCores| {
-            let times: Option<Vec<i64>> = spans.iter().map(|&(core, span)| time(core, span)).collect();
+            let times: Option<Vec<i64>> =
+                spans.iter().map(|&(core, span)| time(core, span)).collect();
             Some(times?.into_iter().max()? as f64)
         };
         median(&steps.iter().map(longest).collect::<Option<Vec<f64>>>()?)
@@ -153,10 +173,19 @@ fn step_prediction(
     Some(StepPrediction {
         steps: steps.len(),
         median_ps,
-        predicted_ps: changed.bounded(of_median(&|core, span| asked.span(short, core, span))?, median_ps),
-        predicted_at_most_ps: changed.bounded(of_median(&|core, span| asked.span(long, core, span))?, median_ps),
+        predicted_ps: changed.bounded(
+            of_median(&|core, span| asked.span(short, core, span))?,
+            median_ps,
+        ),
+        predicted_at_most_ps: changed.bounded(
+            of_median(&|core, span| asked.span(long, core, span))?,
+            median_ps,
+        ),
         each_ps,
-        predicted_each_ps: changed.bounded(run.each(|core, span| asked.span(short, core, span))?, each_ps),
+        predicted_each_ps: changed.bounded(
+            run.each(|core, span| asked.span(short, core, span))?,
+            each_ps,
+        ),
     })
 }
 
@@ -172,13 +201,25 @@ pub(super) fn predict(
     let asked = AskedInstants::of(recorded.cores.len(), steps.iter().flatten().copied());
     let beliefs = [HiddenTransferBound::Shortest, HiddenTransferBound::Longest];
     // Without hidden transfers, both replays are the same.
-    let beliefs = if recorded.least.is_empty() { &beliefs[..1] } else { &beliefs[..] };
+    let beliefs = if recorded.least.is_empty() {
+        &beliefs[..1]
+    } else {
+        &beliefs[..]
+    };
     let pieces: usize = recorded.cores.iter().map(|core| core.pieces().len()).sum();
     let played = parallel::map(beliefs, pieces * beliefs.len(), |&belief| {
-        play(ReplayInput { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0 })
+        play(ReplayInput {
+            model: cx.model,
+            schedule: recorded,
+            changed,
+            belief,
+            instants: &asked.0,
+        })
     });
     let (short, long) = (&played[0], &played[beliefs.len() - 1]);
-    let slowest = (0..recorded.cores.len()).max_by_key(|&core| lasts(recorded, short, core)).unwrap_or(0);
+    let slowest = (0..recorded.cores.len())
+        .max_by_key(|&core| lasts(recorded, short, core))
+        .unwrap_or(0);
     if recorded.unmatched > 0 {
         notes.push(format!(
             "{} executions of collectives could not be matched over the cores: their participants are assumed \
@@ -186,7 +227,10 @@ pub(super) fn predict(
             recorded.unmatched
         ));
     }
-    let (window_ps, step) = (window_ps(recorded), step_prediction(run, &steps, &asked, changed, [short, long]));
+    let (window_ps, step) = (
+        window_ps(recorded),
+        step_prediction(run, &steps, &asked, changed, [short, long]),
+    );
     // A bound of steps leaves the same share of the window.
     let each_ps = step.map_or(window_ps as f64, |step| step.each_ps);
     let least_ps = window_ps as f64 * changed.bounded(0.0, each_ps) / each_ps.max(1.0);
@@ -197,7 +241,10 @@ pub(super) fn predict(
         predicted_ps: in_window(played_ps(recorded, short)),
         predicted_at_most_ps: in_window(played_ps(recorded, long)),
         step,
-        parts: short.get(slowest).map(|played| parts(&recorded.cores[slowest], played)).unwrap_or_default(),
+        parts: short
+            .get(slowest)
+            .map(|played| parts(&recorded.cores[slowest], played))
+            .unwrap_or_default(),
         core: cx.model.device_name(recorded.cores[slowest].group),
         notes,
     }
@@ -210,29 +257,57 @@ pub(super) fn saving(
     run: &ReplayedRun,
     changed: &ReplayChanges<'_>,
 ) -> Picos {
-    let asked = AskedInstants::of(recorded.cores.len(), run.spans.iter().map(|(&core, &span)| (core, span)));
+    let asked = AskedInstants::of(
+        recorded.cores.len(),
+        run.spans.iter().map(|(&core, &span)| (core, span)),
+    );
     let belief = HiddenTransferBound::Shortest;
-    let short = play(ReplayInput { model: cx.model, schedule: recorded, changed, belief, instants: &asked.0 });
+    let short = play(ReplayInput {
+        model: cx.model,
+        schedule: recorded,
+        changed,
+        belief,
+        instants: &asked.0,
+    });
     let predicted = run.each(|core, span| asked.span(&short, core, span));
-    let whole = || (window_ps(recorded) as f64, played_ps(recorded, &short) as f64);
-    let (recorded, predicted) = run.each(|_, span| Some(span.dur().ps())).zip(predicted).unwrap_or_else(whole);
+    let whole = || {
+        (
+            window_ps(recorded) as f64,
+            played_ps(recorded, &short) as f64,
+        )
+    };
+    let (recorded, predicted) = run
+        .each(|_, span| Some(span.dur().ps()))
+        .zip(predicted)
+        .unwrap_or_else(whole);
     Picos::from_ps((recorded - changed.bounded(predicted, recorded)).round() as i64)
 }
 
 /// The time of a core from the start of its window.
 fn lasts(recorded: &ReplaySchedule, played: &[CoreReplay], core: usize) -> i64 {
-    let end = played.get(core).map(|played| played.end).unwrap_or_default();
+    let end = played
+        .get(core)
+        .map(|played| played.end)
+        .unwrap_or_default();
     (end - recorded.cores[core].window.start).ps()
 }
 
 /// The window of the core that takes longest, as recorded.
 fn window_ps(recorded: &ReplaySchedule) -> i64 {
-    recorded.cores.iter().map(|core| core.window.dur().ps()).max().unwrap_or(0)
+    recorded
+        .cores
+        .iter()
+        .map(|core| core.window.dur().ps())
+        .max()
+        .unwrap_or(0)
 }
 
 /// The time of the core that takes longest, as replayed.
 fn played_ps(recorded: &ReplaySchedule, played: &[CoreReplay]) -> i64 {
-    (0..recorded.cores.len()).map(|core| lasts(recorded, played, core)).max().unwrap_or(0)
+    (0..recorded.cores.len())
+        .map(|core| lasts(recorded, played, core))
+        .max()
+        .unwrap_or(0)
 }
 
 /// The time of a core by kind; both columns add up to its window.
@@ -250,14 +325,20 @@ fn parts(core: &CoreSchedule, played: &CoreReplay) -> Vec<PredictedPart> {
         predicted_ps: predicted[group.index()].ps(),
     };
     let parts = OpGroup::ALL.iter().map(|&group| part(group));
-    parts.filter(|part| part.recorded_ps != 0 || part.predicted_ps != 0).collect()
+    parts
+        .filter(|part| part.recorded_ps != 0 || part.predicted_ps != 0)
+        .collect()
 }
 
 impl Tabular for Prediction {
     fn tables(&self) -> Vec<Table> {
         let mut rows: Vec<PredictedRow<'_>> = Vec::new();
         if let Some(step) = self.step {
-            rows.push((format!("step, median of {}", step.steps).into(), step.median_ps, step.predicted_ps));
+            rows.push((
+                format!("step, median of {}", step.steps).into(),
+                step.median_ps,
+                step.predicted_ps,
+            ));
             if step.predicted_at_most_ps > step.predicted_ps {
                 rows.push((
                     "step, if hidden transfers are as slow as possible".into(),
@@ -277,14 +358,25 @@ impl Tabular for Prediction {
         }
         let mut notes = vec![format!("What if {}.", self.changes.join(", and "))];
         notes.extend(self.notes.iter().map(|note| format!("{note}.")));
-        let part =
-            |part: &PredictedPart| (part.group.title().into(), part.recorded_ps as f64, part.predicted_ps as f64);
+        let part = |part: &PredictedPart| {
+            (
+                part.group.title().into(),
+                part.recorded_ps as f64,
+                part.predicted_ps as f64,
+            )
+        };
         let parts: Vec<_> = self.parts.iter().map(part).collect();
         vec![
-            prediction_table("prediction", "What if", &rows).notes(notes).build(),
-            prediction_table("prediction_parts", format!("What {} does in the whole window", self.core), &parts)
-                .note("Parts add up to the window; % is of the recorded time of the part.")
+            prediction_table("prediction", "What if", &rows)
+                .notes(notes)
                 .build(),
+            prediction_table(
+                "prediction_parts",
+                format!("What {} does in the whole window", self.core),
+                &parts,
+            )
+            .note("Parts add up to the window; % is of the recorded time of the part.")
+            .build(),
         ]
     }
 }
@@ -299,10 +391,30 @@ fn prediction_table<'a>(
 ) -> TableBuilder<'a, &'a PredictedRow<'a>> {
     Table::of(id, title, rows)
         .measured("what", "What", Unit::None, |(what, ..)| &**what)
-        .measured("recorded_ps", "Recorded", Unit::Picoseconds, |&(_, recorded, _)| recorded)
-        .derived("predicted_ps", "Predicted", Unit::Picoseconds, |&(.., predicted)| predicted)
-        .derived("saved_ps", "Saved", Unit::Picoseconds, |&(_, recorded, predicted)| recorded - predicted)
-        .derived("saved_percent", "Saved", Unit::Percent, |&(_, recorded, predicted)| {
-            (recorded > 0.0).then(|| 100.0 * (recorded - predicted) / recorded)
-        })
+        .measured(
+            "recorded_ps",
+            "Recorded",
+            Unit::Picoseconds,
+            |&(_, recorded, _)| recorded,
+        )
+        .derived(
+            "predicted_ps",
+            "Predicted",
+            Unit::Picoseconds,
+            |&(.., predicted)| predicted,
+        )
+        .derived(
+            "saved_ps",
+            "Saved",
+            Unit::Picoseconds,
+            |&(_, recorded, predicted)| recorded - predicted,
+        )
+        .derived(
+            "saved_percent",
+            "Saved",
+            Unit::Percent,
+            |&(_, recorded, predicted)| {
+                (recorded > 0.0).then(|| 100.0 * (recorded - predicted) / recorded)
+            },
+        )
 }

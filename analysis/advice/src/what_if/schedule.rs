@@ -79,7 +79,10 @@ impl CoreSchedule {
 
     /// Idle time before a piece; for the row after the last one, the idle time after it.
     pub(crate) fn gap(&self, row: usize) -> Picos {
-        let until = self.pieces().get(row).map_or(self.window.end, |piece| piece.range.start);
+        let until = self
+            .pieces()
+            .get(row)
+            .map_or(self.window.end, |piece| piece.range.start);
         (until - self.before(row)).clamped()
     }
 
@@ -92,7 +95,8 @@ impl CoreSchedule {
     pub(crate) fn arrived(&self, flight: Flight) -> Option<Timestamp> {
         let done = self.piece(flight.awaits).range;
         let took = (done.end - self.piece(flight.issues).range.start).ps();
-        let is_short = done.dur() <= DONE_AT_MOST && done.dur().ps().saturating_mul(FAR_LONGER) <= took;
+        let is_short =
+            done.dur() <= DONE_AT_MOST && done.dur().ps().saturating_mul(FAR_LONGER) <= took;
         let waited = done.dur() > DONE_TAKES && !is_short;
         (flight.is_sync() || waited).then_some(done.end)
     }
@@ -100,7 +104,11 @@ impl CoreSchedule {
     /// The time that the done op of the flight takes itself, without waiting.
     pub(crate) fn done_takes(&self, flight: Flight) -> Picos {
         let recorded = self.piece(flight.awaits).range.dur();
-        if self.arrived(flight).is_some() { recorded.min(DONE_TAKES) } else { recorded }
+        if self.arrived(flight).is_some() {
+            recorded.min(DONE_TAKES)
+        } else {
+            recorded
+        }
     }
 
     /// Duration of the flight after the wait for others: observed, or else an upper bound.
@@ -172,7 +180,8 @@ impl ReplaySchedule {
         label: impl FnOnce() -> LabelId,
     ) -> Picos {
         match (took, belief) {
-            (TransferTime::Seen(took), _) | (TransferTime::AtMost(took), HiddenTransferBound::Longest) => took,
+            (TransferTime::Seen(took), _)
+            | (TransferTime::AtMost(took), HiddenTransferBound::Longest) => took,
             (TransferTime::AtMost(most), HiddenTransferBound::Shortest) => {
                 let least = self.least.get(label().index()).copied().flatten();
                 least.map_or(Picos::ZERO, |least| most.min(least))

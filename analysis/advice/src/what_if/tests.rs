@@ -8,17 +8,34 @@ use super::*;
 
 fn predict(model: &TraceModel, changes: &[Scenario]) -> Prediction {
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let cx = Context {
+        model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
     Replay::new(&cx).unwrap().with(&cx, changes).unwrap()
 }
 
 /// Scales the time of ops of one name by this factor.
 fn ops(model: &TraceModel, name: &str, factor: f64) -> Scenario {
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let cx = Context {
+        model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
     let rows = &cx.report::<Ops>().unwrap().rows;
-    let factors = rows.iter().filter(|row| &*row.name == name).filter_map(|row| Some((row.op?, factor))).collect();
-    Scenario::Ops { what: name.to_owned(), factors }
+    let factors = rows
+        .iter()
+        .filter(|row| &*row.name == name)
+        .filter_map(|row| Some((row.op?, factor)))
+        .collect();
+    Scenario::Ops {
+        what: name.to_owned(),
+        factors,
+    }
 }
 
 /// A matmul hides half of an all-gather.
@@ -37,18 +54,42 @@ fn half_hidden() -> TraceModel {
 #[test]
 fn replay_without_changes_equals_the_recording() {
     let prediction = predict(&half_hidden(), &[]);
-    assert_eq!((prediction.window_ps, prediction.predicted_ps), (13_000, 13_000));
-    assert!(prediction.parts.iter().all(|part| part.recorded_ps == part.predicted_ps));
-    assert_eq!(prediction.parts.iter().map(|part| part.recorded_ps).sum::<i64>(), 13_000);
+    assert_eq!(
+        (prediction.window_ps, prediction.predicted_ps),
+        (13_000, 13_000)
+    );
+    assert!(
+        prediction
+            .parts
+            .iter()
+            .all(|part| part.recorded_ps == part.predicted_ps)
+    );
+    assert_eq!(
+        prediction
+            .parts
+            .iter()
+            .map(|part| part.recorded_ps)
+            .sum::<i64>(),
+        13_000
+    );
 }
 
 #[test]
 fn faster_link_shortens_only_the_wait() {
     let model = half_hidden();
     // In flight for 9 ns; at half of that it arrives while the matmul runs.
-    assert_eq!(predict(&model, &[Scenario::Collectives(0.5)]).predicted_ps, 13_000 - 2_750);
-    assert_eq!(predict(&model, &[Scenario::Collectives(0.8)]).predicted_ps, 13_000 - 1_800);
-    assert_eq!(predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps, 13_000 - 2_750);
+    assert_eq!(
+        predict(&model, &[Scenario::Collectives(0.5)]).predicted_ps,
+        13_000 - 2_750
+    );
+    assert_eq!(
+        predict(&model, &[Scenario::Collectives(0.8)]).predicted_ps,
+        13_000 - 1_800
+    );
+    assert_eq!(
+        predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps,
+        13_000 - 2_750
+    );
 }
 
 #[test]
@@ -57,16 +98,26 @@ fn less_compute_exposes_the_transfer() {
     // The core waits for the time that the matmul no longer takes.
     let prediction = predict(&model, &[ops(&model, "fusion.1", 0.5)]);
     assert_eq!(prediction.predicted_ps, 13_000);
-    let wait = prediction.parts.iter().find(|part| part.group == OpGroup::Collective).unwrap();
+    let wait = prediction
+        .parts
+        .iter()
+        .find(|part| part.group == OpGroup::Collective)
+        .unwrap();
     assert_eq!((wait.recorded_ps, wait.predicted_ps), (5_000, 7_000));
     // Work after the wait does count.
-    assert_eq!(predict(&model, &[ops(&model, "add.1", 0.0)]).predicted_ps, 11_000);
+    assert_eq!(
+        predict(&model, &[ops(&model, "add.1", 0.0)]).predicted_ps,
+        11_000
+    );
 }
 
 #[test]
 fn savings_of_several_changes_are_not_summed() {
     let model = half_hidden();
-    let both = predict(&model, &[Scenario::Collectives(0.5), ops(&model, "fusion.1", 0.5)]);
+    let both = predict(
+        &model,
+        &[Scenario::Collectives(0.5), ops(&model, "fusion.1", 0.5)],
+    );
     // s 1, M 2, wait until 4.5 after the start, V 1, idle 2, V 1.
     assert_eq!(both.predicted_ps, 8_500);
     assert_eq!(predict(&model, &[Scenario::Idle(0.0)]).predicted_ps, 11_000);
@@ -85,7 +136,10 @@ fn hidden_transfer_gives_a_range_of_predictions() {
     );
     let prediction = predict(&model, &[ops(&model, "fusion.1", 0.0)]);
     // Its duration was between 0 and the 9 ns that passed before the core waited for it.
-    assert_eq!((prediction.predicted_ps, prediction.predicted_at_most_ps), (3_000, 11_000 - 1_000));
+    assert_eq!(
+        (prediction.predicted_ps, prediction.predicted_at_most_ps),
+        (3_000, 11_000 - 1_000)
+    );
 }
 
 /// Done ops of real chips take a few cycles, also if their transfer has long arrived.
@@ -102,9 +156,15 @@ fn a_short_done_op_after_a_long_transfer_is_no_wait() {
         "M".repeat(400)
     ));
     assert_eq!(predict(&model, &[]).predicted_ps, 405_000);
-    assert_eq!(predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps, 405_000);
+    assert_eq!(
+        predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps,
+        405_000
+    );
     let prediction = predict(&model, &[ops(&model, "fusion.1", 0.5)]);
-    assert_eq!((prediction.predicted_ps, prediction.predicted_at_most_ps), (205_000, 402_000));
+    assert_eq!(
+        (prediction.predicted_ps, prediction.predicted_at_most_ps),
+        (205_000, 402_000)
+    );
 }
 
 #[test]
@@ -121,26 +181,55 @@ fn last_participant_delays_all() {
         ",
     );
     assert_eq!(predict(&model, &[]).predicted_ps, 9_000);
-    assert_eq!(predict(&model, &[ops(&model, "fusion.1", 0.0)]).predicted_ps, 9_000);
-    assert_eq!(predict(&model, &[ops(&model, "fusion.3", 0.5)]).predicted_ps, 6_000);
-    assert_eq!(predict(&model, &[ops(&model, "fusion.3", 0.0)]).predicted_ps, 5_000);
-    assert_eq!(predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps, 7_000);
+    assert_eq!(
+        predict(&model, &[ops(&model, "fusion.1", 0.0)]).predicted_ps,
+        9_000
+    );
+    assert_eq!(
+        predict(&model, &[ops(&model, "fusion.3", 0.5)]).predicted_ps,
+        6_000
+    );
+    assert_eq!(
+        predict(&model, &[ops(&model, "fusion.3", 0.0)]).predicted_ps,
+        5_000
+    );
+    assert_eq!(
+        predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps,
+        7_000
+    );
 }
 
 #[test]
 fn larger_of_two_changes_to_one_op_applies() {
     let model = half_hidden();
-    let changes = [ops(&model, "add.1", 0.5), ops(&model, "add.1", 0.25), Scenario::Idle(0.5), Scenario::Idle(0.0)];
-    assert_eq!(predict(&model, &Scenario::merged(&changes)).predicted_ps, 13_000 - 1_500 - 2_000);
+    let changes = [
+        ops(&model, "add.1", 0.5),
+        ops(&model, "add.1", 0.25),
+        Scenario::Idle(0.5),
+        Scenario::Idle(0.0),
+    ];
+    assert_eq!(
+        predict(&model, &Scenario::merged(&changes)).predicted_ps,
+        13_000 - 1_500 - 2_000
+    );
 }
 
 #[test]
 fn waiting_op_lasts_as_long_as_its_transfer() {
     let model = half_hidden();
     // In flight for 9 ns, awaited for the last four.
-    assert_eq!(predict(&model, &[ops(&model, "all-gather-done.1", 0.0)]).predicted_ps, 13_000 - 4_000);
-    assert_eq!(predict(&model, &[ops(&model, "all-gather-done.1", 2.0 / 3.0)]).predicted_ps, 13_000 - 3_000);
-    assert_eq!(predict(&model, &[ops(&model, "all-gather-done.1", 0.9)]).predicted_ps, 13_000 - 900);
+    assert_eq!(
+        predict(&model, &[ops(&model, "all-gather-done.1", 0.0)]).predicted_ps,
+        13_000 - 4_000
+    );
+    assert_eq!(
+        predict(&model, &[ops(&model, "all-gather-done.1", 2.0 / 3.0)]).predicted_ps,
+        13_000 - 3_000
+    );
+    assert_eq!(
+        predict(&model, &[ops(&model, "all-gather-done.1", 0.9)]).predicted_ps,
+        13_000 - 900
+    );
 }
 
 #[test]
@@ -158,7 +247,11 @@ fn skew_is_within_each_replica_group() {
         ",
     );
     let half = predict(&model, &[ops(&model, "fusion.3", 0.5)]);
-    assert!(half.notes.iter().all(|note| !note.contains("matched")), "{:?}", half.notes);
+    assert!(
+        half.notes.iter().all(|note| !note.contains("matched")),
+        "{:?}",
+        half.notes
+    );
     // The third core arrives at 9, the fourth now at 6.5: the pair leaves at 10.
     assert_eq!((half.window_ps, half.predicted_ps), (14_000, 10_000));
 }
@@ -209,7 +302,13 @@ fn collective_with_a_nested_op_is_one_execution() {
         ",
     );
     let prediction = predict(&model, &[]);
-    assert_eq!((prediction.predicted_ps, prediction.notes.as_slice()), (7_000, [].as_slice()));
+    assert_eq!(
+        (prediction.predicted_ps, prediction.notes.as_slice()),
+        (7_000, [].as_slice())
+    );
     // The piece before the inner op is replayed as recorded.
-    assert_eq!(predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps, 7_000 - 3_000);
+    assert_eq!(
+        predict(&model, &[Scenario::Collectives(0.0)]).predicted_ps,
+        7_000 - 3_000
+    );
 }

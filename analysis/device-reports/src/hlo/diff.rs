@@ -67,7 +67,11 @@ pub struct DifferenceRow {
 impl DifferenceRow {
     /// The larger self time of both.
     fn time_ps(&self) -> Option<i64> {
-        [&self.first, &self.second].into_iter().flatten().filter_map(|op| op.self_time_ps).max()
+        [&self.first, &self.second]
+            .into_iter()
+            .flatten()
+            .filter_map(|op| op.self_time_ps)
+            .max()
     }
 
     /// One of both, the second where there is one.
@@ -81,8 +85,14 @@ impl DifferenceRow {
 /// # Errors
 ///
 /// A capture holds nothing of its program.
-pub fn diff(first: (&Context<'_>, ProgramId), second: (&Context<'_>, ProgramId)) -> Result<ProgramDiff, AnalysisError> {
-    let (a, b) = (TimedProgram::of(first.0, first.1)?, TimedProgram::of(second.0, second.1)?);
+pub fn diff(
+    first: (&Context<'_>, ProgramId),
+    second: (&Context<'_>, ProgramId),
+) -> Result<ProgramDiff, AnalysisError> {
+    let (a, b) = (
+        TimedProgram::of(first.0, first.1)?,
+        TimedProgram::of(second.0, second.1)?,
+    );
     let mut open = [all(&a), all(&b)];
     let mut same = 0;
     for key in [exact as fn(&TimedProgram, &Instruction) -> String, alike] {
@@ -90,19 +100,44 @@ pub fn diff(first: (&Context<'_>, ProgramId), second: (&Context<'_>, ProgramId))
         same += found.len();
     }
     let changed = pairs(&mut open, [&a, &b], related);
-    let op = |program: &TimedProgram, at: usize| program.module.instructions.get(at).map(|it| program.op(it));
-    let row = |difference, first, second| DifferenceRow { difference, first, second };
-    let mut rows: Vec<DifferenceRow> =
-        changed.into_iter().map(|(x, y)| row(Difference::Changed, op(&a, x), op(&b, y))).collect();
+    let op = |program: &TimedProgram, at: usize| {
+        program.module.instructions.get(at).map(|it| program.op(it))
+    };
+    let row = |difference, first, second| DifferenceRow {
+        difference,
+        first,
+        second,
+    };
+    let mut rows: Vec<DifferenceRow> = changed
+        .into_iter()
+        .map(|(x, y)| row(Difference::Changed, op(&a, x), op(&b, y)))
+        .collect();
     let [only_a, only_b] = open;
-    rows.extend(only_a.into_iter().map(|x| row(Difference::OnlyFirst, op(&a, x), None)));
-    rows.extend(only_b.into_iter().map(|y| row(Difference::OnlySecond, None, op(&b, y))));
+    rows.extend(
+        only_a
+            .into_iter()
+            .map(|x| row(Difference::OnlyFirst, op(&a, x), None)),
+    );
+    rows.extend(
+        only_b
+            .into_iter()
+            .map(|y| row(Difference::OnlySecond, None, op(&b, y))),
+    );
     rows.sort_by(|x, y| {
-        let rest = || (x.difference, x.any().map(|op| &op.name)).cmp(&(y.difference, y.any().map(|op| &op.name)));
+        let rest = || {
+            (x.difference, x.any().map(|op| &op.name))
+                .cmp(&(y.difference, y.any().map(|op| &op.name)))
+        };
         y.time_ps().cmp(&x.time_ps()).then_with(rest)
     });
     let notes = [a.notes, b.notes].concat();
-    Ok(ProgramDiff { first: a.title, second: b.title, same, rows, notes })
+    Ok(ProgramDiff {
+        first: a.title,
+        second: b.title,
+        same,
+        rows,
+        notes,
+    })
 }
 
 fn all(program: &TimedProgram) -> Vec<usize> {
@@ -116,7 +151,13 @@ fn pairs(
     key: fn(&TimedProgram, &Instruction) -> String,
 ) -> Vec<(usize, usize)> {
     let [a, b] = open;
-    let of = |program: &TimedProgram, at: usize| program.module.instructions.get(at).map(|it| key(program, it));
+    let of = |program: &TimedProgram, at: usize| {
+        program
+            .module
+            .instructions
+            .get(at)
+            .map(|it| key(program, it))
+    };
     let mut waiting: BTreeMap<String, VecDeque<usize>> = BTreeMap::new();
     for &at in b.iter() {
         if let Some(key) = of(programs[1], at) {
@@ -140,10 +181,22 @@ fn exact(program: &TimedProgram, instruction: &Instruction) -> String {
 }
 
 fn alike(program: &TimedProgram, instruction: &Instruction) -> String {
-    let shape = |it: &Instruction| it.shape.as_ref().map_or_else(String::new, |shape| super::line::shape(shape));
-    let operands: Vec<String> =
-        program.module.operands(instruction).map(|it| format!("{} {}", it.opcode, shape(it))).collect();
-    format!("{}|{}|{}", related(program, instruction), shape(instruction), operands.join(","))
+    let shape = |it: &Instruction| {
+        it.shape
+            .as_ref()
+            .map_or_else(String::new, |shape| super::line::shape(shape))
+    };
+    let operands: Vec<String> = program
+        .module
+        .operands(instruction)
+        .map(|it| format!("{} {}", it.opcode, shape(it)))
+        .collect();
+    format!(
+        "{}|{}|{}",
+        related(program, instruction),
+        shape(instruction),
+        operands.join(",")
+    )
 }
 
 fn related(_program: &TimedProgram, instruction: &Instruction) -> String {
@@ -152,21 +205,44 @@ fn related(_program: &TimedProgram, instruction: &Instruction) -> String {
 
 impl Tabular for ProgramDiff {
     fn tables(&self) -> Vec<Table> {
-        let title = format!("{} and {}: {} instructions are the same", self.first, self.second, self.same);
+        let title = format!(
+            "{} and {}: {} instructions are the same",
+            self.first, self.second, self.same
+        );
         let table = Table::of("program_diff", title, &self.rows)
-            .recorded("difference", "Difference", Unit::None, |row| row.difference.title())
-            .recorded("name", "First", Unit::None, |row| row.first.as_ref().map(|op| &op.name))
-            .recorded("second", "Second", Unit::None, |row| row.second.as_ref().map(|op| &op.name))
-            .recorded("opcode", "Opcode", Unit::None, |row| row.any().map(|op| &op.opcode))
-            .recorded("first_shape", "Shape, first", Unit::None, |row| row.first.as_ref().map(|op| &op.shape))
-            .recorded("second_shape", "Shape, second", Unit::None, |row| row.second.as_ref().map(|op| &op.shape))
-            .measured("first_self_time_ps", "Self time, first", Unit::Picoseconds, |row| {
-                row.first.as_ref().and_then(|op| op.self_time_ps)
+            .recorded("difference", "Difference", Unit::None, |row| {
+                row.difference.title()
             })
-            .measured("second_self_time_ps", "Self time, second", Unit::Picoseconds, |row| {
-                row.second.as_ref().and_then(|op| op.self_time_ps)
+            .recorded("name", "First", Unit::None, |row| {
+                row.first.as_ref().map(|op| &op.name)
             })
-            .recorded("op_name", "Framework name", Unit::None, |row| row.any().map(|op| &op.framework_name))
+            .recorded("second", "Second", Unit::None, |row| {
+                row.second.as_ref().map(|op| &op.name)
+            })
+            .recorded("opcode", "Opcode", Unit::None, |row| {
+                row.any().map(|op| &op.opcode)
+            })
+            .recorded("first_shape", "Shape, first", Unit::None, |row| {
+                row.first.as_ref().map(|op| &op.shape)
+            })
+            .recorded("second_shape", "Shape, second", Unit::None, |row| {
+                row.second.as_ref().map(|op| &op.shape)
+            })
+            .measured(
+                "first_self_time_ps",
+                "Self time, first",
+                Unit::Picoseconds,
+                |row| row.first.as_ref().and_then(|op| op.self_time_ps),
+            )
+            .measured(
+                "second_self_time_ps",
+                "Self time, second",
+                Unit::Picoseconds,
+                |row| row.second.as_ref().and_then(|op| op.self_time_ps),
+            )
+            .recorded("op_name", "Framework name", Unit::None, |row| {
+                row.any().map(|op| &op.framework_name)
+            })
             .note(ARE_SUMS)
             .notes(self.notes.clone());
         vec![table.build()]

@@ -16,7 +16,9 @@ pub(super) fn shape(shape: &Shape<'_>) -> String {
 /// `ROOT fusion.1 = f32[8]{0} fusion(a, b), kind=loop, calls=fused`, with what was read of its attributes.
 pub(super) fn text(module: &HloModule, instruction: &Instruction) -> String {
     let mut out = String::new();
-    let root = module.computation(instruction.computation).and_then(|it| module.instruction(it.root?));
+    let root = module
+        .computation(instruction.computation)
+        .and_then(|it| module.instruction(it.root?));
     if root.is_some_and(|root| std::ptr::eq(root, instruction)) {
         out.push_str("ROOT ");
     }
@@ -27,7 +29,11 @@ pub(super) fn text(module: &HloModule, instruction: &Instruction) -> String {
     let inside = match &*instruction.opcode {
         // The serialized form leaves out a number of 0.
         "parameter" => instruction.parameter_number.unwrap_or(0).to_string(),
-        _ => module.operands(instruction).map(|operand| &*operand.name).collect::<Vec<_>>().join(", "),
+        _ => module
+            .operands(instruction)
+            .map(|operand| &*operand.name)
+            .collect::<Vec<_>>()
+            .join(", "),
     };
     let _ = write!(out, "{}({inside})", instruction.opcode);
     attributes(&mut out, module, instruction);
@@ -51,13 +57,23 @@ fn attributes(out: &mut String, module: &HloModule, instruction: &Instruction) {
     if let Some(kind) = kind {
         let _ = write!(out, ", kind={kind}");
     }
-    let called: Vec<&str> =
-        instruction.called.iter().filter_map(|&id| module.computation(id)).map(|it| it.name.as_str()).collect();
+    let called: Vec<&str> = instruction
+        .called
+        .iter()
+        .filter_map(|&id| module.computation(id))
+        .map(|it| it.name.as_str())
+        .collect();
     if !called.is_empty() {
         let _ = write!(out, ", calls={}", called.join(", "));
     }
     if let Some(dot) = &own.dot {
-        let DotDimensions { lhs_contracting, rhs_contracting, lhs_batch, rhs_batch, .. } = &**dot;
+        let DotDimensions {
+            lhs_contracting,
+            rhs_contracting,
+            lhs_batch,
+            rhs_batch,
+            ..
+        } = &**dot;
         for (name, dims) in [
             ("lhs_batch_dims", lhs_batch),
             ("lhs_contracting_dims", lhs_contracting),
@@ -88,7 +104,13 @@ fn attributes(out: &mut String, module: &HloModule, instruction: &Instruction) {
 
 /// The groups of a collective, listed: `{{0,1},{2,3}}`; `None` for others, and for groups that contradict themselves.
 pub(super) fn groups(instruction: &Instruction) -> Option<String> {
-    let groups = instruction.attributes().collective.as_ref()?.groups.as_ref()?.expand()?;
+    let groups = instruction
+        .attributes()
+        .collective
+        .as_ref()?
+        .groups
+        .as_ref()?
+        .expand()?;
     let group = |group: &Vec<u64>| {
         let ids: Vec<String> = group.iter().map(u64::to_string).collect();
         format!("{{{}}}", ids.join(","))

@@ -67,22 +67,43 @@ pub fn programs(cx: &Context<'_>) -> ProgramList {
         self_of_op_time_percent: own.get(&id).and_then(|&time| percent(time, whole)),
     };
     let mut rows: Vec<ProgramRow> = cx.model.program_ids().map(row).collect();
-    rows.sort_by(|a, b| b.self_time_ps.cmp(&a.self_time_ps).then_with(|| a.program.cmp(&b.program)));
+    rows.sort_by(|a, b| {
+        b.self_time_ps
+            .cmp(&a.self_time_ps)
+            .then_with(|| a.program.cmp(&b.program))
+    });
     ProgramList { rows }
 }
 
 /// Whether and where a program can be read, without reading it.
 fn origin(cx: &Context<'_>, program: ProgramId) -> Option<ProgramOrigin> {
-    let is_held = cx.model.program(program).hlo.as_ref().is_some_and(|blob| !blob.bytes().is_empty());
-    let has_line = || cx.model.ops().iter().any(|op| op.program == Some(program) && op.hlo_text.is_some());
-    if is_held { Some(ProgramOrigin::Program) } else { has_line().then_some(ProgramOrigin::OpTexts) }
+    let is_held = cx
+        .model
+        .program(program)
+        .hlo
+        .as_ref()
+        .is_some_and(|blob| !blob.bytes().is_empty());
+    let has_line = || {
+        cx.model
+            .ops()
+            .iter()
+            .any(|op| op.program == Some(program) && op.hlo_text.is_some())
+    };
+    if is_held {
+        Some(ProgramOrigin::Program)
+    } else {
+        has_line().then_some(ProgramOrigin::OpTexts)
+    }
 }
 
 /// Executions by the name that their slices have.
 fn runs(cx: &Context<'_>) -> BTreeMap<String, u64> {
     let mut runs = BTreeMap::new();
     for track in cx.model.track_ids() {
-        let is_core = matches!(cx.model.group(cx.model.track(track).group).kind, GroupKind::TensorCore { .. });
+        let is_core = matches!(
+            cx.model.group(cx.model.track(track).group).kind,
+            GroupKind::TensorCore { .. }
+        );
         if is_core && cx.model.track(track).kind == TrackKind::Modules {
             for slice in cx.model.slices_on(track) {
                 *runs.entry(slice.name().to_owned()).or_insert(0) += 1;
@@ -96,13 +117,26 @@ impl Tabular for ProgramList {
     fn tables(&self) -> Vec<Table> {
         let table = Table::of("programs", "Programs", &self.rows)
             .recorded("program", "Program", Unit::None, |row| &row.program)
-            .recorded("known_from", "HLO", Unit::None, |row| row.origin.map(ProgramOrigin::title))
+            .recorded("known_from", "HLO", Unit::None, |row| {
+                row.origin.map(ProgramOrigin::title)
+            })
             .measured("runs", "Runs", Unit::Count, |row| row.runs)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.self_time_ps)
-            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| {
+                row.self_time_ps
+            })
+            .measured(
+                "self_of_op_time_percent",
+                "of op time",
+                Unit::Percent,
+                |row| row.self_of_op_time_percent,
+            )
             .note(ARE_SUMS)
             .note("of op time: self time of all ops, idle time left out");
-        let table = if self.rows.is_empty() { table.note("this capture names no programs") } else { table };
+        let table = if self.rows.is_empty() {
+            table.note("this capture names no programs")
+        } else {
+            table
+        };
         vec![table.build()]
     }
 }

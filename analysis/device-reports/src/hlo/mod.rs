@@ -118,10 +118,20 @@ impl TimedProgram {
         let times = ProgramTimes::of(cx, program);
         let read = || number::count(module.instructions.len() as f64);
         let cut = module.cut.as_ref().map(|place| {
-            format!("The text of {title} ends {place}: the {} instructions before that are known.", read())
+            format!(
+                "The text of {title} ends {place}: the {} instructions before that are known.",
+                read()
+            )
         });
         let notes = origin.note().into_iter().chain(cut).collect();
-        Ok(Self { program, title, module, origin, notes, times })
+        Ok(Self {
+            program,
+            title,
+            module,
+            origin,
+            notes,
+            times,
+        })
     }
 
     /// What is known of one instruction.
@@ -134,7 +144,8 @@ impl TimedProgram {
             opcode: Arc::clone(&instruction.opcode),
             shape: instruction.shape.as_ref().map(|shape| line::shape(shape)),
             bytes: instruction.shape.as_ref().and_then(|shape| shape.bytes()),
-            computation: computation.map_or_else(String::new, |computation| computation.name.clone()),
+            computation: computation
+                .map_or_else(String::new, |computation| computation.name.clone()),
             framework_name: said(&instruction.op_name),
             source: self.module.source(instruction),
             group: times.map(|times| times.group),
@@ -152,7 +163,9 @@ impl TimedProgram {
 fn of_op_texts(cx: &Context<'_>, program: ProgramId) -> Option<HloModule> {
     let model = cx.model;
     let own = model.ops().iter().filter(|op| op.program == Some(program));
-    let lines: Vec<&str> = own.filter_map(|op| op.hlo_text.map(|text| model.str(text))).collect();
+    let lines: Vec<&str> = own
+        .filter_map(|op| op.hlo_text.map(|text| model.str(text)))
+        .collect();
     let module = HloModule::from_lines(model.str(model.program(program).name), &lines)?;
     debug_assert_eq!(module.origin, HloOrigin::Text);
     Some(module)
@@ -163,17 +176,34 @@ fn of_op_texts(cx: &Context<'_>, program: ProgramId) -> Option<HloModule> {
 /// # Errors
 ///
 /// None has, or no program is known.
-pub fn programs_with(cx: &Context<'_>, name: &str, wanted: Option<&str>) -> Result<Vec<ProgramId>, AnalysisError> {
+pub fn programs_with(
+    cx: &Context<'_>,
+    name: &str,
+    wanted: Option<&str>,
+) -> Result<Vec<ProgramId>, AnalysisError> {
     let mut found = Vec::new();
     for program in chosen(cx, wanted)? {
-        let Ok(timed) = TimedProgram::of(cx, program) else { continue };
+        let Ok(timed) = TimedProgram::of(cx, program) else {
+            continue;
+        };
         if timed.module.find(name).is_some() {
-            found.push((std::cmp::Reverse(timed.times.of_op(name).map(|times| times.self_time_ps)), program));
+            found.push((
+                std::cmp::Reverse(timed.times.of_op(name).map(|times| times.self_time_ps)),
+                program,
+            ));
         }
     }
     found.sort();
-    let why = || AnalysisError::NotApplicable(format!("no program of this capture has an instruction {name:?}"));
-    if found.is_empty() { Err(why()) } else { Ok(found.into_iter().map(|(_, program)| program).collect()) }
+    let why = || {
+        AnalysisError::NotApplicable(format!(
+            "no program of this capture has an instruction {name:?}"
+        ))
+    };
+    if found.is_empty() {
+        Err(why())
+    } else {
+        Ok(found.into_iter().map(|(_, program)| program).collect())
+    }
 }
 
 /// The programs of the capture, or those whose title is, or begins with, `wanted`.
@@ -181,7 +211,10 @@ pub fn programs_with(cx: &Context<'_>, name: &str, wanted: Option<&str>) -> Resu
 /// # Errors
 ///
 /// None has this name.
-pub fn programs_called(cx: &Context<'_>, wanted: Option<&str>) -> Result<ProgramList, AnalysisError> {
+pub fn programs_called(
+    cx: &Context<'_>,
+    wanted: Option<&str>,
+) -> Result<ProgramList, AnalysisError> {
     let mut list = programs(cx);
     if wanted.is_some() {
         let chosen = chosen(cx, wanted)?;
@@ -199,15 +232,37 @@ pub fn chosen(cx: &Context<'_>, wanted: Option<&str>) -> Result<Vec<ProgramId>, 
     let list = programs(cx);
     let titles: Vec<&str> = list.rows.iter().map(|row| row.program.as_str()).collect();
     if titles.is_empty() {
-        return Err(AnalysisError::NotApplicable("this capture names no programs".to_owned()));
+        return Err(AnalysisError::NotApplicable(
+            "this capture names no programs".to_owned(),
+        ));
     }
-    let Some(wanted) = wanted else { return Ok(list.rows.iter().map(|row| row.id).collect()) };
+    let Some(wanted) = wanted else {
+        return Ok(list.rows.iter().map(|row| row.id).collect());
+    };
     let exact = list.rows.iter().filter(|row| row.program == wanted);
     let mut found: Vec<ProgramId> = exact.map(|row| row.id).collect();
     if found.is_empty() {
-        found = list.rows.iter().filter(|row| row.program.starts_with(wanted)).map(|row| row.id).collect();
+        found = list
+            .rows
+            .iter()
+            .filter(|row| row.program.starts_with(wanted))
+            .map(|row| row.id)
+            .collect();
     }
-    let some = titles.iter().take(5).copied().collect::<Vec<_>>().join(", ");
-    let why = || AnalysisError::NotApplicable(format!("no program is called {wanted:?}; the capture has {some}"));
-    if found.is_empty() { Err(why()) } else { Ok(found) }
+    let some = titles
+        .iter()
+        .take(5)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
+    let why = || {
+        AnalysisError::NotApplicable(format!(
+            "no program is called {wanted:?}; the capture has {some}"
+        ))
+    };
+    if found.is_empty() {
+        Err(why())
+    } else {
+        Ok(found)
+    }
 }

@@ -22,7 +22,10 @@ pub struct Reach {
 
 impl Default for Reach {
     fn default() -> Self {
-        Self { radius: 2, most: 200 }
+        Self {
+            radius: 2,
+            most: 200,
+        }
     }
 }
 
@@ -123,15 +126,31 @@ pub fn neighbourhood(
 ) -> Result<Neighbourhood, AnalysisError> {
     let program = TimedProgram::of(cx, program)?;
     let module = &program.module;
-    let unknown = || AnalysisError::NotApplicable(format!("{} has no instruction {name:?}", program.title));
-    let center = module.find(name.trim_start_matches('%')).ok_or_else(unknown)?;
+    let unknown =
+        || AnalysisError::NotApplicable(format!("{} has no instruction {name:?}", program.title));
+    let center = module
+        .find(name.trim_start_matches('%'))
+        .ok_or_else(unknown)?;
     let users = Users::of(module, center);
     let (around, left_out) = nearest(reach, center, |id, add| {
-        users.operands(id).iter().chain(users.of_one(id)).for_each(|&id| add(id));
+        users
+            .operands(id)
+            .iter()
+            .chain(users.of_one(id))
+            .for_each(|&id| add(id));
     });
-    let whole = Reach { radius: u32::MAX, most: usize::MAX };
-    let up = nearest(whole, center, |id, add| users.operands(id).iter().for_each(|&id| add(id))).0;
-    let down = nearest(whole, center, |id, add| users.of_one(id).iter().for_each(|&id| add(id))).0;
+    let whole = Reach {
+        radius: u32::MAX,
+        most: usize::MAX,
+    };
+    let up = nearest(whole, center, |id, add| {
+        users.operands(id).iter().for_each(|&id| add(id))
+    })
+    .0;
+    let down = nearest(whole, center, |id, add| {
+        users.of_one(id).iter().for_each(|&id| add(id))
+    })
+    .0;
     let mut places: Vec<(InstructionId, u32, NodeRelation)> = around
         .iter()
         .map(|(&id, &distance)| {
@@ -145,12 +164,25 @@ pub fn neighbourhood(
         })
         .collect();
     places.sort_by_key(|&(id, distance, _)| (distance, id));
-    let body = module.instruction(center).and_then(|it| module.computation(module.body(it)?));
-    let inside = body.map(|body| body.instructions.clone()).unwrap_or_default();
+    let body = module
+        .instruction(center)
+        .and_then(|it| module.computation(module.body(it)?));
+    let inside = body
+        .map(|body| body.instructions.clone())
+        .unwrap_or_default();
     let left_out_inside = inside.len().saturating_sub(reach.most);
-    let inside = module.iter().skip(inside.start).take(inside.len().min(reach.most));
+    let inside = module
+        .iter()
+        .skip(inside.start)
+        .take(inside.len().min(reach.most));
     places.extend(inside.map(|(id, _)| (id, 0, NodeRelation::Inside)));
-    Ok(made(&program, center, reach.radius, &places, (left_out, left_out_inside)))
+    Ok(made(
+        &program,
+        center,
+        reach.radius,
+        &places,
+        (left_out, left_out_inside),
+    ))
 }
 
 fn made(
@@ -161,17 +193,37 @@ fn made(
     (left_out, left_out_inside): (usize, usize),
 ) -> Neighbourhood {
     let module = &program.module;
-    let rows: BTreeMap<InstructionId, usize> = places.iter().map(|place| place.0).zip(0..).collect();
+    let rows: BTreeMap<InstructionId, usize> =
+        places.iter().map(|place| place.0).zip(0..).collect();
     let (mut nodes, mut edges) = (Vec::new(), Vec::new());
     for (to, &(id, distance, relation)) in places.iter().enumerate() {
-        let Some(instruction) = module.instruction(id) else { continue };
-        nodes.push(HloNode { op: program.op(instruction), distance, relation, text: line::text(module, instruction) });
+        let Some(instruction) = module.instruction(id) else {
+            continue;
+        };
+        nodes.push(HloNode {
+            op: program.op(instruction),
+            distance,
+            relation,
+            text: line::text(module, instruction),
+        });
         let operands = instruction.operands.iter().enumerate();
-        edges.extend(operands.filter_map(|(operand, id)| Some(HloEdge { from: *rows.get(id)?, to, operand })));
+        edges.extend(operands.filter_map(|(operand, id)| {
+            Some(HloEdge {
+                from: *rows.get(id)?,
+                to,
+                operand,
+            })
+        }));
     }
     let own = module.instruction(center);
-    let calls = own.into_iter().flat_map(|own| &own.called).filter_map(|&id| module.computation(id));
-    let called_by = module.instructions.iter().filter(|it| own.is_some_and(|own| it.called.contains(&own.computation)));
+    let calls = own
+        .into_iter()
+        .flat_map(|own| &own.called)
+        .filter_map(|&id| module.computation(id));
+    let called_by = module
+        .instructions
+        .iter()
+        .filter(|it| own.is_some_and(|own| it.called.contains(&own.computation)));
     Neighbourhood {
         program: program.title.clone(),
         program_id: program.program,
@@ -197,27 +249,43 @@ struct Users<'a> {
 
 impl<'a> Users<'a> {
     fn of(module: &'a HloModule, center: InstructionId) -> Self {
-        let own = module.instruction(center).and_then(|it| module.computation(it.computation));
-        let range = own.map(|computation| computation.instructions.clone()).unwrap_or_default();
+        let own = module
+            .instruction(center)
+            .and_then(|it| module.computation(it.computation));
+        let range = own
+            .map(|computation| computation.instructions.clone())
+            .unwrap_or_default();
         let mut users = vec![Vec::new(); range.len()];
         for (user, instruction) in module.iter().skip(range.start).take(range.len()) {
             for operand in &instruction.operands {
-                let slot = operand.index().checked_sub(range.start).and_then(|at| users.get_mut(at));
+                let slot = operand
+                    .index()
+                    .checked_sub(range.start)
+                    .and_then(|at| users.get_mut(at));
                 if let Some(slot) = slot.filter(|slot: &&mut Vec<_>| slot.last() != Some(&user)) {
                     slot.push(user);
                 }
             }
         }
-        Self { module, first: range.start, by_value: users }
+        Self {
+            module,
+            first: range.start,
+            by_value: users,
+        }
     }
 
     fn of_one(&self, id: InstructionId) -> &[InstructionId] {
         let at = id.index().checked_sub(self.first);
-        at.and_then(|at| self.by_value.get(at)).map(Vec::as_slice).unwrap_or_default()
+        at.and_then(|at| self.by_value.get(at))
+            .map(Vec::as_slice)
+            .unwrap_or_default()
     }
 
     fn operands(&self, id: InstructionId) -> &[InstructionId] {
-        self.module.instruction(id).map(|it| it.operands.as_slice()).unwrap_or_default()
+        self.module
+            .instruction(id)
+            .map(|it| it.operands.as_slice())
+            .unwrap_or_default()
     }
 }
 
@@ -249,16 +317,31 @@ fn nearest(
 
 impl Tabular for Neighbourhood {
     fn tables(&self) -> Vec<Table> {
-        let title =
-            format!("{} in {}, and its surroundings up to a distance of {}", self.center, self.program, self.radius);
+        let title = format!(
+            "{} in {}, and its surroundings up to a distance of {}",
+            self.center, self.program, self.radius
+        );
         let mut nodes = Table::of("neighbourhood", title, &self.nodes)
             .recorded("name", "Instruction", Unit::None, |node| &node.op.name)
-            .recorded("relation", "Relation", Unit::None, |node| node.relation.title())
+            .recorded("relation", "Relation", Unit::None, |node| {
+                node.relation.title()
+            })
             .recorded("distance", "Distance", Unit::Count, |node| node.distance)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |node| node.op.self_time_ps)
-            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |node| node.op.self_of_op_time_percent)
-            .measured("occurrences", "Runs", Unit::Count, |node| node.op.occurrences)
-            .derived("exposed_ps", "Exposed", Unit::Picoseconds, |node| node.op.exposed_ps)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |node| {
+                node.op.self_time_ps
+            })
+            .measured(
+                "self_of_op_time_percent",
+                "of op time",
+                Unit::Percent,
+                |node| node.op.self_of_op_time_percent,
+            )
+            .measured("occurrences", "Runs", Unit::Count, |node| {
+                node.op.occurrences
+            })
+            .derived("exposed_ps", "Exposed", Unit::Picoseconds, |node| {
+                node.op.exposed_ps
+            })
             .recorded("opcode", "Opcode", Unit::None, |node| &node.op.opcode)
             .recorded("shape", "Shape", Unit::None, |node| &node.op.shape)
             .recorded("source", "Source", Unit::None, |node| &node.op.source)
@@ -266,9 +349,14 @@ impl Tabular for Neighbourhood {
             .note(ARE_SUMS)
             .note("of op time: self time of all ops, idle time left out")
             .notes(self.notes.clone());
-        for (count, what) in [(self.left_out, "within the radius"), (self.left_out_inside, "inside")] {
+        for (count, what) in [
+            (self.left_out, "within the radius"),
+            (self.left_out_inside, "inside"),
+        ] {
             if count > 0 {
-                nodes = nodes.note(format!("{count} instructions {what} are left out: --most shows more"));
+                nodes = nodes.note(format!(
+                    "{count} instructions {what} are left out: --most shows more"
+                ));
             }
         }
         let name = |at: usize| self.nodes.get(at).map(|node| &node.op.name);

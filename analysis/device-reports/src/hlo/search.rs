@@ -43,12 +43,16 @@ impl HloQuery {
     pub fn parse(text: &str) -> Self {
         let word = |word: &str| {
             let known = word.split_once(':').and_then(|(name, rest)| {
-                let (_, field) = QueryField::ALL.into_iter().find(|(known, _)| *known == name)?;
+                let (_, field) = QueryField::ALL
+                    .into_iter()
+                    .find(|(known, _)| *known == name)?;
                 Some((Some(field), rest.to_lowercase()))
             });
             known.unwrap_or_else(|| (None, word.to_lowercase()))
         };
-        Self { words: text.split_whitespace().map(word).collect() }
+        Self {
+            words: text.split_whitespace().map(word).collect(),
+        }
     }
 
     /// Whether it asks for nothing.
@@ -59,9 +63,13 @@ impl HloQuery {
     /// Whether an instruction has all words.
     fn fits(&self, op: &HloOp, instruction: &Instruction) -> bool {
         self.words.iter().all(|(field, word)| match field {
-            Some(QueryField::Groups) => line::groups(instruction).is_some_and(|groups| groups.contains(word.as_str())),
+            Some(QueryField::Groups) => {
+                line::groups(instruction).is_some_and(|groups| groups.contains(word.as_str()))
+            }
             Some(field) => has(op, *field, word),
-            None => QueryField::ALL.into_iter().any(|(_, field)| has(op, field, word)),
+            None => QueryField::ALL
+                .into_iter()
+                .any(|(_, field)| has(op, field, word)),
         })
     }
 }
@@ -111,11 +119,21 @@ pub fn find(cx: &Context<'_>, programs: &[ProgramId], query: &HloQuery) -> Found
                 continue;
             }
         };
-        unread.extend(program.notes.iter().filter(|_| program.module.cut.is_some()).cloned());
+        unread.extend(
+            program
+                .notes
+                .iter()
+                .filter(|_| program.module.cut.is_some())
+                .cloned(),
+        );
         for (_, instruction) in program.module.iter() {
             let op = program.op(instruction);
             if query.fits(&op, instruction) {
-                rows.push(FoundInstruction { program: program.title.clone(), program_id: id, op });
+                rows.push(FoundInstruction {
+                    program: program.title.clone(),
+                    program_id: id,
+                    op,
+                });
             }
         }
     }
@@ -130,14 +148,22 @@ impl Tabular for FoundInstructions {
     fn tables(&self) -> Vec<Table> {
         let table = Table::of("instructions", "Instructions", &self.rows)
             .recorded("name", "Instruction", Unit::None, |row| &row.op.name)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| row.op.self_time_ps)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |row| {
+                row.op.self_time_ps
+            })
             .measured("occurrences", "Runs", Unit::Count, |row| row.op.occurrences)
-            .derived("exposed_ps", "Exposed", Unit::Picoseconds, |row| row.op.exposed_ps)
+            .derived("exposed_ps", "Exposed", Unit::Picoseconds, |row| {
+                row.op.exposed_ps
+            })
             .recorded("opcode", "Opcode", Unit::None, |row| &row.op.opcode)
             .recorded("shape", "Shape", Unit::None, |row| &row.op.shape)
             .recorded("source", "Source", Unit::None, |row| &row.op.source)
-            .recorded("op_name", "Framework name", Unit::None, |row| &row.op.framework_name)
-            .recorded("computation", "Inside", Unit::None, |row| row.op.computation.as_str())
+            .recorded("op_name", "Framework name", Unit::None, |row| {
+                &row.op.framework_name
+            })
+            .recorded("computation", "Inside", Unit::None, |row| {
+                row.op.computation.as_str()
+            })
             .recorded("program", "Program", Unit::None, |row| &row.program)
             .note(ARE_SUMS)
             .notes(self.unread.iter().cloned());

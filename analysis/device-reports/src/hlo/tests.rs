@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use engine::{Options, ReportCache, Scope};
 use trace_model::{
-    GroupKind, Op, Picos, ProgramBytes, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
+    GroupKind, Op, Picos, ProgramBytes, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel,
+    TrackKind,
 };
 
 use super::*;
@@ -28,8 +29,11 @@ ENTRY %main (a: bf16[8,4], b: bf16[4,16]) -> f32[8,16] {
 ";
 
 /// Ops of `jit_f` one after the other: name, category, length.
-const RAN: [(&str, &str, i64); 3] =
-    [("copy.1", "copy", 10), ("fusion.1", "convolution fusion", 50), ("all-reduce.2", "all-reduce", 40)];
+const RAN: [(&str, &str, i64); 3] = [
+    ("copy.1", "copy", 10),
+    ("fusion.1", "convolution fusion", 50),
+    ("all-reduce.2", "all-reduce", 40),
+];
 
 /// The program with its text, or only with the lines of its ops.
 fn trace(text: Option<&str>, lines: &str) -> TraceModel {
@@ -38,11 +42,16 @@ fn trace(text: Option<&str>, lines: &str) -> TraceModel {
     let track = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
     let program = builder.program("jit_f", Some(7));
     if let Some(text) = text {
-        builder.set_program_hlo(program, ProgramBytes::new(Arc::new(text.to_owned()), 0..text.len()));
+        builder.set_program_hlo(
+            program,
+            ProgramBytes::new(Arc::new(text.to_owned()), 0..text.len()),
+        );
     }
     let mut at = 0;
     for (name, category, length) in RAN {
-        let line = lines.lines().find(|line| line.trim_start().starts_with(&format!("%{name} =")));
+        let line = lines
+            .lines()
+            .find(|line| line.trim_start().starts_with(&format!("%{name} =")));
         let op = Op {
             name: builder.intern(name),
             category: Some(builder.intern(category)),
@@ -61,7 +70,12 @@ fn trace(text: Option<&str>, lines: &str) -> TraceModel {
 
 fn with<T>(model: &TraceModel, ask: impl FnOnce(&Context<'_>, ProgramId) -> T) -> T {
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let cx = Context {
+        model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
     let program = model.program_ids().next().unwrap();
     ask(&cx, program)
 }
@@ -74,44 +88,124 @@ fn names(found: &Neighbourhood, relation: NodeRelation) -> Vec<(&str, u32)> {
 #[test]
 fn neighbourhood_has_operands_users_and_body_with_times() {
     let model = trace(Some(TEXT), "");
-    let reach = |radius| Reach { radius, ..Reach::default() };
-    let found = with(&model, |cx, program| neighbourhood(cx, program, "fusion.1", reach(2)).unwrap());
-    assert_eq!(names(&found, NodeRelation::Center), [("fusion.1", 0)]);
-    assert_eq!(names(&found, NodeRelation::Operand), [("a", 1), ("copy.1", 1), ("b", 2)]);
-    assert_eq!(names(&found, NodeRelation::User), [("all-reduce.2", 1), ("negate", 2)]);
-    assert_eq!(names(&found, NodeRelation::Inside), [("p.1", 0), ("p.2", 0), ("conv", 0)]);
-    assert_eq!((found.called_by.len(), found.calls.as_slice()), (0, ["fused".to_owned()].as_slice()));
-    let of = |name: &str| &found.nodes.iter().find(|node| &*node.op.name == name).unwrap().op;
-    assert_eq!((of("fusion.1").self_time_ps, of("fusion.1").self_of_op_time_percent), (Some(50), Some(50.0)));
-    assert_eq!(of("fusion.1").shape.as_deref(), Some("f32[8,16]{1,0:T(8,128)}"));
-    assert_eq!((of("negate").self_time_ps, of("conv").self_time_ps), (None, None), "no slice is theirs");
-    assert_eq!((of("all-reduce.2").exposed_ps, of("copy.1").exposed_ps), (Some(40), None));
-    let edge = |from: &str, to: &str| {
-        let at = |name: &str| found.nodes.iter().position(|node| &*node.op.name == name).unwrap();
-        found.edges.iter().find(|edge| (edge.from, edge.to) == (at(from), at(to))).map(|edge| edge.operand)
+    let reach = |radius| Reach {
+        radius,
+        ..Reach::default()
     };
-    assert_eq!((edge("copy.1", "fusion.1"), edge("p.2", "conv"), edge("a", "negate")), (Some(1), Some(1), None));
+    let found = with(&model, |cx, program| {
+        neighbourhood(cx, program, "fusion.1", reach(2)).unwrap()
+    });
+    assert_eq!(names(&found, NodeRelation::Center), [("fusion.1", 0)]);
+    assert_eq!(
+        names(&found, NodeRelation::Operand),
+        [("a", 1), ("copy.1", 1), ("b", 2)]
+    );
+    assert_eq!(
+        names(&found, NodeRelation::User),
+        [("all-reduce.2", 1), ("negate", 2)]
+    );
+    assert_eq!(
+        names(&found, NodeRelation::Inside),
+        [("p.1", 0), ("p.2", 0), ("conv", 0)]
+    );
+    assert_eq!(
+        (found.called_by.len(), found.calls.as_slice()),
+        (0, ["fused".to_owned()].as_slice())
+    );
+    let of = |name: &str| {
+        &found
+            .nodes
+            .iter()
+            .find(|node| &*node.op.name == name)
+            .unwrap()
+            .op
+    };
+    assert_eq!(
+        (
+            of("fusion.1").self_time_ps,
+            of("fusion.1").self_of_op_time_percent
+        ),
+        (Some(50), Some(50.0))
+    );
+    assert_eq!(
+        of("fusion.1").shape.as_deref(),
+        Some("f32[8,16]{1,0:T(8,128)}")
+    );
+    assert_eq!(
+        (of("negate").self_time_ps, of("conv").self_time_ps),
+        (None, None),
+        "no slice is theirs"
+    );
+    assert_eq!(
+        (of("all-reduce.2").exposed_ps, of("copy.1").exposed_ps),
+        (Some(40), None)
+    );
+    let edge = |from: &str, to: &str| {
+        let at = |name: &str| {
+            found
+                .nodes
+                .iter()
+                .position(|node| &*node.op.name == name)
+                .unwrap()
+        };
+        found
+            .edges
+            .iter()
+            .find(|edge| (edge.from, edge.to) == (at(from), at(to)))
+            .map(|edge| edge.operand)
+    };
+    assert_eq!(
+        (
+            edge("copy.1", "fusion.1"),
+            edge("p.2", "conv"),
+            edge("a", "negate")
+        ),
+        (Some(1), Some(1), None)
+    );
 
-    let near =
-        with(&model, |cx, program| neighbourhood(cx, program, "fusion.1", Reach { radius: 2, most: 3 }).unwrap());
-    assert_eq!((near.nodes.len(), near.left_out, near.left_out_inside), (6, 3, 0), "three around it and its body");
-    let inner = with(&model, |cx, program| neighbourhood(cx, program, "conv", reach(1)).unwrap());
+    let near = with(&model, |cx, program| {
+        neighbourhood(cx, program, "fusion.1", Reach { radius: 2, most: 3 }).unwrap()
+    });
+    assert_eq!(
+        (near.nodes.len(), near.left_out, near.left_out_inside),
+        (6, 3, 0),
+        "three around it and its body"
+    );
+    let inner = with(&model, |cx, program| {
+        neighbourhood(cx, program, "conv", reach(1)).unwrap()
+    });
     assert_eq!(inner.called_by, ["fusion.1"]);
-    let error = with(&model, |cx, program| neighbourhood(cx, program, "no such", reach(1)).unwrap_err());
-    assert!(error.to_string().contains("jit_f(7) has no instruction"), "{error}");
+    let error = with(&model, |cx, program| {
+        neighbourhood(cx, program, "no such", reach(1)).unwrap_err()
+    });
+    assert!(
+        error.to_string().contains("jit_f(7) has no instruction"),
+        "{error}"
+    );
 }
 
 #[test]
 fn op_text_lines_replace_a_missing_program() {
     let model = trace(None, TEXT);
-    let found = with(&model, |cx, program| neighbourhood(cx, program, "fusion.1", Reach::default()).unwrap());
+    let found = with(&model, |cx, program| {
+        neighbourhood(cx, program, "fusion.1", Reach::default()).unwrap()
+    });
     assert_eq!(found.known_from, ProgramOrigin::OpTexts);
-    assert_eq!(names(&found, NodeRelation::Operand), [("copy.1", 1), ("a", 1), ("b", 2)]);
+    assert_eq!(
+        names(&found, NodeRelation::Operand),
+        [("copy.1", 1), ("a", 1), ("b", 2)]
+    );
     assert_eq!(names(&found, NodeRelation::Inside), []);
-    assert!(found.notes[0].contains("only the ops that ran"), "{:?}", found.notes);
+    assert!(
+        found.notes[0].contains("only the ops that ran"),
+        "{:?}",
+        found.notes
+    );
 
     let nothing = trace(None, "");
-    let error = with(&nothing, |cx, program| neighbourhood(cx, program, "fusion.1", Reach::default()).unwrap_err());
+    let error = with(&nothing, |cx, program| {
+        neighbourhood(cx, program, "fusion.1", Reach::default()).unwrap_err()
+    });
     assert!(error.to_string().contains("holds no HLO"), "{error}");
 }
 
@@ -120,13 +214,22 @@ fn programs_can_be_listed_searched_and_printed() {
     let model = trace(Some(TEXT), "");
     let list = with(&model, |cx, _| programs(cx));
     let row = &list.rows[0];
-    assert_eq!((row.program.as_str(), row.origin), ("jit_f(7)", Some(ProgramOrigin::Program)));
-    assert_eq!((row.runs, row.self_time_ps, row.self_of_op_time_percent), (None, Some(100), Some(100.0)));
+    assert_eq!(
+        (row.program.as_str(), row.origin),
+        ("jit_f(7)", Some(ProgramOrigin::Program))
+    );
+    assert_eq!(
+        (row.runs, row.self_time_ps, row.self_of_op_time_percent),
+        (None, Some(100), Some(100.0))
+    );
 
     let found = |query: &str| {
         let query = HloQuery::parse(query);
         let all = with(&model, |cx, program| find(cx, &[program], &query));
-        all.rows.into_iter().map(|row| row.op.name.to_string()).collect::<Vec<_>>()
+        all.rows
+            .into_iter()
+            .map(|row| row.op.name.to_string())
+            .collect::<Vec<_>>()
     };
     assert_eq!(found("opcode:parameter shape:bf16[4"), ["b", "p.2"]);
     assert_eq!(found("groups:{2,3}"), ["all-reduce.2"]);
@@ -134,12 +237,34 @@ fn programs_can_be_listed_searched_and_printed() {
     assert_eq!(found("no:such"), Vec::<String>::new());
 
     let text = with(&model, |cx, program| listing(cx, program).unwrap());
-    assert_eq!(text.lines.len(), TEXT.lines().count(), "the text of the capture, line by line");
-    let line = text.lines.iter().find(|line| line.instruction.as_deref() == Some("fusion.1")).unwrap();
-    assert_eq!((line.self_time_ps, line.text.starts_with("  %fusion.1 = ")), (Some(50), true));
-    let written = with(&trace(None, TEXT), |cx, program| listing(cx, program).unwrap());
-    let line = written.lines.iter().find(|line| line.instruction.as_deref() == Some("fusion.1")).unwrap();
-    assert!(line.text.contains("fusion.1 = f32[8,16]{1,0:T(8,128)} fusion(a, copy.1), kind=output"), "{}", line.text);
+    assert_eq!(
+        text.lines.len(),
+        TEXT.lines().count(),
+        "the text of the capture, line by line"
+    );
+    let line = text
+        .lines
+        .iter()
+        .find(|line| line.instruction.as_deref() == Some("fusion.1"))
+        .unwrap();
+    assert_eq!(
+        (line.self_time_ps, line.text.starts_with("  %fusion.1 = ")),
+        (Some(50), true)
+    );
+    let written = with(&trace(None, TEXT), |cx, program| {
+        listing(cx, program).unwrap()
+    });
+    let line = written
+        .lines
+        .iter()
+        .find(|line| line.instruction.as_deref() == Some("fusion.1"))
+        .unwrap();
+    assert!(
+        line.text
+            .contains("fusion.1 = f32[8,16]{1,0:T(8,128)} fusion(a, copy.1), kind=output"),
+        "{}",
+        line.text
+    );
 }
 
 #[test]
@@ -148,23 +273,48 @@ fn programs_are_chosen_by_their_name() {
     with(&model, |cx, program| {
         assert_eq!(chosen(cx, Some("jit_f")).unwrap(), [program]);
         assert_eq!(programs_with(cx, "conv", None).unwrap(), [program]);
-        assert!(chosen(cx, Some("jit_g")).unwrap_err().to_string().contains("the capture has jit_f(7)"));
+        assert!(
+            chosen(cx, Some("jit_g"))
+                .unwrap_err()
+                .to_string()
+                .contains("the capture has jit_f(7)")
+        );
         assert!(programs_with(cx, "no such", None).is_err());
     });
 }
 
 #[test]
 fn program_diff_ignores_instruction_names() {
-    let other = TEXT.replace("copy.1", "copy.9").replace("%negate = f32[8,16]", "%negate = f32[8,32]");
+    let other = TEXT
+        .replace("copy.1", "copy.9")
+        .replace("%negate = f32[8,16]", "%negate = f32[8,32]");
     let other = other.replace("  %a = ", "  %new = f32[3]{0} iota()\n  %a = ");
     let (a, b) = (trace(Some(TEXT), ""), trace(Some(&other), ""));
-    let (options, reports) = (Options::default(), [ReportCache::default(), ReportCache::default()]);
-    let cx = |model, reports| Context { model, scope: Scope::WholeTrace, options: &options, reports };
+    let (options, reports) = (
+        Options::default(),
+        [ReportCache::default(), ReportCache::default()],
+    );
+    let cx = |model, reports| Context {
+        model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports,
+    };
     let (first, second) = (cx(&a, &reports[0]), cx(&b, &reports[1]));
     let [one, two] = [&a, &b].map(|model| model.program_ids().next().unwrap());
     let found = diff((&first, one), (&second, two)).unwrap();
-    let rows: Vec<_> = found.rows.iter().map(|row| (row.difference, &*row.any().unwrap().name)).collect();
-    assert_eq!(rows, [(Difference::Changed, "negate"), (Difference::OnlySecond, "new")]);
+    let rows: Vec<_> = found
+        .rows
+        .iter()
+        .map(|row| (row.difference, &*row.any().unwrap().name))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (Difference::Changed, "negate"),
+            (Difference::OnlySecond, "new")
+        ]
+    );
     assert_eq!(found.same, 8);
     assert!(diff((&first, one), (&first, one)).unwrap().rows.is_empty());
 }

@@ -50,28 +50,52 @@ pub fn listing(cx: &Context<'_>, program: ProgramId) -> Result<ProgramListing, A
     let id = program;
     let program = TimedProgram::of(cx, id)?;
     let mut notes = program.notes.clone();
-    let held = cx.model.program(id).hlo.as_ref().filter(|_| program.origin == ProgramOrigin::Program);
-    let text =
-        held.and_then(|blob| std::str::from_utf8(blob.bytes()).ok()).filter(|text| text.starts_with("HloModule"));
+    let held = cx
+        .model
+        .program(id)
+        .hlo
+        .as_ref()
+        .filter(|_| program.origin == ProgramOrigin::Program);
+    let text = held
+        .and_then(|blob| std::str::from_utf8(blob.bytes()).ok())
+        .filter(|text| text.starts_with("HloModule"));
     if text.is_none() && program.origin == ProgramOrigin::Program {
-        notes.push("Printed from the serialized program, with the attributes that are decoded".to_owned());
+        notes.push(
+            "Printed from the serialized program, with the attributes that are decoded".to_owned(),
+        );
     }
     let recorded = |text: &str| text.lines().map(|text| recorded(&program, text)).collect();
     let lines = text.map_or_else(|| written(&program), recorded);
     let self_time_ps = program.self_time_ps();
-    Ok(ProgramListing { program: program.title, known_from: program.origin, self_time_ps, lines, notes })
+    Ok(ProgramListing {
+        program: program.title,
+        known_from: program.origin,
+        self_time_ps,
+        lines,
+        notes,
+    })
 }
 
 fn plain(text: impl Into<String>) -> ProgramLine {
-    ProgramLine { text: text.into(), instruction: None, self_time_ps: None, exposed_ps: None, ops: Vec::new() }
+    ProgramLine {
+        text: text.into(),
+        instruction: None,
+        self_time_ps: None,
+        exposed_ps: None,
+        ops: Vec::new(),
+    }
 }
 
 /// A line of the text that the capture holds.
 fn recorded(program: &TimedProgram, text: &str) -> ProgramLine {
     let head = text.trim_start();
     let head = head.strip_prefix("ROOT ").unwrap_or(head);
-    let name = head.split_once(" = ").map(|(name, _)| name.trim_start_matches('%'));
-    let found = name.and_then(|name| program.module.find(name)).and_then(|id| program.module.instruction(id));
+    let name = head
+        .split_once(" = ")
+        .map(|(name, _)| name.trim_start_matches('%'));
+    let found = name
+        .and_then(|name| program.module.find(name))
+        .and_then(|id| program.module.instruction(id));
     match found {
         Some(found) => of_instruction(program, &found.name, text.to_owned()),
         None => plain(text),
@@ -96,7 +120,11 @@ fn written(program: &TimedProgram) -> Vec<ProgramLine> {
     for (at, computation) in module.computations.iter().enumerate() {
         let is_entry = module.entry.is_some_and(|entry| entry.index() == at);
         let head = if is_entry { "ENTRY " } else { "" };
-        let name = if computation.name.is_empty() { "ops" } else { &computation.name };
+        let name = if computation.name.is_empty() {
+            "ops"
+        } else {
+            &computation.name
+        };
         lines.extend([plain(""), plain(format!("{head}{name} {{"))]);
         let range = computation.instructions.clone();
         for instruction in module.instructions.get(range).unwrap_or_default() {
@@ -111,8 +139,12 @@ fn written(program: &TimedProgram) -> Vec<ProgramLine> {
 impl Tabular for ProgramListing {
     fn tables(&self) -> Vec<Table> {
         let table = Table::of("program", &self.program, &self.lines)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |line| line.self_time_ps)
-            .derived("exposed_ps", "Exposed", Unit::Picoseconds, |line| line.exposed_ps)
+            .measured("self_time_ps", "Self time", Unit::Picoseconds, |line| {
+                line.self_time_ps
+            })
+            .derived("exposed_ps", "Exposed", Unit::Picoseconds, |line| {
+                line.exposed_ps
+            })
             .recorded("text", "Text", Unit::None, |line| &line.text)
             .note(ARE_SUMS)
             .notes(self.notes.clone());

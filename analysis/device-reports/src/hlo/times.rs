@@ -33,26 +33,45 @@ impl ProgramTimes {
     pub(super) fn of(cx: &Context<'_>, program: ProgramId) -> Self {
         let mut out = Self::default();
         // Without ops nothing was measured: the program is still there to be read.
-        let Ok(ops) = cx.report::<Ops>() else { return out };
+        let Ok(ops) = cx.report::<Ops>() else {
+            return out;
+        };
         out.whole_ps = ops.op_time_ps;
         for row in &ops.rows {
-            let Some(op) = row.op.filter(|&op| cx.model.op(op).program == Some(program)) else { continue };
-            let times = out.by_name.entry(Arc::clone(&row.name)).or_insert_with(|| InstructionTimes {
-                group: row.group,
-                occurrences: 0,
-                self_time_ps: 0,
-                exposed_ps: None,
-                ops: Vec::new(),
-            });
+            let Some(op) = row
+                .op
+                .filter(|&op| cx.model.op(op).program == Some(program))
+            else {
+                continue;
+            };
+            let times =
+                out.by_name
+                    .entry(Arc::clone(&row.name))
+                    .or_insert_with(|| InstructionTimes {
+                        group: row.group,
+                        occurrences: 0,
+                        self_time_ps: 0,
+                        exposed_ps: None,
+                        ops: Vec::new(),
+                    });
             times.occurrences += row.occurrences;
             times.self_time_ps = times.self_time_ps.saturating_add(row.self_time_ps);
             times.ops.push(op);
         }
-        for transfer in cx.report::<Overlap>().iter().flat_map(|report| &report.transfers) {
+        for transfer in cx
+            .report::<Overlap>()
+            .iter()
+            .flat_map(|report| &report.transfers)
+        {
             if transfer.issued_by.and_then(|op| cx.model.op(op).program) == Some(program)
                 && let Some(times) = out.by_name.get_mut(transfer.op.as_str())
             {
-                times.exposed_ps = Some(times.exposed_ps.unwrap_or(0).saturating_add(transfer.exposed_ps));
+                times.exposed_ps = Some(
+                    times
+                        .exposed_ps
+                        .unwrap_or(0)
+                        .saturating_add(transfer.exposed_ps),
+                );
             }
         }
         out
@@ -70,6 +89,8 @@ impl ProgramTimes {
     /// Self time of the program; `None` if nothing of it was recorded.
     pub(super) fn sum(&self) -> Option<i64> {
         let mut times = self.by_name.values().map(|times| times.self_time_ps);
-        times.next().map(|first| times.fold(first, i64::saturating_add))
+        times
+            .next()
+            .map(|first| times.fold(first, i64::saturating_add))
     }
 }

@@ -99,8 +99,11 @@ impl Analysis for Code {
                 percent = Percent(percent)
             ));
         }
-        let spilling: Vec<&str> =
-            rows.iter().filter(|row| row.spills.max(row.fills) > Some(0)).map(|row| &*row.name).collect();
+        let spilling: Vec<&str> = rows
+            .iter()
+            .filter(|row| row.spills.max(row.fills) > Some(0))
+            .map(|row| &*row.name)
+            .collect();
         if !spilling.is_empty() {
             let more = if spilling.len() > SHOWN { " …" } else { "" };
             notes.push(format!(
@@ -110,7 +113,11 @@ impl Analysis for Code {
                 spilling[..spilling.len().min(SHOWN)].join(", ")
             ));
         }
-        Ok(CodeReport { rows, sums_over: ops.sums_over, notes })
+        Ok(CodeReport {
+            rows,
+            sums_over: ops.sums_over,
+            notes,
+        })
     }
 }
 
@@ -119,12 +126,23 @@ const SHOWN: usize = 5;
 
 fn code_row(cx: &Context<'_>, row: &OpRow, op: OpId, bundles: &Bundles) -> CodeRow {
     let name = |unit: &trace_model::UnitSlots| cx.model.str(unit.unit).to_owned();
-    let percents = bundles.units.iter().filter_map(|unit| Some((name(unit), unit.percent(bundles.count)?)));
+    let percents = bundles
+        .units
+        .iter()
+        .filter_map(|unit| Some((name(unit), unit.percent(bundles.count)?)));
     let slots_percent: BTreeMap<String, f64> = percents.collect();
     // Spills and fills are part of the stores and loads.
-    let whole = slots_percent.iter().filter(|(unit, percent)| !unit.contains(':') && **percent > 0.0);
+    let whole = slots_percent
+        .iter()
+        .filter(|(unit, percent)| !unit.contains(':') && **percent > 0.0);
     let busiest = whole.max_by(|(_, a), (_, b)| a.total_cmp(b));
-    let used = |wanted: &str| bundles.units.iter().find(|unit| cx.model.str(unit.unit) == wanted).map(|unit| unit.used);
+    let used = |wanted: &str| {
+        bundles
+            .units
+            .iter()
+            .find(|unit| cx.model.str(unit.unit) == wanted)
+            .map(|unit| unit.used)
+    };
     CodeRow {
         op: row.op,
         program: Arc::clone(&row.program),
@@ -160,31 +178,55 @@ impl Tabular for CodeReport {
     fn tables(&self) -> Vec<Table> {
         let mut notes = vec![self.sums_over.note()];
         notes.extend(self.notes.iter().cloned());
-        let shown = |unit: &&String| UNITS.iter().any(|(name, ..)| name == *unit) || unit.contains(':');
-        let others: BTreeSet<&String> =
-            self.rows.iter().flat_map(|row| row.slots_percent.keys()).filter(|unit| !shown(unit)).collect();
+        let shown =
+            |unit: &&String| UNITS.iter().any(|(name, ..)| name == *unit) || unit.contains(':');
+        let others: BTreeSet<&String> = self
+            .rows
+            .iter()
+            .flat_map(|row| row.slots_percent.keys())
+            .filter(|unit| !shown(unit))
+            .collect();
         if !others.is_empty() {
             let others: Vec<&str> = others.into_iter().map(String::as_str).collect();
-            notes.push(format!("units without a column (the JSON has them): {}", others.join(", ")));
+            notes.push(format!(
+                "units without a column (the JSON has them): {}",
+                others.join(", ")
+            ));
         }
         let table = Table::of("bundles", "Code of ops, by time", &self.rows)
             .measured("name", "Op", Unit::None, |row| &row.name)
-            .derived("self_time_each_ps", self.sums_over.self_time_title(), Unit::Picoseconds, |row| {
-                self.sums_over.each_ps(row.self_time_ps)
+            .derived(
+                "self_time_each_ps",
+                self.sums_over.self_time_title(),
+                Unit::Picoseconds,
+                |row| self.sums_over.each_ps(row.self_time_ps),
+            )
+            .measured("self_of_total_percent", "of window", Unit::Percent, |row| {
+                row.self_of_total_percent
             })
-            .measured("self_of_total_percent", "of window", Unit::Percent, |row| row.self_of_total_percent)
             .compiler("bundles", "Bundles", Unit::Count, |row| row.bundles)
             .compiler("busiest", "Busiest", Unit::None, |row| &row.busiest)
-            .compiler("busiest_percent", "its slots", Unit::Percent, |row| row.busiest_percent)
+            .compiler("busiest_percent", "its slots", Unit::Percent, |row| {
+                row.busiest_percent
+            })
             .compiler("spills", "Spills", Unit::Count, |row| row.spills)
             .compiler("fills", "Fills", Unit::Count, |row| row.fills);
         let units = UNITS.into_iter().fold(table, |table, (unit, id, title)| {
-            table.compiler(id, title, Unit::Percent, move |row| row.slots_percent.get(unit).copied())
+            table.compiler(id, title, Unit::Percent, move |row| {
+                row.slots_percent.get(unit).copied()
+            })
         });
         let table = units
-            .measured("self_time_ps", "Self time (sum)", Unit::Picoseconds, |row| row.self_time_ps)
+            .measured(
+                "self_time_ps",
+                "Self time (sum)",
+                Unit::Picoseconds,
+                |row| row.self_time_ps,
+            )
             .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-            .compiler("shares_code_of", "Code of", Unit::None, |row| &row.shares_code_of)
+            .compiler("shares_code_of", "Code of", Unit::None, |row| {
+                &row.shares_code_of
+            })
             .measured("program", "Program", Unit::None, |row| &row.program)
             .notes(notes);
         vec![table.build()]
@@ -194,13 +236,21 @@ impl Tabular for CodeReport {
 #[cfg(test)]
 mod tests {
     use engine::{Options, ReportCache, Scope};
-    use trace_model::{GroupKind, Op, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind, UnitSlots};
+    use trace_model::{
+        GroupKind, Op, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
+        UnitSlots,
+    };
 
     use super::*;
 
     fn report_of(model: &TraceModel) -> Result<CodeReport, AnalysisError> {
         let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let cx = Context {
+            model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
         cx.report::<Code>().map(|report| report.as_ref().clone())
     }
 
@@ -212,15 +262,27 @@ mod tests {
         let mut now = 0;
         for (name, len, used) in ops {
             let units = ["MATMUL", "VSTORE", "VSTORE:SPILL"].map(|unit| builder.intern(unit));
-            let slots = |(unit, (used, per_bundle))| UnitSlots { unit, used, per_bundle };
+            let slots = |(unit, (used, per_bundle))| UnitSlots {
+                unit,
+                used,
+                per_bundle,
+            };
             let emitted_for = builder.intern("dot");
             let bundles = used.map(|used| Bundles {
                 count: 10,
-                units: units.into_iter().zip(used.into_iter().zip([4, 1, 1])).map(slots).collect(),
+                units: units
+                    .into_iter()
+                    .zip(used.into_iter().zip([4, 1, 1]))
+                    .map(slots)
+                    .collect(),
                 emitted_for,
             });
             let name_id = builder.intern(name);
-            let op = builder.op(Op { name: name_id, bundles: bundles.map(Box::new), ..Op::default() });
+            let op = builder.op(Op {
+                name: name_id,
+                bundles: bundles.map(Box::new),
+                ..Op::default()
+            });
             let label = builder.label(name, Some(op));
             let range = TimeRange::new(Timestamp::from_ps(now), Timestamp::from_ps(now + len));
             builder.add_slice(track, SliceSpec::new(range, label));
@@ -231,21 +293,40 @@ mod tests {
 
     #[test]
     fn shares_are_of_the_bundle_slots() {
-        let report =
-            report_of(&trace(&[("dot", 30, Some([38, 5, 5])), ("add", 60, Some([0, 6, 0])), ("copy", 10, None)]))
-                .unwrap();
+        let report = report_of(&trace(&[
+            ("dot", 30, Some([38, 5, 5])),
+            ("add", 60, Some([0, 6, 0])),
+            ("copy", 10, None),
+        ]))
+        .unwrap();
         let row = |at: usize| {
             let row: &CodeRow = &report.rows[at];
-            (&*row.name, row.busiest.as_deref(), row.busiest_percent, row.spills, row.fills)
+            (
+                &*row.name,
+                row.busiest.as_deref(),
+                row.busiest_percent,
+                row.spills,
+                row.fills,
+            )
         };
         assert_eq!(row(0), ("add", Some("VSTORE"), Some(60.0), Some(0), None));
         // Spills are stores: 5 of 10 slots, and all of them due to a lack of registers.
         assert_eq!(row(1), ("dot", Some("MATMUL"), Some(95.0), Some(5), None));
         assert_eq!(report.rows[0].shares_code_of.as_deref(), Some("dot"));
-        assert_eq!((report.rows[1].shares_code_of.as_deref(), report.rows.len()), (None, 2));
-        assert!(report.notes.iter().any(|note| note.contains("90.0 %")), "{:?}", report.notes);
+        assert_eq!(
+            (report.rows[1].shares_code_of.as_deref(), report.rows.len()),
+            (None, 2)
+        );
         assert!(
-            report.notes.iter().any(|note| note.contains("1 of 2 ops (dot) run out of registers")),
+            report.notes.iter().any(|note| note.contains("90.0 %")),
+            "{:?}",
+            report.notes
+        );
+        assert!(
+            report
+                .notes
+                .iter()
+                .any(|note| note.contains("1 of 2 ops (dot) run out of registers")),
             "{:?}",
             report.notes
         );
@@ -253,7 +334,9 @@ mod tests {
 
     #[test]
     fn not_applicable_without_a_dump() {
-        let error = report_of(&trace(&[("dot", 1, None)])).unwrap_err().to_string();
+        let error = report_of(&trace(&[("dot", 1, None)]))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("--llo"), "{error}");
         // Code without bundles has no shares.
         let mut model = trace(&[("dot", 1, Some([0, 0, 0]))]);

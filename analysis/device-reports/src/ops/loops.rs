@@ -91,13 +91,22 @@ impl Analysis for Loops {
         let ops = cx.report::<Ops>()?;
         let classes = cx.classes();
         let is_loop = |op: OpId| classes.category(op) == "while";
-        let mut rows: Vec<&OpRow> = ops.rows.iter().filter(|row| row.op.is_some_and(is_loop)).collect();
+        let mut rows: Vec<&OpRow> = ops
+            .rows
+            .iter()
+            .filter(|row| row.op.is_some_and(is_loop))
+            .collect();
         if rows.is_empty() {
-            return Err(AnalysisError::NotApplicable("no loop ran: the capture has no while op".to_owned()));
+            return Err(AnalysisError::NotApplicable(
+                "no loop ran: the capture has no while op".to_owned(),
+            ));
         }
         rows.sort_by_key(|row| std::cmp::Reverse(row.total_time_ps));
         let inside = inside_of_loops(cx, is_loop)?;
-        let rows: Vec<LoopRow> = rows.into_iter().map(|row| loop_row(cx, row, &inside)).collect();
+        let rows: Vec<LoopRow> = rows
+            .into_iter()
+            .map(|row| loop_row(cx, row, &inside))
+            .collect();
         let notes = notes(&rows);
         Ok(LoopsReport { rows, notes })
     }
@@ -113,15 +122,28 @@ fn inside_of_loops(
     let mut bodies: BTreeMap<OpId, OpsOfBody> = BTreeMap::new();
     let mut sums = ExecutionSums::new(model);
     for core in cx.tensor_cores() {
-        let Some(window) = cx.window(core)? else { continue };
-        for track in model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Ops) {
+        let Some(window) = cx.window(core)? else {
+            continue;
+        };
+        for track in model
+            .tracks_of(core)
+            .into_iter()
+            .filter(|&track| model.track(track).kind == TrackKind::Ops)
+        {
             let around = |slice: &SliceRef<'_>| slice.has_children() && window.contains(*slice);
-            let slices = model.lanes(track).iter().flat_map(|lane| model.slices_in(lane, window.range));
+            let slices = model
+                .lanes(track)
+                .iter()
+                .flat_map(|lane| model.slices_in(lane, window.range));
             for slice in cx.watched(slices).filter(around) {
-                let Some(op) = slice.op().filter(|&op| is_loop(op)) else { continue };
+                let Some(op) = slice.op().filter(|&op| is_loop(op)) else {
+                    continue;
+                };
                 let ops = bodies.entry(op).or_insert_with(|| OpsOfBody::of(cx, op));
                 sums.collect(cx, slice);
-                all.entry(op).or_default().add(&mut sums, |op| ops.contains(cx, op));
+                all.entry(op)
+                    .or_default()
+                    .add(&mut sums, |op| ops.contains(cx, op));
             }
         }
     }
@@ -140,7 +162,11 @@ struct ExecutionSums {
 impl ExecutionSums {
     fn new(model: &TraceModel) -> Self {
         let ops = model.ops().len();
-        Self { counts: vec![0; ops], time: vec![Picos::ZERO; ops], found: Vec::new() }
+        Self {
+            counts: vec![0; ops],
+            time: vec![Picos::ZERO; ops],
+            found: Vec::new(),
+        }
     }
 
     fn collect(&mut self, cx: &Context<'_>, execution: SliceRef<'_>) {
@@ -165,13 +191,21 @@ struct OpsOfBody {
 
 impl OpsOfBody {
     fn of(cx: &Context<'_>, loop_op: OpId) -> Self {
-        Self { program: cx.model.op(loop_op).program, instruction: cx.instruction(loop_op), known: BTreeMap::new() }
+        Self {
+            program: cx.model.op(loop_op).program,
+            instruction: cx.instruction(loop_op),
+            known: BTreeMap::new(),
+        }
     }
 
     fn contains(&mut self, cx: &Context<'_>, op: OpId) -> bool {
-        let Some(it) = &self.instruction else { return true };
+        let Some(it) = &self.instruction else {
+            return true;
+        };
         let module = it.module();
-        let Some(body) = module.loop_body(it).map(|(body, ..)| body) else { return true };
+        let Some(body) = module.loop_body(it).map(|(body, ..)| body) else {
+            return true;
+        };
         // One line of HLO text does not contain the ops of the body.
         if module.instructions_of(body).is_empty() {
             return true;
@@ -180,7 +214,9 @@ impl OpsOfBody {
         *self.known.entry(op).or_insert_with(|| {
             let find = |module: &HloModule| module.find(cx.model.str(cx.model.op(op).name));
             cx.model.op(op).program == program
-                && find(module).and_then(|id| module.instruction(id)).is_some_and(|it| it.computation == body)
+                && find(module)
+                    .and_then(|id| module.instruction(id))
+                    .is_some_and(|it| it.computation == body)
         })
     }
 }
@@ -202,25 +238,36 @@ impl LoopBody {
 }
 
 /// Number of runs of the body: the number that most of its ops have.
-fn iterations(counts: impl Iterator<Item = (OpId, u64)>, mut in_body: impl FnMut(OpId) -> bool) -> Option<u64> {
+fn iterations(
+    counts: impl Iterator<Item = (OpId, u64)>,
+    mut in_body: impl FnMut(OpId) -> bool,
+) -> Option<u64> {
     let mut ops_by_count: BTreeMap<u64, u64> = BTreeMap::new();
     for (_, count) in counts.filter(|&(op, _)| in_body(op)) {
         *ops_by_count.entry(count).or_default() += 1;
     }
     // Ties go to the smaller count: the others are ops of the condition.
-    ops_by_count.into_iter().max_by_key(|&(count, ops)| (ops, std::cmp::Reverse(count))).map(|(count, _)| count)
+    ops_by_count
+        .into_iter()
+        .max_by_key(|&(count, ops)| (ops, std::cmp::Reverse(count)))
+        .map(|(count, _)| count)
 }
 
 fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) -> LoopRow {
     let inside = row.op.and_then(|op| inside.get(&op));
-    let iterations = inside.map(|inside| &inside.iterations).filter(|iterations| !iterations.is_empty());
+    let iterations = inside
+        .map(|inside| &inside.iterations)
+        .filter(|iterations| !iterations.is_empty());
     let sum: Option<u64> = iterations.map(|iterations| iterations.iter().sum());
     let mean = |whole: f64| Some(whole / sum.filter(|&sum| sum > 0)? as f64);
     // Executions without a single op inside show no iterations and are in no mean; nor are parts of executions.
     let is_whole = (row.executions - row.occurrences as f64).abs() < 1e-9;
-    let complete = is_whole && iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences);
+    let complete =
+        is_whole && iterations.is_some_and(|iterations| iterations.len() as u64 == row.occurrences);
     let per_iteration = |time: i64| mean(time as f64).filter(|_| complete);
-    let longest = inside.filter(|_| is_whole).and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));
+    let longest = inside
+        .filter(|_| is_whole)
+        .and_then(|inside| inside.time.iter().max_by_key(|&(_, &time)| time));
     let own = math::stats::percent(row.self_time_ps, row.total_time_ps);
     LoopRow {
         op: row.op,
@@ -228,7 +275,10 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
         name: Arc::clone(&row.name),
         occurrences: row.occurrences,
         total_time_ps: row.total_time_ps,
-        known_trip_count: row.op.and_then(|op| cx.instruction(op)).and_then(|it| it.attributes().trip_count),
+        known_trip_count: row
+            .op
+            .and_then(|op| cx.instruction(op))
+            .and_then(|it| it.attributes().trip_count),
         measured_trip_count: iterations.and_then(|all| Some(sum? as f64 / all.len() as f64)),
         measured_range: iterations.and_then(|all| Some((*all.iter().min()?, *all.iter().max()?))),
         ops_per_iteration: inside.and_then(|inside| mean(inside.ops as f64)),
@@ -236,7 +286,8 @@ fn loop_row(cx: &Context<'_>, row: &OpRow, inside: &BTreeMap<OpId, LoopBody>) ->
         iteration_own_time_ps: per_iteration(row.self_time_ps),
         own_of_iteration_percent: own,
         longest_op: longest.map(|(&op, _)| cx.model.str(cx.model.op(op).name).to_owned()),
-        longest_op_percent: longest.and_then(|(_, &time)| math::stats::percent(time.ps(), row.total_time_ps)),
+        longest_op_percent: longest
+            .and_then(|(_, &time)| math::stats::percent(time.ps(), row.total_time_ps)),
         source: row.source.clone(),
         framework_name: row.framework_name.clone(),
     }
@@ -248,7 +299,9 @@ fn notes(rows: &[LoopRow]) -> Vec<String> {
               without the ops inside"
             .to_owned()];
     for row in rows {
-        let (Some(known), Some(measured)) = (row.known_trip_count, row.measured_trip_count) else { continue };
+        let (Some(known), Some(measured)) = (row.known_trip_count, row.measured_trip_count) else {
+            continue;
+        };
         if (measured - known as f64).abs() > 0.5 {
             notes.push(format!(
                 "{}: the compiler counts {known} iterations, {measured:.1} were seen: the capture begins or ends \
@@ -258,7 +311,9 @@ fn notes(rows: &[LoopRow]) -> Vec<String> {
         }
     }
     if rows.iter().all(|row| row.known_trip_count.is_none()) {
-        notes.push("trip counts of the compiler are not in this capture, or depend on data".to_owned());
+        notes.push(
+            "trip counts of the compiler are not in this capture, or depend on data".to_owned(),
+        );
     }
     notes
 }
@@ -268,18 +323,44 @@ impl Tabular for LoopsReport {
         vec![
             Table::of("loops", "Loops by time", &self.rows)
                 .measured("name", "Loop", Unit::None, |row| &row.name)
-                .measured("total_time_ps", "Time (sum)", Unit::Picoseconds, |row| row.total_time_ps)
+                .measured("total_time_ps", "Time (sum)", Unit::Picoseconds, |row| {
+                    row.total_time_ps
+                })
                 .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-                .measured("measured_trip_count", "Iterations", Unit::Count, |row| row.measured_trip_count)
-                .compiler("known_trip_count", "by compiler", Unit::Count, |row| row.known_trip_count)
-                .derived("iteration_time_ps", "An iteration", Unit::Picoseconds, |row| row.iteration_time_ps)
-                .derived("iteration_own_time_ps", "own", Unit::Picoseconds, |row| row.iteration_own_time_ps)
-                .measured("own_of_iteration_percent", "own share", Unit::Percent, |row| row.own_of_iteration_percent)
-                .derived("ops_per_iteration", "Ops each", Unit::Count, |row| row.ops_per_iteration)
-                .measured("longest_op", "Longest op", Unit::None, |row| row.longest_op.as_deref().map(Cell::non_empty))
-                .measured("longest_op_percent", "its share", Unit::Percent, |row| row.longest_op_percent)
+                .measured("measured_trip_count", "Iterations", Unit::Count, |row| {
+                    row.measured_trip_count
+                })
+                .compiler("known_trip_count", "by compiler", Unit::Count, |row| {
+                    row.known_trip_count
+                })
+                .derived(
+                    "iteration_time_ps",
+                    "An iteration",
+                    Unit::Picoseconds,
+                    |row| row.iteration_time_ps,
+                )
+                .derived("iteration_own_time_ps", "own", Unit::Picoseconds, |row| {
+                    row.iteration_own_time_ps
+                })
+                .measured(
+                    "own_of_iteration_percent",
+                    "own share",
+                    Unit::Percent,
+                    |row| row.own_of_iteration_percent,
+                )
+                .derived("ops_per_iteration", "Ops each", Unit::Count, |row| {
+                    row.ops_per_iteration
+                })
+                .measured("longest_op", "Longest op", Unit::None, |row| {
+                    row.longest_op.as_deref().map(Cell::non_empty)
+                })
+                .measured("longest_op_percent", "its share", Unit::Percent, |row| {
+                    row.longest_op_percent
+                })
                 .measured("program", "Program", Unit::None, |row| &row.program)
-                .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::non_empty))
+                .recorded("source", "Source", Unit::None, |row| {
+                    row.source.as_deref().map(Cell::non_empty)
+                })
                 .recorded("framework_name", "Framework op", Unit::None, |row| {
                     row.framework_name.as_deref().map(Cell::non_empty)
                 })

@@ -35,7 +35,9 @@ impl Analysis for Devices {
             cores.extend(cx.core_time(core)?.map(|time| core_report(cx, &time)));
         }
         if cores.is_empty() {
-            return Err(AnalysisError::NotApplicable("no TPU device recorded anything here".to_owned()));
+            return Err(AnalysisError::NotApplicable(
+                "no TPU device recorded anything here".to_owned(),
+            ));
         }
         Ok(DevicesReport { cores })
     }
@@ -106,7 +108,11 @@ pub struct IdleGaps {
 impl CoreReport {
     /// Self time of a group.
     pub fn time(&self, group: OpGroup) -> Picos {
-        self.groups.iter().filter(|entry| entry.group == group).map(|entry| entry.time_ps).sum::<Picos>()
+        self.groups
+            .iter()
+            .filter(|entry| entry.group == group)
+            .map(|entry| entry.time_ps)
+            .sum::<Picos>()
     }
 }
 
@@ -121,7 +127,11 @@ impl DevicesReport {
     }
     /// Σ op time over the cores that recorded ops; `None` if none did.
     pub(crate) fn op_time(&self) -> Option<Picos> {
-        self.cores.iter().filter_map(|core| core.op_time_ps).map(Picos::from_ps).reduce(|a, b| a + b)
+        self.cores
+            .iter()
+            .filter_map(|core| core.op_time_ps)
+            .map(Picos::from_ps)
+            .reduce(|a, b| a + b)
     }
     /// The share of copy waits in the window, idle time included.
     pub fn copy_wait_of_window_percent(&self) -> Option<f64> {
@@ -148,14 +158,20 @@ fn core_report(cx: &Context<'_>, time: &CoreTime) -> CoreReport {
         .into_iter()
         .map(|group| {
             let own = times[group.index()];
-            GroupTime { group, time_ps: own.ps(), percent: 100.0 * own.fraction_of(window).unwrap_or_default() }
+            GroupTime {
+                group,
+                time_ps: own.ps(),
+                percent: 100.0 * own.fraction_of(window).unwrap_or_default(),
+            }
         })
         .filter(|entry| entry.time_ps > 0)
         .collect();
     if !has_ops {
         groups.clear();
     }
-    let inside = |kind| tracks(model, time.core, kind).flat_map(|track| slices_of_window(cx, track, time.window));
+    let inside = |kind| {
+        tracks(model, time.core, kind).flat_map(|track| slices_of_window(cx, track, time.window))
+    };
     let mut programs: Vec<SliceSpans<'_>> = inside(TrackKind::Modules).collect();
     programs.sort_by_key(|spans| spans.shown.start);
     let program_set: IntervalSet = programs.iter().map(|spans| spans.shown).collect();
@@ -171,24 +187,42 @@ fn core_report(cx: &Context<'_>, time: &CoreTime) -> CoreReport {
         idle_ps: has_ops.then(|| idle.ps()),
         groups,
         program_ps: (!programs.is_empty()).then(|| program_set.measure().ps()),
-        programs: programs.iter().filter(|spans| counts(cx, time.window, spans.slice)).count() as u64,
+        programs: programs
+            .iter()
+            .filter(|spans| counts(cx, time.window, spans.slice))
+            .count() as u64,
         gaps: gaps(&programs),
         barrier_ps: barriers.reduce(|a, b| a + b).map(Picos::ps),
     }
 }
 
-fn tracks(model: &TraceModel, core: GroupId, kind: TrackKind) -> impl Iterator<Item = trace_model::TrackId> {
-    model.tracks_of(core).into_iter().filter(move |&track| model.track(track).kind == kind)
+fn tracks(
+    model: &TraceModel,
+    core: GroupId,
+    kind: TrackKind,
+) -> impl Iterator<Item = trace_model::TrackId> {
+    model
+        .tracks_of(core)
+        .into_iter()
+        .filter(move |&track| model.track(track).kind == kind)
 }
 
 /// Gaps between programs in time order; `None` with fewer than two programs.
 fn gaps(programs: &[SliceSpans<'_>]) -> Option<IdleGaps> {
     let gaps: Vec<(TimeRange, SliceRef<'_>, SliceRef<'_>)> = programs
         .windows(2)
-        .map(|pair| (TimeRange::new(pair[0].shown.end, pair[1].shown.start), pair[0].slice, pair[1].slice))
+        .map(|pair| {
+            (
+                TimeRange::new(pair[0].shown.end, pair[1].shown.start),
+                pair[0].slice,
+                pair[1].slice,
+            )
+        })
         .collect();
     let lengths: Vec<f64> = gaps.iter().map(|(gap, ..)| gap.dur().ps() as f64).collect();
-    let (largest, after, before) = gaps.iter().min_by_key(|(gap, ..)| std::cmp::Reverse(gap.dur()))?;
+    let (largest, after, before) = gaps
+        .iter()
+        .min_by_key(|(gap, ..)| std::cmp::Reverse(gap.dur()))?;
     Some(IdleGaps {
         count: gaps.iter().filter(|(gap, ..)| !gap.is_empty()).count(),
         total_ps: gaps.iter().map(|(gap, ..)| gap.dur()).sum::<Picos>().ps(),
@@ -202,7 +236,9 @@ fn gaps(programs: &[SliceSpans<'_>]) -> Option<IdleGaps> {
 
 impl Tabular for DevicesReport {
     fn tables(&self) -> Vec<Table> {
-        let percent = |core: &CoreReport, ps: Option<i64>| Some(100.0 * ps? as f64 / core.window_ps.max(1) as f64);
+        let percent = |core: &CoreReport, ps: Option<i64>| {
+            Some(100.0 * ps? as f64 / core.window_ps.max(1) as f64)
+        };
         let devices = Table::of("devices", "Devices", &self.cores)
             .measured("core", "Device", Unit::None, |core| &core.core)
             .measured("window_ps", "Window", Unit::Picoseconds, |core| core.window_ps)
@@ -222,12 +258,21 @@ impl Tabular for DevicesReport {
             .note("Percentages are of the window: from its first op or step to the end of the last (of a device that is away for long, of the others of its host), \
                  or the part of it that is looked at. Gaps are between programs.")
             .build();
-        let rows = self.cores.iter().flat_map(|core| core.groups.iter().map(move |entry| (core, entry)));
+        let rows = self
+            .cores
+            .iter()
+            .flat_map(|core| core.groups.iter().map(move |entry| (core, entry)));
         let groups = Table::of("device_time", "Device time by kind of op", rows)
             .measured("core", "Device", Unit::None, |(core, _)| &core.core)
-            .measured("group", "Kind", Unit::None, |(_, entry)| entry.group.title())
-            .measured("time_ps", "Self time", Unit::Picoseconds, |(_, entry)| entry.time_ps)
-            .measured("percent", "Of window", Unit::Percent, |(_, entry)| entry.percent)
+            .measured("group", "Kind", Unit::None, |(_, entry)| {
+                entry.group.title()
+            })
+            .measured("time_ps", "Self time", Unit::Picoseconds, |(_, entry)| {
+                entry.time_ps
+            })
+            .measured("percent", "Of window", Unit::Percent, |(_, entry)| {
+                entry.percent
+            })
             .note("The kinds of one device add up to its window.")
             .build();
         vec![devices, groups]
@@ -243,7 +288,12 @@ mod tests {
 
     fn report(model: &TraceModel, scope: Scope) -> Result<DevicesReport, AnalysisError> {
         let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model, scope, options: &options, reports: &reports };
+        let cx = Context {
+            model,
+            scope,
+            options: &options,
+            reports: &reports,
+        };
         cx.report::<Devices>().map(|report| report.as_ref().clone())
     }
 
@@ -266,8 +316,14 @@ mod tests {
     fn groups_and_waiting_sum_to_the_window() {
         let report = report(&text_trace(OFFLOAD), Scope::WholeTrace).unwrap();
         let core = &report.cores[0];
-        assert_eq!((core.window_ps, core.op_time_ps, core.idle_ps), (24_000, Some(18_000), Some(6_000)));
-        assert_eq!(core.groups.iter().map(|entry| entry.time_ps).sum::<i64>(), core.window_ps);
+        assert_eq!(
+            (core.window_ps, core.op_time_ps, core.idle_ps),
+            (24_000, Some(18_000), Some(6_000))
+        );
+        assert_eq!(
+            core.groups.iter().map(|entry| entry.time_ps).sum::<i64>(),
+            core.window_ps
+        );
         let time = |group| core.time(group).ps();
         assert_eq!(time(OpGroup::MatMul), 2_000);
         assert_eq!(time(OpGroup::AsyncWait), 7_000);
@@ -283,26 +339,54 @@ mod tests {
     fn gaps_between_programs_have_locations() {
         let report = report(&text_trace(OFFLOAD), Scope::WholeTrace).unwrap();
         let gaps = report.cores[0].gaps.clone().unwrap();
-        assert_eq!((gaps.count, gaps.total_ps, gaps.median_ps, gaps.largest_ps), (2, 6_000, 3_000, 4_000));
-        assert_eq!((gaps.largest_after.as_str(), gaps.largest_before.as_str()), ("jit_g(2)", "jit_h(3)"));
-        assert_eq!((report.cores[0].program_ps, report.cores[0].programs), (Some(18_000), 3));
+        assert_eq!(
+            (gaps.count, gaps.total_ps, gaps.median_ps, gaps.largest_ps),
+            (2, 6_000, 3_000, 4_000)
+        );
+        assert_eq!(
+            (gaps.largest_after.as_str(), gaps.largest_before.as_str()),
+            ("jit_g(2)", "jit_h(3)")
+        );
+        assert_eq!(
+            (report.cores[0].program_ps, report.cores[0].programs),
+            (Some(18_000), 3)
+        );
     }
 
     #[test]
     fn adjacent_ranges_sum_to_the_whole() {
         let model = text_trace(OFFLOAD);
         let at = |ps| trace_model::Timestamp::from_ps(ps);
-        let part = |from, to| report(&model, Scope::Range(TimeRange::new(at(from), at(to)))).unwrap().cores[0].clone();
+        let part = |from, to| {
+            report(&model, Scope::Range(TimeRange::new(at(from), at(to))))
+                .unwrap()
+                .cores[0]
+                .clone()
+        };
         let (whole, head, tail) = (part(0, 24_000), part(0, 5_500), part(5_500, 24_000));
         for group in OpGroup::ALL {
-            assert_eq!(whole.time(group), head.time(group) + tail.time(group), "{group:?}");
+            assert_eq!(
+                whole.time(group),
+                head.time(group) + tail.time(group),
+                "{group:?}"
+            );
         }
     }
 
     #[test]
     fn capture_without_ops_has_no_device_time() {
-        let report_without_ops = report(&text_trace("modules: MM.MM\n M = jit_f(1)"), Scope::WholeTrace).unwrap();
-        assert_eq!((report_without_ops.cores[0].op_time_ps, report_without_ops.cores[0].idle_ps), (None, None));
+        let report_without_ops = report(
+            &text_trace("modules: MM.MM\n M = jit_f(1)"),
+            Scope::WholeTrace,
+        )
+        .unwrap();
+        assert_eq!(
+            (
+                report_without_ops.cores[0].op_time_ps,
+                report_without_ops.cores[0].idle_ps
+            ),
+            (None, None)
+        );
         assert!(report(&text_trace("host main: aa"), Scope::WholeTrace).is_err());
     }
 }

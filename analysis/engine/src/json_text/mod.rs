@@ -45,7 +45,14 @@ impl JsonText {
     /// Continues `text`. Lists of objects are truncated to the first `top` entries; 0 writes all. Lists of plain values
     /// belong to one entry and are never truncated.
     pub fn after(text: String, top: usize) -> Self {
-        Self { text: text.into_bytes(), top, depth: 0, path: Vec::new(), cuts: Vec::new(), wrote_object: false }
+        Self {
+            text: text.into_bytes(),
+            top,
+            depth: 0,
+            path: Vec::new(),
+            cuts: Vec::new(),
+            wrote_object: false,
+        }
     }
 
     /// Appends text that is already JSON, or a fragment of it.
@@ -59,7 +66,10 @@ impl JsonText {
     ///
     /// As serde: a value that JSON cannot represent.
     pub fn value(&mut self, value: &(impl Serialize + ?Sized), path: &[&str]) -> Result<()> {
-        self.path = path.iter().map(|&key| PathSegment::Key(Cow::Owned(key.to_owned()))).collect();
+        self.path = path
+            .iter()
+            .map(|&key| PathSegment::Key(Cow::Owned(key.to_owned())))
+            .collect();
         self.depth = path.len();
         let earlier = self.cuts.len();
         value.serialize(&mut *self)?;
@@ -103,13 +113,24 @@ impl JsonText {
     fn list(&mut self, within: bool) -> JsonList<'_> {
         self.text.push(b'[');
         self.depth += 1;
-        JsonList { out: self, entries: 0, written: 0, of_objects: false, within }
+        JsonList {
+            out: self,
+            entries: 0,
+            written: 0,
+            of_objects: false,
+            within,
+        }
     }
 
     fn object(&mut self, within: bool) -> JsonObject<'_> {
         self.text.push(b'{');
         self.depth += 1;
-        JsonObject { out: self, fields: Vec::new(), key: None, within }
+        JsonObject {
+            out: self,
+            fields: Vec::new(),
+            key: None,
+            within,
+        }
     }
 
     /// Starts the object around a variant that has a value.
@@ -137,26 +158,47 @@ impl JsonText {
         }
         let end = self.text.len();
         let ends = fields.iter().skip(1).map(|field| field.1).chain([end]);
-        let mut pieces: Vec<(&str, Range<usize>)> =
-            fields.iter().zip(ends).map(|((key, start), end)| (key.as_ref(), *start..end)).collect();
+        let mut pieces: Vec<(&str, Range<usize>)> = fields
+            .iter()
+            .zip(ends)
+            .map(|((key, start), end)| (key.as_ref(), *start..end))
+            .collect();
         pieces.sort_by_key(|piece| piece.0);
-        let Some(largest) = pieces.iter().map(|piece| piece.1.clone()).max_by_key(Range::len) else { return };
-        let Some(first) = fields.first().map(|field| field.1) else { return };
+        let Some(largest) = pieces
+            .iter()
+            .map(|piece| piece.1.clone())
+            .max_by_key(Range::len)
+        else {
+            return;
+        };
+        let Some(first) = fields.first().map(|field| field.1) else {
+            return;
+        };
         let others: Vec<u8> = [first..largest.start, largest.end..end]
             .into_iter()
             .flat_map(|range| self.text.get(range).unwrap_or_default())
             .copied()
             .collect();
-        let before: usize = pieces.iter().take_while(|piece| piece.1 != largest).map(|piece| piece.1.len()).sum();
+        let before: usize = pieces
+            .iter()
+            .take_while(|piece| piece.1 != largest)
+            .map(|piece| piece.1.len())
+            .sum();
         self.text.copy_within(largest.clone(), first + before);
         let mut place = first;
         for (_, piece) in pieces {
             let length = piece.len();
             if piece != largest {
-                let from = piece.start - if piece.start < largest.start { first } else { first + largest.len() };
-                if let (Some(to), Some(from)) =
-                    (self.text.get_mut(place..place + length), others.get(from..from + length))
-                {
+                let from = piece.start
+                    - if piece.start < largest.start {
+                        first
+                    } else {
+                        first + largest.len()
+                    };
+                if let (Some(to), Some(from)) = (
+                    self.text.get_mut(place..place + length),
+                    others.get(from..from + length),
+                ) {
                     to.copy_from_slice(from);
                 }
             }
@@ -196,14 +238,20 @@ impl JsonList<'_> {
         value.serialize(&mut *self.out)?;
         self.out.path.pop();
         self.out.text.push(b',');
-        self.of_objects = if self.written == 0 { self.out.wrote_object } else { self.of_objects };
+        self.of_objects = if self.written == 0 {
+            self.out.wrote_object
+        } else {
+            self.of_objects
+        };
         self.written += 1;
         Ok(())
     }
 
     fn end(self) {
         if self.written < self.entries {
-            self.out.cuts.push((self.out.path.clone(), self.written, self.entries));
+            self.out
+                .cuts
+                .push((self.out.path.clone(), self.written, self.entries));
         }
         self.out.close(b']');
         self.out.wrote_object = false;
@@ -295,7 +343,11 @@ impl<'a> Serializer for &'a mut JsonText {
         self.plain(variant)
     }
 
-    fn serialize_newtype_struct<T: ?Sized + Serialize>(self, _: &'static str, value: &T) -> Result<()> {
+    fn serialize_newtype_struct<T: ?Sized + Serialize>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<()> {
         value.serialize(self)
     }
 
@@ -324,7 +376,13 @@ impl<'a> Serializer for &'a mut JsonText {
         Ok(self.list(false))
     }
 
-    fn serialize_tuple_variant(self, _: &'static str, _: u32, variant: &'static str, _: usize) -> Result<JsonList<'a>> {
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<JsonList<'a>> {
         self.variant(variant)?;
         Ok(self.list(true))
     }

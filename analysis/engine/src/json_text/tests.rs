@@ -39,7 +39,10 @@ fn output_equals_pretty_printed_serde_json() {
             Shape::Point,
             Shape::Circle(0.1),
             Shape::Line(1, 2),
-            Shape::Box { width: Some(u64::MAX), height: -1 },
+            Shape::Box {
+                width: Some(u64::MAX),
+                height: -1,
+            },
         ],
         none: None,
         alpha: (f64::NAN, 1e300),
@@ -51,7 +54,10 @@ fn output_equals_pretty_printed_serde_json() {
     let expected = serde_json::to_string_pretty(&serde_json::to_value(&value).unwrap()).unwrap();
     assert_eq!(written(&value, 0).0, expected);
     let nothing: [Value; 2] = [json!({}), json!([])];
-    assert_eq!(written(&nothing, 0).0, serde_json::to_string_pretty(&nothing).unwrap());
+    assert_eq!(
+        written(&nothing, 0).0,
+        serde_json::to_string_pretty(&nothing).unwrap()
+    );
 }
 
 #[test]
@@ -64,8 +70,14 @@ fn keys_are_sorted_for_large_values() {
         a: Vec<u32>,
     }
     for (d, c, a) in [(0, 50, 1), (40, 0, 2), (3, 3, 60), (0, 0, 0)] {
-        let value = Out { d: (0..d).collect(), b: 1, c: "x".repeat(c), a: (0..a).collect() };
-        let expected = serde_json::to_string_pretty(&serde_json::to_value(&value).unwrap()).unwrap();
+        let value = Out {
+            d: (0..d).collect(),
+            b: 1,
+            c: "x".repeat(c),
+            a: (0..a).collect(),
+        };
+        let expected =
+            serde_json::to_string_pretty(&serde_json::to_value(&value).unwrap()).unwrap();
         assert_eq!(written(&value, 0).0, expected);
     }
 }
@@ -77,8 +89,14 @@ fn truncated_lists_are_reported() {
     out.value(&value, &["r"]).unwrap();
     let (text, cuts) = out.finish();
     let read: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(read, json!({"rows": [{"a/b": [{}, {}]}, {}], "lens": [1, 2, 3]}));
-    let found: Vec<_> = cuts.iter().map(|cut| (cut.path.as_str(), cut.shown, cut.total)).collect();
+    assert_eq!(
+        read,
+        json!({"rows": [{"a/b": [{}, {}]}, {}], "lens": [1, 2, 3]})
+    );
+    let found: Vec<_> = cuts
+        .iter()
+        .map(|cut| (cut.path.as_str(), cut.shown, cut.total))
+        .collect();
     assert_eq!(found, [("/r/rows", 2, 3), ("/r/rows/0/a~1b", 2, 3)]);
 }
 

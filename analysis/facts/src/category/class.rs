@@ -4,7 +4,19 @@ use hardware::ici::CollectiveKind;
 use serde::Serialize;
 
 /// Groups of categories, coarse enough for a legend.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum OpGroup {
     /// Matrix multiplications and convolutions, also fused with what follows them.
@@ -73,7 +85,9 @@ impl OpGroup {
 }
 
 /// Role of an instruction in an asynchronous op.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum AsyncRole {
     /// Issues the work and returns.
@@ -112,7 +126,10 @@ pub struct OpClass {
 impl OpClass {
     /// A class of which only the group is known.
     pub fn of_group(group: OpGroup) -> Self {
-        Self { group, ..Self::default() }
+        Self {
+            group,
+            ..Self::default()
+        }
     }
     /// Starts an asynchronous op.
     pub fn is_start(self) -> bool {
@@ -160,20 +177,27 @@ impl OpClass {
     /// asynchronous pair, no host transfer, no container.
     #[inline]
     pub fn is_compute(self) -> bool {
-        !self.is_collective() && !self.is_async() && !self.may_have_inner_ops() && self.group != OpGroup::HostIo
+        !self.is_collective()
+            && !self.is_async()
+            && !self.may_have_inner_ops()
+            && self.group != OpGroup::HostIo
     }
 }
 
 /// Removes `-start`, `-update` or `-done`.
 pub(super) fn split_role(category: &str) -> (&str, Option<AsyncRole>) {
-    [("-start", AsyncRole::Start), ("-update", AsyncRole::Update), ("-done", AsyncRole::Done)]
-        .into_iter()
-        .find_map(|(suffix, role)| Some((category.strip_suffix(suffix)?, Some(role))))
-        // A plain `send` or `recv` is the start of a pair that ends with its `-done`.
-        .unwrap_or(match category {
-            "send" | "recv" | "host send" | "host recv" => (category, Some(AsyncRole::Start)),
-            _ => (category, None),
-        })
+    [
+        ("-start", AsyncRole::Start),
+        ("-update", AsyncRole::Update),
+        ("-done", AsyncRole::Done),
+    ]
+    .into_iter()
+    .find_map(|(suffix, role)| Some((category.strip_suffix(suffix)?, Some(role))))
+    // A plain `send` or `recv` is the start of a pair that ends with its `-done`.
+    .unwrap_or(match category {
+        "send" | "recv" | "host send" | "host recv" => (category, Some(AsyncRole::Start)),
+        _ => (category, None),
+    })
 }
 
 /// The group of a category without its asynchronous suffix.

@@ -16,28 +16,40 @@ pub(super) struct CollectiveClass {
 }
 
 impl CollectiveClass {
-    const NONE: Self = Self { kind: None, role: None, is_fused: false };
+    const NONE: Self = Self {
+        kind: None,
+        role: None,
+        is_fused: false,
+    };
 
     fn plain(kind: Option<CollectiveKind>) -> Self {
         Self { kind, ..Self::NONE }
     }
 
     fn fused(kind: CollectiveKind) -> Self {
-        Self { kind: Some(kind), is_fused: true, ..Self::NONE }
+        Self {
+            kind: Some(kind),
+            is_fused: true,
+            ..Self::NONE
+        }
     }
 }
 
 /// The communication pattern, and whether it is fused with other work.
 pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> CollectiveClass {
-    if let Some(kind) = base.strip_suffix(" fusion").and_then(CollectiveKind::from_opcode) {
+    if let Some(kind) = base
+        .strip_suffix(" fusion")
+        .and_then(CollectiveKind::from_opcode)
+    {
         return CollectiveClass::fused(kind);
     }
     if let Some(kind) = CollectiveKind::from_opcode(base) {
         return CollectiveClass::plain(Some(kind));
     }
     let calls = hlo.attribute("calls").unwrap_or_default();
-    let spells_fusion =
-        |text: &str| text.contains("async-collective-fusion") || text.contains("async_collective_fusion");
+    let spells_fusion = |text: &str| {
+        text.contains("async-collective-fusion") || text.contains("async_collective_fusion")
+    };
     let kind_named = |name: &str| CollectiveKind::from_name(name).map(|(kind, _)| kind);
     match base {
         // The op that an async wrapper wraps shows in the computation that it calls, else in its name.
@@ -46,7 +58,9 @@ pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> CollectiveClass
         "custom fusion" | "fusion" => match half_named(name).or_else(|| half_named(hlo.name)) {
             Some((kind, role)) => {
                 let by_shapes = || kind_by_shapes(hlo, role);
-                let kind = Some(kind).filter(|&kind| kind != CollectiveKind::Unknown).or_else(by_shapes);
+                let kind = Some(kind)
+                    .filter(|&kind| kind != CollectiveKind::Unknown)
+                    .or_else(by_shapes);
                 CollectiveClass {
                     kind: Some(kind.unwrap_or(CollectiveKind::Unknown)),
                     role: Some(role),
@@ -55,7 +69,9 @@ pub(super) fn find(base: &str, hlo: &HloText<'_>, name: &str) -> CollectiveClass
             }
             None => match kind_named(calls) {
                 Some(kind) => CollectiveClass::fused(kind),
-                None if spells_fusion(name) || spells_fusion(calls) => CollectiveClass::fused(CollectiveKind::Unknown),
+                None if spells_fusion(name) || spells_fusion(calls) => {
+                    CollectiveClass::fused(CollectiveKind::Unknown)
+                }
                 None => CollectiveClass::NONE,
             },
         },
@@ -103,9 +119,17 @@ pub(crate) fn resized(operand: &Shape<'_>, result: &Shape<'_>) -> Option<(Collec
     if operand.dtype != result.dtype || operand.dims.len() != result.dims.len() {
         return None;
     }
-    let mut different = operand.dims.iter().zip(&result.dims).filter(|(before, after)| before != after);
+    let mut different = operand
+        .dims
+        .iter()
+        .zip(&result.dims)
+        .filter(|(before, after)| before != after);
     let (&before, &after) = different.next().filter(|_| different.next().is_none())?;
-    let times = |large: u64, small: u64| large.checked_div(small).filter(|n| n.checked_mul(small) == Some(large));
+    let times = |large: u64, small: u64| {
+        large
+            .checked_div(small)
+            .filter(|n| n.checked_mul(small) == Some(large))
+    };
     if after > before {
         times(after, before).map(|n| (CollectiveKind::AllGather, n))
     } else {

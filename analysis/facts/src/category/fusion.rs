@@ -23,7 +23,14 @@ pub(super) fn moves_data(framework: &str) -> bool {
     // Parameters follow in brackets, the type after a colon.
     let path = framework.split(['[', ':']).next().unwrap_or(framework);
     let last = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    let moves = ["gather", "scatter", "dynamic_slice", "dynamic_update_slice", "dynamic-slice", "dynamic-update-slice"];
+    let moves = [
+        "gather",
+        "scatter",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "dynamic-slice",
+        "dynamic-update-slice",
+    ];
     moves.iter().any(|name| last.starts_with(name))
 }
 
@@ -36,16 +43,27 @@ pub(super) fn look_inside(
     let mut undecided: BTreeMap<ProgramId, Vec<usize>> = BTreeMap::new();
     for (index, (op, (class, category))) in model.ops().iter().zip(classes.iter()).enumerate() {
         let is_opaque = category == CUSTOM && class.group == OpGroup::Other;
-        if let Some(program) = op.program.filter(|_| is_opaque || class.collective == Some(CollectiveKind::Unknown)) {
+        if let Some(program) = op
+            .program
+            .filter(|_| is_opaque || class.collective == Some(CollectiveKind::Unknown))
+        {
             undecided.entry(program).or_default().push(index);
         }
     }
     for (program, indices) in undecided {
         let Some(module) = hlo(program) else { continue };
         for index in indices {
-            let name = model.ops().get(index).map(|op| model.str(op.name)).unwrap_or_default();
-            let called = module.find(name).and_then(|id| module.body(module.instruction(id)?));
-            let Some((called, (class, _))) = called.zip(classes.get_mut(index)) else { continue };
+            let name = model
+                .ops()
+                .get(index)
+                .map(|op| model.str(op.name))
+                .unwrap_or_default();
+            let called = module
+                .find(name)
+                .and_then(|id| module.body(module.instruction(id)?));
+            let Some((called, (class, _))) = called.zip(classes.get_mut(index)) else {
+                continue;
+            };
             FusionBody::of(&module, called).decide(class);
         }
     }
@@ -83,7 +101,9 @@ impl FusionBody {
     /// Adds an instruction by its opcode without suffix; `role` is its own, or that of the
     /// asynchronous wrapper around it.
     fn add(&mut self, instruction: &Instruction, base: &str, role: Option<AsyncRole>) {
-        if let Some(kind) = CollectiveKind::from_opcode(base).filter(|_| !instruction.attributes().is_host_transfer) {
+        if let Some(kind) =
+            CollectiveKind::from_opcode(base).filter(|_| !instruction.attributes().is_host_transfer)
+        {
             self.collective = Some(kind);
             // Without a suffix it is synchronous, except `send` and `recv`.
             self.starts |= role != Some(AsyncRole::Done);
@@ -98,9 +118,8 @@ impl FusionBody {
         };
         let group = match base {
             // Most computations contain these, and every gather does.
-            "broadcast" | "bitcast" | "reshape" | "copy" | "transpose" | "slice" | "pad" | "concatenate" => {
-                OpGroup::Other
-            }
+            "broadcast" | "bitcast" | "reshape" | "copy" | "transpose" | "slice" | "pad"
+            | "concatenate" => OpGroup::Other,
             _ => group_of(base),
         };
         if rank(group) > rank(self.group) {
@@ -120,7 +139,9 @@ impl FusionBody {
             });
             class.collective = Some(kind);
             class.group = OpGroup::Collective;
-            class.traits.set(OpFlags::FUSED_COLLECTIVE, class.role.is_none());
+            class
+                .traits
+                .set(OpFlags::FUSED_COLLECTIVE, class.role.is_none());
         } else if class.collective.is_none() {
             class.group = self.group;
         }
@@ -130,15 +151,32 @@ impl FusionBody {
 /// Gives halves of asynchronous collectives with an unknown pattern the pattern of their other half.
 pub(super) fn pair_up(model: &TraceModel, classes: &mut [(OpClass, String)]) {
     let is_half = |class: &OpClass| class.is_collective() && class.role.is_some();
-    let unknown = |class: &OpClass| is_half(class) && class.collective == Some(CollectiveKind::Unknown);
+    let unknown =
+        |class: &OpClass| is_half(class) && class.collective == Some(CollectiveKind::Unknown);
     if !classes.iter().any(|(class, _)| unknown(class)) {
         return;
     }
-    let ops = || model.ops().iter().map(|op| (op.program, model.str(op.name)));
-    let halves = ops().zip(classes.iter()).filter(|(_, (class, _))| is_half(class) && !unknown(class));
-    let known: HashMap<_, _> = halves.map(|(key, (class, _))| (key, class.collective)).collect();
-    for ((program, name), (class, _)) in ops().zip(classes.iter_mut()).filter(|(_, (class, _))| unknown(class)) {
-        let (from, to) = if class.is_done() { ("done", "start") } else { ("start", "done") };
+    let ops = || {
+        model
+            .ops()
+            .iter()
+            .map(|op| (op.program, model.str(op.name)))
+    };
+    let halves = ops()
+        .zip(classes.iter())
+        .filter(|(_, (class, _))| is_half(class) && !unknown(class));
+    let known: HashMap<_, _> = halves
+        .map(|(key, (class, _))| (key, class.collective))
+        .collect();
+    for ((program, name), (class, _)) in ops()
+        .zip(classes.iter_mut())
+        .filter(|(_, (class, _))| unknown(class))
+    {
+        let (from, to) = if class.is_done() {
+            ("done", "start")
+        } else {
+            ("start", "done")
+        };
         if let Some(&kind) = known.get(&(program, name.replacen(from, to, 1).as_str())) {
             class.collective = kind;
         }
@@ -198,12 +236,21 @@ ENTRY %main (x: f32[64,8], i.5: s32[4,1]) -> f32[64,8] {
         let mut builder = TraceBuilder::new();
         let program = builder.program("jit_f", Some(1));
         if with_program {
-            builder.set_program_hlo(program, ProgramBytes::new(Arc::new(PROGRAM), 0..PROGRAM.len()));
+            builder.set_program_hlo(
+                program,
+                ProgramBytes::new(Arc::new(PROGRAM), 0..PROGRAM.len()),
+            );
         }
         for &(name, framework) in names {
             let (name, category) = (builder.intern(name), Some(builder.intern(CUSTOM)));
             let framework_name = Some(builder.intern(framework));
-            builder.op(Op { name, category, framework_name, program: Some(program), ..Op::default() });
+            builder.op(Op {
+                name,
+                category,
+                framework_name,
+                program: Some(program),
+                ..Op::default()
+            });
         }
         let classes = OpClasses::new(&builder.finish());
         classes.classes
@@ -212,22 +259,41 @@ ENTRY %main (x: f32[64,8], i.5: s32[4,1]) -> f32[64,8] {
     #[test]
     fn custom_fusion_is_classified_by_its_called_computation() {
         use OpGroup::{Collective, CustomKernel, DataMovement, Other};
-        let names = ["fusion.1", "fusion.2", "fusion.4", "async-collective-start.7", "async-collective-done.7"];
+        let names = [
+            "fusion.1",
+            "fusion.2",
+            "fusion.4",
+            "async-collective-start.7",
+            "async-collective-done.7",
+        ];
         let found = classes(&names.map(|name| (name, "")), true);
         let groups: Vec<OpGroup> = found.iter().map(|class| class.group).collect();
-        assert_eq!(groups, [DataMovement, CustomKernel, Other, Collective, Collective]);
+        assert_eq!(
+            groups,
+            [DataMovement, CustomKernel, Other, Collective, Collective]
+        );
         // The computation of the done op has no pattern; that of its start has one.
         for (class, role) in found[3..].iter().zip([AsyncRole::Start, AsyncRole::Done]) {
-            assert_eq!((class.collective, class.role), (Some(CollectiveKind::AllReduce), Some(role)));
+            assert_eq!(
+                (class.collective, class.role),
+                (Some(CollectiveKind::AllReduce), Some(role))
+            );
         }
     }
 
     #[test]
     fn custom_fusion_without_its_program_is_not_a_kernel() {
         let gather = "jit(f)/embed/gather[dimension_numbers=G(a=(1,), b=c/d)]:";
-        let names = [("fusion.1", gather), ("fusion.2", "jit(f)/scatter-add:"), ("fusion.3", "jit(gather)/mul:")];
+        let names = [
+            ("fusion.1", gather),
+            ("fusion.2", "jit(f)/scatter-add:"),
+            ("fusion.3", "jit(gather)/mul:"),
+        ];
         let found = classes(&names, false);
         let groups: Vec<OpGroup> = found.iter().map(|class| class.group).collect();
-        assert_eq!(groups, [OpGroup::DataMovement, OpGroup::DataMovement, OpGroup::Other]);
+        assert_eq!(
+            groups,
+            [OpGroup::DataMovement, OpGroup::DataMovement, OpGroup::Other]
+        );
     }
 }

@@ -44,11 +44,16 @@ pub struct OpClasses {
 impl OpClasses {
     /// Classifies every op of `model`.
     pub fn new(model: &TraceModel) -> Self {
-        Self::with_programs(model, |program| HloModule::of_program(model, program).ok().map(Arc::new))
+        Self::with_programs(model, |program| {
+            HloModule::of_program(model, program).ok().map(Arc::new)
+        })
     }
 
     /// Classifies all ops with programs that are already parsed or cached.
-    pub(crate) fn with_programs(model: &TraceModel, hlo: impl Fn(ProgramId) -> Option<Arc<HloModule>>) -> Self {
+    pub(crate) fn with_programs(
+        model: &TraceModel,
+        hlo: impl Fn(ProgramId) -> Option<Arc<HloModule>>,
+    ) -> Self {
         let mut names: BTreeMap<String, Arc<str>> = BTreeMap::new();
         let mut shared = |name: String| {
             let text = name.as_str().into();
@@ -57,8 +62,14 @@ impl OpClasses {
         let mut found = parallel::map(model.ops(), model.ops().len(), |op| classify(model, op));
         fusion::look_inside(model, &mut found, hlo);
         fusion::pair_up(model, &mut found);
-        let (classes, categories) = found.into_iter().map(|(class, name)| (class, shared(name))).unzip();
-        Self { classes, categories }
+        let (classes, categories) = found
+            .into_iter()
+            .map(|(class, name)| (class, shared(name)))
+            .unzip();
+        Self {
+            classes,
+            categories,
+        }
     }
 
     /// The class of an op.
@@ -80,7 +91,9 @@ impl OpClasses {
 
     /// The category of an op, shared, for a row that keeps it.
     pub fn shared_category(&self, op: Option<OpId>) -> Arc<str> {
-        op.and_then(|op| self.categories.get(op.index())).cloned().unwrap_or_default()
+        op.and_then(|op| self.categories.get(op.index()))
+            .cloned()
+            .unwrap_or_default()
     }
 }
 
@@ -88,10 +101,17 @@ impl OpClasses {
 fn classify(model: &TraceModel, op: &Op) -> (OpClass, String) {
     let name = model.str(op.name);
     let text = op.hlo_text.map(|text| model.str(text)).unwrap_or_default();
-    let recorded = op.category.map(|category| model.str(category)).filter(|category| !category.is_empty());
-    let framework = op.framework_name.map(|name| model.str(name)).unwrap_or_default();
+    let recorded = op
+        .category
+        .map(|category| model.str(category))
+        .filter(|category| !category.is_empty());
+    let framework = op
+        .framework_name
+        .map(|name| model.str(name))
+        .unwrap_or_default();
     let (mut class, category) = classify_texts(recorded, text, name);
-    if class.group == OpGroup::Other && category == fusion::CUSTOM && fusion::moves_data(framework) {
+    if class.group == OpGroup::Other && category == fusion::CUSTOM && fusion::moves_data(framework)
+    {
         class.group = OpGroup::DataMovement;
     }
     if framework.contains("rematted_computation") {
@@ -106,14 +126,21 @@ pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClas
     let concluded = || conclude_category(&hlo, name);
     let category_text = category.map_or_else(concluded, str::to_owned);
     let (base, role) = split_role(&category_text);
-    let is_host_transfer =
-        base.starts_with("host ") || hlo.attribute("is_host_transfer").is_some_and(|value| value == "true");
-    let found =
-        if is_host_transfer { collective::CollectiveClass::default() } else { collective::find(base, &hlo, name) };
+    let is_host_transfer = base.starts_with("host ")
+        || hlo
+            .attribute("is_host_transfer")
+            .is_some_and(|value| value == "true");
+    let found = if is_host_transfer {
+        collective::CollectiveClass::default()
+    } else {
+        collective::find(base, &hlo, name)
+    };
     let (collective, is_fused_collective, role) = (found.kind, found.is_fused, role.or(found.role));
     let may_have_inner_ops = matches!(base, "while" | "conditional" | "call" | "megacore fusion");
-    let is_off_duty = matches!(base, "infeed" | "outfeed" | "host send" | "host recv" | "megacore fusion")
-        || category_text == "async-done";
+    let is_off_duty = matches!(
+        base,
+        "infeed" | "outfeed" | "host send" | "host recv" | "megacore fusion"
+    ) || category_text == "async-done";
     let group = if collective.is_some() {
         OpGroup::Collective
     } else if is_host_transfer {
@@ -123,7 +150,11 @@ pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClas
     } else {
         group_of(base)
     };
-    let is_remat = text.split('=').next().is_some_and(|head| head.contains(".remat")) || name.contains(".remat");
+    let is_remat = text
+        .split('=')
+        .next()
+        .is_some_and(|head| head.contains(".remat"))
+        || name.contains(".remat");
     let traits = [
         (OpFlags::FUSED_COLLECTIVE, is_fused_collective),
         (OpFlags::OFF_DUTY, is_off_duty),
@@ -132,14 +163,27 @@ pub fn classify_texts(category: Option<&str>, text: &str, name: &str) -> (OpClas
         (OpFlags::CUSTOM_CALL, category_text == "custom-call"),
         (OpFlags::CATEGORY_RECORDED, category.is_some()),
     ];
-    let traits = traits.into_iter().filter(|&(_, is_so)| is_so).map(|(what, _)| what).collect();
-    let class = OpClass { group, collective, role, traits };
+    let traits = traits
+        .into_iter()
+        .filter(|&(_, is_so)| is_so)
+        .map(|(what, _)| what)
+        .collect();
+    let class = OpClass {
+        group,
+        collective,
+        role,
+        traits,
+    };
     (class, category_text)
 }
 
 /// Infers the category of an op without one.
 fn conclude_category(hlo: &HloText<'_>, name: &str) -> String {
-    let opcode = if hlo.opcode.is_empty() { opcode_of_framework(opcode_in_name(name)) } else { hlo.opcode };
+    let opcode = if hlo.opcode.is_empty() {
+        opcode_of_framework(opcode_in_name(name))
+    } else {
+        hlo.opcode
+    };
     let category = match opcode {
         "fusion" => match hlo.attribute("kind") {
             Some("kLoop") => "loop fusion",
@@ -149,11 +193,12 @@ fn conclude_category(hlo: &HloText<'_>, name: &str) -> String {
             _ => "fusion",
         },
         "copy" | "transpose" | "reshape" => "data formatting",
-        "convert" | "add" | "subtract" | "multiply" | "divide" | "maximum" | "minimum" | "negate" | "exponential"
-        | "tanh" | "compare" | "and" | "or" | "not" | "xor" | "power" | "rsqrt" | "sqrt" | "log" | "abs" | "clamp" => {
-            "non-fusion elementwise"
-        }
-        "send-done" | "recv-done" | "send" | "recv" if hlo.attribute("is_host_transfer") == Some("true") => {
+        "convert" | "add" | "subtract" | "multiply" | "divide" | "maximum" | "minimum"
+        | "negate" | "exponential" | "tanh" | "compare" | "and" | "or" | "not" | "xor"
+        | "power" | "rsqrt" | "sqrt" | "log" | "abs" | "clamp" => "non-fusion elementwise",
+        "send-done" | "recv-done" | "send" | "recv"
+            if hlo.attribute("is_host_transfer") == Some("true") =>
+        {
             return format!("host {opcode}");
         }
         other => other,
@@ -178,10 +223,15 @@ fn opcode_of_framework(name: &str) -> &str {
 fn opcode_in_name(name: &str) -> &str {
     let name = name.trim_start_matches('%');
     let number = name.match_indices('.').find(|(at, _)| {
-        name.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit) || name.get(at + 1..).is_some_and(|r| r == "remat")
+        name.as_bytes().get(at + 1).is_some_and(u8::is_ascii_digit)
+            || name.get(at + 1..).is_some_and(|r| r == "remat")
     });
     let stem = number.and_then(|(at, _)| name.get(..at)).unwrap_or(name);
-    if stem.ends_with("_fusion") { "fusion" } else { stem }
+    if stem.ends_with("_fusion") {
+        "fusion"
+    } else {
+        stem
+    }
 }
 
 #[cfg(test)]

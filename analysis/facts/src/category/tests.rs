@@ -48,17 +48,25 @@ fn category_takes_precedence_over_text_and_name() {
 
 #[test]
 fn async_ops_have_a_role_and_a_wrapped_op() {
-    let text =
-        "%slice-start = (s8[8]{0}, s8[4]{0:S(1)}, s32[]{:S(2)}) async-start(s8[8]{0} %p), calls=%async_computation";
+    let text = "%slice-start = (s8[8]{0}, s8[4]{0:S(1)}, s32[]{:S(2)}) async-start(s8[8]{0} %p), calls=%async_computation";
     let slice = class("async-start", text, "slice-start");
     assert!(slice.is_start() && !slice.is_collective());
     assert_eq!(slice.group, OpGroup::DataMovement);
-    assert_eq!(class("async-done", "", "slice-done.1").group, OpGroup::AsyncWait);
+    assert_eq!(
+        class("async-done", "", "slice-done.1").group,
+        OpGroup::AsyncWait
+    );
     let scatter = class("async-done", "", "reduce-scatter-done.2");
-    assert_eq!((scatter.collective, scatter.role), (Some(CollectiveKind::ReduceScatter), Some(AsyncRole::Done)));
+    assert_eq!(
+        (scatter.collective, scatter.role),
+        (Some(CollectiveKind::ReduceScatter), Some(AsyncRole::Done))
+    );
     assert_eq!(scatter.group, OpGroup::Collective);
     let called = "%as.1 = bf16[8]{0} async-start(bf16[8]{0} %p), calls=%all_to_all_computation";
-    assert_eq!(class("async-start", called, "as.1").collective, Some(CollectiveKind::AllToAll));
+    assert_eq!(
+        class("async-start", called, "as.1").collective,
+        Some(CollectiveKind::AllToAll)
+    );
     assert!(class("send", "", "send.1").is_start());
 }
 
@@ -75,9 +83,15 @@ fn fused_collectives_are_marked() {
     let fused = class("all-reduce fusion", "", "fusion.1");
     assert!(fused.is_fused_collective() && fused.collective == Some(CollectiveKind::AllReduce));
     let text = "%f = f32[8]{0} fusion(f32[16]{0} %p), kind=kCustom, calls=%all-reduce-scatter.1";
-    assert_eq!(class("", text, "f").collective, Some(CollectiveKind::ReduceScatter));
+    assert_eq!(
+        class("", text, "f").collective,
+        Some(CollectiveKind::ReduceScatter)
+    );
     let hidden = class("custom fusion", "", "async_collective_fusion.7");
-    assert_eq!((hidden.collective, hidden.is_fused_collective()), (Some(CollectiveKind::Unknown), true));
+    assert_eq!(
+        (hidden.collective, hidden.is_fused_collective()),
+        (Some(CollectiveKind::Unknown), true)
+    );
 }
 
 /// A training step of several chips, as the compiler writes it.
@@ -92,37 +106,74 @@ const DONE: &str = "%async-collective-done.3 = bf16[1,2048,7168]{2,1,0:T(8,128)(
 
 #[test]
 fn async_collective_fusions_are_not_kernels() {
-    for (text, name, role) in
-        [(START, "async-collective-start.3", AsyncRole::Start), (DONE, "async-collective-done.3", AsyncRole::Done)]
-    {
+    for (text, name, role) in [
+        (START, "async-collective-start.3", AsyncRole::Start),
+        (DONE, "async-collective-done.3", AsyncRole::Done),
+    ] {
         for category in ["custom fusion", ""] {
             let found = class(category, text, name);
             // Only an all-gather makes a dimension longer.
-            assert_eq!((found.collective, found.role), (Some(CollectiveKind::AllGather), Some(role)), "{name}");
-            assert_eq!((found.group, found.is_fused_collective()), (OpGroup::Collective, false));
+            assert_eq!(
+                (found.collective, found.role),
+                (Some(CollectiveKind::AllGather), Some(role)),
+                "{name}"
+            );
+            assert_eq!(
+                (found.group, found.is_fused_collective()),
+                (OpGroup::Collective, false)
+            );
         }
     }
-    let of_name = |category: &str, name: &str| (class(category, "", name).collective, class(category, "", name).role);
+    let of_name = |category: &str, name: &str| {
+        (
+            class(category, "", name).collective,
+            class(category, "", name).role,
+        )
+    };
     let unknown = Some(CollectiveKind::Unknown);
-    assert_eq!(of_name("custom fusion", "async-collective-start"), (unknown, Some(AsyncRole::Start)));
-    assert_eq!(of_name("custom fusion", "async_collective_done.1.clone"), (unknown, Some(AsyncRole::Done)));
-    assert_eq!(of_name("", "async-collective-done.12"), (unknown, Some(AsyncRole::Done)));
+    assert_eq!(
+        of_name("custom fusion", "async-collective-start"),
+        (unknown, Some(AsyncRole::Start))
+    );
+    assert_eq!(
+        of_name("custom fusion", "async_collective_done.1.clone"),
+        (unknown, Some(AsyncRole::Done))
+    );
+    assert_eq!(
+        of_name("", "async-collective-done.12"),
+        (unknown, Some(AsyncRole::Done))
+    );
     let scatter = (Some(CollectiveKind::ReduceScatter), Some(AsyncRole::Start));
     assert_eq!(of_name("custom fusion", "reduce-scatter-start.4"), scatter);
-    assert_eq!(of_name("async-start", "async-collective-start.2"), (unknown, Some(AsyncRole::Start)));
+    assert_eq!(
+        of_name("async-start", "async-collective-start.2"),
+        (unknown, Some(AsyncRole::Start))
+    );
     // Any suffix may follow the name of a collective: such an op is fused with other work, or not a collective.
-    assert_eq!(of_name("custom fusion", "all-reduce_starter.1"), (None, None));
+    assert_eq!(
+        of_name("custom fusion", "all-reduce_starter.1"),
+        (None, None)
+    );
 }
 
 #[test]
 fn unchanged_shapes_leave_the_collective_kind_unknown() {
     let same = START.replace("2048", "512");
-    assert_eq!(class("custom fusion", &same, "async-collective-start.3").collective, Some(CollectiveKind::Unknown));
+    assert_eq!(
+        class("custom fusion", &same, "async-collective-start.3").collective,
+        Some(CollectiveKind::Unknown)
+    );
     let smaller = START.replace("bf16[1,2048,7168]", "bf16[1,128,7168]");
     let found = class("custom fusion", &smaller, "async-collective-start.3");
     assert_eq!(found.collective, Some(CollectiveKind::ReduceScatter));
     // Neither a multiple nor in a single dimension.
-    for other in ["bf16[1,700,7168]", "bf16[2,1024,7168]", "f32[1,2048,7168]", "bf16[2048,7168]", "bf16[1,0,7168]"] {
+    for other in [
+        "bf16[1,700,7168]",
+        "bf16[2,1024,7168]",
+        "f32[1,2048,7168]",
+        "bf16[2048,7168]",
+        "bf16[1,0,7168]",
+    ] {
         let text = START.replace("bf16[1,2048,7168]", other);
         let found = class("custom fusion", &text, "async-collective-start.3");
         assert_eq!(found.collective, Some(CollectiveKind::Unknown), "{other}");
@@ -131,18 +182,32 @@ fn unchanged_shapes_leave_the_collective_kind_unknown() {
 
 #[test]
 fn only_custom_calls_count_as_kernels() {
-    assert_eq!(class("custom-call", "", "my_kernel.1").group, OpGroup::CustomKernel);
-    assert_eq!(class("custom fusion", "", "fusion.12").group, OpGroup::Other);
-    assert_eq!(class("gather fusion", "", "fusion.12").group, OpGroup::DataMovement);
+    assert_eq!(
+        class("custom-call", "", "my_kernel.1").group,
+        OpGroup::CustomKernel
+    );
+    assert_eq!(
+        class("custom fusion", "", "fusion.12").group,
+        OpGroup::Other
+    );
+    assert_eq!(
+        class("gather fusion", "", "fusion.12").group,
+        OpGroup::DataMovement
+    );
 }
 
 #[test]
 fn without_category_text_then_name_decides() {
-    let fusion = |kind: &str| format!("%fusion.1 = f32[8]{{0}} fusion(f32[8]{{0}} %p), kind={kind}, calls=%c");
+    let fusion = |kind: &str| {
+        format!("%fusion.1 = f32[8]{{0}} fusion(f32[8]{{0}} %p), kind={kind}, calls=%c")
+    };
     let category = |text: &str, name: &str| classify_texts(None, text, name).1;
     assert_eq!(category(&fusion("kOutput"), "fusion.1"), "output fusion");
     assert_eq!(category(&fusion("kLoop"), "fusion.1"), "loop fusion");
-    assert_eq!(category("%t = f32[8]{0} transpose(f32[8]{0} %p)", "t"), "data formatting");
+    assert_eq!(
+        category("%t = f32[8]{0} transpose(f32[8]{0} %p)", "t"),
+        "data formatting"
+    );
     assert_eq!(category("", "all-gather-start.12"), "all-gather-start");
     assert_eq!(category("", "broadcast_add_fusion.1"), "fusion");
     assert_eq!(category("", "copy-done"), "copy-done");
@@ -152,7 +217,14 @@ fn without_category_text_then_name_decides() {
 
 #[test]
 fn off_duty_categories_match_xprof() {
-    for category in ["infeed", "outfeed", "host send", "host recv-done", "async-done", "megacore fusion"] {
+    for category in [
+        "infeed",
+        "outfeed",
+        "host send",
+        "host recv-done",
+        "async-done",
+        "megacore fusion",
+    ] {
         assert!(class(category, "", "x").is_off_duty(), "{category}");
     }
     for category in ["copy-done", "all-reduce-done", "while", "recv-done"] {
@@ -162,6 +234,20 @@ fn off_duty_categories_match_xprof() {
 
 #[test]
 fn rematerialisation_is_detected_by_name() {
-    assert!(class("loop fusion", "%fusion.3.remat2 = f32[] fusion()", "fusion.3.remat2").is_remat());
-    assert!(!class("loop fusion", "%fusion.3 = f32[] fusion(f32[] %a.remat)", "fusion.3").is_remat());
+    assert!(
+        class(
+            "loop fusion",
+            "%fusion.3.remat2 = f32[] fusion()",
+            "fusion.3.remat2"
+        )
+        .is_remat()
+    );
+    assert!(
+        !class(
+            "loop fusion",
+            "%fusion.3 = f32[] fusion(f32[] %a.remat)",
+            "fusion.3"
+        )
+        .is_remat()
+    );
 }

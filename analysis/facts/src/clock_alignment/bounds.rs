@@ -31,12 +31,16 @@ impl ShiftInterval {
     /// The interval that all pairs allow; `None` without launches.
     pub(crate) fn of(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<Self> {
         let at_least_ps = lower.iter().map(|bound| bound.shift_ps).max()?;
-        Some(Self { at_least_ps, at_most_ps: upper.iter().map(|bound| bound.shift_ps).min() })
+        Some(Self {
+            at_least_ps,
+            at_most_ps: upper.iter().map(|bound| bound.shift_ps).min(),
+        })
     }
 
     /// Whether no shift satisfies it.
     pub(crate) fn is_empty(&self) -> bool {
-        self.at_most_ps.is_some_and(|at_most| at_most < self.at_least_ps)
+        self.at_most_ps
+            .is_some_and(|at_most| at_most < self.at_least_ps)
     }
 
     /// The smallest correction: none if possible, else the bound closest to zero. If the bounds contradict each other,
@@ -73,7 +77,9 @@ pub(crate) fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLi
     let at_ps = lower.get(lower.len() / 2)?.at_ps;
     // The distance between the bounds is a concave function of the slope: it has one maximum.
     let room = |ppm: f64| {
-        let rest = |bound: &ShiftBound| bound.shift_ps as f64 - ppm * 1e-6 * (bound.at_ps.saturating_sub(at_ps)) as f64;
+        let rest = |bound: &ShiftBound| {
+            bound.shift_ps as f64 - ppm * 1e-6 * (bound.at_ps.saturating_sub(at_ps)) as f64
+        };
         let low = lower.iter().map(rest).fold(f64::NEG_INFINITY, f64::max);
         let high = upper.iter().map(rest).fold(f64::INFINITY, f64::min);
         (low, high)
@@ -85,7 +91,11 @@ pub(crate) fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLi
             let (low, high) = room(ppm);
             high - low
         };
-        if width(left) < width(right) { from = left } else { to = right }
+        if width(left) < width(right) {
+            from = left
+        } else {
+            to = right
+        }
     }
     let drift_ppm = f64::midpoint(from, to);
     let (low, high) = room(drift_ppm);
@@ -109,11 +119,18 @@ mod tests {
     use super::*;
 
     fn bounds(points: &[(i64, i64)]) -> Vec<ShiftBound> {
-        points.iter().map(|&(at_ps, shift_ps)| ShiftBound { at_ps, shift_ps }).collect()
+        points
+            .iter()
+            .map(|&(at_ps, shift_ps)| ShiftBound { at_ps, shift_ps })
+            .collect()
     }
 
     fn choice(at_least_ps: i64, at_most_ps: Option<i64>) -> i64 {
-        ShiftInterval { at_least_ps, at_most_ps }.choice_ps()
+        ShiftInterval {
+            at_least_ps,
+            at_most_ps,
+        }
+        .choice_ps()
     }
 
     #[test]
@@ -129,8 +146,19 @@ mod tests {
 
     #[test]
     fn bounds_are_the_tightest_over_all_pairs() {
-        let interval = ShiftInterval::of(&bounds(&[(0, 100), (5, 120)]), &bounds(&[(1, 150), (6, 140)])).unwrap();
-        assert_eq!((interval.at_least_ps, interval.at_most_ps, interval.is_empty()), (120, Some(140), false));
+        let interval = ShiftInterval::of(
+            &bounds(&[(0, 100), (5, 120)]),
+            &bounds(&[(1, 150), (6, 140)]),
+        )
+        .unwrap();
+        assert_eq!(
+            (
+                interval.at_least_ps,
+                interval.at_most_ps,
+                interval.is_empty()
+            ),
+            (120, Some(140), false)
+        );
     }
 
     /// Clocks 20 ppm apart over ten seconds: no constant fits within 50 µs, a line does.
@@ -143,7 +171,10 @@ mod tests {
         assert!(ShiftInterval::of(&lower, &upper).unwrap().is_empty());
         let line = line(&lower, &upper).unwrap();
         assert!((line.drift_ppm - 20.0).abs() < 0.05, "{line:?}");
-        assert!((line.shift_ps - truth(5)).abs() < 100_000 && line.at_ps == 5_000_000_000_000, "{line:?}");
+        assert!(
+            (line.shift_ps - truth(5)).abs() < 100_000 && line.at_ps == 5_000_000_000_000,
+            "{line:?}"
+        );
     }
 
     #[test]

@@ -45,25 +45,40 @@ type CollectiveEnds = BTreeMap<SourceId, Vec<Vec<Timestamp>>>;
 
 /// The offset of every host but the first against the first. Empty with one host, and if collectives cannot be
 /// matched. `to_host` puts a span of a core on its host's clock.
-pub(super) fn host_offsets(cx: &Context<'_>, to_host: impl Fn(GroupId, TimeRange) -> TimeRange) -> Vec<HostOffset> {
+pub(super) fn host_offsets(
+    cx: &Context<'_>,
+    to_host: impl Fn(GroupId, TimeRange) -> TimeRange,
+) -> Vec<HostOffset> {
     let model = cx.model;
     let cores = model.tensor_cores();
     let mut hosts: Vec<SourceId> = cores.iter().map(|&core| model.group(core).source).collect();
     hosts.dedup();
-    let [first, others @ ..] = &hosts[..] else { return Vec::new() };
+    let [first, others @ ..] = &hosts[..] else {
+        return Vec::new();
+    };
     if others.is_empty() {
         return Vec::new();
     }
     let classes = cx.fact::<Arc<OpClasses>>();
     // Waiting for a transfer that ended long ago gives no information; such collectives are only used if there are no
     // others.
-    let kinds: [fn(&OpClass) -> bool; 2] = [|class| class.role.is_none(), |class| class.role == Some(AsyncRole::Done)];
+    let kinds: [fn(&OpClass) -> bool; 2] = [
+        |class| class.role.is_none(),
+        |class| class.role == Some(AsyncRole::Done),
+    ];
     let find = |is_kind: fn(&OpClass) -> bool| -> Vec<HostOffset> {
         let wanted = |class: &OpClass| class.is_collective() && is_kind(class);
         let ends = ends(cx, &cores, classes, wanted, &to_host);
-        others.iter().filter_map(|&host| offset(model, &ends, *first, host)).collect()
+        others
+            .iter()
+            .filter_map(|&host| offset(model, &ends, *first, host))
+            .collect()
     };
-    kinds.into_iter().map(find).find(|found| !found.is_empty()).unwrap_or_default()
+    kinds
+        .into_iter()
+        .map(find)
+        .find(|found| !found.is_empty())
+        .unwrap_or_default()
 }
 
 fn ends<'a>(
@@ -73,19 +88,36 @@ fn ends<'a>(
     wanted: impl Fn(&OpClass) -> bool,
     to_host: &impl Fn(GroupId, TimeRange) -> TimeRange,
 ) -> BTreeMap<(Option<u64>, &'a str), CollectiveEnds> {
-    let (model, mut out) = (cx.model, BTreeMap::<(Option<u64>, &str), CollectiveEnds>::new());
+    let (model, mut out) = (
+        cx.model,
+        BTreeMap::<(Option<u64>, &str), CollectiveEnds>::new(),
+    );
     for &core in cores {
         let source = model.group(core).source;
         let mut own: BTreeMap<(Option<u64>, &str), Vec<Timestamp>> = BTreeMap::new();
-        let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Ops);
+        let tracks = model
+            .tracks_of(core)
+            .into_iter()
+            .filter(|&track| model.track(track).kind == TrackKind::Ops);
         for slice in cx.watched(tracks.flat_map(|track| model.slices_on(track))) {
-            let Some(op) = slice.op().filter(|&op| wanted(&classes.class(op))) else { continue };
-            let program = model.op(op).program.and_then(|program| model.program(program).id);
-            own.entry((program, slice.name())).or_default().push(to_host(core, slice.range()).end);
+            let Some(op) = slice.op().filter(|&op| wanted(&classes.class(op))) else {
+                continue;
+            };
+            let program = model
+                .op(op)
+                .program
+                .and_then(|program| model.program(program).id);
+            own.entry((program, slice.name()))
+                .or_default()
+                .push(to_host(core, slice.range()).end);
         }
         for (key, mut ends) in own {
             ends.sort_unstable();
-            out.entry(key).or_default().entry(source).or_default().push(ends);
+            out.entry(key)
+                .or_default()
+                .entry(source)
+                .or_default()
+                .push(ends);
         }
     }
     out
@@ -100,28 +132,44 @@ fn offset(
 ) -> Option<HostOffset> {
     let mut seen: Vec<(i64, f64)> = Vec::new();
     for by_host in ends.values() {
-        let (Some(here), Some(there)) = (by_host.get(&first), by_host.get(&host)) else { continue };
+        let (Some(here), Some(there)) = (by_host.get(&first), by_host.get(&host)) else {
+            continue;
+        };
         let count = here.first().map_or(0, Vec::len);
         if here.iter().chain(there).any(|core| core.len() != count) {
             continue;
         }
         let middle = |cores: &[Vec<Timestamp>], k: usize| {
-            let ends: Vec<f64> = cores.iter().filter_map(|core| core.get(k)).map(|end| end.ps() as f64).collect();
+            let ends: Vec<f64> = cores
+                .iter()
+                .filter_map(|core| core.get(k))
+                .map(|end| end.ps() as f64)
+                .collect();
             quantile(&ends, 0.5)
         };
         for k in 0..count {
-            let (Some(a), Some(b)) = (middle(here, k), middle(there, k)) else { continue };
+            let (Some(a), Some(b)) = (middle(here, k), middle(there, k)) else {
+                continue;
+            };
             seen.push((a as i64, b - a));
         }
     }
     seen.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let at = |part: &[(i64, f64)], share| quantile(&part.iter().map(|(_, off)| *off).collect::<Vec<_>>(), share);
+    let at = |part: &[(i64, f64)], share| {
+        quantile(&part.iter().map(|(_, off)| *off).collect::<Vec<_>>(), share)
+    };
     let spread = |part: &[(i64, f64)]| Some(at(part, 0.9)? - at(part, 0.1)?);
     let third = seen.len() / 3;
-    let thirds = (seen.len() >= LEAST_FOR_THIRDS).then(|| (&seen[..third], &seen[seen.len() - third..]));
+    let thirds =
+        (seen.len() >= LEAST_FOR_THIRDS).then(|| (&seen[..third], &seen[seen.len() - third..]));
     let drift = thirds.and_then(|(early, late)| {
         let (from, to) = (at(early, 0.5)?, at(late, 0.5)?);
-        let when = |part: &[(i64, f64)]| quantile(&part.iter().map(|(at, _)| *at as f64).collect::<Vec<_>>(), 0.5);
+        let when = |part: &[(i64, f64)]| {
+            quantile(
+                &part.iter().map(|(at, _)| *at as f64).collect::<Vec<_>>(),
+                0.5,
+            )
+        };
         let length = when(late)? - when(early)?;
         let noise = spread(early)?.max(spread(late)?);
         ((to - from).abs() > noise && length > 0.0).then(|| 1e6 * (to - from) / length)
@@ -130,7 +178,8 @@ fn offset(
         let source = model.source(source);
         source.host.clone().unwrap_or_else(|| source.name.clone())
     };
-    let middle_of = |part: Option<&[(i64, f64)]>| part.and_then(|part| at(part, 0.5)).map(|ps| ps as i64);
+    let middle_of =
+        |part: Option<&[(i64, f64)]>| part.and_then(|part| at(part, 0.5)).map(|ps| ps as i64);
     Some(HostOffset {
         host: name(host),
         source: host,

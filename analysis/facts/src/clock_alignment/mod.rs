@@ -140,7 +140,12 @@ pub struct ClockShift {
 impl ClockShift {
     /// The correction as a [`DeviceToHostClock`].
     pub fn clock(&self) -> DeviceToHostClock {
-        let constant = ShiftLine { shift_ps: self.shift_ps, at_ps: 0, drift_ppm: 0.0, slack_ps: 0 };
+        let constant = ShiftLine {
+            shift_ps: self.shift_ps,
+            at_ps: 0,
+            drift_ppm: 0.0,
+            slack_ps: 0,
+        };
         let line = self.drift.unwrap_or(constant);
         DeviceToHostClock {
             base: self.base,
@@ -170,15 +175,27 @@ impl DeviceToHostClock {
 }
 
 pub(super) fn device_clock(cx: &Context<'_>, core: GroupId) -> DeviceToHostClock {
-    cx.fact::<ClocksReport>().of(core).map(ClockShift::clock).unwrap_or_default()
+    cx.fact::<ClocksReport>()
+        .of(core)
+        .map(ClockShift::clock)
+        .unwrap_or_default()
 }
 
 pub(super) fn to_host(cx: &Context<'_>, core: GroupId, range: TimeRange) -> TimeRange {
     with_clock(cx.model, device_clock(cx, core), core, range)
 }
 
-fn with_clock(model: &TraceModel, clock: DeviceToHostClock, core: GroupId, range: TimeRange) -> TimeRange {
-    let range = if clock.base == ClockBase::DeviceClock { shifted(model, core, range) } else { range };
+fn with_clock(
+    model: &TraceModel,
+    clock: DeviceToHostClock,
+    core: GroupId,
+    range: TimeRange,
+) -> TimeRange {
+    let range = if clock.base == ClockBase::DeviceClock {
+        shifted(model, core, range)
+    } else {
+        range
+    };
     TimeRange::new(clock.to_host(range.start), clock.to_host(range.end))
 }
 
@@ -190,20 +207,31 @@ pub fn on_shared_clock(cx: &Context<'_>, core: GroupId, range: TimeRange) -> Tim
         return range;
     }
     let source = cx.model.group(core).source;
-    let offset = hosts.iter().find(|host| host.source == source).map_or(0, |host| host.offset_ps);
+    let offset = hosts
+        .iter()
+        .find(|host| host.source == source)
+        .map_or(0, |host| host.offset_ps);
     let (range, offset) = (to_host(cx, core, range), Picos::from_ps(offset));
     TimeRange::new(range.start - offset, range.end - offset)
 }
 
-pub(super) fn programs_on_host<'a>(cx: &Context<'a>, core: GroupId) -> Vec<(SliceRef<'a>, TimeRange)> {
+pub(super) fn programs_on_host<'a>(
+    cx: &Context<'a>,
+    core: GroupId,
+) -> Vec<(SliceRef<'a>, TimeRange)> {
     let clock = device_clock(cx, core);
-    let on_host = |program: SliceRef<'a>| (program, with_clock(cx.model, clock, core, program.range()));
+    let on_host =
+        |program: SliceRef<'a>| (program, with_clock(cx.model, clock, core, program.range()));
     programs(cx.model, core).into_iter().map(on_host).collect()
 }
 
 pub(super) fn device_shift(cx: &Context<'_>, core: GroupId) -> Picos {
     let clock = device_clock(cx, core);
-    if clock.base == ClockBase::Timeline { clock.shift } else { Picos::ZERO }
+    if clock.base == ClockBase::Timeline {
+        clock.shift
+    } else {
+        Picos::ZERO
+    }
 }
 
 impl ClocksReport {
@@ -221,14 +249,32 @@ impl ClocksReport {
 impl Fact for ClocksReport {
     fn find(cx: &Context<'_>) -> Self {
         let launches = pairs::launches(cx.model);
-        let devices: Vec<ClockShift> = launches.iter().filter_map(|launches| clock_shift(cx, launches)).collect();
-        let places: BTreeMap<GroupId, usize> =
-            devices.iter().enumerate().map(|(place, shift)| (shift.group, place)).collect();
+        let devices: Vec<ClockShift> = launches
+            .iter()
+            .filter_map(|launches| clock_shift(cx, launches))
+            .collect();
+        let places: BTreeMap<GroupId, usize> = devices
+            .iter()
+            .enumerate()
+            .map(|(place, shift)| (shift.group, place))
+            .collect();
         let shift = |core| devices.get(*places.get(&core)?);
         let clock = |core| shift(core).map(ClockShift::clock).unwrap_or_default();
-        let hosts = hosts::host_offsets(cx, |core, range| with_clock(cx.model, clock(core), core, range));
-        let launch_places = launches.iter().enumerate().map(|(place, own)| (own.core, place)).collect();
-        Self { devices, hosts, launches, places, launch_places }
+        let hosts = hosts::host_offsets(cx, |core, range| {
+            with_clock(cx.model, clock(core), core, range)
+        });
+        let launch_places = launches
+            .iter()
+            .enumerate()
+            .map(|(place, own)| (own.core, place))
+            .collect();
+        Self {
+            devices,
+            hosts,
+            launches,
+            places,
+            launch_places,
+        }
     }
 }
 
@@ -236,14 +282,18 @@ impl Fact for ClocksReport {
 /// puts that in order.
 fn clock_shift(cx: &Context<'_>, launches: &LaunchPairs) -> Option<ClockShift> {
     let model = cx.model;
-    let on_timeline = fit(model, launches, ClockBase::Timeline, |program| model.slice(program).range())?;
+    let on_timeline = fit(model, launches, ClockBase::Timeline, |program| {
+        model.slice(program).range()
+    })?;
     if on_timeline.sync < ClockSync::Drifting {
         return Some(on_timeline);
     }
     let by_ops = fit(model, launches, ClockBase::DeviceClock, |program| {
         shifted(model, launches.core, model.slice(program).range())
     });
-    by_ops.filter(|by_ops| by_ops.sync < on_timeline.sync).or(Some(on_timeline))
+    by_ops
+        .filter(|by_ops| by_ops.sync < on_timeline.sync)
+        .or(Some(on_timeline))
 }
 
 fn fit(
@@ -252,17 +302,32 @@ fn fit(
     base: ClockBase,
     span: impl Fn(SliceId) -> TimeRange,
 ) -> Option<ClockShift> {
-    let bound =
-        |at: Timestamp, host: SliceId| ShiftBound { at_ps: at.ps(), shift_ps: (model.slice(host).start() - at).ps() };
-    let lower: Vec<ShiftBound> =
-        launches.begins.iter().map(|pair| bound(span(pair.program).start, pair.host)).collect();
-    let upper: Vec<ShiftBound> = launches.ends.iter().map(|pair| bound(span(pair.program).end, pair.host)).collect();
+    let bound = |at: Timestamp, host: SliceId| ShiftBound {
+        at_ps: at.ps(),
+        shift_ps: (model.slice(host).start() - at).ps(),
+    };
+    let lower: Vec<ShiftBound> = launches
+        .begins
+        .iter()
+        .map(|pair| bound(span(pair.program).start, pair.host))
+        .collect();
+    let upper: Vec<ShiftBound> = launches
+        .ends
+        .iter()
+        .map(|pair| bound(span(pair.program).end, pair.host))
+        .collect();
     let bounds = ShiftInterval::of(&lower, &upper)?;
-    let drift = if bounds.is_empty() { bounds::line(&lower, &upper) } else { None };
+    let drift = if bounds.is_empty() {
+        bounds::line(&lower, &upper)
+    } else {
+        None
+    };
     let shift_ps = drift.map_or_else(|| bounds.choice_ps(), |line| line.shift_ps);
     let ((first, last), (first_ends, last_ends)) = (bounds::thirds(&lower), bounds::thirds(&upper));
     let third = |lower: &[ShiftBound], upper: &[ShiftBound]| {
-        (launches.begins.len() >= LEAST_FOR_THIRDS).then(|| ShiftInterval::of(lower, upper)).flatten()
+        (launches.begins.len() >= LEAST_FOR_THIRDS)
+            .then(|| ShiftInterval::of(lower, upper))
+            .flatten()
     };
     Some(ClockShift {
         core: model.device_name(launches.core),
@@ -290,7 +355,10 @@ fn fit(
 fn evidence(model: &TraceModel, launches: &LaunchPairs) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for side in [&launches.begins, &launches.ends] {
-        let mut own: Vec<&str> = side.iter().map(|pair| model.slice(pair.host).name()).collect();
+        let mut own: Vec<&str> = side
+            .iter()
+            .map(|pair| model.slice(pair.host).name())
+            .collect();
         own.sort_unstable();
         own.dedup();
         names.extend(own.into_iter().map(str::to_owned));

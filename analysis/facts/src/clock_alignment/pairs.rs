@@ -7,7 +7,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
-use trace_model::{GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, Timestamp, TraceModel, TrackKind};
+use trace_model::{
+    GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, Timestamp, TraceModel, TrackKind,
+};
 
 use crate::host_class::host_threads;
 /// How executions were matched with host events.
@@ -75,7 +77,10 @@ pub(super) fn launches(model: &TraceModel) -> Vec<LaunchPairs> {
     let cores = model.tensor_cores();
     let mut per_host: BTreeMap<SourceId, Vec<GroupId>> = BTreeMap::new();
     for &core in &cores {
-        per_host.entry(model.group(core).source).or_default().push(core);
+        per_host
+            .entry(model.group(core).source)
+            .or_default()
+            .push(core);
     }
     let alone = |source| match per_host.get(&source).map(Vec::as_slice) {
         Some([core]) => ordinal(model, *core),
@@ -87,7 +92,12 @@ pub(super) fn launches(model: &TraceModel) -> Vec<LaunchPairs> {
         .into_iter()
         .filter_map(|core| {
             let source = model.group(core).source;
-            launches_of(model, core, events.get(&source).unwrap_or(&none), alone(source).is_some())
+            launches_of(
+                model,
+                core,
+                events.get(&source).unwrap_or(&none),
+                alone(source).is_some(),
+            )
         })
         .collect()
 }
@@ -101,7 +111,10 @@ fn ordinal(model: &TraceModel, core: GroupId) -> Option<i64> {
 
 /// The relevant events of all host threads, by source. `alone` is the ordinal of the only device of a source: events
 /// that name no device refer to it.
-fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> BTreeMap<SourceId, LaunchEvents<'_>> {
+fn host_events(
+    model: &TraceModel,
+    alone: impl Fn(SourceId) -> Option<i64>,
+) -> BTreeMap<SourceId, LaunchEvents<'_>> {
     #[derive(Clone, Copy, PartialEq)]
     enum LaunchEventKind {
         Enqueue,
@@ -116,7 +129,11 @@ fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> B
         _ if name.ends_with(DONE) => Some(LaunchEventKind::Done),
         _ => None,
     };
-    let kinds: Vec<Option<LaunchEventKind>> = model.labels().iter().map(|label| kind(model.str(label.name))).collect();
+    let kinds: Vec<Option<LaunchEventKind>> = model
+        .labels()
+        .iter()
+        .map(|label| kind(model.str(label.name)))
+        .collect();
     let mut out: BTreeMap<SourceId, LaunchEvents<'_>> = BTreeMap::new();
     if kinds.iter().all(Option::is_none) {
         return out;
@@ -125,62 +142,123 @@ fn host_events(model: &TraceModel, alone: impl Fn(SourceId) -> Option<i64>) -> B
         let source = model.group(model.track(track).group).source;
         let events = out.entry(source).or_default();
         for slice in trace_model::pausing(model.slices_on(track)) {
-            let Some(kind) = kinds.get(slice.label_id().index()).copied().flatten() else { continue };
-            let device = || slice.attr(SliceAttr::DeviceOrdinal).or_else(|| alone(source));
+            let Some(kind) = kinds.get(slice.label_id().index()).copied().flatten() else {
+                continue;
+            };
+            let device = || {
+                slice
+                    .attr(SliceAttr::DeviceOrdinal)
+                    .or_else(|| alone(source))
+            };
             let key = || Some((slice.attr(SliceAttr::RunId)?, device()?));
             match kind {
                 LaunchEventKind::Launch => events.launches.push(slice),
                 LaunchEventKind::Done => events.dones.push(slice),
                 // A repeated run id is ambiguous: the first one counts.
-                LaunchEventKind::Enqueue => drop(key().map(|key| *events.enqueues.entry(key).or_insert(slice))),
-                LaunchEventKind::Complete => drop(key().map(|key| *events.completions.entry(key).or_insert(slice))),
+                LaunchEventKind::Enqueue => {
+                    drop(key().map(|key| *events.enqueues.entry(key).or_insert(slice)))
+                }
+                LaunchEventKind::Complete => {
+                    drop(key().map(|key| *events.completions.entry(key).or_insert(slice)))
+                }
             }
         }
     }
     for events in out.values_mut() {
-        events.launches.sort_by_key(|slice| (slice.start(), slice.id()));
-        events.dones.sort_by_key(|slice| (slice.start(), slice.id()));
+        events
+            .launches
+            .sort_by_key(|slice| (slice.start(), slice.id()));
+        events
+            .dones
+            .sort_by_key(|slice| (slice.start(), slice.id()));
     }
     out
 }
 
 /// Program executions of a core in time order.
 pub fn programs(model: &TraceModel, core: GroupId) -> Vec<SliceRef<'_>> {
-    let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::Modules);
+    let tracks = model
+        .tracks_of(core)
+        .into_iter()
+        .filter(|&track| model.track(track).kind == TrackKind::Modules);
     let mut programs: Vec<SliceRef<'_>> = tracks.flat_map(|track| model.slices_on(track)).collect();
     programs.sort_by_key(|program| (program.start(), program.id()));
     programs
 }
 
-fn launches_of(model: &TraceModel, core: GroupId, events: &LaunchEvents<'_>, alone: bool) -> Option<LaunchPairs> {
+fn launches_of(
+    model: &TraceModel,
+    core: GroupId,
+    events: &LaunchEvents<'_>,
+    alone: bool,
+) -> Option<LaunchPairs> {
     let programs = programs(model, core);
     let device = ordinal(model, core)?;
     let by_id = |known: &HashMap<(i64, i64), SliceRef<'_>>| -> Vec<LaunchPair> {
-        let host = |program: &SliceRef<'_>| known.get(&(program.attr(SliceAttr::RunId)?, device)).map(|host| host.id());
-        programs.iter().filter_map(|program| Some(LaunchPair { program: program.id(), host: host(program)? })).collect()
+        let host = |program: &SliceRef<'_>| {
+            known
+                .get(&(program.attr(SliceAttr::RunId)?, device))
+                .map(|host| host.id())
+        };
+        programs
+            .iter()
+            .filter_map(|program| {
+                Some(LaunchPair {
+                    program: program.id(),
+                    host: host(program)?,
+                })
+            })
+            .collect()
     };
     let in_order = |events: &[SliceRef<'_>]| -> Vec<LaunchPair> {
         let matches = alone && events.len() == programs.len();
-        let pairs = programs.iter().zip(events).take(if matches { programs.len() } else { 0 });
-        pairs.map(|(program, host)| LaunchPair { program: program.id(), host: host.id() }).collect()
+        let pairs = programs
+            .iter()
+            .zip(events)
+            .take(if matches { programs.len() } else { 0 });
+        pairs
+            .map(|(program, host)| LaunchPair {
+                program: program.id(),
+                host: host.id(),
+            })
+            .collect()
     };
     let candidates: [(PairedBy, &dyn Fn() -> Vec<LaunchPair>); 3] = [
         (PairedBy::RunId, &|| by_id(&events.enqueues)),
         (PairedBy::Flows, &|| by_flows(model, &programs)),
         (PairedBy::Order, &|| in_order(&events.launches)),
     ];
-    let found = candidates.into_iter().map(|(by, find)| (by, find())).find(|(_, pairs)| !pairs.is_empty());
+    let found = candidates
+        .into_iter()
+        .map(|(by, find)| (by, find()))
+        .find(|(_, pairs)| !pairs.is_empty());
     let (paired_by, begins) = found?;
     let ends = Some(by_id(&events.completions)).filter(|ends| !ends.is_empty());
-    Some(LaunchPairs { core, paired_by, begins, ends: ends.unwrap_or_else(|| in_order(&events.dones)) })
+    Some(LaunchPairs {
+        core,
+        paired_by,
+        begins,
+        ends: ends.unwrap_or_else(|| in_order(&events.dones)),
+    })
 }
 
 /// The last host event that has a flow to a program.
 fn by_flows(model: &TraceModel, programs: &[SliceRef<'_>]) -> Vec<LaunchPair> {
     let is_host = |slice: SliceRef<'_>| model.track(slice.track()).kind == TrackKind::HostThread;
     let from = |program: &SliceRef<'_>| -> Option<(Timestamp, SliceId)> {
-        let hosts = model.flows_to(program.id()).map(|flow| model.slice(flow.from)).filter(|&host| is_host(host));
+        let hosts = model
+            .flows_to(program.id())
+            .map(|flow| model.slice(flow.from))
+            .filter(|&host| is_host(host));
         hosts.map(|host| (host.start(), host.id())).max()
     };
-    programs.iter().filter_map(|p| Some(LaunchPair { program: p.id(), host: from(p)?.1 })).collect()
+    programs
+        .iter()
+        .filter_map(|p| {
+            Some(LaunchPair {
+                program: p.id(),
+                host: from(p)?.1,
+            })
+        })
+        .collect()
 }

@@ -31,7 +31,10 @@ pub fn device_table(shifts: &[ClockShift]) -> Table {
                 .to_owned(),
         );
     }
-    if shifts.iter().any(|shift| shift.base == ClockBase::DeviceClock) {
+    if shifts
+        .iter()
+        .any(|shift| shift.base == ClockBase::DeviceClock)
+    {
         notes.push(
             "Of device clock: no shift puts the timeline in order, because the profiler misplaced programs on it; the \
              clock that timed the ops is in order, and its times are compared with the host."
@@ -49,13 +52,23 @@ pub fn device_table(shifts: &[ClockShift]) -> Table {
         .measured("core", "Device", Unit::None, |shift| &shift.core)
         .measured("pairs", "Launches", Unit::Count, |shift| shift.pairs)
         .measured("ends", "Ends", Unit::Count, |shift| shift.ends)
-        .measured("paired_by", "Paired by", Unit::None, |shift| shift.paired_by.title())
-        .measured("at_least_ps", "At least", Unit::Picoseconds, |shift| shift.bounds.at_least_ps)
-        .measured("at_most_ps", "At most", Unit::Picoseconds, |shift| shift.bounds.at_most_ps)
-        .inferred("shift_ps", "Shift", Unit::Picoseconds, |shift| shift.shift_ps)
+        .measured("paired_by", "Paired by", Unit::None, |shift| {
+            shift.paired_by.title()
+        })
+        .measured("at_least_ps", "At least", Unit::Picoseconds, |shift| {
+            shift.bounds.at_least_ps
+        })
+        .measured("at_most_ps", "At most", Unit::Picoseconds, |shift| {
+            shift.bounds.at_most_ps
+        })
+        .inferred("shift_ps", "Shift", Unit::Picoseconds, |shift| {
+            shift.shift_ps
+        })
         .inferred("sync", "Clocks", Unit::None, |shift| shift.sync.title())
         .inferred("base", "Of", Unit::None, |shift| shift.base.title())
-        .measured("evidence", "By", Unit::None, |shift| shift.evidence.join(", "))
+        .measured("evidence", "By", Unit::None, |shift| {
+            shift.evidence.join(", ")
+        })
         .notes(notes)
         .build()
 }

@@ -45,7 +45,12 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> Result<MarkedSteps,
     let mut owned_by = OwnedBy::Launch;
     for &device in devices {
         let programs = Programs::of(cx, device);
-        let Some(marks) = annotated.of(cx.model, device).filter(|_| !programs.all.is_empty()) else { continue };
+        let Some(marks) = annotated
+            .of(cx.model, device)
+            .filter(|_| !programs.all.is_empty())
+        else {
+            continue;
+        };
         let (owners, by) = programs.owners(marks);
         owned_by = by;
         let steps = programs.steps(&owners, marks);
@@ -64,8 +69,13 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> Result<MarkedSteps,
     let HostAnnotations { name, .. } = annotated;
     let steps = join(cx.model, by_group);
     let (count, by) = (counted(steps.len(), "step"), owned_by.title());
-    let why = format!("the host annotates {count} as {name}, and the programs of each are known by {by}");
-    Ok(MarkedSteps { marker: name, steps, why })
+    let why =
+        format!("the host annotates {count} as {name}, and the programs of each are known by {by}");
+    Ok(MarkedSteps {
+        marker: name,
+        steps,
+        why,
+    })
 }
 
 /// The programs of one device.
@@ -85,15 +95,30 @@ struct OwnedPrograms {
 
 impl<'a> Programs<'a> {
     fn of(cx: &Context<'a>, device: GroupId) -> Self {
-        let pairs = cx.fact::<ClocksReport>().launches_of(device).map(|launches| &launches.begins[..]);
+        let pairs = cx
+            .fact::<ClocksReport>()
+            .launches_of(device)
+            .map(|launches| &launches.begins[..]);
         let launch = |host: SliceId| cx.model.slice(host).start();
-        let launches = pairs.unwrap_or_default().iter().map(|pair| (pair.program, launch(pair.host))).collect();
-        Self { device, all: programs_on_host(cx, device), launches }
+        let launches = pairs
+            .unwrap_or_default()
+            .iter()
+            .map(|pair| (pair.program, launch(pair.host)))
+            .collect();
+        Self {
+            device,
+            all: programs_on_host(cx, device),
+            launches,
+        }
     }
 
     /// For each program the annotation that it belongs to, which never decreases; `None` before the first.
     fn owners(&self, marks: &[StepMark]) -> (Vec<Option<usize>>, OwnedBy) {
-        let at = |at: Timestamp| marks.partition_point(|mark| mark.range.start <= at).checked_sub(1);
+        let at = |at: Timestamp| {
+            marks
+                .partition_point(|mark| mark.range.start <= at)
+                .checked_sub(1)
+        };
         let mut latest = None;
         let mut owner = |own: Option<usize>| {
             latest = latest.max(own);
@@ -101,51 +126,102 @@ impl<'a> Programs<'a> {
         };
         if !self.launches.is_empty() {
             // Without a launch of its own, a program belongs to the one before it.
-            let launched = |program: SliceRef<'_>| self.launches.get(&program.id()).and_then(|&launch| at(launch));
-            return (self.all.iter().map(|&(program, _)| owner(launched(program))).collect(), OwnedBy::Launch);
+            let launched = |program: SliceRef<'_>| {
+                self.launches
+                    .get(&program.id())
+                    .and_then(|&launch| at(launch))
+            };
+            return (
+                self.all
+                    .iter()
+                    .map(|&(program, _)| owner(launched(program)))
+                    .collect(),
+                OwnedBy::Launch,
+            );
         }
         if let Some(each) = self.period(marks.len()) {
-            return ((0..self.all.len()).map(|k| Some(k / each)).collect(), OwnedBy::Order);
+            return (
+                (0..self.all.len()).map(|k| Some(k / each)).collect(),
+                OwnedBy::Order,
+            );
         }
-        (self.all.iter().map(|(_, range)| owner(at(range.start))).collect(), OwnedBy::Time)
+        (
+            self.all
+                .iter()
+                .map(|(_, range)| owner(at(range.start)))
+                .collect(),
+            OwnedBy::Time,
+        )
     }
 
     /// The number of programs in each step if the same ones run in every one of `steps`.
     fn period(&self, steps: usize) -> Option<usize> {
         let each = self.all.len() / steps.max(1);
         let name = |(program, _): &(SliceRef<'a>, TimeRange)| function_of(program.name());
-        let repeats = || self.all.iter().zip(self.all.iter().skip(each)).all(|(one, next)| name(one) == name(next));
+        let repeats = || {
+            self.all
+                .iter()
+                .zip(self.all.iter().skip(each))
+                .all(|(one, next)| name(one) == name(next))
+        };
         (each > 0 && self.all.len() == each * steps && repeats()).then_some(each)
     }
 
     fn steps(&self, owners: &[Option<usize>], marks: &[StepMark]) -> Vec<OwnedPrograms> {
         let mut steps: Vec<OwnedPrograms> = Vec::new();
-        for (first, mark) in owners.iter().enumerate().filter_map(|(first, owner)| Some((first, (*owner)?))) {
+        for (first, mark) in owners
+            .iter()
+            .enumerate()
+            .filter_map(|(first, owner)| Some((first, (*owner)?)))
+        {
             match steps.last_mut().filter(|last| last.mark == mark) {
                 Some(last) => last.count += 1,
-                None => steps.push(OwnedPrograms { mark, first, count: 1 }),
+                None => steps.push(OwnedPrograms {
+                    mark,
+                    first,
+                    count: 1,
+                }),
             }
         }
         // What is launched after the last annotation may belong to anything.
-        let before = steps.len().checked_sub(2).and_then(|before| steps.get(before)).map(|before| before.count);
+        let before = steps
+            .len()
+            .checked_sub(2)
+            .and_then(|before| steps.get(before))
+            .map(|before| before.count);
         if let Some(last) = steps.last_mut() {
-            let end = marks.get(last.mark).map_or(Timestamp::MAX, |mark| mark.range.end);
+            let end = marks
+                .get(last.mark)
+                .map_or(Timestamp::MAX, |mark| mark.range.end);
             let inside = |(program, range): &&(SliceRef<'_>, TimeRange)| {
-                self.launches.get(&program.id()).copied().unwrap_or(range.start) < end
+                self.launches
+                    .get(&program.id())
+                    .copied()
+                    .unwrap_or(range.start)
+                    < end
             };
             let own = self.all.iter().skip(last.first).take(last.count);
-            last.count = before.unwrap_or_else(|| own.take_while(inside).count().max(1)).min(last.count);
+            last.count = before
+                .unwrap_or_else(|| own.take_while(inside).count().max(1))
+                .min(last.count);
         }
         steps
     }
 
     /// Whether most annotations have programs, and most of these the same number of executions of the dominant function.
     fn are_regular(&self, steps: &[OwnedPrograms], marks: &[StepMark]) -> bool {
-        let all = [(self.device, self.all.iter().map(|&(program, _)| program).collect::<Vec<_>>())];
+        let all = [(
+            self.device,
+            self.all
+                .iter()
+                .map(|&(program, _)| program)
+                .collect::<Vec<_>>(),
+        )];
         let marker = dominant(&all, function_of);
         let runs = |step: &OwnedPrograms| {
             let own = self.all.iter().skip(step.first).take(step.count);
-            own.filter(|(program, _)| function_of(program.name()) == marker).count()
+            own.filter(|(program, _)| function_of(program.name()) == marker)
+                .count()
         };
         let mut counts: Vec<usize> = steps.iter().map(runs).collect();
         counts.sort_unstable();
@@ -159,8 +235,13 @@ impl<'a> Programs<'a> {
         let program = |at: usize| self.all.get(at).map(|(program, _)| program.range());
         let mark = |(k, step): (usize, &OwnedPrograms)| {
             let (annotation, start) = (marks.get(step.mark)?, program(step.first)?.start);
-            let next = steps.get(k + 1).and_then(|next| program(next.first)).map(|next| next.start);
-            let own = (step.first..step.first + step.count).filter_map(program).map(|range| range.end);
+            let next = steps
+                .get(k + 1)
+                .and_then(|next| program(next.first))
+                .map(|next| next.start);
+            let own = (step.first..step.first + step.count)
+                .filter_map(program)
+                .map(|range| range.end);
             let end = next.or_else(|| own.max())?;
             Some(StepMark {
                 number: annotation.number.or_else(|| u32::try_from(step.mark).ok()),

@@ -42,14 +42,20 @@ pub(super) fn classify(model: &TraceModel, marker: &str, steps: &mut [Step]) -> 
     }
     let mut found: Vec<(String, Vec<usize>)> = Vec::new();
     for (functions, members) in join_rare(model, by_programs) {
-        let name = if functions.is_empty() { marker.to_owned() } else { functions };
+        let name = if functions.is_empty() {
+            marker.to_owned()
+        } else {
+            functions
+        };
         let sides = split_by_time(steps, members);
         let divided = sides.len() > 1;
         let suffix = |long: bool| if long { ", long" } else { ", short" };
-        let named = sides
-            .into_iter()
-            .enumerate()
-            .map(|(side, members)| (format!("{name}{}", if divided { suffix(side > 0) } else { "" }), members));
+        let named = sides.into_iter().enumerate().map(|(side, members)| {
+            (
+                format!("{name}{}", if divided { suffix(side > 0) } else { "" }),
+                members,
+            )
+        });
         found.extend(named);
     }
     found.sort_by_key(|(_, members)| (std::cmp::Reverse(members.len()), members.first().copied()));
@@ -60,7 +66,13 @@ pub(super) fn classify(model: &TraceModel, marker: &str, steps: &mut [Step]) -> 
                 step.class = class;
             }
         }
-        classes.push(StepClass { id: letters(class), title, steps: members.len(), time: None, interval: None });
+        classes.push(StepClass {
+            id: letters(class),
+            title,
+            steps: members.len(),
+            time: None,
+            interval: None,
+        });
     }
     classes
 }
@@ -83,16 +95,25 @@ fn programs_of(model: &TraceModel, steps: &[Step]) -> Vec<ClassPrograms> {
     let mut spans: BTreeMap<GroupId, Vec<(Timestamp, Timestamp, usize)>> = BTreeMap::new();
     for (index, step) in steps.iter().enumerate() {
         for span in &step.spans {
-            spans.entry(span.group).or_default().push((span.range.start, span.range.end, index));
+            spans
+                .entry(span.group)
+                .or_default()
+                .push((span.range.start, span.range.end, index));
         }
     }
     let mut times: Vec<BTreeMap<StringId, f64>> = vec![BTreeMap::new(); steps.len()];
     for (group, mut spans) in spans {
         spans.sort_unstable();
         let modules = tracks_of_kind(model, group, TrackKind::Modules);
-        for run in modules.into_iter().flat_map(|track| top_slices(model, track)) {
+        for run in modules
+            .into_iter()
+            .flat_map(|track| top_slices(model, track))
+        {
             let after = spans.partition_point(|&(start, ..)| start <= run.start());
-            let step = after.checked_sub(1).and_then(|at| spans.get(at)).filter(|&&(_, end, _)| run.start() < end);
+            let step = after
+                .checked_sub(1)
+                .and_then(|at| spans.get(at))
+                .filter(|&&(_, end, _)| run.start() < end);
             if let Some(times) = step.and_then(|&(.., step)| times.get_mut(step)) {
                 *times.entry(run.label().name).or_default() += run.measured_dur().ps() as f64;
             }
@@ -100,16 +121,26 @@ fn programs_of(model: &TraceModel, steps: &[Step]) -> Vec<ClassPrograms> {
     }
     let worth_noting = |times: BTreeMap<StringId, f64>| {
         let all: f64 = times.values().sum();
-        times.into_iter().filter(|&(_, time)| time >= WORTH_NOTING * all).map(|(program, _)| program).collect()
+        times
+            .into_iter()
+            .filter(|&(_, time)| time >= WORTH_NOTING * all)
+            .map(|(program, _)| program)
+            .collect()
     };
     times.into_iter().map(worth_noting).collect()
 }
 
 /// Groups steps by functions and programs; steps with rare programs join the most frequent ones of the same functions.
-fn join_rare(model: &TraceModel, by_programs: BTreeMap<ClassPrograms, Vec<usize>>) -> Vec<(String, Vec<usize>)> {
+fn join_rare(
+    model: &TraceModel,
+    by_programs: BTreeMap<ClassPrograms, Vec<usize>>,
+) -> Vec<(String, Vec<usize>)> {
     let mut by_functions: BTreeMap<String, Vec<Vec<usize>>> = BTreeMap::new();
     for (programs, members) in by_programs {
-        let functions: BTreeSet<&str> = programs.iter().map(|&program| function_of(model.str(program))).collect();
+        let functions: BTreeSet<&str> = programs
+            .iter()
+            .map(|&program| function_of(model.str(program)))
+            .collect();
         let functions = functions.into_iter().collect::<Vec<_>>().join(" + ");
         by_functions.entry(functions).or_default().push(members);
     }
@@ -134,21 +165,32 @@ fn join_rare(model: &TraceModel, by_programs: BTreeMap<ClassPrograms, Vec<usize>
 /// Splits steps of the same programs at the widest gap between their times, if it is wide enough; steps that compile or
 /// are partial go to the nearer side.
 fn split_by_time(steps: &[Step], members: Vec<usize>) -> Vec<Vec<usize>> {
-    let time = |member: usize| steps.get(member).map_or(1.0, |step| step.time_ps.max(1) as f64);
-    let is_plain = |step: &Step| !step.is_partial && step.compile_ps.saturating_mul(10) < step.time_ps;
-    let mut times: Vec<f64> =
-        members.iter().filter(|&&m| steps.get(m).is_some_and(is_plain)).map(|&m| time(m)).collect();
+    let time = |member: usize| {
+        steps
+            .get(member)
+            .map_or(1.0, |step| step.time_ps.max(1) as f64)
+    };
+    let is_plain =
+        |step: &Step| !step.is_partial && step.compile_ps.saturating_mul(10) < step.time_ps;
+    let mut times: Vec<f64> = members
+        .iter()
+        .filter(|&&m| steps.get(m).is_some_and(is_plain))
+        .map(|&m| time(m))
+        .collect();
     times.sort_by(f64::total_cmp);
     let few = FEW.max((FEW_SHARE * times.len() as f64).ceil() as usize);
     let candidates = (few..times.len().saturating_sub(few - 1)).filter_map(|at| {
         let (low, high) = times.split_at(at);
         let gap = high.first()? / low.last()?;
         let spread = |side: &[f64]| Some(side.last()? / side.first()?);
-        (gap >= GAP && spread(low)? < gap && spread(high)? < gap).then_some((gap, (low.last()? * high.first()?).sqrt()))
+        (gap >= GAP && spread(low)? < gap && spread(high)? < gap)
+            .then_some((gap, (low.last()? * high.first()?).sqrt()))
     });
     match candidates.max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((_, limit)) => {
-            let (short, long) = members.into_iter().partition(|&member| time(member) < limit);
+            let (short, long) = members
+                .into_iter()
+                .partition(|&member| time(member) < limit);
             vec![short, long]
         }
         None => vec![members],
@@ -161,6 +203,9 @@ mod tests {
 
     #[test]
     fn step_classes_are_lettered() {
-        assert_eq!([0, 25, 26, 27, 701, 702].map(letters), ["A", "Z", "AA", "AB", "ZZ", "AAA"]);
+        assert_eq!(
+            [0, 25, 26, 27, 701, 702].map(letters),
+            ["A", "Z", "AA", "AB", "ZZ", "AAA"]
+        );
     }
 }

@@ -18,11 +18,15 @@ use engine::{Context, counted};
 use serde::{Deserialize, Serialize};
 use trace_model::{GroupId, GroupKind, SliceAttr, TraceModel, TrackKind};
 
-use super::marks::{CUT_OFF, MarkedSteps, RawStep, StepMark, join, step_number, top_slices, tracks_of_kind};
+use super::marks::{
+    CUT_OFF, MarkedSteps, RawStep, StepMark, join, step_number, top_slices, tracks_of_kind,
+};
 use super::{annotated, host, programs};
 
 /// Source of steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepSource {
     /// Recorded on the device.
@@ -66,7 +70,9 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> DetectedSteps {
     let mut why = Vec::new();
     let sources: [(StepSource, StepSearch<'_>); 4] = [
         (StepSource::StepsLine, &|| steps_line(model, devices)),
-        (StepSource::AnnotatedPrograms, &|| annotated::find(cx, devices)),
+        (StepSource::AnnotatedPrograms, &|| {
+            annotated::find(cx, devices)
+        }),
         (StepSource::Modules, &|| programs::find(model, devices)),
         (StepSource::HostAnnotations, &|| host::find(model)),
     ];
@@ -74,7 +80,12 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> DetectedSteps {
         match search() {
             Ok(marked) => {
                 why.push(marked.why);
-                return DetectedSteps { source, marker: marked.marker, steps: marked.steps, why };
+                return DetectedSteps {
+                    source,
+                    marker: marked.marker,
+                    steps: marked.steps,
+                    why,
+                };
             }
             // Two searches may miss the same.
             Err(reason) if why.contains(&reason) => {}
@@ -85,10 +96,29 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> DetectedSteps {
     let extent = model.extent();
     // Without devices any group represents the host.
     let host = model.group_ids().next().filter(|_| devices.is_empty());
-    let everything = devices.iter().copied().chain(host).map(|group| (group, extent)).collect();
-    let step = RawStep { number: Some(0), label: "capture".to_owned(), spans: everything, partial: None };
-    let steps = if extent.is_empty() { Vec::new() } else { vec![step] };
-    DetectedSteps { source: StepSource::WholeCapture, marker: "capture".to_owned(), steps, why }
+    let everything = devices
+        .iter()
+        .copied()
+        .chain(host)
+        .map(|group| (group, extent))
+        .collect();
+    let step = RawStep {
+        number: Some(0),
+        label: "capture".to_owned(),
+        spans: everything,
+        partial: None,
+    };
+    let steps = if extent.is_empty() {
+        Vec::new()
+    } else {
+        vec![step]
+    };
+    DetectedSteps {
+        source: StepSource::WholeCapture,
+        marker: "capture".to_owned(),
+        steps,
+        why,
+    }
 }
 
 /// Searches for steps of one kind; the error names what is missing.
@@ -98,15 +128,24 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedSteps, St
     let mut by_group = Vec::new();
     for &device in devices {
         let mut marks: Vec<StepMark> = Vec::new();
-        for slice in
-            tracks_of_kind(model, device, TrackKind::Steps).into_iter().flat_map(|track| top_slices(model, track))
+        for slice in tracks_of_kind(model, device, TrackKind::Steps)
+            .into_iter()
+            .flat_map(|track| top_slices(model, track))
         {
             let number = step_number(slice);
             let partial = slice.attr(SliceAttr::Unterminated).map(|_| CUT_OFF);
-            match marks.last_mut().filter(|last| number.is_some() && last.number == number) {
+            match marks
+                .last_mut()
+                .filter(|last| number.is_some() && last.number == number)
+            {
                 // One step consisting of several parts.
                 Some(last) => last.range = last.range.hull(slice.range()),
-                None => marks.push(StepMark { number, label: slice.name().to_owned(), range: slice.range(), partial }),
+                None => marks.push(StepMark {
+                    number,
+                    label: slice.name().to_owned(),
+                    range: slice.range(),
+                    partial,
+                }),
             }
         }
         if !marks.is_empty() {
@@ -116,14 +155,25 @@ fn steps_line(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedSteps, St
     if by_group.is_empty() {
         return Err("no device recorded steps".to_owned());
     }
-    let why = format!("{} of {} recorded steps", by_group.len(), counted(devices.len(), "device"));
-    Ok(MarkedSteps { marker: "Steps".to_owned(), steps: join(model, by_group), why })
+    let why = format!(
+        "{} of {} recorded steps",
+        by_group.len(),
+        counted(devices.len(), "device")
+    );
+    Ok(MarkedSteps {
+        marker: "Steps".to_owned(),
+        steps: join(model, by_group),
+        why,
+    })
 }
 
 /// The devices whose tracks may have steps: `TensorCore`s, else GPUs.
 pub(super) fn devices(model: &TraceModel, tensor_cores: Vec<GroupId>) -> Vec<GroupId> {
     if tensor_cores.is_empty() {
-        return model.group_ids().filter(|&id| matches!(model.group(id).kind, GroupKind::Gpu { .. })).collect();
+        return model
+            .group_ids()
+            .filter(|&id| matches!(model.group(id).kind, GroupKind::Gpu { .. }))
+            .collect();
     }
     tensor_cores
 }

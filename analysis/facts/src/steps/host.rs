@@ -10,21 +10,42 @@ use super::marks::{CUT_OFF, MarkedSteps, StepMark, join, step_number};
 /// `train`, `test 7`, `TraceContext`, `StepMarker`, `ProfilerStep#7` (of PyTorch): names that mark steps if no
 /// attribute does.
 fn is_step_name(name: &str) -> bool {
-    matches!(annotation_of(name), "train" | "test" | "TraceContext" | "StepMarker" | "ProfilerStep")
+    matches!(
+        annotation_of(name),
+        "train" | "test" | "TraceContext" | "StepMarker" | "ProfilerStep"
+    )
 }
 
 /// Slices of host threads that are marked as steps, else those with the name of a step.
 fn candidates(model: &TraceModel) -> Vec<SliceRef<'_>> {
     let is_host = |slice: &SliceRef<'_>| model.track(slice.track()).kind == TrackKind::HostThread;
     let numbered = model.slices_with(SliceAttr::StepNum);
-    let roots = model.slices_with(SliceAttr::StepRoot).filter(|&(_, value)| value != 0);
-    let mut marked: Vec<SliceRef<'_>> = numbered.chain(roots).map(|(slice, _)| slice).filter(is_host).collect();
+    let roots = model
+        .slices_with(SliceAttr::StepRoot)
+        .filter(|&(_, value)| value != 0);
+    let mut marked: Vec<SliceRef<'_>> = numbered
+        .chain(roots)
+        .map(|(slice, _)| slice)
+        .filter(is_host)
+        .collect();
     marked.sort_unstable_by_key(|slice| slice.id());
     marked.dedup_by_key(|slice| slice.id());
-    let named: Vec<bool> = model.labels().iter().map(|label| is_step_name(model.str(label.name))).collect();
+    let named: Vec<bool> = model
+        .labels()
+        .iter()
+        .map(|label| is_step_name(model.str(label.name)))
+        .collect();
     if marked.is_empty() && named.contains(&true) {
-        let is_named = |slice: &SliceRef<'_>| named.get(slice.label_id().index()).copied().unwrap_or(false);
-        marked = trace_model::pausing(model.all_slices()).filter(is_named).filter(is_host).collect();
+        let is_named = |slice: &SliceRef<'_>| {
+            named
+                .get(slice.label_id().index())
+                .copied()
+                .unwrap_or(false)
+        };
+        marked = trace_model::pausing(model.all_slices())
+            .filter(is_named)
+            .filter(is_host)
+            .collect();
     }
     marked
 }
@@ -41,7 +62,10 @@ impl HostAnnotations {
     /// Those of the host of a device; if it has none, of the first host.
     pub(super) fn of(&self, model: &TraceModel, device: GroupId) -> Option<&[StepMark]> {
         let source = |group: GroupId| model.group(group).source;
-        let own = self.by_host.iter().find(|(host, _)| source(*host) == source(device));
+        let own = self
+            .by_host
+            .iter()
+            .find(|(host, _)| source(*host) == source(device));
         own.or(self.by_host.first()).map(|(_, marks)| &marks[..])
     }
 }
@@ -57,10 +81,18 @@ pub(super) fn annotations(model: &TraceModel) -> Result<HostAnnotations, String>
     // Of several annotations (train, eval) and threads, the one that covers the most time.
     let mut totals: BTreeMap<(&str, GroupId, TrackId), Picos> = BTreeMap::new();
     for slice in &marked {
-        let key = (annotation_of(slice.name()), model.track(slice.track()).group, slice.track());
+        let key = (
+            annotation_of(slice.name()),
+            model.track(slice.track()).group,
+            slice.track(),
+        );
         *totals.entry(key).or_default() += slice.dur();
     }
-    let Some((name, ..)) = totals.iter().max_by_key(|(_, total)| **total).map(|(key, _)| *key) else {
+    let Some((name, ..)) = totals
+        .iter()
+        .max_by_key(|(_, total)| **total)
+        .map(|(key, _)| *key)
+    else {
         return Err("the host has no step annotations".to_owned());
     };
     let mut by_group: BTreeMap<GroupId, (Picos, TrackId)> = BTreeMap::new();
@@ -69,21 +101,37 @@ pub(super) fn annotations(model: &TraceModel) -> Result<HostAnnotations, String>
         *best = (*best).max((total, track));
     }
     let marks = |track: TrackId| {
-        let mut slices: Vec<_> =
-            marked.iter().filter(|s| s.track() == track && annotation_of(s.name()) == name).copied().collect();
+        let mut slices: Vec<_> = marked
+            .iter()
+            .filter(|s| s.track() == track && annotation_of(s.name()) == name)
+            .copied()
+            .collect();
         slices.sort_by_key(|slice| slice.start());
         host_marks(&slices, name == "StepMarker")
     };
-    let by_host = by_group.into_iter().map(|(group, (_, track))| (group, marks(track))).collect();
-    Ok(HostAnnotations { name: name.to_owned(), by_host })
+    let by_host = by_group
+        .into_iter()
+        .map(|(group, (_, track))| (group, marks(track)))
+        .collect();
+    Ok(HostAnnotations {
+        name: name.to_owned(),
+        by_host,
+    })
 }
 
 /// Steps from annotations on hosts.
 pub(super) fn find(model: &TraceModel) -> Result<MarkedSteps, String> {
     let HostAnnotations { name, by_host } = annotations(model)?;
     let steps = join(model, by_host);
-    let why = format!("the host annotates {} as {name}", counted(steps.len(), "step"));
-    Ok(MarkedSteps { marker: name, steps, why })
+    let why = format!(
+        "the host annotates {} as {name}",
+        counted(steps.len(), "step")
+    );
+    Ok(MarkedSteps {
+        marker: name,
+        steps,
+        why,
+    })
 }
 
 /// The name without the number of the step.
@@ -95,14 +143,18 @@ fn annotation_of(name: &str) -> &str {
 /// Annotations span their step; a `StepMarker` only starts one.
 fn host_marks(slices: &[SliceRef<'_>], begins_only: bool) -> Vec<StepMark> {
     let mark = |(k, slice): (usize, &SliceRef<'_>)| {
-        let next = slices.get(k + 1).filter(|_| begins_only).map(|next| next.start());
+        let next = slices
+            .get(k + 1)
+            .filter(|_| begins_only)
+            .map(|next| next.start());
         let end = next.unwrap_or(slice.range().end);
         StepMark {
             number: step_number(*slice),
             label: slice.name().to_owned(),
             range: TimeRange::new(slice.start(), end),
-            partial: (slice.attr(SliceAttr::Unterminated).is_some() || (begins_only && next.is_none()))
-                .then_some(CUT_OFF),
+            partial: (slice.attr(SliceAttr::Unterminated).is_some()
+                || (begins_only && next.is_none()))
+            .then_some(CUT_OFF),
         }
     };
     slices.iter().enumerate().map(mark).collect()

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use math::intervals::IntervalSet;
-use trace_model::{GroupId, Picos, SliceAttr, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind};
+use trace_model::{
+    GroupId, Picos, SliceAttr, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind,
+};
 
 /// One step before classification.
 #[derive(Clone, Debug)]
@@ -39,7 +41,10 @@ pub(super) const NO_NEXT: &str = "the capture ended before the next one began";
 
 /// Joins the marks of several cores or hosts: by number if each has unique numbers. Else the k-th of each are one step
 /// where all have the same numbers, or equally many without; otherwise marks that overlap, of those with the same number.
-pub(super) fn join(model: &TraceModel, mut by_group: Vec<(GroupId, Vec<StepMark>)>) -> Vec<RawStep> {
+pub(super) fn join(
+    model: &TraceModel,
+    mut by_group: Vec<(GroupId, Vec<StepMark>)>,
+) -> Vec<RawStep> {
     by_group.retain(|(_, marks)| !marks.is_empty());
     let numbers = |marks: &[StepMark]| marks.iter().map(|mark| mark.number).collect::<Vec<_>>();
     let is_unique = |(_, marks): &(GroupId, Vec<StepMark>)| {
@@ -48,14 +53,29 @@ pub(super) fn join(model: &TraceModel, mut by_group: Vec<(GroupId, Vec<StepMark>
         numbers.windows(2).all(|pair| pair[0] != pair[1]) && numbers.iter().all(Option::is_some)
     };
     let numbered = by_group.iter().all(is_unique);
-    let alike = by_group.windows(2).all(|pair| numbers(&pair[0].1) == numbers(&pair[1].1));
+    let alike = by_group
+        .windows(2)
+        .all(|pair| numbers(&pair[0].1) == numbers(&pair[1].1));
     let ranges = |marks: &[StepMark]| marks.iter().map(|mark| mark.range).collect();
-    let own: Vec<(GroupId, IntervalSet)> = by_group.iter().map(|(group, marks)| (*group, ranges(marks))).collect();
-    let mut steps = if numbered || alike { by_key(by_group, numbered) } else { by_time(by_group) };
+    let own: Vec<(GroupId, IntervalSet)> = by_group
+        .iter()
+        .map(|(group, marks)| (*group, ranges(marks)))
+        .collect();
+    let mut steps = if numbered || alike {
+        by_key(by_group, numbered)
+    } else {
+        by_time(by_group)
+    };
     for step in &mut steps {
-        let missing = own.iter().filter(|(group, own)| is_missing(model, step, *group, own)).count();
+        let missing = own
+            .iter()
+            .filter(|(group, own)| is_missing(model, step, *group, own))
+            .count();
         if missing > 0 && step.partial.is_none() {
-            step.partial = Some(format!("not recorded on {missing} of {} devices or hosts", own.len()));
+            step.partial = Some(format!(
+                "not recorded on {missing} of {} devices or hosts",
+                own.len()
+            ));
         }
     }
     steps.sort_by_key(RawStep::start);
@@ -67,8 +87,15 @@ fn by_key(by_group: Vec<(GroupId, Vec<StepMark>)>, numbered: bool) -> Vec<RawSte
     let mut steps: BTreeMap<u32, RawStep> = BTreeMap::new();
     for (group, marks) in by_group {
         for (k, mark) in marks.into_iter().enumerate() {
-            let key = if numbered { mark.number.unwrap_or(k as u32) } else { k as u32 };
-            steps.entry(key).or_insert_with(|| RawStep::of(&mark)).add(group, &mark);
+            let key = if numbered {
+                mark.number.unwrap_or(k as u32)
+            } else {
+                k as u32
+            };
+            steps
+                .entry(key)
+                .or_insert_with(|| RawStep::of(&mark))
+                .add(group, &mark);
         }
     }
     steps.into_values().collect()
@@ -81,25 +108,40 @@ fn by_time(mut by_group: Vec<(GroupId, Vec<StepMark>)>) -> Vec<RawStep> {
     for (group, marks) in by_group {
         let known = steps.len();
         for mark in &marks {
-            let overlap = |step: &RawStep| step.spans.first().and_then(|(_, own)| own.intersect(mark.range));
+            let overlap = |step: &RawStep| {
+                step.spans
+                    .first()
+                    .and_then(|(_, own)| own.intersect(mark.range))
+            };
             let is_free = |step: &&mut RawStep| {
-                step.number == mark.number && step.spans.last().is_some_and(|&(last, _)| last != group)
+                step.number == mark.number
+                    && step.spans.last().is_some_and(|&(last, _)| last != group)
             };
             let near = |step: &RawStep| {
                 let apart = step.spans.first().map_or(Picos::ZERO, |(_, own)| {
-                    (mark.range.start - own.end).max(own.start - mark.range.end).clamped()
+                    (mark.range.start - own.end)
+                        .max(own.start - mark.range.end)
+                        .clamped()
                 });
                 (apart <= mark.range.dur() && mark.number.is_some()).then_some(apart)
             };
             // Steps are in time order, but for those that earlier marks of this group made.
-            let from = steps[..known].partition_point(|step| step.end() <= mark.range.start - mark.range.dur());
-            let until = steps[..known].partition_point(|step| step.start() < mark.range.end + mark.range.dur());
-            let around = steps.get_mut(from..until.max(from)).unwrap_or_default().iter_mut().filter(is_free);
+            let from = steps[..known]
+                .partition_point(|step| step.end() <= mark.range.start - mark.range.dur());
+            let until = steps[..known]
+                .partition_point(|step| step.start() < mark.range.end + mark.range.dur());
+            let around = steps
+                .get_mut(from..until.max(from))
+                .unwrap_or_default()
+                .iter_mut()
+                .filter(is_free);
             let rank = |step: &RawStep| match overlap(step) {
                 Some(shared) => Some((1, shared.dur())),
                 None => near(step).map(|apart| (0, Picos::ZERO - apart)),
             };
-            let best = around.filter_map(|step| Some((rank(step)?, step))).max_by_key(|(rank, _)| *rank);
+            let best = around
+                .filter_map(|step| Some((rank(step)?, step)))
+                .max_by_key(|(rank, _)| *rank);
             if let Some((_, step)) = best {
                 step.add(group, mark);
             } else {
@@ -115,7 +157,12 @@ fn by_time(mut by_group: Vec<(GroupId, Vec<StepMark>)>) -> Vec<RawStep> {
 
 impl RawStep {
     fn of(mark: &StepMark) -> Self {
-        Self { number: mark.number, label: mark.label.clone(), spans: Vec::new(), partial: None }
+        Self {
+            number: mark.number,
+            label: mark.label.clone(),
+            spans: Vec::new(),
+            partial: None,
+        }
     }
 
     fn add(&mut self, group: GroupId, mark: &StepMark) {
@@ -124,7 +171,9 @@ impl RawStep {
     }
 
     fn start(&self) -> Timestamp {
-        self.spans.first().map_or(Timestamp::MIN, |_| self.hull().start)
+        self.spans
+            .first()
+            .map_or(Timestamp::MIN, |_| self.hull().start)
     }
 
     fn end(&self) -> Timestamp {
@@ -132,7 +181,11 @@ impl RawStep {
     }
 
     fn hull(&self) -> TimeRange {
-        self.spans.iter().map(|(_, range)| *range).reduce(TimeRange::hull).unwrap_or_default()
+        self.spans
+            .iter()
+            .map(|(_, range)| *range)
+            .reduce(TimeRange::hull)
+            .unwrap_or_default()
     }
 }
 
@@ -141,44 +194,76 @@ impl RawStep {
 /// program whose beginning was not recorded.
 fn is_missing(model: &TraceModel, step: &RawStep, group: GroupId, own: &IntervalSet) -> bool {
     let source = |group: GroupId| model.group(group).source;
-    let beside: Vec<&(GroupId, TimeRange)> =
-        step.spans.iter().filter(|(other, _)| source(*other) == source(group)).collect();
+    let beside: Vec<&(GroupId, TimeRange)> = step
+        .spans
+        .iter()
+        .filter(|(other, _)| source(*other) == source(group))
+        .collect();
     if beside.iter().any(|(other, _)| *other == group) {
         return false;
     }
-    let records = |kind| tracks_of_kind(model, group, kind).into_iter().any(|track| !model.lanes(track).is_empty());
-    let range = beside.iter().map(|(_, range)| *range).reduce(TimeRange::hull);
-    let Some(range) = range.filter(|_| records(TrackKind::Modules) || records(TrackKind::Ops)) else {
+    let records = |kind| {
+        tracks_of_kind(model, group, kind)
+            .into_iter()
+            .any(|track| !model.lanes(track).is_empty())
+    };
+    let range = beside
+        .iter()
+        .map(|(_, range)| *range)
+        .reduce(TimeRange::hull);
+    let Some(range) = range.filter(|_| records(TrackKind::Modules) || records(TrackKind::Ops))
+    else {
         let own = own.ranges().iter().copied().reduce(TimeRange::hull);
         return !own.is_some_and(|own| own.encloses(step.hull()));
     };
     let programs = |group: GroupId, range: TimeRange| {
-        let lanes = tracks_of_kind(model, group, TrackKind::Modules).into_iter().flat_map(|track| model.lanes(track));
-        lanes.flat_map(move |lane| model.slices_in(lane, range)).filter(move |run| range.contains(run.start()))
+        let lanes = tracks_of_kind(model, group, TrackKind::Modules)
+            .into_iter()
+            .flat_map(|track| model.lanes(track));
+        lanes
+            .flat_map(move |lane| model.slices_in(lane, range))
+            .filter(move |run| range.contains(run.start()))
     };
-    let theirs: BTreeSet<&str> =
-        beside.iter().flat_map(|(other, range)| programs(*other, *range)).map(SliceRef::name).collect();
-    let is_outside =
-        |slice: &SliceRef<'_>| own.measure_in(TimeRange::at(slice.start(), Picos::from_ps(1))) == Picos::ZERO;
+    let theirs: BTreeSet<&str> = beside
+        .iter()
+        .flat_map(|(other, range)| programs(*other, *range))
+        .map(SliceRef::name)
+        .collect();
+    let is_outside = |slice: &SliceRef<'_>| {
+        own.measure_in(TimeRange::at(slice.start(), Picos::from_ps(1))) == Picos::ZERO
+    };
     let is_alone = |op: &SliceRef<'_>| {
         let modules = tracks_of_kind(model, group, TrackKind::Modules);
-        is_outside(op) && !modules.into_iter().any(|track| model.slice_at(track, op.start()).is_some())
+        is_outside(op)
+            && !modules
+                .into_iter()
+                .any(|track| model.slice_at(track, op.start()).is_some())
     };
-    let lanes = tracks_of_kind(model, group, TrackKind::Ops).into_iter().filter_map(|track| model.lanes(track).first());
+    let lanes = tracks_of_kind(model, group, TrackKind::Ops)
+        .into_iter()
+        .filter_map(|track| model.lanes(track).first());
     let mut ops = lanes.flat_map(|lane| model.slices_in(lane, range));
-    let ran_theirs = programs(group, range).any(|run| theirs.contains(run.name()) && is_outside(&run));
+    let ran_theirs =
+        programs(group, range).any(|run| theirs.contains(run.name()) && is_outside(&run));
     ran_theirs || ops.any(|op| is_alone(&op))
 }
 
 /// Slices of a track that have no parent, in time order.
 pub(super) fn top_slices(model: &TraceModel, track: TrackId) -> Vec<SliceRef<'_>> {
-    let mut slices: Vec<_> = model.slices_on(track).filter(|slice| slice.parent().is_none()).collect();
+    let mut slices: Vec<_> = model
+        .slices_on(track)
+        .filter(|slice| slice.parent().is_none())
+        .collect();
     slices.sort_by_key(|slice| (slice.start(), slice.id()));
     slices
 }
 
 pub(super) fn tracks_of_kind(model: &TraceModel, group: GroupId, kind: TrackKind) -> Vec<TrackId> {
-    model.tracks_of(group).into_iter().filter(|&track| model.track(track).kind == kind).collect()
+    model
+        .tracks_of(group)
+        .into_iter()
+        .filter(|&track| model.track(track).kind == kind)
+        .collect()
 }
 
 /// The number at the end of `train 12` or `12`.
@@ -188,6 +273,9 @@ pub(super) fn trailing_number(name: &str) -> Option<u32> {
 }
 
 pub(super) fn step_number(slice: SliceRef<'_>) -> Option<u32> {
-    let attr = slice.attr(SliceAttr::StepNum).or_else(|| slice.attr(SliceAttr::GroupId));
-    attr.and_then(|number| u32::try_from(number).ok()).or_else(|| trailing_number(slice.name()))
+    let attr = slice
+        .attr(SliceAttr::StepNum)
+        .or_else(|| slice.attr(SliceAttr::GroupId));
+    attr.and_then(|number| u32::try_from(number).ok())
+        .or_else(|| trailing_number(slice.name()))
 }

@@ -65,36 +65,59 @@ impl StepsReport {
 
     /// Steps `first` to `last` as a range of the timeline.
     pub fn range_of(&self, first: u32, last: u32) -> Option<TimeRange> {
-        self.selected(first, last).filter_map(Step::range).reduce(TimeRange::hull)
+        self.selected(first, last)
+            .filter_map(Step::range)
+            .reduce(TimeRange::hull)
     }
 
     /// The time range on one core. A step in which it took no part lasts as long as on the others of its host, else as
     /// on any device or host, as precisely as their clocks are aligned.
-    pub fn range_on(&self, model: &TraceModel, core: GroupId, first: u32, last: u32) -> Option<TimeRange> {
+    pub fn range_on(
+        &self,
+        model: &TraceModel,
+        core: GroupId,
+        first: u32,
+        last: u32,
+    ) -> Option<TimeRange> {
         let source = |group: GroupId| model.group(group).source;
         let of_step = |step: &Step| {
-            let beside = step.spans.iter().filter(|span| source(span.group) == source(core)).map(|span| span.range);
+            let beside = step
+                .spans
+                .iter()
+                .filter(|span| source(span.group) == source(core))
+                .map(|span| span.range);
             let own = step.span_on(core).map(|span| span.range);
-            own.or_else(|| beside.reduce(TimeRange::hull)).or_else(|| step.range())
+            own.or_else(|| beside.reduce(TimeRange::hull))
+                .or_else(|| step.range())
         };
-        self.selected(first, last).filter_map(of_step).reduce(TimeRange::hull)
+        self.selected(first, last)
+            .filter_map(of_step)
+            .reduce(TimeRange::hull)
     }
 
     /// Steps by their numbers, the last included.
     pub fn selected(&self, first: u32, last: u32) -> impl Iterator<Item = &Step> {
-        self.steps.iter().filter(move |step| (first..=last).contains(&step.number))
+        self.steps
+            .iter()
+            .filter(move |step| (first..=last).contains(&step.number))
     }
 
     /// Steps that the statistics count.
     pub fn counted(&self) -> impl Iterator<Item = &Step> {
-        let all_left_out = self.steps.iter().all(|step| step.is_partial || step.is_warmup);
-        self.steps.iter().filter(move |step| all_left_out || !(step.is_partial || step.is_warmup))
+        let all_left_out = self
+            .steps
+            .iter()
+            .all(|step| step.is_partial || step.is_warmup);
+        self.steps
+            .iter()
+            .filter(move |step| all_left_out || !(step.is_partial || step.is_warmup))
     }
 
     /// Whether all complete steps are warm-up: [`StepsReport::counted`] then returns all of them.
     pub fn is_all_warmup(&self) -> bool {
         let mut steps = self.steps.iter();
-        steps.all(|step| step.is_partial || step.is_warmup) && self.steps.iter().any(|step| step.is_warmup)
+        steps.all(|step| step.is_partial || step.is_warmup)
+            && self.steps.iter().any(|step| step.is_warmup)
     }
 
     /// The longest run of steady steps: complete, after warm-up, without outliers. Of equally long runs the first.
@@ -102,7 +125,9 @@ impl StepsReport {
     pub fn steady(&self) -> Option<&[Step]> {
         let is_steady = |step: &Step| !(step.is_partial || step.is_warmup || step.is_outlier);
         let follows = |a: &Step, b: &Step| a.number.checked_add(1) == Some(b.number);
-        let runs = self.steps.chunk_by(|a, b| is_steady(a) == is_steady(b) && follows(a, b));
+        let runs = self
+            .steps
+            .chunk_by(|a, b| is_steady(a) == is_steady(b) && follows(a, b));
         let runs = runs.filter(|run| self.has_steps() && run.first().is_some_and(is_steady));
         runs.reduce(|best, run| if run.len() > best.len() { run } else { best })
     }
@@ -130,18 +155,27 @@ impl StepsReport {
     /// Recomputes the statistics of the remaining steps.
     pub fn summarise(&mut self) {
         let stats = |class: Option<usize>| {
-            let counted = || self.counted().filter(|step| class.is_none_or(|class| step.class == class));
+            let counted = || {
+                self.counted()
+                    .filter(|step| class.is_none_or(|class| step.class == class))
+            };
             let times: Vec<f64> = counted().map(|step| step.time_ps as f64).collect();
-            let intervals: Vec<f64> = counted().filter_map(|step| step.interval_ps).map(|ps| ps as f64).collect();
+            let intervals: Vec<f64> = counted()
+                .filter_map(|step| step.interval_ps)
+                .map(|ps| ps as f64)
+                .collect();
             (Stats::of(&times), Stats::of(&intervals))
         };
         let all = stats(None);
-        let of_classes: Vec<_> = (0..self.classes.len()).map(|class| stats(Some(class))).collect();
+        let of_classes: Vec<_> = (0..self.classes.len())
+            .map(|class| stats(Some(class)))
+            .collect();
         let steps = |class: usize| self.steps.iter().filter(|step| step.class == class).count();
         let sizes: Vec<usize> = (0..self.classes.len()).map(steps).collect();
         self.left_out = self.steps.len() - self.counted().count();
         (self.time, self.interval) = all;
-        for ((class, (time, interval)), steps) in self.classes.iter_mut().zip(of_classes).zip(sizes) {
+        for ((class, (time, interval)), steps) in self.classes.iter_mut().zip(of_classes).zip(sizes)
+        {
             (class.time, class.interval, class.steps) = (time, interval, steps);
         }
     }
@@ -152,8 +186,13 @@ impl StepsReport {
     /// them is theirs.
     fn compare_slow_steps(&mut self) {
         for step in &mut self.steps {
-            let median = self.classes.get(step.class).and_then(|class| class.time).map(|time| time.median);
-            step.is_outlier &= median.is_none_or(|median| step.time_ps as f64 > OUTLIER_RATIO * median);
+            let median = self
+                .classes
+                .get(step.class)
+                .and_then(|class| class.time)
+                .map(|time| time.median);
+            step.is_outlier &=
+                median.is_none_or(|median| step.time_ps as f64 > OUTLIER_RATIO * median);
         }
     }
 
@@ -162,7 +201,8 @@ impl StepsReport {
         let with_median = |step| Some((step, self.class_of(step)?.time?.median));
         let slow = self.outliers().into_iter().filter_map(with_median);
         // In a part of the steps, the median can be that of slow ones.
-        slow.filter(|(step, median)| step.time_ps as f64 > *median).collect()
+        slow.filter(|(step, median)| step.time_ps as f64 > *median)
+            .collect()
     }
 }
 
@@ -171,7 +211,9 @@ fn mark_outliers(steps: &mut [Step], classes: usize) {
     for class in 0..classes {
         let members = || steps.iter().filter(|step| step.class == class);
         let times: Vec<f64> = members().map(|step| step.time_ps as f64).collect();
-        let Some(stats) = Stats::of(&times).filter(|stats| stats.count >= 3) else { continue };
+        let Some(stats) = Stats::of(&times).filter(|stats| stats.count >= 3) else {
+            continue;
+        };
         let scores = modified_z(&times, SPREAD_FLOOR * stats.median);
         let members = steps.iter_mut().filter(|step| step.class == class);
         for ((step, z), time) in members.zip(scores).zip(times) {
@@ -190,9 +232,14 @@ fn leave_out(steps: &mut [Step], warmup_steps: u32) {
         let compiles = step.is_outlier && step.mostly_compiles();
         if asked_for > 0 {
             asked_for -= 1;
-            step.left_out = Some(format!("warm-up: among the first {warmup_steps}, as asked for"));
+            step.left_out = Some(format!(
+                "warm-up: among the first {warmup_steps}, as asked for"
+            ));
         } else if compiles && compiles_still {
-            let (part, whole) = (Picos::from_ps(step.compile_ps), Picos::from_ps(step.time_ps));
+            let (part, whole) = (
+                Picos::from_ps(step.compile_ps),
+                Picos::from_ps(step.time_ps),
+            );
             step.left_out = Some(format!("warm-up: compiles for {part} of {whole}"));
         }
         step.is_warmup = step.left_out.is_some();
@@ -247,17 +294,32 @@ fn step(
     names: &mut BTreeMap<GroupId, Arc<str>>,
 ) -> Step {
     let model = cx.model;
-    let span =
-        |&(group, range): &(GroupId, TimeRange)| StepSpan { group, range, measured: shifted(cx.model, group, range) };
+    let span = |&(group, range): &(GroupId, TimeRange)| StepSpan {
+        group,
+        range,
+        measured: shifted(cx.model, group, range),
+    };
     let mut spans: Vec<StepSpan> = raw.spans.iter().map(span).collect();
     spans.sort_by_key(|span| span.group);
-    let slowest = spans.iter().min_by_key(|span| std::cmp::Reverse(span.measured.dur())).copied();
+    let slowest = spans
+        .iter()
+        .min_by_key(|span| std::cmp::Reverse(span.measured.dur()))
+        .copied();
     let interval = slowest.and_then(|slowest| {
-        let following = next?.spans.iter().find(|(group, _)| *group == slowest.group).map(span)?;
+        let following = next?
+            .spans
+            .iter()
+            .find(|(group, _)| *group == slowest.group)
+            .map(span)?;
         // on the device clock a step can start before the one that the timeline shows before it.
         Some((following.measured.start - slowest.measured.start).ps()).filter(|&ps| ps >= 0)
     });
-    let hull = raw.spans.iter().map(|(_, range)| *range).reduce(TimeRange::hull).unwrap_or_default();
+    let hull = raw
+        .spans
+        .iter()
+        .map(|(_, range)| *range)
+        .reduce(TimeRange::hull)
+        .unwrap_or_default();
     let on_host = on_host(cx, &spans);
     Step {
         number,
@@ -267,7 +329,9 @@ fn step(
         time_ps: slowest.map_or(0, |span| span.measured.dur().ps()),
         interval_ps: interval,
         slowest: slowest.filter(|_| spans.len() > 1).map(|span| {
-            let name = names.entry(span.group).or_insert_with(|| model.device_name(span.group).into());
+            let name = names
+                .entry(span.group)
+                .or_insert_with(|| model.device_name(span.group).into());
             name.clone()
         }),
         compile_ps: on_host.map_or(0, |range| compiling.measure_in(range).ps()),

@@ -15,7 +15,9 @@ const SINGLE_SHARE: f64 = 0.5;
 
 /// `jit_f` of `jit_f(123)`.
 pub fn function_of(module: &str) -> &str {
-    let base = module.strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
+    let base = module
+        .strip_suffix(')')
+        .and_then(|rest| rest.rsplit_once('('));
     base.filter(|(_, id)| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()))
         .map_or(module, |(name, _)| name)
 }
@@ -26,14 +28,24 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedStep
         .iter()
         .map(|&device| {
             let tracks = tracks_of_kind(model, device, TrackKind::Modules);
-            (device, tracks.into_iter().flat_map(|track| top_slices(model, track)).collect::<Vec<_>>())
+            (
+                device,
+                tracks
+                    .into_iter()
+                    .flat_map(|track| top_slices(model, track))
+                    .collect::<Vec<_>>(),
+            )
         })
         .filter(|(_, slices)| !slices.is_empty())
         .collect();
     if executions.is_empty() {
         return Err("no device recorded program executions".to_owned());
     }
-    let total: Picos = executions.iter().flat_map(|(_, slices)| slices).map(|slice| slice.measured_dur()).sum();
+    let total: Picos = executions
+        .iter()
+        .flat_map(|(_, slices)| slices)
+        .map(|slice| slice.measured_dur())
+        .sum();
     let by_function = dominant(&executions, function_of);
     let verdict = judge(&executions, &by_function, function_of, total).or_else(|first| {
         // Different functions may share a name such as `jit_fn`: try single programs.
@@ -42,20 +54,30 @@ pub(super) fn find(model: &TraceModel, devices: &[GroupId]) -> Result<MarkedStep
     });
     let (marker, why, is_program) = verdict?;
     let key = if is_program { |name| name } else { function_of };
-    let steps =
-        join(model, executions.iter().map(|(group, slices)| (*group, program_steps(slices, &marker, key))).collect());
+    let steps = join(
+        model,
+        executions
+            .iter()
+            .map(|(group, slices)| (*group, program_steps(slices, &marker, key)))
+            .collect(),
+    );
     Ok(MarkedSteps { marker, steps, why })
 }
 
 type Executions<'a> = [(GroupId, Vec<SliceRef<'a>>)];
 
 /// The key with the most device time.
-pub(super) fn dominant<'a>(executions: &Executions<'a>, key: impl Fn(&'a str) -> &'a str) -> String {
+pub(super) fn dominant<'a>(
+    executions: &Executions<'a>,
+    key: impl Fn(&'a str) -> &'a str,
+) -> String {
     let mut totals: BTreeMap<&str, Picos> = BTreeMap::new();
     for slice in executions.iter().flat_map(|(_, slices)| slices) {
         *totals.entry(key(slice.name())).or_default() += slice.measured_dur();
     }
-    let best = totals.into_iter().max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)));
+    let best = totals
+        .into_iter()
+        .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(a.0)));
     best.map(|(name, _)| name.to_owned()).unwrap_or_default()
 }
 
@@ -67,16 +89,25 @@ fn judge<'a>(
     total: Picos,
 ) -> Result<(String, String, bool), String> {
     let is_step = |slice: &&SliceRef<'a>| key(slice.name()) == marker;
-    let runs = executions.iter().map(|(_, slices)| slices.iter().filter(is_step).count()).max().unwrap_or(0);
-    let durations: Vec<f64> =
-        executions.iter().flat_map(|(_, s)| s.iter().filter(is_step)).map(|s| s.measured_dur().ps() as f64).collect();
+    let runs = executions
+        .iter()
+        .map(|(_, slices)| slices.iter().filter(is_step).count())
+        .max()
+        .unwrap_or(0);
+    let durations: Vec<f64> = executions
+        .iter()
+        .flat_map(|(_, s)| s.iter().filter(is_step))
+        .map(|s| s.measured_dur().ps() as f64)
+        .collect();
     let share = durations.iter().sum::<f64>() / (total.ps() as f64).max(1.0);
     let is_program = function_of(marker) != marker;
     let quarter = |at| quantile(&durations, at).unwrap_or_default();
     let spread = (quarter(0.75) - quarter(0.25)) / quarter(0.5).max(1.0);
     let percent = Percent(100.0 * share);
     if runs < 2 && share < SINGLE_SHARE {
-        return Err(format!("the dominant program {marker} ran once and has only {percent:.0} of the module time"));
+        return Err(format!(
+            "the dominant program {marker} ran once and has only {percent:.0} of the module time"
+        ));
     }
     if spread >= MAX_SPREAD {
         let spread = 100.0 * spread;
@@ -85,14 +116,29 @@ fn judge<'a>(
             spread = Percent(spread)
         ));
     }
-    let times = if runs == 1 { "once; there are no statistics".to_owned() } else { format!("{runs} times") };
-    Ok((marker.to_owned(), format!("{marker} has {percent:.0} of the module time and ran {times}"), is_program))
+    let times = if runs == 1 {
+        "once; there are no statistics".to_owned()
+    } else {
+        format!("{runs} times")
+    };
+    Ok((
+        marker.to_owned(),
+        format!("{marker} has {percent:.0} of the module time and ran {times}"),
+        is_program,
+    ))
 }
 
 /// From the start of one execution to the start of the next. The last one ends with its program, because later ops may
 /// belong to something else. The gap after it is not in the capture, so it is partial if there are others.
-fn program_steps<'a>(slices: &[SliceRef<'a>], marker: &str, key: impl Fn(&'a str) -> &'a str) -> Vec<StepMark> {
-    let begins: Vec<&SliceRef<'a>> = slices.iter().filter(|slice| key(slice.name()) == marker).collect();
+fn program_steps<'a>(
+    slices: &[SliceRef<'a>],
+    marker: &str,
+    key: impl Fn(&'a str) -> &'a str,
+) -> Vec<StepMark> {
+    let begins: Vec<&SliceRef<'a>> = slices
+        .iter()
+        .filter(|slice| key(slice.name()) == marker)
+        .collect();
     let mark = |(k, slice): (usize, &&SliceRef<'a>)| {
         let next = begins.get(k + 1).map(|next| next.start());
         let until = next.unwrap_or_else(|| slice.range().end);

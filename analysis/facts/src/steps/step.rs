@@ -59,12 +59,17 @@ pub struct StepSpan {
 impl Step {
     /// From the first start to the last end; `None` without spans.
     pub fn range(&self) -> Option<TimeRange> {
-        self.spans.iter().map(|span| span.range).reduce(TimeRange::hull)
+        self.spans
+            .iter()
+            .map(|span| span.range)
+            .reduce(TimeRange::hull)
     }
 
     /// `7`; `7 (recorded as 3)` where recorded numbers repeat.
     pub fn title(&self) -> String {
-        let recorded = self.recorded.map_or_else(String::new, |recorded| format!(" (recorded as {recorded})"));
+        let recorded = self
+            .recorded
+            .map_or_else(String::new, |recorded| format!(" (recorded as {recorded})"));
         format!("{}{recorded}", self.number)
     }
 
@@ -97,5 +102,8 @@ pub struct StepClass {
 
 /// Span of a step on the host clock, for comparison with host events.
 pub fn on_host(cx: &Context<'_>, spans: &[StepSpan]) -> Option<TimeRange> {
-    spans.iter().map(|span| to_host(cx, span.group, span.range)).reduce(TimeRange::hull)
+    spans
+        .iter()
+        .map(|span| to_host(cx, span.group, span.range))
+        .reduce(TimeRange::hull)
 }

@@ -27,23 +27,54 @@ pub struct ChipQuantity {
 }
 
 const fn rate(key: &'static str, title: &'static str, unit: Unit) -> ChipQuantity {
-    ChipQuantity { key, title, unit, range: (1e3, 1e20), whole: false, required: false }
+    ChipQuantity {
+        key,
+        title,
+        unit,
+        range: (1e3, 1e20),
+        whole: false,
+        required: false,
+    }
 }
 
 const fn count(key: &'static str, title: &'static str, most: f64) -> ChipQuantity {
-    ChipQuantity { key, title, unit: Unit::Count, range: (1.0, most), whole: true, required: false }
+    ChipQuantity {
+        key,
+        title,
+        unit: Unit::Count,
+        range: (1.0, most),
+        whole: true,
+        required: false,
+    }
 }
 
 const fn bytes(key: &'static str, title: &'static str) -> ChipQuantity {
-    ChipQuantity { key, title, unit: Unit::Bytes, range: (1024.0, 1e15), whole: true, required: false }
+    ChipQuantity {
+        key,
+        title,
+        unit: Unit::Bytes,
+        range: (1024.0, 1e15),
+        whole: true,
+        required: false,
+    }
 }
 
 const fn number(key: &'static str, title: &'static str, range: (f64, f64)) -> ChipQuantity {
-    ChipQuantity { key, title, unit: Unit::None, range, whole: false, required: false }
+    ChipQuantity {
+        key,
+        title,
+        unit: Unit::None,
+        range,
+        whole: false,
+        required: false,
+    }
 }
 
 const fn required(quantity: ChipQuantity) -> ChipQuantity {
-    ChipQuantity { required: true, ..quantity }
+    ChipQuantity {
+        required: true,
+        ..quantity
+    }
 }
 
 /// Every key, in the order of tables.
@@ -109,16 +140,25 @@ pub(super) type ChipFacts = BTreeMap<&'static str, ChipFact>;
 pub struct ChipError(pub(super) String);
 
 /// Reads the facts of `table`; `not_facts` are keys that mean something else.
-pub(super) fn read(table: &Table, not_facts: &[&str], default_source: &str) -> Result<ChipFacts, ChipError> {
+pub(super) fn read(
+    table: &Table,
+    not_facts: &[&str],
+    default_source: &str,
+) -> Result<ChipFacts, ChipError> {
     let mut facts = ChipFacts::new();
     for (key, value) in table {
         if not_facts.contains(&key.as_str()) {
             continue;
         }
         let Some(quantity) = QUANTITIES.iter().find(|quantity| quantity.key == key) else {
-            let known = not_facts.iter().copied().chain(QUANTITIES.iter().map(|quantity| quantity.key));
+            let known = not_facts
+                .iter()
+                .copied()
+                .chain(QUANTITIES.iter().map(|quantity| quantity.key));
             let known = known.collect::<Vec<_>>().join(", ");
-            return Err(ChipError(format!("unknown key {key:?}; the keys are {known}")));
+            return Err(ChipError(format!(
+                "unknown key {key:?}; the keys are {known}"
+            )));
         };
         facts.insert(quantity.key, fact(quantity, value, default_source)?);
     }
@@ -128,10 +168,18 @@ pub(super) fn read(table: &Table, not_facts: &[&str], default_source: &str) -> R
 /// Required quantities that are missing.
 pub(super) fn missing(facts: &ChipFacts) -> Vec<&'static str> {
     let lacks = |quantity: &&ChipQuantity| quantity.required && !facts.contains_key(quantity.key);
-    QUANTITIES.iter().filter(lacks).map(|quantity| quantity.key).collect()
+    QUANTITIES
+        .iter()
+        .filter(lacks)
+        .map(|quantity| quantity.key)
+        .collect()
 }
 
-fn fact(quantity: &ChipQuantity, value: &Value, default_source: &str) -> Result<ChipFact, ChipError> {
+fn fact(
+    quantity: &ChipQuantity,
+    value: &Value,
+    default_source: &str,
+) -> Result<ChipFact, ChipError> {
     let wrong = |why: &str| ChipError(format!("{}: {why}", quantity.key));
     let plain = |value: &Value| {
         Ok(ChipFact {
@@ -142,22 +190,38 @@ fn fact(quantity: &ChipQuantity, value: &Value, default_source: &str) -> Result<
             ruling: None,
         })
     };
-    let Value::Table(table) = value else { return plain(value) };
-    let number = table.get("value").ok_or_else(|| wrong("write a number, or a table with `value`"))?;
+    let Value::Table(table) = value else {
+        return plain(value);
+    };
+    let number = table
+        .get("value")
+        .ok_or_else(|| wrong("write a number, or a table with `value`"))?;
     let mut fact = plain(number)?;
     for (key, value) in table {
-        let text = || value.as_str().map(str::to_owned).ok_or_else(|| wrong(&format!("`{key}` must be a text")));
+        let text = || {
+            value
+                .as_str()
+                .map(str::to_owned)
+                .ok_or_else(|| wrong(&format!("`{key}` must be a text")))
+        };
         match key.as_str() {
             "value" => {}
             "source" => fact.source = text()?,
             "ruling" => fact.ruling = Some(text()?),
             "others" => {
-                let others = value.as_table().ok_or_else(|| wrong("`others` must be a table of numbers by source"))?;
+                let others = value
+                    .as_table()
+                    .ok_or_else(|| wrong("`others` must be a table of numbers by source"))?;
                 for (source, value) in others {
-                    fact.others.insert(source.clone(), number_in(quantity, value)?);
+                    fact.others
+                        .insert(source.clone(), number_in(quantity, value)?);
                 }
             }
-            _ => return Err(wrong(&format!("unknown key {key:?}; the keys are value, source, others, ruling"))),
+            _ => {
+                return Err(wrong(&format!(
+                    "unknown key {key:?}; the keys are value, source, others, ruling"
+                )));
+            }
         }
     }
     Ok(fact)
@@ -176,13 +240,25 @@ fn number_in(quantity: &ChipQuantity, value: &Value) -> Result<f64, ChipError> {
     let number = match value {
         Value::Integer(number) => *number as f64,
         Value::Float(number) => *number,
-        _ => return Err(ChipError(format!("{}: write a number, or a table with `value`", quantity.key))),
+        _ => {
+            return Err(ChipError(format!(
+                "{}: write a number, or a table with `value`",
+                quantity.key
+            )));
+        }
     };
     let (least, most) = quantity.range;
     // Not a number is in no range.
     if !(least..=most).contains(&number) || quantity.whole && number.fract() != 0.0 {
-        let kind = if quantity.whole { "a whole number" } else { "a number" };
-        return Err(ChipError(format!("{}: {number} is not {kind} from {least:e} to {most:e}", quantity.key)));
+        let kind = if quantity.whole {
+            "a whole number"
+        } else {
+            "a number"
+        };
+        return Err(ChipError(format!(
+            "{}: {number} is not {kind} from {least:e} to {most:e}",
+            quantity.key
+        )));
     }
     Ok(number)
 }

@@ -115,7 +115,8 @@ pub fn sources() -> &'static BTreeMap<String, String> {
 }
 
 static PUBLISHED: LazyLock<(BTreeMap<String, String>, Vec<Chip>)> = LazyLock::new(|| {
-    published(include_str!("../../../../assets/chips.toml")).expect("chips.toml is read by the tests")
+    published(include_str!("../../../../assets/chips.toml"))
+        .expect("chips.toml is read by the tests")
 });
 
 /// Keys of a chip that are not facts.
@@ -124,17 +125,28 @@ const NAMES: [&str; 3] = ["id", "aliases", "base"];
 /// Sources come first, then one chip after the other: each is read by itself, because
 /// all of them as one document take more memory than many a trace.
 fn published(text: &str) -> Result<(BTreeMap<String, String>, Vec<Chip>), ChipError> {
-    let read = |part: &str| part.parse::<Table>().map_err(|error| ChipError(format!("{error}")));
+    let read = |part: &str| {
+        part.parse::<Table>()
+            .map_err(|error| ChipError(format!("{error}")))
+    };
     let mut parts = text.split("[[chip]]");
     let head = read(parts.next().unwrap_or_default())?;
-    let sources = head.get("sources").and_then(Value::as_table).into_iter().flatten();
-    let sources = sources.map(|(name, text)| (name.clone(), text.as_str().unwrap_or_default().to_owned()));
+    let sources = head
+        .get("sources")
+        .and_then(Value::as_table)
+        .into_iter()
+        .flatten();
+    let sources =
+        sources.map(|(name, text)| (name.clone(), text.as_str().unwrap_or_default().to_owned()));
     let chip = |part| {
         let mut table = read(part)?;
         table.remove("programs");
         let counters = table.remove("counters").map(Value::try_into).transpose();
         let counters = counters.map_err(|error| ChipError(format!("counters: {error}")))?;
-        Ok::<_, ChipError>(Chip { counters, ..Chip::from_table(&table, "", None)? })
+        Ok::<_, ChipError>(Chip {
+            counters,
+            ..Chip::from_table(&table, "", None)?
+        })
     };
     let chips = parts.map(chip);
     Ok((sources.collect(), chips.collect::<Result<_, _>>()?))
@@ -157,9 +169,14 @@ impl Chip {
         let lower = text.to_lowercase();
         let words = lower.split_whitespace().collect::<Vec<_>>().join(" ");
         // Version strings have more in front: "… TFRT TPU v6 lite".
-        let tail = words.rfind("tpu").and_then(|at| words.get(at + 3..)).unwrap_or(&words);
+        let tail = words
+            .rfind("tpu")
+            .and_then(|at| words.get(at + 3..))
+            .unwrap_or(&words);
         let wanted = tail.trim();
-        chips().iter().find(|chip| chip.id == wanted || chip.aliases.iter().any(|alias| alias == wanted))
+        chips()
+            .iter()
+            .find(|chip| chip.id == wanted || chip.aliases.iter().any(|alias| alias == wanted))
     }
 
     /// The chip described by a file: the keys of [`QUANTITIES`], `id`, and `base`, the published chip that provides all
@@ -169,7 +186,9 @@ impl Chip {
     ///
     /// The text is no TOML, a key is unknown, or a value is missing or out of range.
     pub fn from_toml(text: &str, file_name: &str) -> Result<Self, ChipError> {
-        let table: Table = text.parse().map_err(|error| ChipError(format!("no TOML: {error}")))?;
+        let table: Table = text
+            .parse()
+            .map_err(|error| ChipError(format!("no TOML: {error}")))?;
         let base = match table.get("base") {
             None => None,
             Some(base) => {
@@ -184,22 +203,33 @@ impl Chip {
         let texts = |key: &str| match table.get(key) {
             None => Some(Vec::new()),
             Some(Value::String(text)) => Some(vec![text.clone()]),
-            Some(Value::Array(texts)) => texts.iter().map(|text| text.as_str().map(str::to_owned)).collect(),
+            Some(Value::Array(texts)) => texts
+                .iter()
+                .map(|text| text.as_str().map(str::to_owned))
+                .collect(),
             Some(_) => None,
         };
         let texts = |key| texts(key).ok_or_else(|| ChipError(format!("{key}: not a text")));
         let stem = file_name.strip_suffix(".toml").unwrap_or(file_name);
-        let id = texts("id")?.into_iter().next().unwrap_or_else(|| stem.to_owned());
+        let id = texts("id")?
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| stem.to_owned());
         if id.is_empty() || id.len() > 64 || id.chars().any(char::is_control) {
             return Err(ChipError("id: write a short name".to_owned()));
         }
-        let mut facts: ChipFacts =
-            base.into_iter().flat_map(|base| &base.facts).map(|fact| (fact.key, fact.clone())).collect();
+        let mut facts: ChipFacts = base
+            .into_iter()
+            .flat_map(|base| &base.facts)
+            .map(|fact| (fact.key, fact.clone()))
+            .collect();
         facts.extend(facts::read(table, &NAMES, file_name)?);
         let missing = facts::missing(&facts);
         if !missing.is_empty() {
             let keys = missing.join(", ");
-            return Err(ChipError(format!("lacks {keys}: add them, or a chip to start from, like base = \"v5e\"")));
+            return Err(ChipError(format!(
+                "lacks {keys}: add them, or a chip to start from, like base = \"v5e\""
+            )));
         }
         Ok(Self::from_facts(id, texts("aliases")?, facts))
     }
@@ -245,7 +275,10 @@ impl Chip {
             dcn_bandwidth: value("dcn_bandwidth"),
             pcie_bandwidth: value("pcie_bandwidth"),
             counters: None,
-            facts: QUANTITIES.iter().filter_map(|quantity| facts.remove(quantity.key)).collect(),
+            facts: QUANTITIES
+                .iter()
+                .filter_map(|quantity| facts.remove(quantity.key))
+                .collect(),
         }
     }
 }

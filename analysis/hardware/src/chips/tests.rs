@@ -4,13 +4,23 @@ use super::*;
 fn peaks_equal_units_times_clock() {
     let mut checked = 0;
     for chip in chips() {
-        let per_cycle = f64::from(chip.cores * chip.mxus_per_core * chip.mxu_dim * chip.mxu_dim * 2);
-        let Some((rows, clock)) = chip.rows_per_cycle.zip(chip.clock_hz) else { continue };
+        let per_cycle =
+            f64::from(chip.cores * chip.mxus_per_core * chip.mxu_dim * chip.mxu_dim * 2);
+        let Some((rows, clock)) = chip.rows_per_cycle.zip(chip.clock_hz) else {
+            continue;
+        };
         let peak = per_cycle * f64::from(rows) * clock;
-        assert!((peak / chip.bf16_flops - 1.0).abs() < 0.01, "{}: {peak:e}", chip.id);
+        assert!(
+            (peak / chip.bf16_flops - 1.0).abs() < 0.01,
+            "{}: {peak:e}",
+            chip.id
+        );
         checked += 1;
     }
-    assert_eq!(checked, 8, "all but v8i and v8t, whose clock nobody publishes");
+    assert_eq!(
+        checked, 8,
+        "all but v8i and v8t, whose clock nobody publishes"
+    );
 }
 
 #[test]
@@ -18,7 +28,9 @@ fn recorded_peaks_imply_a_slightly_faster_clock() {
     // Peaks as seen in captures, over the operations per cycle of the table.
     let clock = |id: &str, peak: f64| {
         let chip = Chip::named(id).unwrap();
-        peak / f64::from(chip.mxus_per_core * chip.mxu_dim.pow(2) * 2 * chip.rows_per_cycle.unwrap())
+        peak / f64::from(
+            chip.mxus_per_core * chip.mxu_dim.pow(2) * 2 * chip.rows_per_cycle.unwrap(),
+        )
     };
     assert!((clock("v6e", 946.7e12) / 1.8057e9 - 1.0).abs() < 1e-4);
     assert!((clock("v5e", 202.7e12) / 1.5465e9 - 1.0).abs() < 1e-4);
@@ -44,22 +56,37 @@ fn device_types_are_recognised() {
 #[test]
 fn ridge_points_follow_from_published_peaks() {
     let ridge = |id: &str| Chip::named(id).unwrap().ridge().floor() as u32;
-    assert_eq!([ridge("v5e"), ridge("v5p"), ridge("v6e"), ridge("v7x")], [240, 166, 560, 312]);
+    assert_eq!(
+        [ridge("v5e"), ridge("v5p"), ridge("v6e"), ridge("v7x")],
+        [240, 166, 560, 312]
+    );
     assert_eq!([ridge("v8i"), ridge("v8t")], [128, 155]);
 }
 
 #[test]
 fn chip_facts_have_sources_and_explained_disagreements() {
     let ids: Vec<&str> = chips().iter().map(|chip| chip.id.as_str()).collect();
-    assert_eq!(ids, ["v2", "v3", "v4i", "v4", "v5e", "v5p", "v6e", "v7x", "v8i", "v8t"]);
+    assert_eq!(
+        ids,
+        [
+            "v2", "v3", "v4i", "v4", "v5e", "v5p", "v6e", "v7x", "v8i", "v8t"
+        ]
+    );
     for chip in chips() {
         for fact in &chip.facts {
             let what = format!("{} {}", chip.id, fact.key);
-            assert!(sources().contains_key(&fact.source), "{what}: {:?}", fact.source);
+            assert!(
+                sources().contains_key(&fact.source),
+                "{what}: {:?}",
+                fact.source
+            );
             for (source, other) in &fact.others {
                 assert!(sources().contains_key(source), "{what}: {source:?}");
                 let differs = (other / fact.values[0] - 1.0).abs();
-                assert!(differs < 0.02 || fact.ruling.is_some(), "{what}: {other} unexplained");
+                assert!(
+                    differs < 0.02 || fact.ruling.is_some(),
+                    "{what}: {other} unexplained"
+                );
             }
         }
     }
@@ -84,11 +111,25 @@ fn chip_file_overrides_only_its_base() {
     let text = "base = \"v5p\"\nbf16_flops = 500e12\nhbm_bandwidth = { value = 3e12, source = \"measured\" }";
     let chip = Chip::from_toml(text, "my_chip.toml").unwrap();
     let base = Chip::named("v5p").unwrap();
-    assert_eq!((chip.id.as_str(), chip.bf16_flops, chip.hbm_bandwidth), ("my_chip", 500e12, 3e12));
-    assert_eq!((chip.hbm_bytes, chip.links), (base.hbm_bytes, base.links));
-    let source = |key: &str| chip.facts.iter().find(|fact| fact.key == key).unwrap().source.clone();
     assert_eq!(
-        [source("bf16_flops"), source("hbm_bandwidth"), source("hbm_bytes")],
+        (chip.id.as_str(), chip.bf16_flops, chip.hbm_bandwidth),
+        ("my_chip", 500e12, 3e12)
+    );
+    assert_eq!((chip.hbm_bytes, chip.links), (base.hbm_bytes, base.links));
+    let source = |key: &str| {
+        chip.facts
+            .iter()
+            .find(|fact| fact.key == key)
+            .unwrap()
+            .source
+            .clone()
+    };
+    assert_eq!(
+        [
+            source("bf16_flops"),
+            source("hbm_bandwidth"),
+            source("hbm_bytes")
+        ],
         ["my_chip.toml", "measured", "cloud"]
     );
 }
@@ -98,9 +139,17 @@ fn chip_file_without_base_is_complete() {
     let text = "id = \"toy\"\ncores = 1\ndevices = 1\nmxus_per_core = 1\nmxu_dim = 8\nbf16_flops = 1e9\n\
                 hbm_bytes = 1048576\nhbm_bandwidth = 1e6\nvmem_bytes_per_core = 1024";
     let chip = Chip::from_toml(text, "x.toml").unwrap();
-    assert_eq!((chip.id.as_str(), chip.ridge(), chip.links), ("toy", 1000.0, None));
-    let error = Chip::from_toml("bf16_flops = 1e12", "x.toml").unwrap_err().to_string();
-    assert!(error.contains("hbm_bandwidth") && error.contains("base = "), "{error}");
+    assert_eq!(
+        (chip.id.as_str(), chip.ridge(), chip.links),
+        ("toy", 1000.0, None)
+    );
+    let error = Chip::from_toml("bf16_flops = 1e12", "x.toml")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("hbm_bandwidth") && error.contains("base = "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -127,7 +176,11 @@ fn rejects_invalid_chip_files_with_a_reason() {
         ("cores = 1\ncores = 2", "TOML"),
         (deep.as_str(), "TOML"),
     ] {
-        let text = if text.contains("base") { text.to_owned() } else { format!("base = \"v5e\"\n{text}") };
+        let text = if text.contains("base") {
+            text.to_owned()
+        } else {
+            format!("base = \"v5e\"\n{text}")
+        };
         let error = Chip::from_toml(&text, "my.toml").unwrap_err().to_string();
         assert!(error.contains(reason), "{error:.200}");
     }

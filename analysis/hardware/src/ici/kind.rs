@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 /// Which communication pattern.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum CollectiveKind {
     /// Every device receives the reduction of all inputs.
@@ -84,9 +86,17 @@ impl CollectiveKind {
         let name = name.trim_start_matches('%');
         OPCODES.into_iter().find_map(|opcode| {
             let (head, rest) = (name.get(..opcode.len())?, name.get(opcode.len()..)?);
-            let same = head.bytes().zip(opcode.bytes()).all(|(a, b)| a == b || (a == b'_' && b == b'-'));
-            let ends = rest.bytes().next().is_none_or(|byte| !byte.is_ascii_alphanumeric());
-            (same && ends).then(|| Some((Self::from_opcode(opcode)?, rest))).flatten()
+            let same = head
+                .bytes()
+                .zip(opcode.bytes())
+                .all(|(a, b)| a == b || (a == b'_' && b == b'-'));
+            let ends = rest
+                .bytes()
+                .next()
+                .is_none_or(|byte| !byte.is_ascii_alphanumeric());
+            (same && ends)
+                .then(|| Some((Self::from_opcode(opcode)?, rest)))
+                .flatten()
         })
     }
 }

@@ -27,7 +27,10 @@ impl GroupLayout {
 
     /// Links over which the worst placed chip receives.
     pub(crate) fn links(&self) -> f64 {
-        self.axes.iter().map(|axis| if axis.wraps { 2.0 } else { 1.0 }).sum()
+        self.axes
+            .iter()
+            .map(|axis| if axis.wraps { 2.0 } else { 1.0 })
+            .sum()
     }
 
     /// Groups over which the speed of a link is divided.
@@ -37,7 +40,13 @@ impl GroupLayout {
 
     /// Hops to the farthest chip.
     pub(crate) fn hops(&self) -> u64 {
-        let along = |axis: &Axis| if axis.wraps { axis.len.div_ceil(2) } else { axis.len - 1 };
+        let along = |axis: &Axis| {
+            if axis.wraps {
+                axis.len.div_ceil(2)
+            } else {
+                axis.len - 1
+            }
+        };
         self.axes.iter().map(along).sum::<u64>() * self.spacing
     }
 }
@@ -51,7 +60,9 @@ impl GroupLayout {
 /// devices may have both in one group or each in its own. Empty if the group is
 /// larger than the largest pod, or may stay on one chip.
 pub fn layouts(n: u64, chip: &Chip, topology: Option<&Topology>) -> Vec<GroupLayout> {
-    let Some(links) = chip.links else { return Vec::new() };
+    let Some(links) = chip.links else {
+        return Vec::new();
+    };
     let devices = u64::from(chip.devices);
     if n <= devices || n > u64::from(links.max_chips) * devices {
         return Vec::new();
@@ -62,7 +73,12 @@ pub fn layouts(n: u64, chip: &Chip, topology: Option<&Topology>) -> Vec<GroupLay
     };
     let with = |chips: u64, devices_per_chip: u64| {
         let groups_per_chip = devices / devices_per_chip;
-        on_chips(chips).into_iter().map(move |axes| GroupLayout { axes, devices_per_chip, groups_per_chip, spacing: 1 })
+        on_chips(chips).into_iter().map(move |axes| GroupLayout {
+            axes,
+            devices_per_chip,
+            groups_per_chip,
+            spacing: 1,
+        })
     };
     let mut out: Vec<GroupLayout> = with(n, 1).collect();
     if devices > 1 && n.is_multiple_of(devices) {
@@ -85,14 +101,34 @@ pub fn placed(
 ) -> Vec<GroupLayout> {
     let n = groups.iter().map(Vec::len).max().unwrap_or(0) as u64;
     let devices = u64::from(chip.devices);
-    let chips = groups.iter().map(|group| group.len() as u64).sum::<u64>().div_ceil(devices);
+    let chips = groups
+        .iter()
+        .map(|group| group.len() as u64)
+        .sum::<u64>()
+        .div_ceil(devices);
     let grids = match topology {
-        Some(topology) => vec![topology.lens().iter().copied().zip(topology.wraps(chip)).collect()],
-        None if chips <= chip.links.map_or(0, |links| u64::from(links.max_chips)) => grids(chips, chip),
+        Some(topology) => vec![
+            topology
+                .lens()
+                .iter()
+                .copied()
+                .zip(topology.wraps(chip))
+                .collect(),
+        ],
+        None if chips <= chip.links.map_or(0, |links| u64::from(links.max_chips)) => {
+            grids(chips, chip)
+        }
         None => Vec::new(),
     };
-    let first = groups.iter().max_by_key(|group| group.len()).map(Vec::as_slice).unwrap_or_default();
-    let mut out: Vec<GroupLayout> = grids.iter().filter_map(|grid| on_chips_of(first, grid, devices)).collect();
+    let first = groups
+        .iter()
+        .max_by_key(|group| group.len())
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let mut out: Vec<GroupLayout> = grids
+        .iter()
+        .filter_map(|grid| on_chips_of(first, grid, devices))
+        .collect();
     if n <= devices && out.iter().any(|layout| layout.axes.is_empty()) {
         return Vec::new(); // The whole group is on one chip.
     }
@@ -100,7 +136,9 @@ pub fn placed(
     if !ids_are_devices || out.is_empty() {
         out.extend(layouts(n, chip, topology));
     }
-    out.sort_by(|a, b| (a.spacing, &a.axes, a.devices_per_chip).cmp(&(b.spacing, &b.axes, b.devices_per_chip)));
+    out.sort_by(|a, b| {
+        (a.spacing, &a.axes, a.devices_per_chip).cmp(&(b.spacing, &b.axes, b.devices_per_chip))
+    });
     out.dedup();
     out
 }
@@ -111,7 +149,9 @@ fn grids(chips: u64, chip: &Chip) -> Vec<Vec<(u64, bool)>> {
     for lens in factorisations(chips, chip_dims(chip)) {
         for lens in orders(&lens) {
             let text: Vec<String> = lens.iter().map(u64::to_string).collect();
-            let Ok(grid) = text.join("x").parse::<Topology>() else { continue };
+            let Ok(grid) = text.join("x").parse::<Topology>() else {
+                continue;
+            };
             out.push(lens.iter().copied().zip(grid.wraps(chip)).collect());
         }
     }
@@ -127,7 +167,11 @@ fn orders(numbers: &[u64]) -> Vec<Vec<u64>> {
     for (at, &first) in numbers.iter().enumerate() {
         let mut rest = numbers.to_vec();
         rest.remove(at);
-        out.extend(orders(&rest).into_iter().map(|rest| [vec![first], rest].concat()));
+        out.extend(
+            orders(&rest)
+                .into_iter()
+                .map(|rest| [vec![first], rest].concat()),
+        );
     }
     out.sort_unstable();
     out.dedup();
@@ -141,7 +185,9 @@ fn on_chips_of(group: &[u64], grid: &[(u64, bool)], devices: u64) -> Option<Grou
     chips.dedup();
     let devices_per_chip = (group.len() as u64).checked_div(chips.len() as u64)?;
     let all: u64 = grid.iter().map(|&(len, _)| len).product();
-    if chips.last().is_none_or(|&last| last >= all) || devices_per_chip * chips.len() as u64 != group.len() as u64 {
+    if chips.last().is_none_or(|&last| last >= all)
+        || devices_per_chip * chips.len() as u64 != group.len() as u64
+    {
         return None;
     }
     let (mut axes, mut spacing, mut below) = (Vec::new(), 1, 1);
@@ -150,34 +196,62 @@ fn on_chips_of(group: &[u64], grid: &[(u64, bool)], devices: u64) -> Option<Grou
         at.sort_unstable();
         at.dedup();
         below *= len;
-        let [first, second, ..] = at[..] else { continue };
+        let [first, second, ..] = at[..] else {
+            continue;
+        };
         let step = second - first;
         if at.windows(2).any(|pair| pair[1] - pair[0] != step) {
             return None;
         }
         spacing = spacing.max(step);
-        axes.push(Axis { len: at.len() as u64, wraps: wraps && at.len() as u64 * step == len });
+        axes.push(Axis {
+            len: at.len() as u64,
+            wraps: wraps && at.len() as u64 * step == len,
+        });
     }
     let is_box = axes.iter().map(|axis| axis.len).product::<u64>() == chips.len() as u64;
     axes.sort_unstable();
-    is_box.then_some(GroupLayout { axes, devices_per_chip, groups_per_chip: devices / devices_per_chip, spacing })
+    is_box.then_some(GroupLayout {
+        axes,
+        devices_per_chip,
+        groups_per_chip: devices / devices_per_chip,
+        spacing,
+    })
 }
 
 /// Sets of whole axes with `n` chips, else parts of axes.
 fn on_grid(n: u64, axes: &[Axis]) -> Vec<Vec<Axis>> {
     let sets = (1_u32..1 << axes.len()).map(|bits| {
-        axes.iter().enumerate().filter(|(i, _)| bits & (1 << i) != 0).map(|(_, &axis)| axis).collect::<Vec<_>>()
+        axes.iter()
+            .enumerate()
+            .filter(|(i, _)| bits & (1 << i) != 0)
+            .map(|(_, &axis)| axis)
+            .collect::<Vec<_>>()
     });
-    let mut whole: Vec<Vec<Axis>> = sets.filter(|set| set.iter().map(|axis| axis.len).product::<u64>() == n).collect();
+    let mut whole: Vec<Vec<Axis>> = sets
+        .filter(|set| set.iter().map(|axis| axis.len).product::<u64>() == n)
+        .collect();
     if whole.is_empty() {
         let mut longest: Vec<u64> = axes.iter().map(|axis| axis.len).collect();
         longest.sort_unstable();
         let fits = |lens: &Vec<u64>| {
             // Both ascending: the longest parts need the longest axes.
-            lens.iter().rev().zip(longest.iter().rev()).all(|(len, axis)| len <= axis) && lens.len() <= longest.len()
+            lens.iter()
+                .rev()
+                .zip(longest.iter().rev())
+                .all(|(len, axis)| len <= axis)
+                && lens.len() <= longest.len()
         };
-        let parts = factorisations(n, axes.len() as u32).into_iter().filter(fits);
-        whole = parts.map(|lens| lens.into_iter().map(|len| Axis { len, wraps: false }).collect()).collect();
+        let parts = factorisations(n, axes.len() as u32)
+            .into_iter()
+            .filter(fits);
+        whole = parts
+            .map(|lens| {
+                lens.into_iter()
+                    .map(|len| Axis { len, wraps: false })
+                    .collect()
+            })
+            .collect();
     }
     for set in &mut whole {
         set.sort_unstable();
@@ -192,8 +266,20 @@ fn anywhere(n: u64, chip: &Chip) -> Vec<Vec<Axis>> {
     let is_pod = |len: u64| chip_dims(chip) < 3 && may_wrap(chip, len);
     let mut out = Vec::new();
     for lens in factorisations(n, chip_dims(chip)) {
-        let plain: Vec<Axis> = lens.iter().map(|&len| Axis { len, wraps: is_pod(len) }).collect();
-        let wrapped: Vec<Axis> = lens.iter().map(|&len| Axis { len, wraps: may_wrap(chip, len) }).collect();
+        let plain: Vec<Axis> = lens
+            .iter()
+            .map(|&len| Axis {
+                len,
+                wraps: is_pod(len),
+            })
+            .collect();
+        let wrapped: Vec<Axis> = lens
+            .iter()
+            .map(|&len| Axis {
+                len,
+                wraps: may_wrap(chip, len),
+            })
+            .collect();
         if wrapped != plain {
             out.push(wrapped);
         }
@@ -236,7 +322,15 @@ mod tests {
             .map(|layout| {
                 let axes: Vec<String> = layout.axes.iter().map(text).collect();
                 let devices = layout.devices_per_chip;
-                format!("{}{}", axes.join("x"), if devices > 1 { format!(" /{devices}") } else { String::new() })
+                format!(
+                    "{}{}",
+                    axes.join("x"),
+                    if devices > 1 {
+                        format!(" /{devices}")
+                    } else {
+                        String::new()
+                    }
+                )
             })
             .collect()
     }
@@ -276,17 +370,32 @@ mod tests {
         let of = |topology: Option<&str>, ids_are_devices| {
             let topology = topology.map(|text| text.parse::<Topology>().unwrap());
             let layouts = placed(&pairs, ids_are_devices, v6e, topology.as_ref());
-            layouts.iter().map(|layout| (layout.axes[0].len, layout.spacing, layout.hops())).collect::<Vec<_>>()
+            layouts
+                .iter()
+                .map(|layout| (layout.axes[0].len, layout.spacing, layout.hops()))
+                .collect::<Vec<_>>()
         };
         assert_eq!(of(Some("2x4"), true), [(2, 2, 2)]);
         assert_eq!(of(Some("4x2"), true), [(2, 1, 1)]);
         assert_eq!(of(Some("2x4"), false), [(2, 1, 1), (2, 2, 2)]);
         assert_eq!(of(None, true), [(2, 1, 1), (2, 2, 2), (2, 4, 4)]);
         // Sixteen in a row wrap; every second of them does too.
-        let every_second = [vec![0, 2, 4, 6, 8, 10, 12, 14], vec![1, 3, 5, 7, 9, 11, 13, 15]];
+        let every_second = [
+            vec![0, 2, 4, 6, 8, 10, 12, 14],
+            vec![1, 3, 5, 7, 9, 11, 13, 15],
+        ];
         let ring = placed(&every_second, true, v6e, Some(&"16x1".parse().unwrap()));
         assert_eq!(ring.len(), 1);
-        assert_eq!((ring[0].axes[0], ring[0].spacing), (Axis { len: 8, wraps: true }, 2));
+        assert_eq!(
+            (ring[0].axes[0], ring[0].spacing),
+            (
+                Axis {
+                    len: 8,
+                    wraps: true
+                },
+                2
+            )
+        );
     }
 
     #[test]
@@ -299,7 +408,10 @@ mod tests {
         let v6e = Chip::named("v6e").unwrap();
         let odd = [vec![0, 1, 2, 5], vec![3, 4, 6, 7]];
         let grid: Topology = "4x2".parse().unwrap();
-        assert_eq!(placed(&odd, true, v6e, Some(&grid)), layouts(4, v6e, Some(&grid)));
+        assert_eq!(
+            placed(&odd, true, v6e, Some(&grid)),
+            layouts(4, v6e, Some(&grid))
+        );
     }
 
     #[test]

@@ -35,7 +35,9 @@ impl Network {
         named: Option<&Chip>,
         topology: Option<Topology>,
     ) -> Option<Self> {
-        let recorded = devices.clone().find_map(|device| Some((device.type_name.clone(), device.links.as_ref()?)));
+        let recorded = devices
+            .clone()
+            .find_map(|device| Some((device.type_name.clone(), device.links.as_ref()?)));
         if let Some((name, links)) = recorded {
             let grid = grid(links);
             return Some(Self {
@@ -45,10 +47,18 @@ impl Network {
             });
         }
         if let Some(chip) = named {
-            return Some(Self { chip: chip.clone(), from: NetworkFrom::Named, topology });
+            return Some(Self {
+                chip: chip.clone(),
+                from: NetworkFrom::Named,
+                topology,
+            });
         }
         let chip = devices.find_map(|device| Chip::named(device.type_name.as_deref()?))?;
-        Some(Self { chip: chip.clone(), from: NetworkFrom::Published, topology })
+        Some(Self {
+            chip: chip.clone(),
+            from: NetworkFrom::Published,
+            topology,
+        })
     }
 }
 
@@ -60,7 +70,10 @@ fn grid(links: &DeviceLinks) -> Option<Topology> {
 /// A chip of which only the links are known.
 fn chip(id: String, links: &DeviceLinks) -> Chip {
     let dims = links.rings.len() as u32;
-    let chips = links.rings.iter().fold(1_u32, |chips, &len| chips.saturating_mul(len));
+    let chips = links
+        .rings
+        .iter()
+        .fold(1_u32, |chips, &len| chips.saturating_mul(len));
     Chip {
         id,
         aliases: Vec::new(),
@@ -82,7 +95,11 @@ fn chip(id: String, links: &DeviceLinks) -> Chip {
         vmem_write_bandwidth: None,
         links: Some(ChipLinks {
             // Two in a row are linked once.
-            per_chip: links.rings.iter().map(|&len| len.saturating_sub(1).min(2)).sum(),
+            per_chip: links
+                .rings
+                .iter()
+                .map(|&len| len.saturating_sub(1).min(2))
+                .sum(),
             peak_bytes: links.bytes_per_second,
             // What a simulated link can do, it does.
             achievable_bytes: links.bytes_per_second,
@@ -109,19 +126,46 @@ mod tests {
 
     #[test]
     fn recorded_link_facts_precede_user_options_and_published_ones() {
-        let links = DeviceLinks { rings: vec![4, 2], bytes_per_second: 50e9, hop_seconds: 5e-7 };
-        let plain = DeviceInfo { type_name: Some("TPU v5p".to_owned()), ..DeviceInfo::default() };
-        let linked = DeviceInfo { links: Some(links), ..plain.clone() };
+        let links = DeviceLinks {
+            rings: vec![4, 2],
+            bytes_per_second: 50e9,
+            hop_seconds: 5e-7,
+        };
+        let plain = DeviceInfo {
+            type_name: Some("TPU v5p".to_owned()),
+            ..DeviceInfo::default()
+        };
+        let linked = DeviceInfo {
+            links: Some(links),
+            ..plain.clone()
+        };
         let recorded = network(&linked, None).unwrap();
         let links = recorded.chip.links.unwrap();
-        assert_eq!((recorded.from, links.per_chip, links.peak_bytes), (NetworkFrom::Recorded, 3, 50e9));
+        assert_eq!(
+            (recorded.from, links.per_chip, links.peak_bytes),
+            (NetworkFrom::Recorded, 3, 50e9)
+        );
         let axes = recorded.topology.unwrap().axes(&recorded.chip);
-        assert_eq!(axes.iter().map(|axis| (axis.len, axis.wraps)).collect::<Vec<_>>(), [(4, true), (2, false)]);
+        assert_eq!(
+            axes.iter()
+                .map(|axis| (axis.len, axis.wraps))
+                .collect::<Vec<_>>(),
+            [(4, true), (2, false)]
+        );
         let published = network(&plain, None).unwrap();
-        assert_eq!((published.from, published.chip.id.as_str()), (NetworkFrom::Published, "v5p"));
-        assert_eq!(network(&linked, Some("v6e")).unwrap().from, NetworkFrom::Recorded);
+        assert_eq!(
+            (published.from, published.chip.id.as_str()),
+            (NetworkFrom::Published, "v5p")
+        );
+        assert_eq!(
+            network(&linked, Some("v6e")).unwrap().from,
+            NetworkFrom::Recorded
+        );
         let named = network(&plain, Some("v6e")).unwrap();
-        assert_eq!((named.from, named.chip.id.as_str(), named.topology), (NetworkFrom::Named, "v6e", None));
+        assert_eq!(
+            (named.from, named.chip.id.as_str(), named.topology),
+            (NetworkFrom::Named, "v6e", None)
+        );
         assert_eq!(network(&DeviceInfo::default(), None), None);
     }
 }

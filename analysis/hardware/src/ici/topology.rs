@@ -57,10 +57,20 @@ impl FromStr for Topology {
             Some(_) => return Err(wrong()),
         };
         let number = |part: &str| part.trim().parse::<u64>().ok().filter(|&len| len > 0);
-        let lens: Vec<u64> = lens.split(['x', 'X']).map(number).collect::<Option<_>>().ok_or_else(wrong)?;
-        let chips = lens.iter().try_fold(1_u64, |chips, &len| chips.checked_mul(len));
+        let lens: Vec<u64> = lens
+            .split(['x', 'X'])
+            .map(number)
+            .collect::<Option<_>>()
+            .ok_or_else(wrong)?;
+        let chips = lens
+            .iter()
+            .try_fold(1_u64, |chips, &len| chips.checked_mul(len));
         let fits = lens.len() <= 4 && chips.is_some_and(|chips| chips <= MAX_CHIPS);
-        if fits { Ok(Self { lens, wrap }) } else { Err(wrong()) }
+        if fits {
+            Ok(Self { lens, wrap })
+        } else {
+            Err(wrong())
+        }
     }
 }
 
@@ -90,7 +100,9 @@ impl Topology {
     /// wraps. Those with two axes wrap an axis only at the full length of the pod.
     pub(crate) fn axes(&self, chip: &Chip) -> Vec<Axis> {
         let axes = self.lens.iter().zip(self.wraps(chip));
-        axes.filter(|&(&len, _)| len > 1).map(|(&len, wraps)| Axis { len, wraps }).collect()
+        axes.filter(|&(&len, _)| len > 1)
+            .map(|(&len, wraps)| Axis { len, wraps })
+            .collect()
     }
 
     /// Chips along each axis.
@@ -117,7 +129,10 @@ pub(super) fn chip_dims(chip: &Chip) -> u32 {
 
 /// Whether an axis of this length can wrap at all.
 pub(super) fn may_wrap(chip: &Chip, len: u64) -> bool {
-    let multiple = chip.links.and_then(|links| links.wrap_multiple).map_or(0, u64::from);
+    let multiple = chip
+        .links
+        .and_then(|links| links.wrap_multiple)
+        .map_or(0, u64::from);
     len > 2 && multiple > 0 && len.is_multiple_of(multiple)
 }
 
@@ -127,7 +142,11 @@ mod tests {
 
     fn axes(text: &str, chip: &str) -> Vec<(u64, bool)> {
         let topology: Topology = text.parse().unwrap();
-        topology.axes(Chip::named(chip).unwrap()).iter().map(|axis| (axis.len, axis.wraps)).collect()
+        topology
+            .axes(Chip::named(chip).unwrap())
+            .iter()
+            .map(|axis| (axis.len, axis.wraps))
+            .collect()
     }
 
     #[test]

@@ -9,8 +9,8 @@ use trace_model::wire::WireValue;
 
 use super::super::config;
 use super::super::facts::{
-    Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, PrecisionConfig, ProductPrecision,
-    WindowDimension,
+    Attributes, CollectiveAttributes, Convolution, DotDimensions, FusionKind, PrecisionConfig,
+    ProductPrecision, WindowDimension,
 };
 use super::super::wire::{HloDamage, ProgramMessage, number, range};
 use super::{ProtoReader, shape};
@@ -49,20 +49,33 @@ impl<'a> ProtoReader<'a> {
             }
             Ok(())
         })?;
-        let damage = |why| HloDamage { message: INSTRUCTION, at: range(message).start, why };
+        let damage = |why| HloDamage {
+            message: INSTRUCTION,
+            at: range(message).start,
+            why,
+        };
         if out.name.is_empty() || out.opcode.is_empty() {
             return Err(damage("an instruction without name or operation"));
         }
-        let operand =
-            |id: &u64| local.get(id).copied().ok_or_else(|| damage("an operand that is defined after its use"));
+        let operand = |id: &u64| {
+            local
+                .get(id)
+                .copied()
+                .ok_or_else(|| damage("an operand that is defined after its use"))
+        };
         out.operands = all(pending.operands.iter().map(operand))?;
         let called = |id: &u64| {
-            self.computations.get(id).copied().ok_or_else(|| damage("a computation that is defined after its caller"))
+            self.computations
+                .get(id)
+                .copied()
+                .ok_or_else(|| damage("a computation that is defined after its caller"))
         };
         out.called = all(pending.called.iter().map(called))?;
         let id = pending.id;
         finish(bytes, &out, pending, &mut facts);
-        out.attributes = Some(facts).filter(|facts| *facts != Attributes::NONE).map(Box::new);
+        out.attributes = Some(facts)
+            .filter(|facts| *facts != Attributes::NONE)
+            .map(Box::new);
         Ok((id, out))
     }
 
@@ -98,7 +111,11 @@ impl<'a> ProtoReader<'a> {
         Ok(Arc::clone(known))
     }
 
-    fn read_metadata(&mut self, message: &WireValue, out: &mut Instruction) -> Result<(), HloDamage> {
+    fn read_metadata(
+        &mut self,
+        message: &WireValue,
+        out: &mut Instruction,
+    ) -> Result<(), HloDamage> {
         let bytes: ProgramMessage<'a> = self.bytes;
         bytes.walk(range(message), "OpMetadata", |field, value| {
             match field {
@@ -118,7 +135,11 @@ impl<'a> ProtoReader<'a> {
         self.bytes.walk(range(message), "Payload", |field, value| {
             match field {
                 1 => out = Some(range(&value)),
-                2 => out = usize::try_from(number(&value)).ok().and_then(|id| self.payloads.get(id).cloned()),
+                2 => {
+                    out = usize::try_from(number(&value))
+                        .ok()
+                        .and_then(|id| self.payloads.get(id).cloned())
+                }
                 _ => {}
             }
             Ok(())
@@ -152,9 +173,20 @@ fn read_facts(
         }
         20 => bytes.numbers(value, INSTRUCTION, &mut facts.slice_sizes)?,
         // Compilers write 0 or -1 if there is none.
-        26 => pending.collective.channel_id = Some(number(value)).filter(|&id| id > 0 && i64::try_from(id).is_ok()),
-        28 => facts.custom_call_target = Some(bytes.text(value)).filter(|target| !target.is_empty()),
-        30 => facts.dot = Some(Box::new(dot_dimensions(bytes, value, *facts.dot.take().unwrap_or_default())?)),
+        26 => {
+            pending.collective.channel_id =
+                Some(number(value)).filter(|&id| id > 0 && i64::try_from(id).is_ok())
+        }
+        28 => {
+            facts.custom_call_target = Some(bytes.text(value)).filter(|target| !target.is_empty())
+        }
+        30 => {
+            facts.dot = Some(Box::new(dot_dimensions(
+                bytes,
+                value,
+                *facts.dot.take().unwrap_or_default(),
+            )?))
+        }
         43 => facts.backend_config = Some(range(value)).filter(|range| !range.is_empty()),
         47 => facts.is_host_transfer = number(value) != 0,
         49 => push_group(bytes, value, &mut pending.collective)?,
@@ -184,7 +216,12 @@ fn read_facts(
 }
 
 /// Sets what depends on several fields.
-fn finish(bytes: ProgramMessage<'_>, out: &Instruction, pending: UnresolvedInstruction, facts: &mut Attributes) {
+fn finish(
+    bytes: ProgramMessage<'_>,
+    out: &Instruction,
+    pending: UnresolvedInstruction,
+    facts: &mut Attributes,
+) {
     if pending.is_convolution {
         let mut convolution = pending.convolution;
         convolution.feature_groups = convolution.feature_groups.max(1);
@@ -195,20 +232,32 @@ fn finish(bytes: ProgramMessage<'_>, out: &Instruction, pending: UnresolvedInstr
     let base = out.opcode.trim_end_matches("-start");
     let has_groups = matches!(
         base,
-        "all-reduce" | "all-gather" | "reduce-scatter" | "all-to-all" | "ragged-all-to-all" | "collective-broadcast"
+        "all-reduce"
+            | "all-gather"
+            | "reduce-scatter"
+            | "all-to-all"
+            | "ragged-all-to-all"
+            | "collective-broadcast"
     );
     if has_groups && collective.groups.is_none() {
         // Not written where everyone belongs to one group.
         collective.groups = Some(ReplicaGroups::Listed(Vec::new()));
     }
-    facts.collective = (collective != CollectiveAttributes::default()).then(|| Box::new(collective));
+    facts.collective =
+        (collective != CollectiveAttributes::default()).then(|| Box::new(collective));
     if &*out.opcode == "while" {
-        let config = facts.backend_config.clone().and_then(|range| bytes.0.get(range));
+        let config = facts
+            .backend_config
+            .clone()
+            .and_then(|range| bytes.0.get(range));
         facts.trip_count = config.and_then(config::trip_count);
     }
 }
 
-fn window(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Vec<WindowDimension>, HloDamage> {
+fn window(
+    bytes: ProgramMessage<'_>,
+    message: &WireValue,
+) -> Result<Vec<WindowDimension>, HloDamage> {
     const WINDOW: &str = "Window";
     let mut out = Vec::new();
     bytes.walk(range(message), WINDOW, |field, value| {
@@ -216,7 +265,10 @@ fn window(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Vec<WindowDi
             return Ok(());
         }
         // Absent is zero in this message, and zero strides mean nothing else than 1.
-        let mut dimension = WindowDimension { size: 0, ..WindowDimension::default() };
+        let mut dimension = WindowDimension {
+            size: 0,
+            ..WindowDimension::default()
+        };
         bytes.walk(range(&value), WINDOW, |field, value| {
             let number = number(&value);
             match field {
@@ -276,7 +328,10 @@ fn dot_dimensions(
     Ok(out)
 }
 
-fn ragged_dimensions(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<DotDimensions, HloDamage> {
+fn ragged_dimensions(
+    bytes: ProgramMessage<'_>,
+    message: &WireValue,
+) -> Result<DotDimensions, HloDamage> {
     const DIMENSIONS: &str = "RaggedDotDimensionNumbers";
     let mut out = DotDimensions::default();
     bytes.walk(range(message), DIMENSIONS, |field, value| {
@@ -307,11 +362,18 @@ fn precision(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<Precision
         2 => ProductPrecision::Highest,
         _ => ProductPrecision::Default,
     };
-    Ok(PrecisionConfig { operands: numbers.into_iter().map(named).collect(), algorithm })
+    Ok(PrecisionConfig {
+        operands: numbers.into_iter().map(named).collect(),
+        algorithm,
+    })
 }
 
 /// One `xla.ReplicaGroup` more.
-fn push_group(bytes: ProgramMessage<'_>, message: &WireValue, out: &mut CollectiveAttributes) -> Result<(), HloDamage> {
+fn push_group(
+    bytes: ProgramMessage<'_>,
+    message: &WireValue,
+    out: &mut CollectiveAttributes,
+) -> Result<(), HloDamage> {
     const GROUP: &str = "ReplicaGroup";
     let mut ids = Vec::new();
     bytes.walk(range(message), GROUP, |field, value| match field {
@@ -334,14 +396,18 @@ fn device_list(
     out: &mut CollectiveAttributes,
 ) -> Result<(), HloDamage> {
     let mut list = CollectiveAttributes::default();
-    bytes.walk(range(message), "CollectiveDeviceListProto", |field, value| {
-        match field {
-            1 => push_group(bytes, &value, &mut list)?,
-            2 => list.groups = Some(ReplicaGroups::Iota(iota(bytes, &value)?)),
-            _ => {}
-        }
-        Ok(())
-    })?;
+    bytes.walk(
+        range(message),
+        "CollectiveDeviceListProto",
+        |field, value| {
+            match field {
+                1 => push_group(bytes, &value, &mut list)?,
+                2 => list.groups = Some(ReplicaGroups::Iota(iota(bytes, &value)?)),
+                _ => {}
+            }
+            Ok(())
+        },
+    )?;
     if list.groups.is_some() {
         out.groups = list.groups;
     }

@@ -25,7 +25,11 @@ struct StringPool<'a>(HashMap<&'a [u8], Arc<str>>);
 
 impl<'a> StringPool<'a> {
     fn intern(&mut self, bytes: &'a [u8]) -> Arc<str> {
-        Arc::clone(self.0.entry(bytes).or_insert_with(|| Arc::from(String::from_utf8_lossy(bytes))))
+        Arc::clone(
+            self.0
+                .entry(bytes)
+                .or_insert_with(|| Arc::from(String::from_utf8_lossy(bytes))),
+        )
     }
 }
 
@@ -67,14 +71,28 @@ impl HloModule {
     ///
     /// The bytes are damaged; the error names the place.
     pub fn buffer_assignment(&self, program: &str) -> Result<Option<BufferAssignment>, HloError> {
-        let (Some(blob), Some(range)) = (&self.blob, &self.buffers) else { return Ok(None) };
+        let (Some(blob), Some(range)) = (&self.blob, &self.buffers) else {
+            return Ok(None);
+        };
         let bytes = ProgramMessage(blob.bytes());
-        BufferAssignment::read(bytes, range.clone()).map(Some).map_err(|damage| damaged(bytes, program, damage))
+        BufferAssignment::read(bytes, range.clone())
+            .map(Some)
+            .map_err(|damage| damaged(bytes, program, damage))
     }
 }
 
-fn damaged(bytes: ProgramMessage<'_>, program: &str, HloDamage { message, at, why }: HloDamage) -> HloError {
-    HloError::Damaged { program: program.to_owned(), why, message, at, len: bytes.0.len() }
+fn damaged(
+    bytes: ProgramMessage<'_>,
+    program: &str,
+    HloDamage { message, at, why }: HloDamage,
+) -> HloError {
+    HloError::Damaged {
+        program: program.to_owned(),
+        why,
+        message,
+        at,
+        len: bytes.0.len(),
+    }
 }
 
 fn read(bytes: ProgramMessage<'_>) -> Result<HloModule, HloDamage> {
@@ -89,13 +107,21 @@ fn read(bytes: ProgramMessage<'_>) -> Result<HloModule, HloDamage> {
         Ok(())
     })?;
     let Some(module) = module else {
-        return Err(HloDamage { message: "HloProto", at: 0, why: "there is no module" });
+        return Err(HloDamage {
+            message: "HloProto",
+            at: 0,
+            why: "there is no module",
+        });
     };
     let mut reader = ProtoReader {
         bytes,
         texts: StringPool::default(),
         shapes: HashMap::new(),
-        module: HloModule { origin: HloOrigin::Proto, buffers, ..HloModule::default() },
+        module: HloModule {
+            origin: HloOrigin::Proto,
+            buffers,
+            ..HloModule::default()
+        },
         computations: HashMap::new(),
         numbers: Vec::new(),
         payloads: Vec::new(),
@@ -147,8 +173,14 @@ impl ProtoReader<'_> {
             Ok(())
         })?;
         self.module.computations.shrink_to_fit();
-        self.module.index = HloIndex::new(&self.module.instructions, std::mem::take(&mut self.numbers));
-        let named = || self.module.computations.iter().position(|it| it.name == entry_name);
+        self.module.index =
+            HloIndex::new(&self.module.instructions, std::mem::take(&mut self.numbers));
+        let named = || {
+            self.module
+                .computations
+                .iter()
+                .position(|it| it.name == entry_name)
+        };
         self.module.entry = entry_id
             .and_then(|id| self.computations.get(&id).copied())
             .or_else(|| named().map(|index| ComputationId(index as u32)));
@@ -214,11 +246,15 @@ impl ProtoReader<'_> {
                 }),
                 _ => Ok(()),
             })?;
-            let Some(&computation) = self.computations.get(&computation) else { return Ok(()) };
+            let Some(&computation) = self.computations.get(&computation) else {
+                return Ok(());
+            };
             let index = &self.module.index;
             if let Some(computation) = self.module.computations.get_mut(computation.index()) {
                 computation.schedule.reserve_exact(ids.len());
-                computation.schedule.extend(ids.into_iter().filter_map(|id| index.numbered(id)));
+                computation
+                    .schedule
+                    .extend(ids.into_iter().filter_map(|id| index.numbered(id)));
             }
             Ok(())
         })
@@ -269,7 +305,10 @@ impl ProtoReader<'_> {
     }
 }
 
-fn device_assignment(bytes: ProgramMessage<'_>, message: &WireValue) -> Result<DeviceAssignment, HloDamage> {
+fn device_assignment(
+    bytes: ProgramMessage<'_>,
+    message: &WireValue,
+) -> Result<DeviceAssignment, HloDamage> {
     const ASSIGNMENT: &str = "DeviceAssignmentProto";
     let mut out = DeviceAssignment::default();
     bytes.walk(range(message), ASSIGNMENT, |field, value| {

@@ -9,10 +9,18 @@ const SHAPE: &str = "ShapeProto";
 const LAYOUT: &str = "LayoutProto";
 
 /// The shape in a message.
-pub(super) fn read(bytes: ProgramMessage<'_>, message: &WireValue, depth: usize) -> Result<Shape<'static>, HloDamage> {
+pub(super) fn read(
+    bytes: ProgramMessage<'_>,
+    message: &WireValue,
+    depth: usize,
+) -> Result<Shape<'static>, HloDamage> {
     let range = range(message);
     if depth > MAX_DEPTH {
-        return Err(HloDamage { message: SHAPE, at: range.start, why: "tuples nested too deeply" });
+        return Err(HloDamage {
+            message: SHAPE,
+            at: range.start,
+            why: "tuples nested too deeply",
+        });
     }
     let (mut array, mut parts) = (ArrayShape::default(), Vec::new());
     let at = range.start;
@@ -28,7 +36,11 @@ pub(super) fn read(bytes: ProgramMessage<'_>, message: &WireValue, depth: usize)
     })?;
     match array.dtype {
         "tuple" => Ok(Shape::Tuple(parts)),
-        "" => Err(HloDamage { message: SHAPE, at, why: "a shape without a type" }),
+        "" => Err(HloDamage {
+            message: SHAPE,
+            at,
+            why: "a shape without a type",
+        }),
         _ => Ok(Shape::Array(array)),
     }
 }

@@ -14,16 +14,26 @@ use trace_model::hlo_text::{COMBINED, HloText, ProgramPart, ProgramText, Shape};
 use crate::{HloError, HloModule, Instruction};
 
 fn read(text: &str) -> Result<HloModule, HloError> {
-    HloModule::from_whole_text(&ProgramBytes::new(Arc::new(text.to_owned()), 0..text.len()), "case")
+    HloModule::from_whole_text(
+        &ProgramBytes::new(Arc::new(text.to_owned()), 0..text.len()),
+        "case",
+    )
 }
 
 fn named<'a>(module: &'a HloModule, name: &str) -> &'a Instruction {
-    module.find(name).and_then(|id| module.instruction(id)).unwrap_or_else(|| panic!("no {name}"))
+    module
+        .find(name)
+        .and_then(|id| module.instruction(id))
+        .unwrap_or_else(|| panic!("no {name}"))
 }
 
 fn called<'a>(module: &'a HloModule, name: &str) -> Vec<&'a str> {
     let computation = |id| module.computation(id).map(|it| it.name.as_str());
-    named(module, name).called.iter().filter_map(|&id| computation(id)).collect()
+    named(module, name)
+        .called
+        .iter()
+        .filter_map(|&id| computation(id))
+        .collect()
 }
 
 fn broken(text: &str) -> Vec<usize> {
@@ -48,11 +58,34 @@ fn short_form_is_the_same_program() {
                  zero = f32[] constant(0)\n    ROOT sum = f32[6]{0} reduce(rows, zero), dimensions={1}, to_apply=plus\n  }\n";
     for text in [long, short] {
         let module = read(text).unwrap();
-        assert_eq!((module.computations.len(), module.instructions.len(), broken(text)), (2, 6, Vec::new()), "{text}");
-        assert_eq!((&*module.root(module.entry.unwrap()).unwrap().name, called(&module, "sum")), ("sum", vec!["plus"]));
-        assert_eq!(module.computation(module.entry.unwrap()).unwrap().name, "total");
-        let operands: Vec<&str> = module.operands(named(&module, "sum")).map(|it| &*it.name).collect();
-        assert_eq!((operands, module.cut.as_deref()), (vec!["rows", "zero"], None));
+        assert_eq!(
+            (
+                module.computations.len(),
+                module.instructions.len(),
+                broken(text)
+            ),
+            (2, 6, Vec::new()),
+            "{text}"
+        );
+        assert_eq!(
+            (
+                &*module.root(module.entry.unwrap()).unwrap().name,
+                called(&module, "sum")
+            ),
+            ("sum", vec!["plus"])
+        );
+        assert_eq!(
+            module.computation(module.entry.unwrap()).unwrap().name,
+            "total"
+        );
+        let operands: Vec<&str> = module
+            .operands(named(&module, "sum"))
+            .map(|it| &*it.name)
+            .collect();
+        assert_eq!(
+            (operands, module.cut.as_deref()),
+            (vec!["rows", "zero"], None)
+        );
     }
 }
 
@@ -68,7 +101,10 @@ fn roots_and_names_belong_to_their_computation() {
         let root = module.instruction(computation.root.unwrap()).unwrap();
         let operand = module.operands(root).next().unwrap();
         let bytes = |it: &Instruction| it.shape.as_ref().unwrap().bytes();
-        assert_eq!((&*root.name, bytes(root), bytes(operand)), ("y", Some([16, 36][at]), Some([16, 36][at])));
+        assert_eq!(
+            (&*root.name, bytes(root), bytes(operand)),
+            ("y", Some([16, 36][at]), Some([16, 36][at]))
+        );
     }
 }
 
@@ -81,13 +117,29 @@ fn comments_are_left_out() {
                 ROOT new = /*size*/f32[2]{0} custom-call(), custom_call_target=\"a//b\", metadata={op_name=\"/*c*/\"} // last\r\n\
                 } // main\r\n/* end */\r\n";
     let module = read(text).unwrap();
-    assert_eq!((module.name.as_str(), module.instructions.len(), broken(text)), ("noted", 1, Vec::new()));
+    assert_eq!(
+        (
+            module.name.as_str(),
+            module.instructions.len(),
+            broken(text)
+        ),
+        ("noted", 1, Vec::new())
+    );
     let new = named(&module, "new");
     assert_eq!(new.shape.as_ref().unwrap().bytes(), Some(8));
-    assert_eq!((new.attributes().custom_call_target.as_deref(), &*new.op_name), (Some("a//b"), "/*c*/"));
+    assert_eq!(
+        (
+            new.attributes().custom_call_target.as_deref(),
+            &*new.op_name
+        ),
+        (Some("a//b"), "/*c*/")
+    );
     // `UnterminatedComment`: the line is no instruction, and what follows is still read.
     let text = "HloModule m\nENTRY main {\n/* never closed\n  ROOT a = f32[1]{0} constant({5})\n}";
-    assert_eq!((broken(text), read(text).unwrap().instructions.len()), (vec![3], 1));
+    assert_eq!(
+        (broken(text), read(text).unwrap().instructions.len()),
+        (vec![3], 1)
+    );
 }
 
 /// `PipelinedSendRecv`, `CheckIndexedConditionalDimension`: an instruction goes on over several lines.
@@ -100,11 +152,22 @@ fn instructions_span_lines() {
                 ROOT pick = f32[4] conditional(which, v, v),\n    branch_computations={up, down}\n}\n";
     let module = read(text).unwrap();
     assert_eq!((broken(text), module.instructions.len()), (Vec::new(), 7));
-    assert_eq!(named(&module, "in").attributes().collective.as_ref().unwrap().channel_id, Some(3));
+    assert_eq!(
+        named(&module, "in")
+            .attributes()
+            .collective
+            .as_ref()
+            .unwrap()
+            .channel_id,
+        Some(3)
+    );
     assert_eq!(called(&module, "pick"), ["up", "down"]);
     // An instruction that never closes its brackets costs only itself.
     let text = "HloModule m\nENTRY main {\n  a = f32[4] parameter(0)\n  b = f32[4] add(a,\n  c = f32[4] negate(a)\n}\n";
-    assert_eq!((broken(text), read(text).unwrap().instructions.len()), (vec![4], 2));
+    assert_eq!(
+        (broken(text), read(text).unwrap().instructions.len()),
+        (vec![4], 2)
+    );
 }
 
 /// `OriginalValueRecoveryTable`: programs in quotes in the head are not computations of this one.
@@ -114,7 +177,14 @@ fn head_of_a_program_spans_lines() {
                 %inner (x: s32[]) -> s32[] {\n      ROOT %x = s32[] parameter(0), metadata={op_name=\\\"f\\\"}\n    }\n  \"\n}\n\n\
                 ENTRY %main () -> u32[] {\n  ROOT %id = u32[] partition-id()\n}\n";
     let module = read(text).unwrap();
-    assert_eq!((module.computations.len(), module.instructions.len(), module.name.as_str()), (1, 1, "m"));
+    assert_eq!(
+        (
+            module.computations.len(),
+            module.instructions.len(),
+            module.name.as_str()
+        ),
+        (1, 1, "m")
+    );
     assert_eq!(module.devices.as_ref().unwrap().partitions, 2);
 }
 
@@ -122,13 +192,23 @@ fn head_of_a_program_spans_lines() {
 /// `WhileWithScalarS32Result`: all computations, in the order of the protobuf.
 #[test]
 fn called_computations_are_known() {
-    let bodies: String =
-        ["one", "two", "three"].map(|name| format!("{name} {{\n  ROOT p = s32[] parameter(0)\n}}\n")).concat();
+    let bodies: String = ["one", "two", "three"]
+        .map(|name| format!("{name} {{\n  ROOT p = s32[] parameter(0)\n}}\n"))
+        .concat();
     for (attributes, expected) in [
         ("select=two, scatter=one", vec!["two", "one"]),
-        ("true_computation=three, false_computation=one", vec!["three", "one"]),
-        ("branch_computations={%three, %one, %two}", vec!["three", "one", "two"]),
-        ("custom_call_target=\"f\", called_computations={one, one}", vec!["one", "one"]),
+        (
+            "true_computation=three, false_computation=one",
+            vec!["three", "one"],
+        ),
+        (
+            "branch_computations={%three, %one, %two}",
+            vec!["three", "one", "two"],
+        ),
+        (
+            "custom_call_target=\"f\", called_computations={one, one}",
+            vec!["one", "one"],
+        ),
         (
             "to_apply=two, is_composite=true, frontend_attributes={composite.attributes={n = 1 : i32},composite.name=\"a\"}",
             vec!["two"],
@@ -152,10 +232,28 @@ fn asynchronous_ops_keep_their_short_names() {
                 ROOT %end = f32[20]{0} custom-call-done(((f32[10]{0}), f32[20]{0}, s32[]) %go)\n}, execution_thread=\"main_thread\"\n";
     let module = read(text).unwrap();
     let go = named(&module, "go");
-    assert_eq!((&*go.opcode, &*named(&module, "end").opcode), ("custom-call-start", "custom-call-done"));
-    assert_eq!((&*go.op_name, &*go.source_file, go.source_line), ("a name", "a/b.py", 68));
-    assert_eq!(module.operands(named(&module, "end")).map(|it| &*it.name).collect::<Vec<_>>(), ["go"]);
-    assert_eq!((module.cut.as_deref(), go.attributes().custom_call_target.as_deref()), (None, Some("f")));
+    assert_eq!(
+        (&*go.opcode, &*named(&module, "end").opcode),
+        ("custom-call-start", "custom-call-done")
+    );
+    assert_eq!(
+        (&*go.op_name, &*go.source_file, go.source_line),
+        ("a name", "a/b.py", 68)
+    );
+    assert_eq!(
+        module
+            .operands(named(&module, "end"))
+            .map(|it| &*it.name)
+            .collect::<Vec<_>>(),
+        ["go"]
+    );
+    assert_eq!(
+        (
+            module.cut.as_deref(),
+            go.attributes().custom_call_target.as_deref()
+        ),
+        (None, Some("f"))
+    );
 }
 
 /// `AttributesAnyOrder`, `PaddingConfigIsNotWindowPad`, `ConvolutionBackward`, `CustomCallWithUnknownDimLabels`.
@@ -166,16 +264,34 @@ fn windows_are_read_in_any_order() {
             "%c = f32[1,4,1]{{2,0,1}} convolution(f32[1,2,1]{{2,0,1}} %a, f32[1,1,1]{{2,1,0}} %b), {attributes}"
         );
         let module = HloModule::from_text(&line).unwrap();
-        let found = named(&module, "c").attributes().convolution.as_ref().unwrap().window.clone();
-        found.iter().map(|it| (it.size, it.padding_low, it.padding_high, it.base_dilation)).collect::<Vec<_>>()
+        let found = named(&module, "c")
+            .attributes()
+            .convolution
+            .as_ref()
+            .unwrap()
+            .window
+            .clone();
+        found
+            .iter()
+            .map(|it| (it.size, it.padding_low, it.padding_high, it.base_dilation))
+            .collect::<Vec<_>>()
     };
-    assert_eq!(window("dim_labels=b0f_0io->b0f, window={pad=1_1 size=1}"), [(1, 1, 1, 1)]);
+    assert_eq!(
+        window("dim_labels=b0f_0io->b0f, window={pad=1_1 size=1}"),
+        [(1, 1, 1, 1)]
+    );
     assert_eq!(
         window("window={size=3x3 pad=1_2x0_-1 lhs_dilate=2x2}, dim_labels=b01f_01oi->b01f"),
         [(3, 1, 2, 2), (3, 0, -1, 2)]
     );
-    assert_eq!(window("dim_labels=b0f_0io->b0f, window={pad=1_1_0 size=1}"), []);
-    assert_eq!(window("window={size=2x2}, dim_labels=?b01f_0?1io->b01?f").len(), 2);
+    assert_eq!(
+        window("dim_labels=b0f_0io->b0f, window={pad=1_1_0 size=1}"),
+        []
+    );
+    assert_eq!(
+        window("window={size=2x2}, dim_labels=?b01f_0?1io->b01?f").len(),
+        2
+    );
 }
 
 /// `ParseShapeString…`, `ParseDynamic…`, `ParseBuffer…`, `AllowShapeWhitespace`, `ParseInvalidShapeString`.
@@ -198,7 +314,13 @@ fn shapes_have_the_sizes_of_the_compiler() {
         assert_eq!(bytes(text), Some(Some(expected)), "{text}");
     }
     // An unbounded size is unknown; the last ones are no shapes.
-    for text in ["f32[?,784]", "f32[12,45]foobar{0,1}", "f32[12,45]dense{foo}", "b()", "b(s32[], f32[])"] {
+    for text in [
+        "f32[?,784]",
+        "f32[12,45]foobar{0,1}",
+        "f32[12,45]dense{foo}",
+        "b()",
+        "b(s32[], f32[])",
+    ] {
         assert_eq!(bytes(text), None, "{text}");
     }
     let tiled = |text: &str| {
@@ -207,8 +329,18 @@ fn shapes_have_the_sizes_of_the_compiler() {
         (array.tiles.clone(), array.memory_space, array.to_string())
     };
     let printed = "bf16[12,45,78]{2,1,0:T(2,*,128)(2,1)}";
-    assert_eq!(tiled(printed), (vec![vec![2, COMBINED, 128], vec![2, 1]], 0, printed.to_owned()));
-    assert_eq!(tiled("f32[12,45,78]{0,1,2:T(2, * , 128)}").0, [[2, COMBINED, 128]]);
+    assert_eq!(
+        tiled(printed),
+        (
+            vec![vec![2, COMBINED, 128], vec![2, 1]],
+            0,
+            printed.to_owned()
+        )
+    );
+    assert_eq!(
+        tiled("f32[12,45,78]{0,1,2:T(2, * , 128)}").0,
+        [[2, COMBINED, 128]]
+    );
     assert_eq!(tiled("pred[12,45]{1,0:T(2,128)S(3)}").1, 3);
 }
 
@@ -218,17 +350,43 @@ fn shapes_have_the_sizes_of_the_compiler() {
 fn collectives_have_their_groups() {
     let of = |line: &str| HloModule::from_text(line).unwrap();
     let groups = |attributes: &str| {
-        let module = of(&format!("r = f32[8]{{0}} all-reduce(i), {attributes}, to_apply=add"));
-        named(&module, "r").attributes().collective.as_ref()?.groups.as_ref()?.expand()
+        let module = of(&format!(
+            "r = f32[8]{{0}} all-reduce(i), {attributes}, to_apply=add"
+        ));
+        named(&module, "r")
+            .attributes()
+            .collective
+            .as_ref()?
+            .groups
+            .as_ref()?
+            .expand()
     };
     let rows = groups("replica_groups=[2,10]<=[20]").unwrap();
     assert_eq!((rows.len(), rows[1][0], rows[1][9]), (2, 10, 19));
-    assert_eq!(groups("replica_groups=[3,10]<=[6,5]T(1,0)").unwrap()[0], [0, 5, 10, 15, 20, 25, 1, 6, 11, 16]);
-    assert_eq!(groups("mode=cross_replica, replica_groups={}"), Some(Vec::new()));
-    assert_eq!(groups("replica_groups=mesh[a=2,b=4] {b:(2)2}").unwrap()[0], [0, 1]);
-    let permute =
-        of("r = f32[9] collective-permute(i, o, t, u), source_target_pairs={{0,1},{1,2},{2,3}}, slice_sizes={{1,3}}");
-    assert_eq!(named(&permute, "r").attributes().collective.as_ref().unwrap().pairs, [(0, 1), (1, 2), (2, 3)]);
+    assert_eq!(
+        groups("replica_groups=[3,10]<=[6,5]T(1,0)").unwrap()[0],
+        [0, 5, 10, 15, 20, 25, 1, 6, 11, 16]
+    );
+    assert_eq!(
+        groups("mode=cross_replica, replica_groups={}"),
+        Some(Vec::new())
+    );
+    assert_eq!(
+        groups("replica_groups=mesh[a=2,b=4] {b:(2)2}").unwrap()[0],
+        [0, 1]
+    );
+    let permute = of(
+        "r = f32[9] collective-permute(i, o, t, u), source_target_pairs={{0,1},{1,2},{2,3}}, slice_sizes={{1,3}}",
+    );
+    assert_eq!(
+        named(&permute, "r")
+            .attributes()
+            .collective
+            .as_ref()
+            .unwrap()
+            .pairs,
+        [(0, 1), (1, 2), (2, 3)]
+    );
 }
 
 /// `ParseFrontendAttributes`, `CustomCallWithBackendConfigInCurlyBraces`, `CustomCallWithLiteralTuple`,
@@ -238,11 +396,20 @@ fn attributes_nest_and_quote() {
     let text = r#"r = f32[2] custom-call(a), custom_call_target="foo\"bar", literal=( s32[2]{0} {4, 1}, pred[1]{0} {1} ), backend_config={key: "},"}, frontend_attributes={x="t",y={type="s64"},z="a=\"b/c\""}, metadata={source_line=5, op_name="\"it\'s\n"}"#;
     let hlo = HloText::parse(text).unwrap();
     assert_eq!(hlo.custom_call_target(), Some(r#"foo\"bar"#));
-    assert_eq!(hlo.attribute("literal"), Some("( s32[2]{0} {4, 1}, pred[1]{0} {1} )"));
-    assert_eq!(hlo.attribute("backend_config"), Some(r#"{key: "},"}"#));
-    assert_eq!(hlo.attribute("frontend_attributes"), Some(r#"{x="t",y={type="s64"},z="a=\"b/c\""}"#));
     assert_eq!(
-        (hlo.metadata("op_name").as_deref(), hlo.metadata("source_line").as_deref()),
+        hlo.attribute("literal"),
+        Some("( s32[2]{0} {4, 1}, pred[1]{0} {1} )")
+    );
+    assert_eq!(hlo.attribute("backend_config"), Some(r#"{key: "},"}"#));
+    assert_eq!(
+        hlo.attribute("frontend_attributes"),
+        Some(r#"{x="t",y={type="s64"},z="a=\"b/c\""}"#)
+    );
+    assert_eq!(
+        (
+            hlo.metadata("op_name").as_deref(),
+            hlo.metadata("source_line").as_deref()
+        ),
         (Some("\"it's\n"), Some("5"))
     );
 }
@@ -252,9 +419,15 @@ fn attributes_nest_and_quote() {
 fn unread_parts_are_counted() {
     let cut = read("HloModule m\none {\n  ROOT a = f32[1] parameter(0)\n}\ntwo {\n  ROOT b = f32[1] parameter(0)\n}\n")
         .unwrap();
-    assert_eq!((cut.entry, cut.cut.as_deref()), (None, Some("before the ENTRY computation")));
+    assert_eq!(
+        (cut.entry, cut.cut.as_deref()),
+        (None, Some("before the ENTRY computation"))
+    );
     let text = "HloModule m\nENTRY main {\n  a = f32[2] parameter(0)\n  b = abs(a)\n  ROOT c = add(f32[2] parameter(1), a)\n}\n";
-    assert_eq!((broken(text), read(text).unwrap().instructions.len()), (vec![4, 5], 1));
+    assert_eq!(
+        (broken(text), read(text).unwrap().instructions.len()),
+        (vec![4, 5], 1)
+    );
     assert!(read("HloModule thi$ str1ng makes# N0 sen$e @all!*&^%$").is_err());
     assert!(ProgramText::read("", |_| {}).is_none());
 }
@@ -274,10 +447,23 @@ fn fusions_and_loops_nest() {
                 ROOT f = f32[6,4]{1,0} fusion(x, y), kind=kLoop, calls=outer\n}\n";
     let module = read(text).unwrap();
     let products = module.products(named(&module, "f")).unwrap();
-    assert_eq!(products.iter().map(|it| (it.m, it.k, it.n)).collect::<Vec<_>>(), [(6, 9, 4)]);
+    assert_eq!(
+        products
+            .iter()
+            .map(|it| (it.m, it.k, it.n))
+            .collect::<Vec<_>>(),
+        [(6, 9, 4)]
+    );
     let (body, condition) = module.loop_body(named(&module, "w")).unwrap();
     let name = |id| module.computation(id).unwrap().name.as_str();
     assert_eq!((name(body), name(condition)), ("again", "until"));
     assert_eq!(named(&module, "w").attributes().trip_count, Some(10));
-    assert!(module.computations.iter().filter(|it| it.is_fusion).map(|it| &*it.name).eq(["inner", "outer"]));
+    assert!(
+        module
+            .computations
+            .iter()
+            .filter(|it| it.is_fusion)
+            .map(|it| &*it.name)
+            .eq(["inner", "outer"])
+    );
 }

@@ -7,9 +7,17 @@ use trace_model::hlo_text::HloText;
 pub(super) fn parse(hlo: &HloText<'_>) -> Option<Convolution> {
     let (operands, output) = hlo.attribute("dim_labels")?.split_once("->")?;
     let (input, kernel) = operands.split_once('_')?;
-    let count = |key| hlo.attribute(key).and_then(|count| count.parse().ok()).unwrap_or(1);
+    let count = |key| {
+        hlo.attribute(key)
+            .and_then(|count| count.parse().ok())
+            .unwrap_or(1)
+    };
     let spatial = |labels: &str| {
-        let mut digits: Vec<(u8, u64)> = labels.bytes().zip(0..).filter(|(label, _)| label.is_ascii_digit()).collect();
+        let mut digits: Vec<(u8, u64)> = labels
+            .bytes()
+            .zip(0..)
+            .filter(|(label, _)| label.is_ascii_digit())
+            .collect();
         digits.sort_unstable();
         digits.into_iter().map(|(_, at)| at).collect::<Vec<u64>>()
     };
@@ -32,11 +40,26 @@ pub(super) fn parse(hlo: &HloText<'_>) -> Option<Convolution> {
 
 /// `{size=3x3 stride=2x2 pad=1_1x1_1}`, in any order: each value has a part a dimension.
 fn window(text: &str) -> Option<Vec<WindowDimension>> {
-    let pairs: Vec<_> = text.strip_prefix('{')?.strip_suffix('}')?.split_whitespace().collect();
-    let sizes = pairs.iter().find_map(|pair| pair.strip_prefix("size=")).unwrap_or_default();
-    let dimension = |size: &str| Some(WindowDimension { size: size.parse().ok()?, ..WindowDimension::default() });
-    let mut out: Vec<WindowDimension> =
-        sizes.split('x').filter(|size| !size.is_empty()).map(dimension).collect::<Option<_>>()?;
+    let pairs: Vec<_> = text
+        .strip_prefix('{')?
+        .strip_suffix('}')?
+        .split_whitespace()
+        .collect();
+    let sizes = pairs
+        .iter()
+        .find_map(|pair| pair.strip_prefix("size="))
+        .unwrap_or_default();
+    let dimension = |size: &str| {
+        Some(WindowDimension {
+            size: size.parse().ok()?,
+            ..WindowDimension::default()
+        })
+    };
+    let mut out: Vec<WindowDimension> = sizes
+        .split('x')
+        .filter(|size| !size.is_empty())
+        .map(dimension)
+        .collect::<Option<_>>()?;
     for pair in pairs {
         let (key, values) = pair.split_once('=')?;
         for (at, value) in values.split('x').enumerate() {
@@ -45,7 +68,8 @@ fn window(text: &str) -> Option<Vec<WindowDimension>> {
                 "stride" => dimension.stride = value.parse().ok()?,
                 "pad" => {
                     let (low, high) = value.split_once('_')?;
-                    (dimension.padding_low, dimension.padding_high) = (low.parse().ok()?, high.parse().ok()?);
+                    (dimension.padding_low, dimension.padding_high) =
+                        (low.parse().ok()?, high.parse().ok()?);
                 }
                 "lhs_dilate" => dimension.base_dilation = value.parse().ok()?,
                 "rhs_dilate" => dimension.window_dilation = value.parse().ok()?,

@@ -42,7 +42,11 @@ impl HloModule {
                 continue;
             }
             let mut own = Vec::new();
-            for operand in hlo.operand_list().into_iter().filter(|operand| !operand.name.is_empty()) {
+            for operand in hlo
+                .operand_list()
+                .into_iter()
+                .filter(|operand| !operand.name.is_empty())
+            {
                 let from = known.at(operand.name);
                 own.push(from);
                 if let Some((_, shape @ None)) = known.lines.get_mut(from) {
@@ -61,10 +65,16 @@ impl HloModule {
 }
 
 fn module(name: &str, known: &KnownLines<'_>, operands: &[Vec<usize>]) -> HloModule {
-    let mut module = HloModule { name: name.to_owned(), origin: HloOrigin::Text, ..HloModule::default() };
+    let mut module = HloModule {
+        name: name.to_owned(),
+        origin: HloOrigin::Text,
+        ..HloModule::default()
+    };
     let mut ids: Vec<Option<InstructionId>> = vec![None; known.names.len()];
     for at in operands_first(operands) {
-        let Some((line, operand)) = known.lines.get(at) else { continue };
+        let Some((line, operand)) = known.lines.get(at) else {
+            continue;
+        };
         let mut made = match line {
             Some(hlo) => instruction(hlo),
             None => blank(known.names.get(at).copied().unwrap_or_default(), ""),
@@ -74,14 +84,25 @@ fn module(name: &str, known: &KnownLines<'_>, operands: &[Vec<usize>]) -> HloMod
             made.shape = shape.map(Shape::into_static).map(Arc::new);
         }
         let of = |from: &usize| ids.get(*from).copied().flatten();
-        made = Instruction { operands: operands.get(at).into_iter().flatten().filter_map(of).collect(), ..made };
+        made = Instruction {
+            operands: operands
+                .get(at)
+                .into_iter()
+                .flatten()
+                .filter_map(of)
+                .collect(),
+            ..made
+        };
         if let Some(slot) = ids.get_mut(at) {
             *slot = Some(InstructionId(module.instructions.len() as u32));
         }
         module.instructions.push(made);
     }
     let instructions = 0..module.instructions.len();
-    module.computations.push(Computation { instructions, ..Computation::default() });
+    module.computations.push(Computation {
+        instructions,
+        ..Computation::default()
+    });
     module.entry = Some(ComputationId(0));
     module.index = HloIndex::new(&module.instructions, Vec::new());
     module
@@ -89,11 +110,18 @@ fn module(name: &str, known: &KnownLines<'_>, operands: &[Vec<usize>]) -> HloMod
 
 /// All numbers, each after its operands; a ring is cut where it closes.
 fn operands_first(operands: &[Vec<usize>]) -> Vec<usize> {
-    let (mut order, mut seen) = (Vec::with_capacity(operands.len()), vec![false; operands.len()]);
+    let (mut order, mut seen) = (
+        Vec::with_capacity(operands.len()),
+        vec![false; operands.len()],
+    );
     for start in 0..operands.len() {
         let mut open = vec![(start, 0)];
         while let Some((at, next)) = open.pop() {
-            if next == 0 && seen.get_mut(at).is_none_or(|seen| std::mem::replace(seen, true)) {
+            if next == 0
+                && seen
+                    .get_mut(at)
+                    .is_none_or(|seen| std::mem::replace(seen, true))
+            {
                 continue;
             }
             match operands.get(at).and_then(|own| own.get(next)) {
@@ -119,16 +147,25 @@ mod tests {
         ];
         let module = HloModule::from_lines("jit_f", &lines).unwrap();
         let of = |name: &str| module.instruction(module.find(name).unwrap()).unwrap();
-        assert_eq!(module.instructions.len(), 3, "the second line of b is ignored");
+        assert_eq!(
+            module.instructions.len(),
+            3,
+            "the second line of b is ignored"
+        );
         let operands: Vec<&str> = module.operands(of("b")).map(|it| &*it.name).collect();
         assert_eq!(operands, ["a", "p"]);
-        assert_eq!((&*of("p").opcode, of("p").shape.as_ref().unwrap().bytes()), ("", Some(32)));
+        assert_eq!(
+            (&*of("p").opcode, of("p").shape.as_ref().unwrap().bytes()),
+            ("", Some(32))
+        );
         assert!(module.find("a").unwrap() < module.find("b").unwrap());
     }
 
     #[test]
     fn cyclic_operands_terminate() {
-        let module = HloModule::from_lines("f", &["%a = f32[] negate(%b)", "%b = f32[] negate(%a)"]).unwrap();
+        let module =
+            HloModule::from_lines("f", &["%a = f32[] negate(%b)", "%b = f32[] negate(%a)"])
+                .unwrap();
         let edges: usize = module.instructions.iter().map(|it| it.operands.len()).sum();
         assert_eq!((module.instructions.len(), edges), (2, 1));
         assert!(HloModule::from_lines("f", &["nothing"]).is_none());

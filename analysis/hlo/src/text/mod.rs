@@ -11,7 +11,9 @@ use std::sync::Arc;
 use trace_model::hlo_text::{HloText, ReplicaGroups, Shape};
 
 use super::config;
-use super::facts::{Attributes, CollectiveAttributes, DotDimensions, FusionKind, PrecisionConfig, ProductPrecision};
+use super::facts::{
+    Attributes, CollectiveAttributes, DotDimensions, FusionKind, PrecisionConfig, ProductPrecision,
+};
 use super::index::HloIndex;
 use super::instruction::{ComputationId, Instruction, InstructionId};
 use super::module::{Computation, HloModule, HloOrigin};
@@ -21,15 +23,28 @@ impl HloModule {
     /// which at most name and shape are known. Called computations have a name and no content.
     pub fn from_text(text: &str) -> Option<Self> {
         let hlo = HloText::parse(text)?;
-        let mut module = Self { origin: HloOrigin::Text, entry: Some(ComputationId(0)), ..Self::default() };
+        let mut module = Self {
+            origin: HloOrigin::Text,
+            entry: Some(ComputationId(0)),
+            ..Self::default()
+        };
         module.computations.push(Computation::default());
         for operand in hlo.operand_list() {
             let shape = operand.shape.map(Shape::into_static).map(Arc::new);
-            module.instructions.push(Instruction { shape, ..blank(operand.name, "") });
+            module.instructions.push(Instruction {
+                shape,
+                ..blank(operand.name, "")
+            });
         }
-        let operands = (0..module.instructions.len() as u32).map(InstructionId).collect();
+        let operands = (0..module.instructions.len() as u32)
+            .map(InstructionId)
+            .collect();
         let called = module.add_called(&hlo);
-        module.instructions.push(Instruction { operands, called, ..instruction(&hlo) });
+        module.instructions.push(Instruction {
+            operands,
+            called,
+            ..instruction(&hlo)
+        });
         module.index = HloIndex::new(&module.instructions, Vec::new());
         let last = InstructionId(module.instructions.len() as u32 - 1);
         if let Some(entry) = module.computations.first_mut() {
@@ -46,7 +61,11 @@ impl HloModule {
             called.push(ComputationId(self.computations.len() as u32));
             let name = name.to_owned();
             let is_fusion = hlo.opcode == "fusion";
-            self.computations.push(Computation { name, is_fusion, ..Computation::default() });
+            self.computations.push(Computation {
+                name,
+                is_fusion,
+                ..Computation::default()
+            });
         }
         called
     }
@@ -55,13 +74,21 @@ impl HloModule {
 /// An instruction of which only name and opcode are known.
 fn blank(name: &str, opcode: &str) -> Instruction {
     let empty = Arc::from("");
-    Instruction { name: Arc::from(name), opcode: Arc::from(opcode), ..Instruction::blank(&empty, ComputationId(0)) }
+    Instruction {
+        name: Arc::from(name),
+        opcode: Arc::from(opcode),
+        ..Instruction::blank(&empty, ComputationId(0))
+    }
 }
 
 /// An instruction from its line, without references to operands and computations.
 fn instruction(hlo: &HloText<'_>) -> Instruction {
     let text = |key| Arc::from(&*hlo.metadata(key).unwrap_or_default());
-    let number = |key| hlo.metadata(key).and_then(|number| number.parse().ok()).unwrap_or(0);
+    let number = |key| {
+        hlo.metadata(key)
+            .and_then(|number| number.parse().ok())
+            .unwrap_or(0)
+    };
     Instruction {
         shape: hlo.result().map(Shape::into_static).map(Arc::new),
         op_name: text("op_name"),
@@ -69,7 +96,9 @@ fn instruction(hlo: &HloText<'_>) -> Instruction {
         source_line: number("source_line"),
         stack_frame: number("stack_frame_id"),
         parameter_number: hlo.parameter_number(),
-        attributes: Some(attributes(hlo)).filter(|it| *it != Attributes::default()).map(Box::new),
+        attributes: Some(attributes(hlo))
+            .filter(|it| *it != Attributes::default())
+            .map(Box::new),
         ..blank(hlo.name, hlo.opcode)
     }
 }
@@ -86,7 +115,9 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
     };
     let channel_id = hlo.channel_id().filter(|&id| id > 0);
     let collective = CollectiveAttributes {
-        groups: hlo.attribute("replica_groups").and_then(ReplicaGroups::parse),
+        groups: hlo
+            .attribute("replica_groups")
+            .and_then(ReplicaGroups::parse),
         pairs: hlo.source_target_pairs().unwrap_or_default(),
         channel_id,
         uses_global_ids: hlo.attribute("use_global_device_ids") == Some("true"),
@@ -96,10 +127,17 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
         fusion_kind: hlo.attribute("kind").and_then(FusionKind::parse),
         dot: (dot != DotDimensions::default()).then(|| Box::new(dot)),
         convolution: convolution::parse(hlo).map(Box::new),
-        precision: PrecisionConfig { operands: precisions(hlo), algorithm: 0 },
+        precision: PrecisionConfig {
+            operands: precisions(hlo),
+            algorithm: 0,
+        },
         collective: (collective != CollectiveAttributes::default()).then(|| Box::new(collective)),
         custom_call_target: hlo.custom_call_target().map(str::to_owned),
-        trip_count: if hlo.opcode == "while" { trip_count() } else { None },
+        trip_count: if hlo.opcode == "while" {
+            trip_count()
+        } else {
+            None
+        },
         is_host_transfer: hlo.attribute("is_host_transfer") == Some("true"),
         slice_sizes: dims("dynamic_slice_sizes"),
         ..Attributes::default()
@@ -108,13 +146,16 @@ fn attributes(hlo: &HloText<'_>) -> Attributes {
 
 /// `operand_precision={highest,default}`.
 fn precisions(hlo: &HloText<'_>) -> Vec<ProductPrecision> {
-    let list = hlo.attribute("operand_precision").and_then(|list| list.strip_prefix('{')?.strip_suffix('}'));
+    let list = hlo
+        .attribute("operand_precision")
+        .and_then(|list| list.strip_prefix('{')?.strip_suffix('}'));
     let precision = |word: &str| match word.trim() {
         "high" => ProductPrecision::High,
         "highest" => ProductPrecision::Highest,
         _ => ProductPrecision::Default,
     };
-    list.map(|list| list.split(',').map(precision).collect()).unwrap_or_default()
+    list.map(|list| list.split(',').map(precision).collect())
+        .unwrap_or_default()
 }
 
 /// `{0,1}`.
@@ -123,7 +164,10 @@ fn list(text: &str) -> Option<Vec<u64>> {
     if inner.is_empty() {
         return Some(Vec::new());
     }
-    inner.split(',').map(|number| number.trim().parse().ok()).collect()
+    inner
+        .split(',')
+        .map(|number| number.trim().parse().ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -143,13 +187,28 @@ mod tests {
             "rhs_batch_dims={0}, rhs_contracting_dims={1}, operand_precision={highest,default}, ",
             "metadata={op_type=\"dot\" op_name=\"jit(f)/dot, general\" source_file=\"a b.py\" source_line=7}"
         ));
-        assert_eq!((&*dot.opcode, module.find("dot.3")), ("dot", Some(InstructionId(2))));
+        assert_eq!(
+            (&*dot.opcode, module.find("dot.3")),
+            ("dot", Some(InstructionId(2)))
+        );
         let facts = dot.attributes().dot.as_ref().unwrap();
-        assert_eq!((facts.lhs_contracting.as_slice(), facts.rhs_batch.as_slice()), ([2].as_slice(), [0].as_slice()));
-        assert_eq!(dot.attributes().precision.operands, [ProductPrecision::Highest, ProductPrecision::Default]);
-        let operands: Vec<_> = module.operands(&dot).map(|it| (&*it.name, it.shape.is_some())).collect();
+        assert_eq!(
+            (facts.lhs_contracting.as_slice(), facts.rhs_batch.as_slice()),
+            ([2].as_slice(), [0].as_slice())
+        );
+        assert_eq!(
+            dot.attributes().precision.operands,
+            [ProductPrecision::Highest, ProductPrecision::Default]
+        );
+        let operands: Vec<_> = module
+            .operands(&dot)
+            .map(|it| (&*it.name, it.shape.is_some()))
+            .collect();
         assert_eq!(operands, [("a", true), ("b", false)]);
-        assert_eq!((&*dot.op_name, module.source(&dot).as_deref()), ("jit(f)/dot, general", Some("a b.py:7")));
+        assert_eq!(
+            (&*dot.op_name, module.source(&dot).as_deref()),
+            ("jit(f)/dot, general", Some("a b.py:7"))
+        );
         assert_eq!(module.stack(&dot)[0].line, 7);
     }
 
@@ -159,7 +218,13 @@ mod tests {
             "%s = ((bf16[8]{0}), bf16[32]{0}, u32[]{:S(2)}) async-start(bf16[8]{0} %p), ",
             "calls=%all-gather.7"
         ));
-        assert_eq!(module.computation(module.body(&start).unwrap()).unwrap().name, "all-gather.7");
+        assert_eq!(
+            module
+                .computation(module.body(&start).unwrap())
+                .unwrap()
+                .name,
+            "all-gather.7"
+        );
         let (module, outer) = one(concat!(
             "%while.1 = (s32[], f32[8]) while((s32[], f32[8]) %t), condition=%cond, body=%body, ",
             "backend_config={\"known_trip_count\":{\"n\":\"12\"}}"
@@ -168,10 +233,17 @@ mod tests {
         assert_eq!(module.computation(body).unwrap().name, "body");
         assert_eq!(module.computation(condition).unwrap().name, "cond");
         assert_eq!(outer.attributes().trip_count, Some(12));
-        let (_, kernel) = one("%k = f32[8] custom-call(f32[8] %p), custom_call_target=\"tpu_custom_call\"");
-        assert_eq!(kernel.attributes().custom_call_target.as_deref(), Some("tpu_custom_call"));
+        let (_, kernel) =
+            one("%k = f32[8] custom-call(f32[8] %p), custom_call_target=\"tpu_custom_call\"");
+        assert_eq!(
+            kernel.attributes().custom_call_target.as_deref(),
+            Some("tpu_custom_call")
+        );
         let (module, parameter) = one("%p.1 = f32[8]{0} parameter(3)");
-        assert_eq!((parameter.parameter_number, module.instructions.len()), (Some(3), 1));
+        assert_eq!(
+            (parameter.parameter_number, module.instructions.len()),
+            (Some(3), 1)
+        );
         assert_eq!(module.parameters()[0].0, 3);
     }
 
@@ -181,9 +253,18 @@ mod tests {
             "%ar = f32[8] all-reduce(f32[8] %p), channel_id=3, metadata={op_name=\"jit(f)/he said \\\"hi(\" ",
             "source_file=\"a.py\" source_line=7}, replica_groups={{0,1},{2,3}}, to_apply=%add"
         ));
-        let groups = reduce.attributes().collective.as_ref().unwrap().groups.as_ref();
+        let groups = reduce
+            .attributes()
+            .collective
+            .as_ref()
+            .unwrap()
+            .groups
+            .as_ref();
         assert_eq!(groups.and_then(ReplicaGroups::size), Some(2));
-        assert_eq!((&*reduce.op_name, &*reduce.source_file), ("jit(f)/he said \"hi(", "a.py"));
+        assert_eq!(
+            (&*reduce.op_name, &*reduce.source_file),
+            ("jit(f)/he said \"hi(", "a.py")
+        );
         assert_eq!(reduce.called.len(), 1);
     }
 
@@ -193,23 +274,47 @@ mod tests {
             "%ag = f32[16] all-gather(f32[8] %p), replica_groups=mesh['x'=2,'y'=4], ",
             "device_ids=([0,1,2,3,4,5,6,7]) {'x'}, dimensions={0}"
         ));
-        let groups = gather.attributes().collective.as_ref().unwrap().groups.as_ref();
+        let groups = gather
+            .attributes()
+            .collective
+            .as_ref()
+            .unwrap()
+            .groups
+            .as_ref();
         assert_eq!(groups.and_then(ReplicaGroups::size), Some(2));
     }
 
     #[test]
     fn index_comments_in_long_tuples_are_skipped() {
-        let (_, tuple) = one("%t = (f32[2]{0}, /*index=1*/s32[3]{0}) tuple(f32[2]{0} %a, /*index=1*/s32[3]{0} %b)");
+        let (_, tuple) = one(
+            "%t = (f32[2]{0}, /*index=1*/s32[3]{0}) tuple(f32[2]{0} %a, /*index=1*/s32[3]{0} %b)",
+        );
         assert_eq!(tuple.shape.as_ref().unwrap().bytes(), Some(20));
     }
 
     #[test]
     fn unknown_replica_groups_are_none() {
-        let (_, reduce) = one("%ar = f32[8] all-reduce(f32[8] %p), channel_id=3, replica_groups=@future{x}");
-        let collective = reduce.attributes().collective.as_ref().unwrap();
-        assert_eq!((&collective.groups, collective.channel_id), (&None, Some(3)));
         let (_, reduce) =
-            one("%ar = f32[8] all-reduce(f32[8] %p), replica_groups=mesh['x'=2,'y'=4] {'y'}, to_apply=%a");
-        assert_eq!(reduce.attributes().collective.as_ref().unwrap().groups.as_ref().unwrap().size(), Some(4));
+            one("%ar = f32[8] all-reduce(f32[8] %p), channel_id=3, replica_groups=@future{x}");
+        let collective = reduce.attributes().collective.as_ref().unwrap();
+        assert_eq!(
+            (&collective.groups, collective.channel_id),
+            (&None, Some(3))
+        );
+        let (_, reduce) = one(
+            "%ar = f32[8] all-reduce(f32[8] %p), replica_groups=mesh['x'=2,'y'=4] {'y'}, to_apply=%a",
+        );
+        assert_eq!(
+            reduce
+                .attributes()
+                .collective
+                .as_ref()
+                .unwrap()
+                .groups
+                .as_ref()
+                .unwrap()
+                .size(),
+            Some(4)
+        );
     }
 }

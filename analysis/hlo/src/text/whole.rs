@@ -45,7 +45,11 @@ impl HloModule {
         let (replicas, partitions) = (count("replica_count"), count("num_partitions"));
         if replicas.is_some() || partitions.is_some() {
             let (replicas, partitions) = (replicas.unwrap_or(1), partitions.unwrap_or(1));
-            module.devices = Some(DeviceAssignment { replicas, partitions, devices: Vec::new() });
+            module.devices = Some(DeviceAssignment {
+                replicas,
+                partitions,
+                devices: Vec::new(),
+            });
         }
         module.frames = read.frames;
         module.index = HloIndex::new(&module.instructions, Vec::new());
@@ -56,7 +60,13 @@ impl HloModule {
         };
         if module.instructions.is_empty() {
             let (why, message, len) = ("there is no instruction", "HLO text", text.len());
-            return Err(HloError::Damaged { program: program.to_owned(), why, message, at: len, len });
+            return Err(HloError::Damaged {
+                program: program.to_owned(),
+                why,
+                message,
+                at: len,
+                len,
+            });
         }
         Ok(module)
     }
@@ -75,17 +85,28 @@ impl<'a> TextReader<'a> {
     fn begin(&mut self, name: &'a str, is_entry: bool) {
         let id = ComputationId(self.module.computations.len() as u32);
         let first = self.module.instructions.len();
-        let computation = Computation { name: name.to_owned(), instructions: first..first, ..Computation::default() };
+        let computation = Computation {
+            name: name.to_owned(),
+            instructions: first..first,
+            ..Computation::default()
+        };
         self.computations.insert(name, id);
         self.module.computations.push(Computation::default());
-        self.open = Some(OpenComputation { computation, is_entry, local: HashMap::new() });
+        self.open = Some(OpenComputation {
+            computation,
+            is_entry,
+            local: HashMap::new(),
+        });
     }
 
     fn instruction(&mut self, hlo: &HloText<'a>) {
         let Some(open) = &mut self.open else { return };
         let parent = (self.module.computations.len() as u32).saturating_sub(1);
         let id = InstructionId(self.module.instructions.len() as u32);
-        let operands = hlo.operand_names().filter_map(|name| open.local.get(name).copied()).collect();
+        let operands = hlo
+            .operand_names()
+            .filter_map(|name| open.local.get(name).copied())
+            .collect();
         let called: Vec<ComputationId> = hlo
             .called()
             .filter_map(|name| self.computations.get(name).copied())
@@ -96,7 +117,12 @@ impl<'a> TextReader<'a> {
                 callee.is_fusion = true;
             }
         }
-        let read = Instruction { computation: ComputationId(parent), operands, called, ..instruction(hlo) };
+        let read = Instruction {
+            computation: ComputationId(parent),
+            operands,
+            called,
+            ..instruction(hlo)
+        };
         open.local.insert(hlo.name, id);
         open.computation.schedule.push(id);
         if hlo.is_root {
@@ -106,7 +132,14 @@ impl<'a> TextReader<'a> {
     }
 
     fn close(&mut self) {
-        let Some(OpenComputation { mut computation, is_entry, .. }) = self.open.take() else { return };
+        let Some(OpenComputation {
+            mut computation,
+            is_entry,
+            ..
+        }) = self.open.take()
+        else {
+            return;
+        };
         computation.instructions.end = self.module.instructions.len();
         // As in the compiler's own reader.
         computation.root = computation.root.or(computation.schedule.last().copied());
@@ -164,31 +197,62 @@ ENTRY %main (a: bf16[8,4], b: bf16[4,16]) -> f32[8,16] {
     #[test]
     fn fusion_shows_its_product_and_source() {
         let module = read(TEXT).unwrap();
-        assert_eq!((module.name.as_str(), module.origin, module.computations.len()), ("jit_f", HloOrigin::Proto, 2));
-        let fusion = module.instruction(module.find("fusion.1").unwrap()).unwrap();
+        assert_eq!(
+            (
+                module.name.as_str(),
+                module.origin,
+                module.computations.len()
+            ),
+            ("jit_f", HloOrigin::Proto, 2)
+        );
+        let fusion = module
+            .instruction(module.find("fusion.1").unwrap())
+            .unwrap();
         let products = module.products(fusion).unwrap();
-        assert_eq!(products.iter().map(|it| (it.m, it.k, it.n)).collect::<Vec<_>>(), [(8, 4, 16)]);
+        assert_eq!(
+            products
+                .iter()
+                .map(|it| (it.m, it.k, it.n))
+                .collect::<Vec<_>>(),
+            [(8, 4, 16)]
+        );
         assert_eq!(module.source(fusion).as_deref(), Some("train.py:7"));
-        let lines: Vec<u64> = module.stack(fusion).iter().map(|frame| frame.line).collect();
+        let lines: Vec<u64> = module
+            .stack(fusion)
+            .iter()
+            .map(|frame| frame.line)
+            .collect();
         assert_eq!(lines, [7, 3]);
         assert_eq!(module.devices.as_ref().unwrap().partitions, 4);
-        assert_eq!(module.root(module.entry.unwrap()).unwrap().name, fusion.name);
+        assert_eq!(
+            module.root(module.entry.unwrap()).unwrap().name,
+            fusion.name
+        );
         assert!(module.computations[0].is_fusion);
         assert_eq!(module.parameters().len(), 2);
     }
 
     #[test]
     fn cycles_are_cut_and_truncated_text_is_damaged() {
-        let ring = TEXT.replace("convolution(%p.1, %p.2)", "fusion(%conv, %p.2), calls=%fused");
+        let ring = TEXT.replace(
+            "convolution(%p.1, %p.2)",
+            "fusion(%conv, %p.2), calls=%fused",
+        );
         let module = read(&ring).unwrap();
         let inner = module.instruction(module.find("conv").unwrap()).unwrap();
         assert_eq!((inner.called.len(), inner.operands.len()), (0, 1));
         let cut = read(&TEXT[..TEXT.find("ROOT %conv").unwrap()]).unwrap();
         let names: Vec<&str> = cut.instructions.iter().map(|it| &*it.name).collect();
-        assert_eq!((names.as_slice(), cut.entry), (["p.1", "p.2"].as_slice(), None));
+        assert_eq!(
+            (names.as_slice(), cut.entry),
+            (["p.1", "p.2"].as_slice(), None)
+        );
         assert_eq!(cut.cut.as_deref(), Some("inside computation fused"));
         let ended = TEXT.find("ENTRY").unwrap();
-        assert_eq!(read(&TEXT[..ended]).unwrap().cut.as_deref(), Some("before the ENTRY computation"));
+        assert_eq!(
+            read(&TEXT[..ended]).unwrap().cut.as_deref(),
+            Some("before the ENTRY computation")
+        );
         let error = read(&TEXT[..300]).unwrap_err().to_string();
         assert!(error.contains("there is no instruction"), "{error}");
         for cut in "HloModule ".len()..TEXT.len() {

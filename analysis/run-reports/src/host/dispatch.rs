@@ -85,16 +85,31 @@ impl Analysis for Dispatch {
     fn run(cx: &Context<'_>) -> Result<DispatchReport, AnalysisError> {
         let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>()?;
         let gaps = cx.report::<Gaps>()?;
-        let idle: BTreeMap<GroupId, &DeviceGaps> = gaps.devices.iter().map(|device| (device.group, device)).collect();
+        let idle: BTreeMap<GroupId, &DeviceGaps> = gaps
+            .devices
+            .iter()
+            .map(|device| (device.group, device))
+            .collect();
         let mut devices = Vec::new();
         for core in cx.tensor_cores() {
-            let (Some(launches), Some(shift)) = (clocks.launches_of(core), clocks.of(core)) else { continue };
-            let Some(window) = cx.window(core)? else { continue };
+            let (Some(launches), Some(shift)) = (clocks.launches_of(core), clocks.of(core)) else {
+                continue;
+            };
+            let Some(window) = cx.window(core)? else {
+                continue;
+            };
             let runs = runs(cx, core, launches, window);
-            devices.extend(device(cx, core, &runs, uncertainty(shift), idle.get(&core).copied()));
+            devices.extend(device(
+                cx,
+                core,
+                &runs,
+                uncertainty(shift),
+                idle.get(&core).copied(),
+            ));
         }
         if devices.is_empty() {
-            let what = "no program in this part of the trace can be paired with its launch on the host";
+            let what =
+                "no program in this part of the trace can be paired with its launch on the host";
             return Err(AnalysisError::NotApplicable(what.to_owned()));
         }
         Ok(DispatchReport { devices })
@@ -123,7 +138,12 @@ struct ProgramRun {
 }
 
 /// All executions that have a launch, in the order of the launches.
-fn runs(cx: &Context<'_>, core: GroupId, launches: &LaunchPairs, window: TimeWindow) -> Vec<ProgramRun> {
+fn runs(
+    cx: &Context<'_>,
+    core: GroupId,
+    launches: &LaunchPairs,
+    window: TimeWindow,
+) -> Vec<ProgramRun> {
     let run = |pair: &facts::clock_alignment::LaunchPair| {
         let program = cx.model.slice(pair.program);
         ProgramRun {
@@ -142,7 +162,9 @@ fn runs(cx: &Context<'_>, core: GroupId, launches: &LaunchPairs, window: TimeWin
 fn ahead(runs: &[ProgramRun]) -> Vec<u64> {
     let mut ends: Vec<Timestamp> = runs.iter().map(|run| run.ran.end).collect();
     ends.sort_unstable();
-    let of = |(k, run): (usize, &ProgramRun)| k.saturating_sub(ends.partition_point(|&end| end <= run.enqueued)) as u64;
+    let of = |(k, run): (usize, &ProgramRun)| {
+        k.saturating_sub(ends.partition_point(|&end| end <= run.enqueued)) as u64
+    };
     runs.iter().enumerate().map(of).collect()
 }
 
@@ -155,23 +177,44 @@ fn device(
 ) -> Option<DeviceDispatch> {
     let name = cx.model.device_name(core);
     let of_scope = |get: &dyn Fn(&ProgramRun) -> i64| -> Vec<f64> {
-        runs.iter().filter(|run| run.in_scope).map(|run| get(run) as f64).collect()
+        runs.iter()
+            .filter(|run| run.in_scope)
+            .map(|run| get(run) as f64)
+            .collect()
     };
     let latencies = of_scope(&|run| (run.ran.start - run.enqueued).ps());
     let latency = |at| quantile(&latencies, at).map(|ps| ps as i64);
-    let all: Vec<(&ProgramRun, u64)> = runs.iter().zip(ahead(runs)).filter(|(run, _)| run.in_scope).collect();
+    let all: Vec<(&ProgramRun, u64)> = runs
+        .iter()
+        .zip(ahead(runs))
+        .filter(|(run, _)| run.in_scope)
+        .collect();
     let depths: Vec<f64> = all.iter().map(|(_, depth)| *depth as f64).collect();
     let dry = all.iter().skip(1).filter(|(_, depth)| *depth == 0).count();
     let dry_percent = math::stats::percent(dry as i64, all.len() as i64 - 1);
     let program_median_ps = quantile(&of_scope(&|run| run.length_ps), 0.5)? as i64;
-    let mut spans: Vec<TimeRange> = runs.iter().filter(|run| run.in_scope).map(|run| run.ran).collect();
+    let mut spans: Vec<TimeRange> = runs
+        .iter()
+        .filter(|run| run.in_scope)
+        .map(|run| run.ran)
+        .collect();
     spans.sort_by_key(|span| span.start);
-    let between: Vec<f64> = spans.windows(2).map(|pair| (pair[1].start - pair[0].end).clamped().ps() as f64).collect();
+    let between: Vec<f64> = spans
+        .windows(2)
+        .map(|pair| (pair[1].start - pair[0].end).clamped().ps() as f64)
+        .collect();
     let gap_median_ps = quantile(&between, 0.5).map(|ps| ps as i64);
-    let gap_of_program_percent = gap_median_ps.and_then(|gap| math::stats::percent(gap, program_median_ps));
+    let gap_of_program_percent =
+        gap_median_ps.and_then(|gap| math::stats::percent(gap, program_median_ps));
     let dispatch_of_gaps_percent = idle.and_then(|device| {
-        let parts = device.between.iter().filter(|part| part.cause == IdleCause::Dispatch);
-        math::stats::percent(parts.map(|part| part.time_ps).sum::<Picos>().ps(), device.between_ps())
+        let parts = device
+            .between
+            .iter()
+            .filter(|part| part.cause == IdleCause::Dispatch);
+        math::stats::percent(
+            parts.map(|part| part.time_ps).sum::<Picos>().ps(),
+            device.between_ps(),
+        )
     });
     let at_least = |share: Option<f64>, limit| share.is_some_and(|share| share >= limit);
     Some(DeviceDispatch {
@@ -189,7 +232,8 @@ fn device(
         gap_of_program_percent,
         dispatch_of_gaps_percent,
         is_dispatch_bound: at_least(gap_of_program_percent, GAPS_MATTER_PERCENT)
-            && (at_least(dispatch_of_gaps_percent, MOSTLY_PERCENT) || at_least(dry_percent, MOSTLY_PERCENT)),
+            && (at_least(dispatch_of_gaps_percent, MOSTLY_PERCENT)
+                || at_least(dry_percent, MOSTLY_PERCENT)),
     })
 }
 
@@ -237,14 +281,26 @@ mod tests {
     #[test]
     fn run_ahead_counts_enqueued_unfinished_programs() {
         // Two at once, a third while the second runs, and one to an idle device.
-        let runs = [run(0, 10, 20), run(1, 20, 30), run(25, 30, 40), run(50, 60, 70), run(70, 71, 72)];
+        let runs = [
+            run(0, 10, 20),
+            run(1, 20, 30),
+            run(25, 30, 40),
+            run(50, 60, 70),
+            run(70, 71, 72),
+        ];
         assert_eq!(ahead(&runs), [0, 1, 1, 0, 0]);
     }
 
     fn report(model: &trace_model::TraceModel) -> Result<DispatchReport, AnalysisError> {
         let (options, reports) = (engine::Options::default(), engine::ReportCache::default());
-        let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-        cx.report::<Dispatch>().map(|report| report.as_ref().clone())
+        let cx = Context {
+            model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
+        cx.report::<Dispatch>()
+            .map(|report| report.as_ref().clone())
     }
 
     /// If there are as many launches as programs on the only device, they are paired in order. With the smallest
@@ -260,9 +316,26 @@ mod tests {
             ",
         );
         let device = report(&model).unwrap().devices[0].clone();
-        assert_eq!((device.launches, device.latency_median_ps, device.latency_max_ps), (3, 3_000, 4_000));
-        assert_eq!((device.uncertainty_ps, device.ahead_median, device.dry_percent), (None, 0.0, Some(100.0)));
-        assert_eq!((device.program_median_ps, device.gap_median_ps), (2_000, Some(6_000)));
+        assert_eq!(
+            (
+                device.launches,
+                device.latency_median_ps,
+                device.latency_max_ps
+            ),
+            (3, 3_000, 4_000)
+        );
+        assert_eq!(
+            (
+                device.uncertainty_ps,
+                device.ahead_median,
+                device.dry_percent
+            ),
+            (None, 0.0, Some(100.0))
+        );
+        assert_eq!(
+            (device.program_median_ps, device.gap_median_ps),
+            (2_000, Some(6_000))
+        );
         assert!(device.is_dispatch_bound);
     }
 
@@ -278,7 +351,10 @@ mod tests {
             ",
         );
         let device = report(&model).unwrap().devices[0].clone();
-        assert_eq!((device.launches, device.ahead_max, device.dry_percent), (2, 1, Some(0.0)));
+        assert_eq!(
+            (device.launches, device.ahead_max, device.dry_percent),
+            (2, 1, Some(0.0))
+        );
         assert_eq!(device.gap_median_ps, Some(1_000));
         assert!(!device.is_dispatch_bound);
         assert_eq!(Picos::from_ps(device.latency_max_ps).ps(), 13_000);

@@ -51,7 +51,10 @@ impl VerdictReport {
 
     /// The finding that starts the sentence because it explains the others.
     pub fn leading(&self) -> Option<TimeUse> {
-        self.named().next().map(|finding| finding.id).filter(|&id| id == TimeUse::Compile)
+        self.named()
+            .next()
+            .map(|finding| finding.id)
+            .filter(|&id| id == TimeUse::Compile)
     }
 }
 
@@ -83,8 +86,7 @@ const WORTH_SAYING_PERCENT: f64 = 10.0;
 const MOSTLY_IDLE_PERCENT: f64 = 50.0;
 
 /// The statement if no durations are known.
-const PLACEHOLDERS: &str =
-    "Times are placeholders: the file gives the order of nodes, not their durations, so no share of time is judged";
+const PLACEHOLDERS: &str = "Times are placeholders: the file gives the order of nodes, not their durations, so no share of time is judged";
 
 impl Analysis for Verdict {
     type Report = VerdictReport;
@@ -93,17 +95,29 @@ impl Analysis for Verdict {
 
     fn run(cx: &Context<'_>) -> Result<VerdictReport, AnalysisError> {
         if cx.model.has_caveat(Caveat::PlaceholderTimes) {
-            return Ok(VerdictReport { statement: PLACEHOLDERS.to_owned(), findings: Vec::new() });
+            return Ok(VerdictReport {
+                statement: PLACEHOLDERS.to_owned(),
+                findings: Vec::new(),
+            });
         }
         let ops = cx.report::<Ops>().ok();
         let mut findings = Vec::new();
         if let Some(ops) = &ops {
             findings = device_findings(ops, &VerdictReports::of(cx), cx.scope);
         }
-        let mostly_idle =
-            findings.first().is_none_or(|first| first.id == TimeUse::Idle && share(first) > MOSTLY_IDLE_PERCENT);
-        if let Some(compile) = cx.report::<Compile>().ok().and_then(|report| compiling(&report, cx.scope)) {
-            let at = if mostly_idle && share(&compile) >= WORTH_SAYING_PERCENT { 0 } else { findings.len() };
+        let mostly_idle = findings
+            .first()
+            .is_none_or(|first| first.id == TimeUse::Idle && share(first) > MOSTLY_IDLE_PERCENT);
+        if let Some(compile) = cx
+            .report::<Compile>()
+            .ok()
+            .and_then(|report| compiling(&report, cx.scope))
+        {
+            let at = if mostly_idle && share(&compile) >= WORTH_SAYING_PERCENT {
+                0
+            } else {
+                findings.len()
+            };
             findings.insert(at, compile);
         }
         if ops.is_none() {
@@ -114,14 +128,25 @@ impl Analysis for Verdict {
         findings.extend(steps.as_deref().and_then(slow_steps));
         name_the_largest(&mut findings);
         let mut statement = statement(ops.is_some(), steps.as_deref(), &findings);
-        if let Some(absent) = cx.report::<Balance>().ok().and_then(|balance| balance.absent()) {
+        if let Some(absent) = cx
+            .report::<Balance>()
+            .ok()
+            .and_then(|balance| balance.absent())
+        {
             statement.push_str("; ");
             statement.push_str(&absent);
         }
-        if let Some(full) = cx.report::<Memory>().ok().and_then(|memory| full_memory(&memory)) {
+        if let Some(full) = cx
+            .report::<Memory>()
+            .ok()
+            .and_then(|memory| full_memory(&memory))
+        {
             statement.push_str(&full);
         }
-        Ok(VerdictReport { statement, findings })
+        Ok(VerdictReport {
+            statement,
+            findings,
+        })
     }
 }
 
@@ -132,13 +157,21 @@ fn share(finding: &VerdictFinding) -> f64 {
 /// Marks the findings that the sentence names: the first ones that are large enough.
 fn name_the_largest(findings: &mut [VerdictFinding]) {
     const CLAUSES: usize = 2;
-    for finding in findings.iter_mut().filter(|finding| share(finding) >= WORTH_SAYING_PERCENT).take(CLAUSES) {
+    for finding in findings
+        .iter_mut()
+        .filter(|finding| share(finding) >= WORTH_SAYING_PERCENT)
+        .take(CLAUSES)
+    {
         finding.is_named = true;
     }
 }
 
 /// The named findings as one sentence; if none is large enough, the first of all.
-fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[VerdictFinding]) -> String {
+fn statement(
+    has_devices: bool,
+    steps: Option<&StepsReport>,
+    findings: &[VerdictFinding],
+) -> String {
     let named = findings.iter().filter(|finding| finding.is_named);
     let mut clauses: Vec<&str> = named.map(|finding| finding.statement.as_str()).collect();
     if clauses.is_empty() {
@@ -158,7 +191,9 @@ fn statement(has_devices: bool, steps: Option<&StepsReport>, findings: &[Verdict
         text.push_str("; no TPU ops in this trace, so device metrics do not apply");
     }
     let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
 /// Facts from other reports: the efficiency of devices, and causes.
@@ -187,13 +222,22 @@ impl VerdictReports {
         const MOST_PERCENT: f64 = 50.0;
         let balance = self.balance.as_ref()?;
         let ((device, part), waiting) = (balance.awaited()?, balance.skew_wait_ps()?);
-        let of_it = |time: f64| percent(time as i64, collective_ps).filter(|&share| share >= WORTH_SAYING_PERCENT);
+        let of_it = |time: f64| {
+            percent(time as i64, collective_ps).filter(|&share| share >= WORTH_SAYING_PERCENT)
+        };
         if part > MOST_PERCENT {
             let share = of_it(waiting * part / 100.0)?;
-            return Some(format!(", {} of it waiting for {}, which comes last", shown(Some(share)), device.core));
+            return Some(format!(
+                ", {} of it waiting for {}, which comes last",
+                shown(Some(share)),
+                device.core
+            ));
         }
         let share = shown(Some(of_it(waiting)?));
-        Some(format!(", {share} of it waiting for whichever device comes last, most often {}", device.core))
+        Some(format!(
+            ", {share} of it waiting for whichever device comes last, most often {}",
+            device.core
+        ))
     }
 }
 
@@ -208,7 +252,10 @@ fn device_findings(ops: &OpsReport, known: &VerdictReports, scope: Scope) -> Vec
     };
     let of = match devices {
         1 => format!("device time: {} {window}", length(total as f64)),
-        n => format!("device time: {} {window}, {n} devices added up", length(total as f64)),
+        n => format!(
+            "device time: {} {window}, {n} devices added up",
+            length(total as f64)
+        ),
     };
     let finding = |id, time_ps, statement| VerdictFinding {
         id,
@@ -224,16 +271,34 @@ fn device_findings(ops: &OpsReport, known: &VerdictReports, scope: Scope) -> Vec
         .groups
         .iter()
         .map(|row| {
-            let text = format!("{} {}", of_device_time(row.self_time_ps, total), activity(ops, row.group, known));
+            let text = format!(
+                "{} {}",
+                of_device_time(row.self_time_ps, total),
+                activity(ops, row.group, known)
+            );
             finding(row.group.into(), row.self_time_ps, text)
         })
         .collect();
-    let idle = if devices == 1 { "the device is idle" } else { "the devices are idle" };
-    let why = known.idle.as_ref().map_or_else(String::new, |why| format!(", mostly {why}"));
-    let idle = format!("{idle} {} of the time {window}{why}", shown(percent(ops.idle_ps, total)));
+    let idle = if devices == 1 {
+        "the device is idle"
+    } else {
+        "the devices are idle"
+    };
+    let why = known
+        .idle
+        .as_ref()
+        .map_or_else(String::new, |why| format!(", mostly {why}"));
+    let idle = format!(
+        "{idle} {} of the time {window}{why}",
+        shown(percent(ops.idle_ps, total))
+    );
     findings.push(finding(TimeUse::Idle, ops.idle_ps, idle));
     findings.retain(|finding| finding.time_ps > 0);
-    findings.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| a.id.id().cmp(b.id.id())));
+    findings.sort_by(|a, b| {
+        b.time_ps
+            .cmp(&a.time_ps)
+            .then_with(|| a.id.id().cmp(b.id.id()))
+    });
     findings
 }
 
@@ -247,19 +312,39 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
     match group {
         OpGroup::AsyncWait => {
             let time = ops.group_self(group).ps();
-            format!("waits for copies ({}), {} of op time", names(), shown(percent(time, ops.op_time_ps)))
+            format!(
+                "waits for copies ({}), {} of op time",
+                names(),
+                shown(percent(time, ops.op_time_ps))
+            )
         }
         OpGroup::Collective => {
-            let hidden = known.overlap.as_ref().and_then(|report| report.summary.overlap_ratio_percent);
-            let hidden = hidden
-                .map_or_else(String::new, |part| format!(", compute hides {} of all communication", shown(Some(part))));
-            let awaited = known.awaited(ops.group_self(group).ps()).unwrap_or_default();
-            format!("is communication that blocks the core ({}){awaited}{hidden}", names())
+            let hidden = known
+                .overlap
+                .as_ref()
+                .and_then(|report| report.summary.overlap_ratio_percent);
+            let hidden = hidden.map_or_else(String::new, |part| {
+                format!(", compute hides {} of all communication", shown(Some(part)))
+            });
+            let awaited = known
+                .awaited(ops.group_self(group).ps())
+                .unwrap_or_default();
+            format!(
+                "is communication that blocks the core ({}){awaited}{hidden}",
+                names()
+            )
         }
         OpGroup::MatMul => {
-            let metric = |id| known.utilization.as_ref().and_then(|report| report.metric(id)?.value);
+            let metric = |id| {
+                known
+                    .utilization
+                    .as_ref()
+                    .and_then(|report| report.metric(id)?.value)
+            };
             let speed = metric("mxu_util_on_mxu_ops_percent");
-            let speed = speed.map_or_else(String::new, |at| format!(", at {} of peak FLOP/s", shown(Some(at))));
+            let speed = speed.map_or_else(String::new, |at| {
+                format!(", at {} of peak FLOP/s", shown(Some(at)))
+            });
             format!("multiplies matrices{speed}")
         }
         OpGroup::Vector => "is elementwise work and reductions".to_owned(),
@@ -267,7 +352,10 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
         OpGroup::CustomKernel => format!("runs custom kernels ({})", names()),
         OpGroup::HostIo => format!("exchanges data with the host ({})", names()),
         OpGroup::Control if known.has_loops_apart => {
-            format!("is in loops, whose bodies appear as separate ops ({})", names())
+            format!(
+                "is in loops, whose bodies appear as separate ops ({})",
+                names()
+            )
         }
         OpGroup::Control => "is overhead of loops, branches and calls".to_owned(),
         OpGroup::SparseCore => "is work for SparseCores".to_owned(),
@@ -287,7 +375,11 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     let mut names: Vec<&str> = times.keys().copied().collect();
     names.sort_by_key(|name| std::cmp::Reverse(times[name]));
     let more = if names.len() > SHOWN { " …" } else { "" };
-    let names: Vec<String> = names.into_iter().take(SHOWN).map(|name| engine::shortened(name, LONGEST)).collect();
+    let names: Vec<String> = names
+        .into_iter()
+        .take(SHOWN)
+        .map(|name| engine::shortened(name, LONGEST))
+        .collect();
     names.join(", ") + more
 }
 
@@ -307,19 +399,33 @@ fn compiling(report: &CompileReport, scope: Scope) -> Option<VerdictFinding> {
         .take(2)
         .map(|name| engine::shortened(name, 40))
         .collect();
-    let what = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    let what = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", names.join(", "))
+    };
     let again = match report.recompilations {
         0 => String::new(),
         1 if report.compilations == 1 => ", a recompilation".to_owned(),
         n if n == report.compilations => format!(", all {n} compilations are recompilations"),
-        1 => format!(", 1 of {} compilations is a recompilation", report.compilations),
-        n => format!(", {n} of {} compilations are recompilations", report.compilations),
+        1 => format!(
+            ", 1 of {} compilations is a recompilation",
+            report.compilations
+        ),
+        n => format!(
+            ", {n} of {} compilations are recompilations",
+            report.compilations
+        ),
     };
     let part = shown(percent(time_ps, report.window_ps));
     Some(VerdictFinding {
         id: TimeUse::Compile,
         is_named: false,
-        statement: format!("compiling takes {}, {part} of the {}{what}{again}", length(time_ps as f64), scope.title()),
+        statement: format!(
+            "compiling takes {}, {part} of the {}{what}{again}",
+            length(time_ps as f64),
+            scope.title()
+        ),
         time_ps,
         share_percent: percent(time_ps, report.window_ps),
         of: format!("{}: {}", scope.title(), length(report.window_ps as f64)),
@@ -330,13 +436,27 @@ fn compiling(report: &CompileReport, scope: Scope) -> Option<VerdictFinding> {
 
 /// Without a TPU: the host that waits for input for most of its steps.
 fn input(report: &InputReport) -> Option<VerdictFinding> {
-    let known = report.devices.iter().filter(|host| host.percent.is_some_and(|part| part >= WORTH_SAYING_PERCENT));
-    let host = known.max_by(|a, b| a.percent.unwrap_or(0.0).total_cmp(&b.percent.unwrap_or(0.0)))?;
-    let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
+    let known = report.devices.iter().filter(|host| {
+        host.percent
+            .is_some_and(|part| part >= WORTH_SAYING_PERCENT)
+    });
+    let host = known.max_by(|a, b| {
+        a.percent
+            .unwrap_or(0.0)
+            .total_cmp(&b.percent.unwrap_or(0.0))
+    })?;
+    let event = host
+        .event
+        .as_ref()
+        .map_or_else(String::new, |event| format!(" ({event})"));
     Some(VerdictFinding {
         id: TimeUse::Input,
         is_named: false,
-        statement: format!("{} of the time of steps is waiting for input on {}{event}", shown(host.percent), host.name),
+        statement: format!(
+            "{} of the time of steps is waiting for input on {}{event}",
+            shown(host.percent),
+            host.name
+        ),
         time_ps: host.gap_ps,
         share_percent: host.percent,
         of: format!("steps of {}: {}", host.name, length(host.length_ps as f64)),
@@ -356,8 +476,11 @@ fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
         (false, _) => "each against the median of its class".to_owned(),
     };
     let slow: Vec<&Step> = slow.into_iter().map(|(step, _)| step).collect();
-    let shown: Vec<_> =
-        slow.iter().take(3).map(|step| format!("{} ({})", step.title(), length(step.time_ps as f64))).collect();
+    let shown: Vec<_> = slow
+        .iter()
+        .take(3)
+        .map(|step| format!("{} ({})", step.title(), length(step.time_ps as f64)))
+        .collect();
     let more = if slow.len() > 3 { " …" } else { "" };
     let compiled = slow.iter().filter(|step| step.mostly_compiles()).count();
     let why = match (compiled, slow.len()) {
@@ -368,13 +491,21 @@ fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
         (some, _) => format!("; {some} of them mostly compile"),
     };
     let time_ps = slow.iter().map(|step| step.time_ps).sum::<Picos>().ps();
-    let all = report.steps.iter().map(|step| step.time_ps).sum::<Picos>().ps();
+    let all = report
+        .steps
+        .iter()
+        .map(|step| step.time_ps)
+        .sum::<Picos>()
+        .ps();
     let count = slow.len();
     let steps = if count == 1 { "step is" } else { "steps are" };
     Some(VerdictFinding {
         id: TimeUse::SlowSteps,
         is_named: false,
-        statement: format!("{count} {steps} slow: {}{more}, {usual}{why}", shown.join(", ")),
+        statement: format!(
+            "{count} {steps} slow: {}{more}, {usual}{why}",
+            shown.join(", ")
+        ),
         time_ps,
         share_percent: percent(time_ps, all),
         of: format!("all steps: {}", length(all as f64)),
@@ -385,8 +516,15 @@ fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
 
 /// A clause about the fullest device memory, if it is nearly full.
 fn full_memory(memory: &MemoryReport) -> Option<String> {
-    let (fullest, peak) = memory.device_peaks().next().filter(|&(_, peak)| peak >= NEARLY_FULL_PERCENT)?;
-    Some(format!("; the memory of {} is {} full at its peak", fullest.memory, shown(Some(peak))))
+    let (fullest, peak) = memory
+        .device_peaks()
+        .next()
+        .filter(|&(_, peak)| peak >= NEARLY_FULL_PERCENT)?;
+    Some(format!(
+        "; the memory of {} is {} full at its peak",
+        fullest.memory,
+        shown(Some(peak))
+    ))
 }
 
 fn length(ps: f64) -> String {
@@ -407,10 +545,16 @@ impl Tabular for VerdictReport {
         vec![
             Table::of("findings", self.statement.clone(), &self.findings)
                 .measured("finding", "Finding", Unit::None, |finding| finding.id.id())
-                .measured("time_ps", "Time", Unit::Picoseconds, |finding| finding.time_ps)
-                .measured("share_percent", "Share", Unit::Percent, |finding| finding.share_percent)
+                .measured("time_ps", "Time", Unit::Picoseconds, |finding| {
+                    finding.time_ps
+                })
+                .measured("share_percent", "Share", Unit::Percent, |finding| {
+                    finding.share_percent
+                })
                 .measured("of", "Of", Unit::None, |finding| &finding.of)
-                .measured("statement", "In words", Unit::None, |finding| &finding.statement)
+                .measured("statement", "In words", Unit::None, |finding| {
+                    &finding.statement
+                })
                 .build(),
         ]
     }

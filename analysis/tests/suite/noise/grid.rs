@@ -30,17 +30,33 @@ const OUTLIERS: [u64; 2] = [0, 50];
 
 /// What is found of changes of 10 %, at least, in percent.
 fn goal(runs: usize, noise: &Noise) -> f64 {
-    if runs == 1 && noise.between >= WIDE { 80.0 } else { 95.0 }
+    if runs == 1 && noise.between >= WIDE {
+        80.0
+    } else {
+        95.0
+    }
 }
 
 fn noise(jitter: f64, between: f64, pause_one_in: u64) -> Noise {
-    Noise { steps: 30, jitter, correlation: 0.0, between, slow_one_in: 0, pause_one_in, ..Noise::quiet() }
+    Noise {
+        steps: 30,
+        jitter,
+        correlation: 0.0,
+        between,
+        slow_one_in: 0,
+        pause_one_in,
+        ..Noise::quiet()
+    }
 }
 
 /// All combinations.
 fn noises() -> impl Iterator<Item = Noise> {
-    let of = |spread: f64| STEP_NOISE.map(|jitter| OUTLIERS.map(|outliers| noise(jitter, spread, outliers)));
-    SPREAD.into_iter().flat_map(move |spread| of(spread).into_iter().flatten())
+    let of = |spread: f64| {
+        STEP_NOISE.map(|jitter| OUTLIERS.map(|outliers| noise(jitter, spread, outliers)))
+    };
+    SPREAD
+        .into_iter()
+        .flat_map(move |spread| of(spread).into_iter().flatten())
 }
 
 /// With outliers and the noisiest steps.
@@ -57,14 +73,23 @@ fn share(experiments: usize, mut is_called: impl FnMut() -> bool) -> f64 {
 fn changed(noise: &Noise, runs: usize, regression: Regression, experiments: usize) -> f64 {
     let mut made = Runs::new(noise);
     share(experiments, || {
-        let mut side = |regression| (0..runs).map(|_| made.times(regression)).collect::<Vec<_>>();
+        let mut side = |regression| {
+            (0..runs)
+                .map(|_| made.times(regression))
+                .collect::<Vec<_>>()
+        };
         let (base, cand) = (side(Regression::None), side(regression));
         MetricChange::judged(&base, &cand, 0.0, &TestOptions::default()).is_real()
     })
 }
 
 /// The gates of the preset that fail, of each pair.
-fn failures(noise: &Noise, runs: usize, regression: Regression, experiments: usize) -> Vec<Vec<String>> {
+fn failures(
+    noise: &Noise,
+    runs: usize,
+    regression: Regression,
+    experiments: usize,
+) -> Vec<Vec<String>> {
     let (mut made, comparable) = (Runs::new(noise), comparable());
     let one = |_| {
         let mut side = |regression| (0..runs).map(|_| made.run(regression)).collect::<Vec<_>>();
@@ -77,7 +102,11 @@ fn failures(noise: &Noise, runs: usize, regression: Regression, experiments: usi
 /// Share of pairs, in percent, of which a gate fails whose name contains `which`.
 fn failed(failures: &[Vec<String>], which: &str) -> f64 {
     let mut pairs = failures.iter();
-    share(failures.len(), || pairs.next().is_some_and(|gates| gates.iter().any(|gate| gate.contains(which))))
+    share(failures.len(), || {
+        pairs
+            .next()
+            .is_some_and(|gates| gates.iter().any(|gate| gate.contains(which)))
+    })
 }
 
 const MEAN: &str = "loop.step_ms";
@@ -88,11 +117,21 @@ const TEN_PERCENT: Regression = Regression::All(0.10);
 fn equal_runs_are_rarely_called_changed_and_ten_percent_is_found() {
     for (runs, most) in SIDES {
         for noise in noises() {
-            let (equal, slower) = if noise.between >= WIDE { (2000, 200) } else { (100, 20) };
+            let (equal, slower) = if noise.between >= WIDE {
+                (2000, 200)
+            } else {
+                (100, 20)
+            };
             let found = changed(&noise, runs, Regression::None, equal);
-            assert!(found <= most, "{runs} against {runs}: {found} % of equal pairs: {noise:?}");
+            assert!(
+                found <= most,
+                "{runs} against {runs}: {found} % of equal pairs: {noise:?}"
+            );
             let found = changed(&noise, runs, TEN_PERCENT, slower);
-            assert!(found >= goal(runs, &noise), "{runs} against {runs}: {found} % of 10 % found: {noise:?}");
+            assert!(
+                found >= goal(runs, &noise),
+                "{runs} against {runs}: {found} % of 10 % found: {noise:?}"
+            );
         }
     }
 }
@@ -106,10 +145,16 @@ fn preset_rarely_fails_equal_runs_and_finds_ten_percent() {
             let alarms = failures(&noise, runs, Regression::None, equal);
             for which in ["", MEAN, SLOW] {
                 let found = failed(&alarms, which);
-                assert!(found <= most, "{runs} against {runs}: {found} % false alarms {which}: {noise:?}");
+                assert!(
+                    found <= most,
+                    "{runs} against {runs}: {found} % false alarms {which}: {noise:?}"
+                );
             }
             let found = failed(&failures(&noise, runs, TEN_PERCENT, 20), "");
-            assert!(found >= goal(runs, &noise), "{runs} against {runs}: {found} % of 10 % found: {noise:?}");
+            assert!(
+                found >= goal(runs, &noise),
+                "{runs} against {runs}: {found} % of 10 % found: {noise:?}"
+            );
         }
     }
 }
@@ -119,7 +164,11 @@ fn ops_changed(noise: &Noise, runs: usize, experiments: usize) -> f64 {
     const OPS: usize = 20;
     let mut made = Runs::new(noise);
     share(experiments, || {
-        let mut side = || (0..runs).map(|_| made.run_of_ops(OPS)).collect::<Vec<Summary>>();
+        let mut side = || {
+            (0..runs)
+                .map(|_| made.run_of_ops(OPS))
+                .collect::<Vec<Summary>>()
+        };
         let (base, cand) = (side(), side());
         let Comparison { ops, .. } = compare(&base, &cand, &CompareOptions::default());
         assert_eq!(ops.len(), OPS);
@@ -130,9 +179,15 @@ fn ops_changed(noise: &Noise, runs: usize, experiments: usize) -> f64 {
 #[test]
 fn ops_of_equal_runs_are_rarely_called_changed() {
     for (runs, most) in SIDES {
-        for noise in noises().filter(is_worst).filter(|noise| noise.between < WIDE) {
+        for noise in noises()
+            .filter(is_worst)
+            .filter(|noise| noise.between < WIDE)
+        {
             let found = ops_changed(&noise, runs, 100);
-            assert!(found <= most, "{runs} against {runs}: {found} % with a changed op: {noise:?}");
+            assert!(
+                found <= most,
+                "{runs} against {runs}: {found} % with a changed op: {noise:?}"
+            );
         }
     }
 }
@@ -148,7 +203,12 @@ pub fn print_tables() {
     print_rows(&|noise, runs| {
         let alarms = failures(noise, runs, Regression::None, 2000);
         let found = failed(&failures(noise, runs, TEN_PERCENT, 200), "");
-        vec![failed(&alarms, ""), failed(&alarms, MEAN), failed(&alarms, SLOW), -found]
+        vec![
+            failed(&alarms, ""),
+            failed(&alarms, MEAN),
+            failed(&alarms, SLOW),
+            -found,
+        ]
     });
     println!("\nany of twenty ops changed");
     print_rows(&|noise, runs| vec![ops_changed(noise, runs, 1000)]);
@@ -159,12 +219,24 @@ fn print_rows(of: &dyn Fn(&Noise, usize) -> Vec<f64>) {
     for spread in SPREAD {
         for jitter in STEP_NOISE {
             let cells = SIDES.map(|(runs, _)| {
-                let [plain, with_outliers] = OUTLIERS.map(|outliers| of(&noise(jitter, spread, outliers), runs));
+                let [plain, with_outliers] =
+                    OUTLIERS.map(|outliers| of(&noise(jitter, spread, outliers), runs));
                 let worse = plain.iter().zip(&with_outliers).map(|(a, b)| a.max(*b));
-                let written = |rate: f64| if rate < 0.0 { format!("{:.0} %", -rate) } else { format!("{rate:.1} %") };
+                let written = |rate: f64| {
+                    if rate < 0.0 {
+                        format!("{:.0} %", -rate)
+                    } else {
+                        format!("{rate:.1} %")
+                    }
+                };
                 worse.map(written).collect::<Vec<_>>().join(" | ")
             });
-            println!("| {:.1} % | {:.1} % | {} |", 100.0 * spread, 100.0 * jitter, cells.join(" | "));
+            println!(
+                "| {:.1} % | {:.1} % | {} |",
+                100.0 * spread,
+                100.0 * jitter,
+                cells.join(" | ")
+            );
         }
     }
 }

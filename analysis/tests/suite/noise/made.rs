@@ -3,7 +3,8 @@
 
 use analysis::Unit;
 use analysis::compare::{
-    Better, LOOP_COMPILATIONS, LOOP_STEP, OpTimes, RunValue, SCHEMA, SLOW_SHARE, StepFacts, StepSeries, Summary,
+    Better, LOOP_COMPILATIONS, LOOP_STEP, OpTimes, RunValue, SCHEMA, SLOW_SHARE, StepFacts,
+    StepSeries, Summary,
 };
 use analysis::math::resample::random;
 use analysis::math::stats::median;
@@ -68,12 +69,34 @@ impl Noise {
         match kind {
             Kind::Quiet => quiet,
             Kind::Uneven => {
-                let levels = Self { between: 0.01, compiling: 0.1, points: 1.0, ..quiet };
-                Self { jitter: 0.01, correlation: 0.8, slow_one_in: 20, pause_one_in: 500, ..levels }
+                let levels = Self {
+                    between: 0.01,
+                    compiling: 0.1,
+                    points: 1.0,
+                    ..quiet
+                };
+                Self {
+                    jitter: 0.01,
+                    correlation: 0.8,
+                    slow_one_in: 20,
+                    pause_one_in: 500,
+                    ..levels
+                }
             }
             Kind::Noisy => {
-                let levels = Self { between: 0.02, compiling: 0.2, points: 1.5, ..quiet };
-                Self { jitter: 0.03, correlation: 0.8, slow_one_in: 10, pause_one_in: 100, ..levels }
+                let levels = Self {
+                    between: 0.02,
+                    compiling: 0.2,
+                    points: 1.5,
+                    ..quiet
+                };
+                Self {
+                    jitter: 0.03,
+                    correlation: 0.8,
+                    slow_one_in: 10,
+                    pause_one_in: 100,
+                    ..levels
+                }
             }
         }
     }
@@ -111,7 +134,10 @@ const SHARES: [(&str, f64); 5] = [
 
 impl Runs {
     pub fn new(noise: &Noise) -> Self {
-        Self { noise: *noise, state: 0x5EED }
+        Self {
+            noise: *noise,
+            state: 0x5EED,
+        }
     }
 
     /// Between 0 and 1, neither included.
@@ -147,7 +173,13 @@ impl Runs {
     }
 
     fn steps_of(&mut self, level: f64, regression: Regression) -> Vec<f64> {
-        let Noise { steps, jitter, slow_one_in, pause_one_in, .. } = self.noise;
+        let Noise {
+            steps,
+            jitter,
+            slow_one_in,
+            pause_one_in,
+            ..
+        } = self.noise;
         let mut times = Vec::new();
         for noise in self.correlated() {
             let mut time = 1.0 + jitter * noise;
@@ -164,10 +196,17 @@ impl Runs {
             Regression::All(slower) => times.iter_mut().for_each(|time| *time *= 1.0 + slower),
             Regression::Stalls(part) => {
                 let count = (steps as f64 * part).ceil() as usize;
-                times.iter_mut().step_by(steps / count.max(1)).for_each(|time| *time *= 3.0);
+                times
+                    .iter_mut()
+                    .step_by(steps / count.max(1))
+                    .for_each(|time| *time *= 3.0);
             }
             Regression::Compiles(count) => {
-                times.iter_mut().skip(steps / 2).take(count).for_each(|time| *time *= 10.0);
+                times
+                    .iter_mut()
+                    .skip(steps / 2)
+                    .take(count)
+                    .for_each(|time| *time *= 10.0);
             }
         }
         times
@@ -195,8 +234,16 @@ impl Runs {
             }
         };
         let ops = (0..ops).map(op).collect();
-        let steps = StepFacts { counted: self.noise.steps, ..StepFacts::default() };
-        Summary { schema: SCHEMA.to_owned(), steps, ops, ..Summary::default() }
+        let steps = StepFacts {
+            counted: self.noise.steps,
+            ..StepFacts::default()
+        };
+        Summary {
+            schema: SCHEMA.to_owned(),
+            steps,
+            ops,
+            ..Summary::default()
+        }
     }
 
     /// One more run.
@@ -204,14 +251,26 @@ impl Runs {
         let times = self.times(regression);
         let shares = |runs: &mut Self, middle: f64, spread: f64| -> Vec<f64> {
             let level = middle + spread * runs.normal();
-            runs.correlated().into_iter().map(|noise| (level + spread * noise).clamp(0.0, 100.0)).collect()
+            runs.correlated()
+                .into_iter()
+                .map(|noise| (level + spread * noise).clamp(0.0, 100.0))
+                .collect()
         };
         let (exposed, idle) = (shares(self, 6.0, 0.5), shares(self, 10.0, 0.8));
-        let compilations = if let Regression::Compiles(count) = regression { count as f64 } else { 0.0 };
+        let compilations = if let Regression::Compiles(count) = regression {
+            count as f64
+        } else {
+            0.0
+        };
         let mut values = vec![value(LOOP_COMPILATIONS, Unit::Count, compilations)];
         // What a step that compiles again takes longer is spent compiling.
-        let again = if let Regression::Compiles(count) = regression { 9.0 * STEP_PS * count as f64 } else { 0.0 };
-        let compiling = COMPILING_PS * (1.0 + self.noise.compiling * self.normal()).max(0.0) + again;
+        let again = if let Regression::Compiles(count) = regression {
+            9.0 * STEP_PS * count as f64
+        } else {
+            0.0
+        };
+        let compiling =
+            COMPILING_PS * (1.0 + self.noise.compiling * self.normal()).max(0.0) + again;
         values.push(value("compile.wall_ps", Unit::Picoseconds, compiling));
         for (id, middle) in SHARES {
             let share = (middle + self.noise.points * self.normal()).clamp(0.0, 100.0);
@@ -243,7 +302,10 @@ fn summary(times: Vec<f64>, exposed: Vec<f64>, idle: Vec<f64>, values: Vec<RunVa
         values,
     };
     let usual = median(&times).unwrap_or(0.0);
-    let slow = times.iter().map(|&time| if time > 1.3 * usual { 100.0 } else { 0.0 }).collect();
+    let slow = times
+        .iter()
+        .map(|&time| if time > 1.3 * usual { 100.0 } else { 0.0 })
+        .collect();
     Summary {
         schema: SCHEMA.to_owned(),
         steps: StepFacts {
@@ -252,7 +314,10 @@ fn summary(times: Vec<f64>, exposed: Vec<f64>, idle: Vec<f64>, values: Vec<RunVa
             middle_ps: usual,
             ..StepFacts::default()
         },
-        loop_series: vec![series(LOOP_STEP, Unit::Picoseconds, times.clone()), series(SLOW_SHARE, Unit::Percent, slow)],
+        loop_series: vec![
+            series(LOOP_STEP, Unit::Picoseconds, times.clone()),
+            series(SLOW_SHARE, Unit::Percent, slow),
+        ],
         series: vec![
             series("step.time_ps", Unit::Picoseconds, times),
             series("step.exposed_comm_percent", Unit::Percent, exposed),

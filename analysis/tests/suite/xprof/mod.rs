@@ -28,20 +28,47 @@ pub struct Rows {
 }
 
 pub fn xprof(capture: &str, tool: &str) -> Value {
-    let path = corpus().unwrap().join("xprof").join(capture).join(format!("{tool}.json"));
+    let path = corpus()
+        .unwrap()
+        .join("xprof")
+        .join(capture)
+        .join(format!("{tool}.json"));
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
 pub fn rows_of(table: &Value) -> Rows {
-    let columns = table["cols"].as_array().unwrap().iter().map(|column| column["id"].as_str().unwrap().to_owned());
-    let cells = |row: &Value| row["c"].as_array().unwrap().iter().map(|cell| cell["v"].clone()).collect();
-    let rows = table["rows"].as_array().unwrap().iter().map(cells).collect();
-    Rows { columns: columns.collect(), rows }
+    let columns = table["cols"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| column["id"].as_str().unwrap().to_owned());
+    let cells = |row: &Value| {
+        row["c"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|cell| cell["v"].clone())
+            .collect()
+    };
+    let rows = table["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(cells)
+        .collect();
+    Rows {
+        columns: columns.collect(),
+        rows,
+    }
 }
 
 impl Rows {
     pub fn get<'a>(&self, row: &'a [Value], column: &str) -> &'a Value {
-        &row[self.columns.iter().position(|id| id == column).unwrap_or_else(|| panic!("no column {column}"))]
+        &row[self
+            .columns
+            .iter()
+            .position(|id| id == column)
+            .unwrap_or_else(|| panic!("no column {column}"))]
     }
 
     pub fn number(&self, row: &[Value], column: &str) -> f64 {
@@ -55,10 +82,23 @@ impl Rows {
 
 pub fn near(ours: f64, theirs: f64, relative: f64, what: &str) {
     let scale = ours.abs().max(theirs.abs()).max(f64::MIN_POSITIVE);
-    assert!((ours - theirs).abs() / scale <= relative, "{what}: ours {ours}, XProf {theirs}");
+    assert!(
+        (ours - theirs).abs() / scale <= relative,
+        "{what}: ours {ours}, XProf {theirs}"
+    );
 }
 
-pub fn report<A: analysis::Analysis>(model: &TraceModel, options: &Options) -> std::sync::Arc<A::Report> {
+pub fn report<A: analysis::Analysis>(
+    model: &TraceModel,
+    options: &Options,
+) -> std::sync::Arc<A::Report> {
     let reports = ReportCache::default();
-    Context { model, scope: Scope::WholeTrace, options, reports: &reports }.report::<A>().unwrap()
+    Context {
+        model,
+        scope: Scope::WholeTrace,
+        options,
+        reports: &reports,
+    }
+    .report::<A>()
+    .unwrap()
 }

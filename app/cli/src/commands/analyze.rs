@@ -26,7 +26,12 @@ pub struct AnalyzeArgs {
     #[command(flatten)]
     pub scope: PartRequest,
     /// Only these analyses, all of their tables (a wrong name lists them all)
-    #[arg(long, value_name = "ID,…", value_delimiter = ',', help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "ID,…",
+        value_delimiter = ',',
+        help_heading = "Output"
+    )]
     pub only: Vec<String>,
     /// Exit with 10 if a hint is at least this severe
     #[arg(long, value_enum, value_name = "SEVERITY", help_heading = "Gates")]
@@ -61,25 +66,43 @@ impl From<SeverityArg> for HintSeverity {
 
 pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     answers::reports(&args.only)?;
-    let guard = OutputGuard::new(args.input.files().into_iter().chain(args.gates.files()), args.force.force);
+    let guard = OutputGuard::new(
+        args.input.files().into_iter().chain(args.gates.files()),
+        args.force.force,
+    );
     output::check(&args.output, &guard)?;
     history_file::check(args.gates.judge.history.as_deref())?;
     let mut assume = args.input.assume.clone();
     // One file holds budgets and suppressions.
-    assume.reading.config = assume.reading.config.or_else(|| args.gates.judge.budget.clone());
+    assume.reading.config = assume
+        .reading
+        .config
+        .or_else(|| args.gates.judge.budget.clone());
     let loading = Loading::new(&assume, stderr)?;
     let session = loading.open(&args.input.path, args.input.run.clone(), args.output.format)?;
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
     say_all_warmup(&session, stderr);
     let mut document = answers::document(&session, scope, &args.only)?;
     let config = assume.reading.config.as_deref();
-    document.gated = gating::judge(&session, scope, &args.gates, (config, &loading), &args.output, stderr)?;
+    document.gated = gating::judge(
+        &session,
+        scope,
+        &args.gates,
+        (config, &loading),
+        &args.output,
+        stderr,
+    )?;
     output::write(&document, &args.output, &guard, stderr)?;
-    if let Some(outcome) = gating::conclude(&document, &args.gates.judge, args.output.strict, stderr)? {
+    if let Some(outcome) =
+        gating::conclude(&document, &args.gates.judge, args.output.strict, stderr)?
+    {
         return Ok(outcome);
     }
     if let Some(why) = too_severe(&session, args).filter(|_| !args.gates.judge.exit_zero) {
-        return Ok(CommandOutcome::Failed { why, code: args.gates.judge.exit_code_on_fail });
+        return Ok(CommandOutcome::Failed {
+            why,
+            code: args.gates.judge.exit_code_on_fail,
+        });
     }
     Ok(match document.doubt() {
         Some(why) if args.output.strict => CommandOutcome::Inconclusive(why),
@@ -90,7 +113,9 @@ pub fn run(args: &AnalyzeArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
 /// Warns if the requested warm-up leaves no step.
 fn say_all_warmup(session: &Session, stderr: &Stderr) {
     let warmup = session.options().warmup_steps;
-    let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else { return };
+    let Ok(steps) = session.report::<Steps>(Scope::WholeTrace) else {
+        return;
+    };
     if warmup > 0 && steps.is_all_warmup() {
         let count = steps.steps.len();
         stderr.warn(&format!(
@@ -104,6 +129,8 @@ fn too_severe(session: &Session, args: &AnalyzeArgs) -> Option<String> {
     let least = HintSeverity::from(args.fail_on?);
     let report = session.report::<Hints>(args.scope.scope()).ok()?;
     let severe = report.hints.iter().filter(|hint| hint.severity >= least);
-    let named: Vec<_> = severe.map(|hint| format!("{} {} ({})", hint.id, hint.title, hint.severity.title())).collect();
+    let named: Vec<_> = severe
+        .map(|hint| format!("{} {} ({})", hint.id, hint.title, hint.severity.title()))
+        .collect();
     (!named.is_empty()).then(|| named.join(", "))
 }

@@ -85,7 +85,10 @@ pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Requ
     check_figures(args, &session, &files, stderr)?;
     if let Some(list) = &args.list {
         let texts: BTreeSet<&String> = kept.texts.values().flatten().collect();
-        let lines: String = texts.into_iter().map(|text| text.replace('\n', "\\n") + "\n").collect();
+        let lines: String = texts
+            .into_iter()
+            .map(|text| text.replace('\n', "\\n") + "\n")
+            .collect();
         output::write_to(list, &format!("{KEPT_TEXTS}\n{lines}"))?;
     }
     output::print_names(&in_words(&names, &kept, args.list.as_deref()))?;
@@ -93,7 +96,11 @@ pub fn run(args: &AnonymizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Requ
 }
 
 /// The files of the run, and the names in them.
-fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Vec<OneFile>, RequestError> {
+fn read(
+    session: &Session,
+    names: &mut Names,
+    args: &AnonymizeArgs,
+) -> Result<Vec<OneFile>, RequestError> {
     let sources = session.model().sources();
     for host in sources.iter().filter_map(|source| source.host.as_deref()) {
         names.learn(NameKind::Host, host.as_bytes());
@@ -120,9 +127,14 @@ fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Ve
         let failed = |error| RequestError::import(error, path);
         // What is in a bucket was copied to this machine.
         let file = source.copy.as_ref().unwrap_or(path);
-        let modified = file.metadata().and_then(|metadata| metadata.modified()).ok();
+        let modified = file
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .ok();
         let input = InputSource::open(file).map_err(failed)?;
-        let is_gzip = Path::new(&source.name).extension().is_some_and(|ending| ending == "gz");
+        let is_gzip = Path::new(&source.name)
+            .extension()
+            .is_some_and(|ending| ending == "gz");
         let content = input.content(&Progress::new()).map_err(failed)?;
         if let Some(damage) = &content.damage {
             return Err(RequestError::Usage(format!(
@@ -135,16 +147,27 @@ fn read(session: &Session, names: &mut Names, args: &AnonymizeArgs) -> Result<Ve
         let out = if is_file {
             args.output.clone()
         } else {
-            args.output.join(file_name(path, source.host.as_deref(), names))
+            args.output
+                .join(file_name(path, source.host.as_deref(), names))
         };
-        files.push(OneFile { kind, is_gzip, out, bytes, modified });
+        files.push(OneFile {
+            kind,
+            is_gzip,
+            out,
+            bytes,
+            modified,
+        });
     }
     Ok(files)
 }
 
 /// Where a file of a run is written: in a run folder of the same name, with another name of the host.
 fn file_name(path: &Path, host: Option<&str>, names: &mut Names) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let name = match host.and_then(|host| Some((host, name.strip_prefix(host)?))) {
         Some((host, ending)) => {
             let mut host = host.as_bytes().to_vec();
@@ -153,13 +176,21 @@ fn file_name(path: &Path, host: Option<&str>, names: &mut Names) -> PathBuf {
         }
         None => name,
     };
-    let run = path.parent().filter(|run| run.parent().is_some_and(|profile| profile.ends_with("plugins/profile")));
-    let run = run.and_then(Path::file_name).map(|run| Path::new("plugins").join("profile").join(run));
+    let run = path.parent().filter(|run| {
+        run.parent()
+            .is_some_and(|profile| profile.ends_with("plugins/profile"))
+    });
+    let run = run
+        .and_then(Path::file_name)
+        .map(|run| Path::new("plugins").join("profile").join(run));
     run.unwrap_or_default().join(name)
 }
 
 fn write(file: &OneFile) -> Result<(), RequestError> {
-    let failed = |error| RequestError::Write { error, path: file.out.clone() };
+    let failed = |error| RequestError::Write {
+        error,
+        path: file.out.clone(),
+    };
     if let Some(folder) = file.out.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
@@ -173,9 +204,11 @@ fn write(file: &OneFile) -> Result<(), RequestError> {
     });
     written.map_err(failed)?;
     match file.modified {
-        Some(time) => {
-            File::options().write(true).open(&file.out).and_then(|out| out.set_modified(time)).map_err(failed)
-        }
+        Some(time) => File::options()
+            .write(true)
+            .open(&file.out)
+            .and_then(|out| out.set_modified(time))
+            .map_err(failed),
         None => Ok(()),
     }
 }
@@ -187,10 +220,17 @@ fn check_figures(
     files: &[OneFile],
     stderr: &Stderr,
 ) -> Result<(), RequestError> {
-    let written = TraceRequest { path: args.output.clone(), run: None, assume: args.input.assume.clone() };
+    let written = TraceRequest {
+        path: args.output.clone(),
+        run: None,
+        assume: args.input.assume.clone(),
+    };
     let after = loading::open_without_digest(&written, stderr)?;
-    let differing: Vec<&str> =
-        ANALYSES.iter().map(|entry| entry.id).filter(|id| figures(before, id) != figures(&after, id)).collect();
+    let differing: Vec<&str> = ANALYSES
+        .iter()
+        .map(|entry| entry.id)
+        .filter(|id| figures(before, id) != figures(&after, id))
+        .collect();
     if differing.is_empty() {
         return Ok(());
     }
@@ -240,7 +280,8 @@ fn in_words(names: &Names, kept: &Kept, list: Option<&Path>) -> String {
             let _ = writeln!(text, "  {} {}", of.len(), kind.title());
         }
         for (_, name, stand_in) in of.iter().take(EXAMPLES) {
-            let [name, stand_in] = [name, stand_in].map(|name| printable(&String::from_utf8_lossy(name)));
+            let [name, stand_in] =
+                [name, stand_in].map(|name| printable(&String::from_utf8_lossy(name)));
             let _ = writeln!(text, "     {name} → {stand_in}");
         }
     }
@@ -249,13 +290,29 @@ fn in_words(names: &Names, kept: &Kept, list: Option<&Path>) -> String {
     );
     for (kind, texts) in &kept.texts {
         let _ = writeln!(text, "  {} {}", texts.len(), kind.title());
-        for example in texts.iter().filter(|text| text.chars().any(char::is_alphabetic)).take(EXAMPLES) {
+        for example in texts
+            .iter()
+            .filter(|text| text.chars().any(char::is_alphabetic))
+            .take(EXAMPLES)
+        {
             let line: String = printable(example).chars().take(EXAMPLE_WIDTH).collect();
-            let _ = writeln!(text, "     {line}{}", if example.chars().count() > EXAMPLE_WIDTH { "…" } else { "" });
+            let _ = writeln!(
+                text,
+                "     {line}{}",
+                if example.chars().count() > EXAMPLE_WIDTH {
+                    "…"
+                } else {
+                    ""
+                }
+            );
         }
     }
     if kept.opaque_bytes > 0 {
-        let _ = writeln!(text, "  {} of data that is no text", counted(kept.opaque_bytes, "byte"));
+        let _ = writeln!(
+            text,
+            "  {} of data that is no text",
+            counted(kept.opaque_bytes, "byte")
+        );
     }
     if let (bytes @ 1.., places) = kept.unreadable {
         let _ = writeln!(

@@ -29,19 +29,24 @@ pub enum CacheAction {
 #[cfg(not(feature = "remote"))]
 pub fn run(_args: &CacheArgs) -> Result<CommandOutcome, RequestError> {
     Err(RequestError::Usage(
-        "this build cannot read buckets, so it has no cache; build with --features remote".to_owned(),
+        "this build cannot read buckets, so it has no cache; build with --features remote"
+            .to_owned(),
     ))
 }
 
 #[cfg(feature = "remote")]
 pub fn run(args: &CacheArgs) -> Result<CommandOutcome, RequestError> {
     let cache = importers::cache::Cache::of_process();
-    let cache =
-        cache.ok_or_else(|| RequestError::Usage("there is no place for a cache: set SYSTOLE_CACHE_DIR".to_owned()))?;
+    let cache = cache.ok_or_else(|| {
+        RequestError::Usage("there is no place for a cache: set SYSTOLE_CACHE_DIR".to_owned())
+    })?;
     match &args.action {
         CacheAction::List { format } => list::print(&cache, *format)?,
         CacheAction::Clear => {
-            let failed = |error| RequestError::Write { error, path: cache.directory().to_owned() };
+            let failed = |error| RequestError::Write {
+                error,
+                path: cache.directory().to_owned(),
+            };
             let (count, bytes) = cache.clear().map_err(failed)?;
             list::say(&format!("removed {count} files, {}\n", list::size(bytes)))?;
         }
@@ -69,8 +74,17 @@ mod list {
         let table = table_of(&objects);
         let text = match format {
             OutputFormat::Text => {
-                let layout = TextLayout { width: terminal::width(), top: 0, entries: 0, style: AnsiStyle::PLAIN };
-                let shown = if objects.is_empty() { String::new() } else { table::table(&table, &layout) };
+                let layout = TextLayout {
+                    width: terminal::width(),
+                    top: 0,
+                    entries: 0,
+                    style: AnsiStyle::PLAIN,
+                };
+                let shown = if objects.is_empty() {
+                    String::new()
+                } else {
+                    table::table(&table, &layout)
+                };
                 let (total, limit) = (size(total), size(cache.limit()));
                 format!(
                     "{shown}{} files, {total} of at most {limit}, in {}\n",
@@ -79,18 +93,30 @@ mod list {
                 )
             }
             OutputFormat::Json => {
-                let each = |object: &CachedObject| json!({"url": object.url, "bytes": object.bytes});
+                let each =
+                    |object: &CachedObject| json!({"url": object.url, "bytes": object.bytes});
                 let all: Vec<Value> = objects.iter().map(each).collect();
                 let directory = cache.directory().display().to_string();
                 let whole = json!({"schema": "systole.cache/1", "directory": directory, "bytes": total,
                                    "limit_bytes": cache.limit(), "objects": all});
                 format!("{whole:#}\n")
             }
-            OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report: "cache", table }], &[], 0),
+            OutputFormat::Ndjson => ndjson::lines(
+                &[&NamedTable {
+                    report: "cache",
+                    table,
+                }],
+                &[],
+                0,
+            ),
             OutputFormat::Csv => csv::csv(&table, 0, CsvCells::Exact),
             OutputFormat::Md => markdown::markdown(&table, 0),
         };
-        if format == OutputFormat::Text { output::print_text(&text) } else { output::print(&text) }
+        if format == OutputFormat::Text {
+            output::print_text(&text)
+        } else {
+            output::print(&text)
+        }
     }
 
     fn table_of(objects: &[CachedObject]) -> Table {

@@ -17,7 +17,8 @@ use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{output, terminal};
 use capture::{
-    Capture, CaptureOptions, CaptureStage, HostCapture, OptionValue, SavedProfile, ServerAddress, capture, continuous,
+    Capture, CaptureOptions, CaptureStage, HostCapture, OptionValue, SavedProfile, ServerAddress,
+    capture, continuous,
 };
 use render::{AnsiStyle, TextLayout, doctor_findings};
 use request::{Assumptions, RequestError, answers};
@@ -36,7 +37,12 @@ pub struct CaptureArgs {
     #[arg(value_name = "HOST:PORT,…", value_delimiter = ',', required = true)]
     pub addresses: Vec<ServerAddress>,
     /// Log directory; the profiles go to LOGDIR/plugins/profile/TIME/HOST.xplane.pb, TIME in UTC
-    #[arg(short, long, value_name = "LOGDIR", required_unless_present = "continuous")]
+    #[arg(
+        short,
+        long,
+        value_name = "LOGDIR",
+        required_unless_present = "continuous"
+    )]
     pub output: Option<PathBuf>,
     /// Length of the recording in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
@@ -91,7 +97,10 @@ pub enum ContinuousArg {
 
 /// `tpu_trace_mode=TRACE_ONLY_XLA`
 fn option(text: &str) -> Result<(String, OptionValue), String> {
-    let (key, value) = text.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or("write KEY=VALUE")?;
+    let (key, value) = text
+        .split_once('=')
+        .filter(|(key, _)| !key.is_empty())
+        .ok_or("write KEY=VALUE")?;
     let value = match (value, value.parse()) {
         ("true" | "false", _) => OptionValue::Bool(value == "true"),
         (_, Ok(number)) => OptionValue::Int(number),
@@ -102,15 +111,24 @@ fn option(text: &str) -> Result<(String, OptionValue), String> {
 
 /// One folder, not a path.
 fn session_name(text: &str) -> Result<String, String> {
-    let is_name = !text.is_empty() && !text.starts_with('.') && !text.contains(['/', '\\', ':', '\0']);
-    if is_name { Ok(text.to_owned()) } else { Err("a name without slashes, colons and a leading dot".to_owned()) }
+    let is_name =
+        !text.is_empty() && !text.starts_with('.') && !text.contains(['/', '\\', ':', '\0']);
+    if is_name {
+        Ok(text.to_owned())
+    } else {
+        Err("a name without slashes, colons and a leading dot".to_owned())
+    }
 }
 
 pub fn run(args: &CaptureArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let options = options_of(args)?;
     let result = match args.continuous {
-        Some(ContinuousArg::Start) => return say_answers(&options, continuous::start(&options), "started", args.json),
-        Some(ContinuousArg::Stop) => return say_answers(&options, continuous::stop(&options), "stopped", args.json),
+        Some(ContinuousArg::Start) => {
+            return say_answers(&options, continuous::start(&options), "started", args.json);
+        }
+        Some(ContinuousArg::Stop) => {
+            return say_answers(&options, continuous::stop(&options), "stopped", args.json);
+        }
         Some(ContinuousArg::Snapshot) => continuous::snapshot(&options),
         None => {
             let mut line = StageLine::new(stderr);
@@ -148,7 +166,9 @@ fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, RequestError> {
         }
         (Some(logdir), _) => logdir.clone(),
         (None, Some(ContinuousArg::Snapshot) | None) => {
-            return Err(RequestError::Usage("a snapshot is kept in a log directory: add -o LOGDIR".to_owned()));
+            return Err(RequestError::Usage(
+                "a snapshot is kept in a log directory: add -o LOGDIR".to_owned(),
+            ));
         }
         (None, Some(ContinuousArg::Start | ContinuousArg::Stop)) => PathBuf::new(),
     };
@@ -161,13 +181,17 @@ fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, RequestError> {
         python_level: args.python_level,
         device_level: args.device_level,
         options: args.option.iter().cloned().collect(),
-        timeout: args.timeout.map_or(CaptureOptions::timeout_for(duration), Duration::from_secs),
+        timeout: args
+            .timeout
+            .map_or(CaptureOptions::timeout_for(duration), Duration::from_secs),
         logdir,
         session: args.session.clone(),
         attempts: args.retry.saturating_add(1),
     };
     if let Some(name) = options.same_name() {
-        return Err(RequestError::Usage(format!("two addresses have the same file name {name}")));
+        return Err(RequestError::Usage(format!(
+            "two addresses have the same file name {name}"
+        )));
     }
     if let Some(file) = options.existing() {
         let path = file.display();
@@ -181,7 +205,10 @@ fn options_of(args: &CaptureArgs) -> Result<CaptureOptions, RequestError> {
 fn outcome(capture: &Capture, needs_devices: bool) -> CommandOutcome {
     let of = capture.hosts.len();
     let count = |is: fn(&SavedProfile) -> bool| capture.saved().filter(|saved| is(saved)).count();
-    let failed = |why| CommandOutcome::Failed { why, code: INCOMPLETE };
+    let failed = |why| CommandOutcome::Failed {
+        why,
+        code: INCOMPLETE,
+    };
     let saved = count(|_| true);
     if saved < of {
         return failed(format!(
@@ -229,7 +256,12 @@ fn profile_in_words(saved: &SavedProfile) -> String {
     if !whose.is_empty() {
         parts.push(whose.join(" "));
     }
-    parts.extend(contents.errors.iter().map(|error| format!("the profiler says: {error}")));
+    parts.extend(
+        contents
+            .errors
+            .iter()
+            .map(|error| format!("the profiler says: {error}")),
+    );
     parts.join(", ")
 }
 
@@ -249,9 +281,14 @@ fn json_text(capture: &Capture) -> Result<String, RequestError> {
             Err(why) => json!({ "address": address.to_string(), "error": why.to_string() }),
         }
     };
-    let run = capture.saved().next().map(|_| capture.run.display().to_string());
+    let run = capture
+        .saved()
+        .next()
+        .map(|_| capture.run.display().to_string());
     let hosts: Vec<Value> = capture.hosts.iter().map(host).collect();
-    let text = serde_json::to_string_pretty(&json!({ "schema": "systole.capture/1", "run": run, "hosts": hosts }));
+    let text = serde_json::to_string_pretty(
+        &json!({ "schema": "systole.capture/1", "run": run, "hosts": hosts }),
+    );
     Ok(text?
         + "
 ")
@@ -260,11 +297,25 @@ fn json_text(capture: &Capture) -> Result<String, RequestError> {
 /// Findings about the capture where it is empty or cut, then what limits the program.
 fn report(capture: &Capture, assume: &Assumptions, stderr: &Stderr) -> Result<(), RequestError> {
     let session = Loading::new(assume, stderr)?.open(&capture.run, None, OutputFormat::Text)?;
-    let is_cut = |report: &DoctorReport| report.findings.iter().any(|finding| CUT.contains(&finding.id));
+    let is_cut = |report: &DoctorReport| {
+        report
+            .findings
+            .iter()
+            .any(|finding| CUT.contains(&finding.id))
+    };
     let doctor = session.report::<Doctor>(Scope::WholeTrace).ok();
-    let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
+    let style = if stderr.colors_stdout() {
+        AnsiStyle::COLOR
+    } else {
+        AnsiStyle::PLAIN
+    };
     if let Some(doctor) = doctor.filter(|report| is_cut(report)) {
-        let layout = TextLayout { width: terminal::width(), top: 10, entries: 10, style };
+        let layout = TextLayout {
+            width: terminal::width(),
+            top: 10,
+            entries: 10,
+            style,
+        };
         output::print_text(&format!("\n{}", doctor_findings(&doctor, &layout)))?;
     }
     if capture.saved().all(|saved| !saved.contents.has_events) {
@@ -291,12 +342,15 @@ fn say_answers(
 ) -> Result<CommandOutcome, RequestError> {
     let answers = answers.map_err(|error| RequestError::Internal(error.to_string()))?;
     let of = options.addresses.len();
-    let why = |(address, result): &continuous::ServerAnswer| Some(format!("{address}: {}", result.as_ref().err()?));
+    let why = |(address, result): &continuous::ServerAnswer| {
+        Some(format!("{address}: {}", result.as_ref().err()?))
+    };
     let failed: Vec<String> = answers.iter().filter_map(why).collect();
     for (address, result) in &answers {
         if json {
             let error = result.as_ref().err().map(ToString::to_string);
-            let line = json!({ "address": address.to_string(), done: error.is_none(), "error": error });
+            let line =
+                json!({ "address": address.to_string(), done: error.is_none(), "error": error });
             output::print(&format!("{line}\n"))?;
         } else if result.is_ok() {
             output::print_text(&format!("{address}  continuous profiling {done}\n"))?;
@@ -306,8 +360,15 @@ fn say_answers(
         0 => Ok(CommandOutcome::Done),
         count if count == of => Err(RequestError::Server(failed.join("\n"))),
         count => {
-            let why = format!("not {done} on {count} of {}\n{}", counted(of as u64, "host"), failed.join("\n"));
-            Ok(CommandOutcome::Failed { why, code: INCOMPLETE })
+            let why = format!(
+                "not {done} on {count} of {}\n{}",
+                counted(of as u64, "host"),
+                failed.join("\n")
+            );
+            Ok(CommandOutcome::Failed {
+                why,
+                code: INCOMPLETE,
+            })
         }
     }
 }
@@ -320,7 +381,10 @@ struct StageLine {
 
 impl StageLine {
     fn new(stderr: &Stderr) -> Self {
-        Self { is_shown: stderr.warns() && std::io::stderr().is_terminal(), last: String::new() }
+        Self {
+            is_shown: stderr.warns() && std::io::stderr().is_terminal(),
+            last: String::new(),
+        }
     }
 
     /// Shows the stage; a capture always goes on.
@@ -342,7 +406,9 @@ impl StageLine {
     fn write(text: &str) {
         let mut stderr = std::io::stderr().lock();
         // A line that cannot be shown is no reason to stop.
-        let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+        let _ = stderr
+            .write_all(text.as_bytes())
+            .and_then(|()| stderr.flush());
     }
 }
 
@@ -355,7 +421,10 @@ mod tests {
         let of = |text: &str| option(text).map(|(_, value)| value);
         assert_eq!(of("a=true"), Ok(OptionValue::Bool(true)));
         assert_eq!(of("a=-3"), Ok(OptionValue::Int(-3)));
-        assert_eq!(of("a=TRACE_ONLY_XLA"), Ok(OptionValue::Text("TRACE_ONLY_XLA".to_owned())));
+        assert_eq!(
+            of("a=TRACE_ONLY_XLA"),
+            Ok(OptionValue::Text("TRACE_ONLY_XLA".to_owned()))
+        );
         assert_eq!(of("a=b=c"), Ok(OptionValue::Text("b=c".to_owned())));
         assert!(of("a").is_err() && of("=1").is_err());
     }
@@ -365,6 +434,9 @@ mod tests {
         for wrong in ["", "..", "a/b", "a\\b", "c:", ".hidden"] {
             assert!(session_name(wrong).is_err(), "{wrong:?}");
         }
-        assert!(session_name("2026_01_31_12_00_00").is_ok() && session_name("before the change").is_ok());
+        assert!(
+            session_name("2026_01_31_12_00_00").is_ok()
+                && session_name("before the change").is_ok()
+        );
     }
 }

@@ -25,7 +25,12 @@ pub struct ChipsArgs {
 }
 
 pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, RequestError> {
-    let named = args.chip.as_ref().map(|chip| chip.0.chip()).transpose().map_err(RequestError::Usage)?;
+    let named = args
+        .chip
+        .as_ref()
+        .map(|chip| chip.0.chip())
+        .transpose()
+        .map_err(RequestError::Usage)?;
     let chips: Vec<&Chip> = match named.as_deref() {
         Some(chip) => vec![chip],
         None => chips().iter().collect(),
@@ -43,10 +48,15 @@ pub fn run(args: &ChipsArgs) -> Result<CommandOutcome, RequestError> {
         ),
         OutputFormat::Csv => csv::csv(&facts_table(&chips), 0, CsvCells::Exact),
         OutputFormat::Ndjson => {
-            let facts = NamedTable { report: "chips", table: facts_table(&chips) };
+            let facts = NamedTable {
+                report: "chips",
+                table: facts_table(&chips),
+            };
             ndjson::lines(&[&facts], &[], 0)
         }
-        OutputFormat::Md => markdown::markdown(&overview(&chips), 0) + &markdown::markdown(&facts_table(&chips), 0),
+        OutputFormat::Md => {
+            markdown::markdown(&overview(&chips), 0) + &markdown::markdown(&facts_table(&chips), 0)
+        }
         OutputFormat::Text => text(&chips, args.chip.is_some()),
     };
     if args.format == OutputFormat::Text {
@@ -62,11 +72,19 @@ fn overview(chips: &[&Chip]) -> Table {
     let links = |chip: &Chip| Some(chip.links?.peak_bytes * f64::from(chip.links?.per_chip));
     Table::of("chips", "TPU generations, per chip", chips.iter().copied())
         .recorded("chip", "Chip", Unit::None, |chip| &chip.id)
-        .recorded("bf16_flops", "bf16", Unit::FlopPerSecond, |chip| chip.bf16_flops)
-        .recorded("int8_ops", "int8", Unit::FlopPerSecond, |chip| chip.int8_ops)
-        .recorded("fp8_flops", "fp8", Unit::FlopPerSecond, |chip| chip.fp8_flops)
+        .recorded("bf16_flops", "bf16", Unit::FlopPerSecond, |chip| {
+            chip.bf16_flops
+        })
+        .recorded("int8_ops", "int8", Unit::FlopPerSecond, |chip| {
+            chip.int8_ops
+        })
+        .recorded("fp8_flops", "fp8", Unit::FlopPerSecond, |chip| {
+            chip.fp8_flops
+        })
         .recorded("hbm_bytes", "HBM", Unit::Bytes, |chip| chip.hbm_bytes)
-        .recorded("hbm_bandwidth", "HBM", Unit::BytesPerSecond, |chip| chip.hbm_bandwidth)
+        .recorded("hbm_bandwidth", "HBM", Unit::BytesPerSecond, |chip| {
+            chip.hbm_bandwidth
+        })
         .recorded("ridge", "Ridge", Unit::FlopPerByte, Chip::ridge)
         .recorded("ici_peak", "ICI one way", Unit::BytesPerSecond, links)
         .build()
@@ -74,11 +92,23 @@ fn overview(chips: &[&Chip]) -> Table {
 
 /// One row per fact, with exact numbers.
 fn facts_table(chips: &[&Chip]) -> Table {
-    let values = |fact: &ChipFact| fact.values.iter().map(f64::to_string).collect::<Vec<_>>().join(" x ");
-    let others = |fact: &ChipFact| {
-        fact.others.iter().map(|(source, value)| format!("{source} {value}")).collect::<Vec<_>>().join("; ")
+    let values = |fact: &ChipFact| {
+        fact.values
+            .iter()
+            .map(f64::to_string)
+            .collect::<Vec<_>>()
+            .join(" x ")
     };
-    let rows = chips.iter().flat_map(|&chip| chip.facts.iter().map(move |fact| (chip, fact)));
+    let others = |fact: &ChipFact| {
+        fact.others
+            .iter()
+            .map(|(source, value)| format!("{source} {value}"))
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
+    let rows = chips
+        .iter()
+        .flat_map(|&chip| chip.facts.iter().map(move |fact| (chip, fact)));
     Table::of("chip_facts", "Every fact with its source", rows)
         .recorded("chip", "chip", Unit::None, |(chip, _)| &chip.id)
         .recorded("key", "key", Unit::None, |(_, fact)| fact.key)
@@ -91,18 +121,34 @@ fn facts_table(chips: &[&Chip]) -> Table {
 
 fn text(chips: &[&Chip], in_full: bool) -> String {
     if !in_full {
-        let layout = TextLayout { width: terminal::width(), top: 0, entries: 0, style: AnsiStyle::PLAIN };
+        let layout = TextLayout {
+            width: terminal::width(),
+            top: 0,
+            entries: 0,
+            style: AnsiStyle::PLAIN,
+        };
         let table = table::table(&overview(chips), &layout);
         return table + "\n`systole chips CHIP` lists all facts of one chip with their sources.\n";
     }
     let mut text = String::new();
     for chip in chips {
-        let names = if chip.aliases.is_empty() { String::new() } else { format!(", also {}", chip.aliases.join(", ")) };
+        let names = if chip.aliases.is_empty() {
+            String::new()
+        } else {
+            format!(", also {}", chip.aliases.join(", "))
+        };
         let _ = writeln!(text, "{}{names}", chip.id);
         for fact in &chip.facts {
-            let Some(quantity) = fact.quantity() else { continue };
+            let Some(quantity) = fact.quantity() else {
+                continue;
+            };
             let shown = |value: f64| number::value(value, quantity.unit);
-            let values = fact.values.iter().map(|&value| shown(value)).collect::<Vec<_>>().join(" × ");
+            let values = fact
+                .values
+                .iter()
+                .map(|&value| shown(value))
+                .collect::<Vec<_>>()
+                .join(" × ");
             let mut line = format!("  {:<40} {values:<14} {}", quantity.title, fact.source);
             for (source, other) in &fact.others {
                 let _ = write!(line, "; {source}: {}", shown(*other));

@@ -58,8 +58,17 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let mut assume = args.assume.clone();
     assume.reading.config = assume.reading.config.or_else(|| args.judge.budget.clone());
     let loading = Loading::new(&assume, stderr)?;
-    let config = args.judge.budget.as_deref().map(|budget| loading.settings.gates_in(budget)).transpose()?;
-    if let Some(said) = loading.settings.ignored_gates().filter(|_| config.is_none()) {
+    let config = args
+        .judge
+        .budget
+        .as_deref()
+        .map(|budget| loading.settings.gates_in(budget))
+        .transpose()?;
+    if let Some(said) = loading
+        .settings
+        .ignored_gates()
+        .filter(|_| config.is_none())
+    {
         stderr.warn(&said);
     }
     if let Some(config) = &config {
@@ -70,36 +79,63 @@ pub fn run(args: &CompareArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let base = summaries::summaries(&base, &loading, args.steps, format, stderr)?;
     let cand = summaries::summaries(&cand, &loading, args.steps, format, stderr)?;
     if let Some(config) = &config {
-        config.check_names(&base, &cand).map_err(|error| RequestError::Usage(error.to_string()))?;
+        config
+            .check_names(&base, &cand)
+            .map_err(|error| RequestError::Usage(error.to_string()))?;
     }
     let comparison = compare(&base, &cand, &options);
-    let report = config.as_ref().map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
-    let compared = ComparedRuns { base: &base, cand: &cand, comparison: &comparison, gates: report.as_ref(), trace };
+    let report = config
+        .as_ref()
+        .map(|config| gates::judge(&cand, Some((&base[..], &comparison)), config));
+    let compared = ComparedRuns {
+        base: &base,
+        cand: &cand,
+        comparison: &comparison,
+        gates: report.as_ref(),
+        trace,
+    };
     output::write(&compared, &args.output, &guard, stderr)?;
     gating::step_summary(|| comparison::verdict(&compared))?;
     for run in &cand {
-        gating::keep_history(&args.judge, run, report.as_ref().unwrap_or(&GatesReport::default()), stderr)?;
+        gating::keep_history(
+            &args.judge,
+            run,
+            report.as_ref().unwrap_or(&GatesReport::default()),
+            stderr,
+        )?;
     }
-    if let Some(outcome) =
-        report.as_ref().and_then(|report| gating::outcome(report, &args.judge, args.output.strict, stderr))
+    if let Some(outcome) = report
+        .as_ref()
+        .and_then(|report| gating::outcome(report, &args.judge, args.output.strict, stderr))
     {
         return Ok(outcome);
     }
-    Ok(match (not_the_same(&comparison, config.as_ref()), doubt(&comparison)) {
-        (Some(why), _) if !args.judge.exit_zero => CommandOutcome::Inconclusive(why),
-        (_, Some(why)) if args.output.strict => CommandOutcome::Inconclusive(why),
-        _ => CommandOutcome::Done,
-    })
+    Ok(
+        match (
+            not_the_same(&comparison, config.as_ref()),
+            doubt(&comparison),
+        ) {
+            (Some(why), _) if !args.judge.exit_zero => CommandOutcome::Inconclusive(why),
+            (_, Some(why)) if args.output.strict => CommandOutcome::Inconclusive(why),
+            _ => CommandOutcome::Done,
+        },
+    )
 }
 
 /// Why the comparison says nothing about the program, if it does not. `--force` compares all the same, and gates judge
 /// numbers per step, so that another number of steps or other shapes do not concern them.
 fn not_the_same(compared: &Comparison, config: Option<&GateConfig>) -> Option<String> {
     let is_judged = match config {
-        Some(config) => compared.is_comparable || config.comparable.on_mismatch == OnMismatch::Ignore,
+        Some(config) => {
+            compared.is_comparable || config.comparable.on_mismatch == OnMismatch::Ignore
+        }
         None => compared.is_comparable && compared.other_work().next().is_none(),
     };
-    if is_judged || compared.options.force { None } else { compared.mismatch() }
+    if is_judged || compared.options.force {
+        None
+    } else {
+        compared.mismatch()
+    }
 }
 
 /// Takes over the settings of a gate file that concern comparisons.
@@ -111,11 +147,17 @@ fn set_by(options: &mut CompareOptions, config: &GateConfig) {
 impl output::Writable for ComparedRuns<'_> {
     fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, RequestError> {
         Ok(match format {
-            FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => comparison::text(self, layout),
+            FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => {
+                comparison::text(self, layout)
+            }
             FileFormat::Md => comparison::markdown(self, layout),
             FileFormat::Junit => {
                 let none = GatesReport::default();
-                junit::junit(self.gates.unwrap_or(&none), self.cand, Some(self.comparison))
+                junit::junit(
+                    self.gates.unwrap_or(&none),
+                    self.cand,
+                    Some(self.comparison),
+                )
             }
             FileFormat::Sarif => sarif::of_comparison(self)?,
             FileFormat::Html => html::comparison::page(self),
@@ -137,14 +179,28 @@ fn doubt(compared: &Comparison) -> Option<String> {
     if !compared.is_comparable {
         return Some(compared.statement.clone());
     }
-    let (steps, needed) = (compared.base.steps.min(compared.cand.steps), compared.options.test.min_steps);
-    (steps < needed).then(|| format!("{steps} steady steps per side, but a conclusion needs {needed}"))
+    let (steps, needed) = (
+        compared.base.steps.min(compared.cand.steps),
+        compared.options.test.min_steps,
+    );
+    (steps < needed)
+        .then(|| format!("{steps} steady steps per side, but a conclusion needs {needed}"))
 }
 
 /// The runs of both sides, from `BASE CAND` and the options. A single positional path is the side that has no option.
-fn sides(args: &CompareArgs) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedInput<'_>>), RequestError> {
-    let mut base: Vec<RequestedInput<'_>> = args.base.iter().map(|path| (path.as_path(), true)).collect();
-    let mut cand: Vec<RequestedInput<'_>> = args.cand.iter().map(|path| (path.as_path(), true)).collect();
+fn sides(
+    args: &CompareArgs,
+) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedInput<'_>>), RequestError> {
+    let mut base: Vec<RequestedInput<'_>> = args
+        .base
+        .iter()
+        .map(|path| (path.as_path(), true))
+        .collect();
+    let mut cand: Vec<RequestedInput<'_>> = args
+        .cand
+        .iter()
+        .map(|path| (path.as_path(), true))
+        .collect();
     match (&args.first, &args.second) {
         (Some(first), Some(second)) => {
             base.insert(0, (first, false));
@@ -155,7 +211,9 @@ fn sides(args: &CompareArgs) -> Result<(Vec<RequestedInput<'_>>, Vec<RequestedIn
         (None, _) => {}
     }
     if base.is_empty() || cand.is_empty() {
-        return Err(RequestError::Usage("name one run per side: systole compare BASE CAND".to_owned()));
+        return Err(RequestError::Usage(
+            "name one run per side: systole compare BASE CAND".to_owned(),
+        ));
     }
     Ok((base, cand))
 }

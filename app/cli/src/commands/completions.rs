@@ -15,7 +15,10 @@ pub struct CompletionsArgs {
 }
 
 /// Runs the command for this program.
-pub fn run(args: &CompletionsArgs, mut program: clap::Command) -> Result<CommandOutcome, RequestError> {
+pub fn run(
+    args: &CompletionsArgs,
+    mut program: clap::Command,
+) -> Result<CommandOutcome, RequestError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, "systole", &mut script);
     output::print(&String::from_utf8_lossy(&script))?;

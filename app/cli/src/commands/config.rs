@@ -32,7 +32,8 @@ pub fn run(args: &ConfigArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let settings = SettingsFile::read(path)?;
     let (gates, hints) = (settings.gates()?, settings.hints()?);
     settings.expired().iter().for_each(|said| stderr.warn(said));
-    let some = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    let some =
+        |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     let parts = [
         some(gates.budget.len(), "budget"),
         some(gates.regression.len(), "regression"),

@@ -13,7 +13,9 @@ use crate::common::output::{self, Printer};
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use render::{Document, ReportSection, csv};
-use request::{EventAnswer, EventQuestion, EventsRequest, PartRequest, RequestError, TraceRequest, checks};
+use request::{
+    EventAnswer, EventQuestion, EventsRequest, PartRequest, RequestError, TraceRequest, checks,
+};
 use session::events::{EventPage, EventTotals};
 use session::files::OutputGuard;
 
@@ -45,7 +47,10 @@ fn report(mut answer: EventAnswer, EventPage { offset, limit }: EventPage) -> Ar
     let (shown, all) = (count(table.rows.len()), count(total));
     let note = match (beyond, next) {
         (Some(beyond), _) => beyond,
-        (None, Some(next)) => format!("{shown} of {all} {what} are shown; {}", continues(next, limit)),
+        (None, Some(next)) => format!(
+            "{shown} of {all} {what} are shown; {}",
+            continues(next, limit)
+        ),
         (None, None) if table.rows.len() < total => format!("{shown} of {all} {what} are shown"),
         (None, None) => format!("all {all} {what} are shown"),
     };
@@ -64,14 +69,21 @@ fn beyond(offset: usize, total: usize, is_list: bool) -> Option<String> {
         (false, 1) => ("group", "matches"),
         (false, _) => ("groups", "match"),
     };
-    let [total_in_words, offset_in_words] = [total, offset].map(|number| analysis::number::count(number as f64));
+    let [total_in_words, offset_in_words] =
+        [total, offset].map(|number| analysis::number::count(number as f64));
     let is_beyond = total > 0 && offset >= total;
-    is_beyond.then(|| format!("{total_in_words} {what} {verb}: --offset {offset_in_words} is past the last one"))
+    is_beyond.then(|| {
+        format!("{total_in_words} {what} {verb}: --offset {offset_in_words} is past the last one")
+    })
 }
 
 /// How to get what follows.
 fn continues(next: usize, limit: usize) -> String {
-    let all = if limit > 0 { ", --limit 0 shows all" } else { "" };
+    let all = if limit > 0 {
+        ", --limit 0 shows all"
+    } else {
+        ""
+    };
     format!("--offset {next} continues{all}")
 }
 
@@ -86,19 +98,46 @@ pub fn run(args: &EventsArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
             let question = question()?;
             let found = question.find(&|| true);
             let next = |shown| found.next(shown);
-            print(args, &found.columns(), found.rows(), (found.total, &next), stderr)?;
+            print(
+                args,
+                &found.columns(),
+                found.rows(),
+                (found.total, &next),
+                stderr,
+            )?;
         }
         OutputFormat::Ndjson | OutputFormat::Csv => {
             let EventTotals { total, groups, .. } = question()?.totals(&|| true);
             let next = |shown| page.next(shown, total);
-            print(args, &groups.columns, groups.rows.into_iter(), (total, &next), stderr)?;
+            print(
+                args,
+                &groups.columns,
+                groups.rows.into_iter(),
+                (total, &next),
+                stderr,
+            )?;
         }
         format => {
             let report = report(question()?.answer(&|| true), page);
-            let section = ReportSection { id: "events", title: "Events", result: Ok(report) };
-            let all =
-                OutputArgs { format, output: Vec::new(), table: None, top: Some(0), csv: args.csv, strict: false };
-            output::write(&Document::of(&session, scope, section), &all, &OutputGuard::default(), stderr)?;
+            let section = ReportSection {
+                id: "events",
+                title: "Events",
+                result: Ok(report),
+            };
+            let all = OutputArgs {
+                format,
+                output: Vec::new(),
+                table: None,
+                top: Some(0),
+                csv: args.csv,
+                strict: false,
+            };
+            output::write(
+                &Document::of(&session, scope, section),
+                &all,
+                &OutputGuard::default(),
+                stderr,
+            )?;
         }
     }
     Ok(CommandOutcome::Done)
@@ -112,7 +151,11 @@ fn print(
     (total, next): (usize, &dyn Fn(usize) -> Option<usize>),
     stderr: &Stderr,
 ) -> Result<(), RequestError> {
-    let (is_csv, cells, page) = (args.format == OutputFormat::Csv, args.csv.cells(), args.question.page());
+    let (is_csv, cells, page) = (
+        args.format == OutputFormat::Csv,
+        args.csv.cells(),
+        args.question.page(),
+    );
     if let Some(beyond) = beyond(page.offset, total, args.question.group_by.is_empty()) {
         stderr.warn(&beyond);
     }
@@ -122,7 +165,11 @@ fn print(
     }
     let mut shown = 0;
     for row in rows {
-        let line = if is_csv { csv::row(&row, cells) } else { line(columns, &row) };
+        let line = if is_csv {
+            csv::row(&row, cells)
+        } else {
+            line(columns, &row)
+        };
         if !printer.takes(&line) {
             break;
         }
@@ -130,17 +177,29 @@ fn print(
     }
     let next = next(shown);
     if let Some(next) = next.filter(|_| !is_csv) {
-        printer.print(&format!("{}\n", json!({"truncated": true, "total": total, "next_offset": next})));
+        printer.print(&format!(
+            "{}\n",
+            json!({"truncated": true, "total": total, "next_offset": next})
+        ));
     }
     printer.finish()?;
     if let Some(next) = next.filter(|_| is_csv) {
-        stderr.warn(&format!("{shown} of {total} rows; {}", continues(next, page.limit)));
+        stderr.warn(&format!(
+            "{shown} of {total} rows; {}",
+            continues(next, page.limit)
+        ));
     }
     Ok(())
 }
 
 /// A line with an object for a row.
 fn line(columns: &[Column], row: &[Cell]) -> String {
-    let fields = columns.iter().zip(row).map(|(column, cell)| (column.id.to_owned(), json!(cell)));
-    format!("{}\n", serde_json::Value::Object(fields.collect::<Map<_, _>>()))
+    let fields = columns
+        .iter()
+        .zip(row)
+        .map(|(column, cell)| (column.id.to_owned(), json!(cell)));
+    format!(
+        "{}\n",
+        serde_json::Value::Object(fields.collect::<Map<_, _>>())
+    )
 }

@@ -36,7 +36,11 @@ pub fn run(args: &ExplainArgs) -> Result<CommandOutcome, RequestError> {
                     .collect();
                 let page = json!({"schema": "systole.rule/1", "id": rule.id, "title": rule.title,
                     "confidence": rule.confidence, "thresholds": thresholds, "page": rule.page});
-                if args.format == OutputFormat::Json { format!("{page:#}\n") } else { format!("{page}\n") }
+                if args.format == OutputFormat::Json {
+                    format!("{page:#}\n")
+                } else {
+                    format!("{page}\n")
+                }
             }
             Some(rule) => page(rule),
             None => return Err(unknown(id)),
@@ -65,24 +69,39 @@ pub fn page(rule: &Rule) -> String {
 /// The error for a hint that does not exist.
 pub fn unknown(id: &str) -> RequestError {
     let known: Vec<_> = rules().iter().map(|rule| rule.id).collect();
-    RequestError::Usage(format!("there is no hint {id:?}; the hints are {}", known.join(", ")))
+    RequestError::Usage(format!(
+        "there is no hint {id:?}; the hints are {}",
+        known.join(", ")
+    ))
 }
 
 /// All hints.
 pub fn list(format: OutputFormat) -> String {
     let mut text = match format {
         OutputFormat::Json => {
-            let list: Vec<_> = rules().iter().map(|rule| json!({"id": rule.id, "title": rule.title})).collect();
-            return format!("{:#}\n", json!({"schema": "systole.rules/1", "rules": list}));
+            let list: Vec<_> = rules()
+                .iter()
+                .map(|rule| json!({"id": rule.id, "title": rule.title}))
+                .collect();
+            return format!(
+                "{:#}\n",
+                json!({"schema": "systole.rules/1", "rules": list})
+            );
         }
         OutputFormat::Ndjson => {
-            let lines = rules().iter().map(|rule| json!({"id": rule.id, "title": rule.title}).to_string() + "\n");
+            let lines = rules()
+                .iter()
+                .map(|rule| json!({"id": rule.id, "title": rule.title}).to_string() + "\n");
             return lines.collect();
         }
         OutputFormat::Csv => {
             let list = Table::of("rules", "", rules().iter().copied());
-            let list =
-                list.derived("id", "", Unit::None, |rule| rule.id).derived("title", "", Unit::None, |rule| rule.title);
+            let list = list.derived("id", "", Unit::None, |rule| rule.id).derived(
+                "title",
+                "",
+                Unit::None,
+                |rule| rule.title,
+            );
             return csv::csv(&list.build(), 0, CsvCells::Exact);
         }
         OutputFormat::Md => "| id | what |\n|---|---|\n".to_owned(),

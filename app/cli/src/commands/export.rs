@@ -97,11 +97,20 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let session = loading::open_without_digest(&args.input, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
     let guard = OutputGuard::new(args.input.files(), args.force.force);
-    let failed = |error, path: &Path| RequestError::Write { error, path: path.to_owned() };
-    let make_directory = || session::files::make_directory(&args.output).map_err(|error| failed(error, &args.output));
+    let failed = |error, path: &Path| RequestError::Write {
+        error,
+        path: path.to_owned(),
+    };
+    let make_directory = || {
+        session::files::make_directory(&args.output).map_err(|error| failed(error, &args.output))
+    };
     if let Some(name) = whole_file(args.to) {
         if !args.tables.is_empty() || !args.partition.is_empty() {
-            let option = if args.tables.is_empty() { "--partition" } else { "--tables" };
+            let option = if args.tables.is_empty() {
+                "--partition"
+            } else {
+                "--tables"
+            };
             return Err(RequestError::Usage(format!(
                 "{option} is for parquet, arrow and csv: this format is the timeline"
             )));
@@ -126,11 +135,19 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     }
     let tables = chosen(&Catalog::new(&session, args.scope.scope()), &args.tables)?;
     make_directory()?;
-    let run = args.run_name.clone().unwrap_or_else(|| name_of_run(&session, &args.input.path));
-    let mut constants = vec![Constant { name: "run".into(), value: Some(run.as_str().into()) }];
+    let run = args
+        .run_name
+        .clone()
+        .unwrap_or_else(|| name_of_run(&session, &args.input.path));
+    let mut constants = vec![Constant {
+        name: "run".into(),
+        value: Some(run.as_str().into()),
+    }];
     // In every row, as in the CSV of reports, so that rows of many runs can be read together.
-    constants
-        .extend(session.model().badge().map(|badge| Constant { name: "times_from".into(), value: Some(badge.into()) }));
+    constants.extend(session.model().badge().map(|badge| Constant {
+        name: "times_from".into(),
+        value: Some(badge.into()),
+    }));
     let format = match args.to {
         ExportFormat::Parquet => TableFormat::Parquet,
         ExportFormat::Arrow => TableFormat::Arrow,
@@ -139,28 +156,58 @@ pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let mut by: Vec<&str> = args.partition.iter().map(|column| column.name()).collect();
     by.dedup();
     for table in &tables {
-        let columns: Vec<usize> =
-            (0..table.columns.len()).filter(|&at| args.args || table.columns[at].name != ARGS).collect();
+        let columns: Vec<usize> = (0..table.columns.len())
+            .filter(|&at| args.args || table.columns[at].name != ARGS)
+            .collect();
         let parts = if by.is_empty() {
-            vec![FilePart { directory: PathBuf::new(), stem: table.name.clone(), table: Arc::clone(table), columns }]
+            vec![FilePart {
+                directory: PathBuf::new(),
+                stem: table.name.clone(),
+                table: Arc::clone(table),
+                columns,
+            }]
         } else {
             partitions::of(table, &columns, &by, &run)
         };
         // The run is in the names of directories, or in the first column.
-        let constants = if by.contains(&"run") { &constants[1..] } else { &constants[..] };
+        let constants = if by.contains(&"run") {
+            &constants[1..]
+        } else {
+            &constants[..]
+        };
         for part in parts {
             let directory = args.output.join(&part.directory);
             std::fs::create_dir_all(&directory).map_err(|error| failed(error, &directory))?;
             let path = directory.join(format!("{}.{}", part.stem, format.extension()));
-            let names = part.columns.iter().filter_map(|&at| Some(&*part.table.columns.get(at)?.name));
-            let headings: Vec<&str> = constants.iter().map(|constant| &*constant.name).chain(names).collect();
-            guard.check_table(&path, &headings).map_err(RequestError::Usage)?;
-            let written = files::write(&part.table, Some(&part.columns), constants, format, args.csv.cells(), &path);
+            let names = part
+                .columns
+                .iter()
+                .filter_map(|&at| Some(&*part.table.columns.get(at)?.name));
+            let headings: Vec<&str> = constants
+                .iter()
+                .map(|constant| &*constant.name)
+                .chain(names)
+                .collect();
+            guard
+                .check_table(&path, &headings)
+                .map_err(RequestError::Usage)?;
+            let written = files::write(
+                &part.table,
+                Some(&part.columns),
+                constants,
+                format,
+                args.csv.cells(),
+                &path,
+            );
             written.map_err(|error| match error {
                 TableFileError::Io(error) => failed(error, &path),
                 error => failed(std::io::Error::other(error), &path),
             })?;
-            stderr.detail(&format!("wrote {}, {}", path.display(), counted(part.table.len, "row")));
+            stderr.detail(&format!(
+                "wrote {}, {}",
+                path.display(),
+                counted(part.table.len, "row")
+            ));
         }
     }
     Ok(CommandOutcome::Done)
@@ -177,13 +224,23 @@ fn whole_file(format: ExportFormat) -> Option<&'static str> {
 
 fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, RequestError> {
     if names.is_empty() {
-        let reports = catalog.reports().into_iter().filter(|table| REPORTS.contains(&&*table.name));
+        let reports = catalog
+            .reports()
+            .into_iter()
+            .filter(|table| REPORTS.contains(&&*table.name));
         return Ok(catalog.timeline().iter().cloned().chain(reports).collect());
     }
     let find = |name: &String| {
         catalog.table(name).ok_or_else(|| {
-            let there: Vec<String> = catalog.all().iter().map(|table| table.name.clone()).collect();
-            RequestError::Usage(format!("--tables: there is no table {name:?}; there are {}", there.join(", ")))
+            let there: Vec<String> = catalog
+                .all()
+                .iter()
+                .map(|table| table.name.clone())
+                .collect();
+            RequestError::Usage(format!(
+                "--tables: there is no table {name:?}; there are {}",
+                there.join(", ")
+            ))
         })
     };
     names.iter().map(find).collect()
@@ -192,8 +249,19 @@ fn chosen(catalog: &Catalog, names: &[String]) -> Result<Vec<Arc<DataTable>>, Re
 /// The name of the run's directory where files lie as profilers put them (`plugins/profile/RUN/HOST.xplane.pb`), else
 /// that of what the user named.
 fn name_of_run(session: &Session, path: &Path) -> String {
-    let directory = session.model().sources().first().and_then(|source| source.path.as_deref()?.parent());
-    let in_profile = |run: &&Path| run.parent().and_then(Path::file_name).is_some_and(|name| name == "profile");
+    let directory = session
+        .model()
+        .sources()
+        .first()
+        .and_then(|source| source.path.as_deref()?.parent());
+    let in_profile = |run: &&Path| {
+        run.parent()
+            .and_then(Path::file_name)
+            .is_some_and(|name| name == "profile")
+    };
     let run = directory.filter(in_profile).unwrap_or(path);
-    run.file_name().map_or_else(|| "run".to_owned(), |name| name.to_string_lossy().into_owned())
+    run.file_name().map_or_else(
+        || "run".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
 }

@@ -40,7 +40,10 @@ fn formats_text(format: OutputFormat) -> String {
             let list: Vec<_> = formats
                 .map(|f| json!({"id": f.id, "title": f.title, "extensions": f.extensions, "about": f.about}))
                 .collect();
-            text = format!("{:#}\n", json!({"schema": "systole.formats/1", "formats": list}));
+            text = format!(
+                "{:#}\n",
+                json!({"schema": "systole.formats/1", "formats": list})
+            );
         }
         OutputFormat::Ndjson => {
             for f in formats {
@@ -59,7 +62,14 @@ fn formats_text(format: OutputFormat) -> String {
         OutputFormat::Md => {
             text.push_str("| id | format | endings | about |\n|---|---|---|---|\n");
             for f in formats {
-                let _ = writeln!(text, "| {} | {} | {} | {} |", f.id, f.title, f.extensions.join(", "), f.about);
+                let _ = writeln!(
+                    text,
+                    "| {} | {} | {} | {} |",
+                    f.id,
+                    f.title,
+                    f.extensions.join(", "),
+                    f.about
+                );
             }
         }
         OutputFormat::Text => {

@@ -34,8 +34,20 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
     let trend = trend(&lines);
     let text = match args.format {
         OutputFormat::Text => {
-            let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
-            table::table(&trend, &TextLayout { width: terminal::width(), top: 0, entries: 0, style })
+            let style = if stderr.colors_stdout() {
+                AnsiStyle::COLOR
+            } else {
+                AnsiStyle::PLAIN
+            };
+            table::table(
+                &trend,
+                &TextLayout {
+                    width: terminal::width(),
+                    top: 0,
+                    entries: 0,
+                    style,
+                },
+            )
         }
         OutputFormat::Json => {
             let runs: Vec<Value> = lines
@@ -48,7 +60,14 @@ pub fn run(args: &HistoryArgs, stderr: &Stderr) -> Result<CommandOutcome, Reques
             let whole = json!({"schema": "systole.trend/1", "runs": runs});
             serde_json::to_string_pretty(&whole)? + "\n"
         }
-        OutputFormat::Ndjson => ndjson::lines(&[&NamedTable { report: "history", table: trend }], &[], 0),
+        OutputFormat::Ndjson => ndjson::lines(
+            &[&NamedTable {
+                report: "history",
+                table: trend,
+            }],
+            &[],
+            0,
+        ),
         OutputFormat::Csv => csv::csv(&trend, 0, CsvCells::Exact),
         OutputFormat::Md => markdown::markdown(&trend, 0),
     };
@@ -73,20 +92,61 @@ fn trend(lines: &[HistoryLine]) -> Table {
         })
         .collect();
     let number = |id: &'static str| move |(line, _): (&HistoryLine, Option<f64>)| line.number(id);
-    let commit = |line: &HistoryLine| line.commit.iter().flat_map(|hash| hash.chars().take(10)).collect::<String>();
-    Table::of("trend", format!("The last {} runs", lines.len()), lines.iter().zip(changes))
-        .derived("verdict", "Gates", Unit::None, |(line, _)| line.verdict())
-        .derived("commit", "Commit", Unit::None, |(line, _)| commit(line))
-        .derived("steps", "Steps", Unit::Count, |(line, _)| line.steps as f64)
-        .derived("step_ps", "Step", Unit::Picoseconds, number("step.time_ps"))
-        .derived("change_percent", "Change", Unit::Percent, |(_, change)| change)
-        .derived("loop_step_ps", "Loop step", Unit::Picoseconds, number("loop.step_ps"))
-        .derived("loop_compilations", "Compiled", Unit::Count, number(LOOP_COMPILATIONS))
-        .derived("exposed_comm_percent", "Exposed", Unit::Percent, number("step.exposed_comm_percent"))
-        .derived("idle_percent", "Idle", Unit::Percent, number("step.idle_percent"))
-        .derived("mfu_percent", "MFU", Unit::Percent, number("mfu_steady_percent"))
-        .derived("memory_peak_bytes", "Memory", Unit::Bytes, number("memory.peak_bytes"))
-        .derived("run", "Run", Unit::None, |(line, _)| line.run())
-        .note("step times are medians; the change is of the step time, against the previous run")
-        .build()
+    let commit = |line: &HistoryLine| {
+        line.commit
+            .iter()
+            .flat_map(|hash| hash.chars().take(10))
+            .collect::<String>()
+    };
+    Table::of(
+        "trend",
+        format!("The last {} runs", lines.len()),
+        lines.iter().zip(changes),
+    )
+    .derived("verdict", "Gates", Unit::None, |(line, _)| line.verdict())
+    .derived("commit", "Commit", Unit::None, |(line, _)| commit(line))
+    .derived("steps", "Steps", Unit::Count, |(line, _)| line.steps as f64)
+    .derived("step_ps", "Step", Unit::Picoseconds, number("step.time_ps"))
+    .derived("change_percent", "Change", Unit::Percent, |(_, change)| {
+        change
+    })
+    .derived(
+        "loop_step_ps",
+        "Loop step",
+        Unit::Picoseconds,
+        number("loop.step_ps"),
+    )
+    .derived(
+        "loop_compilations",
+        "Compiled",
+        Unit::Count,
+        number(LOOP_COMPILATIONS),
+    )
+    .derived(
+        "exposed_comm_percent",
+        "Exposed",
+        Unit::Percent,
+        number("step.exposed_comm_percent"),
+    )
+    .derived(
+        "idle_percent",
+        "Idle",
+        Unit::Percent,
+        number("step.idle_percent"),
+    )
+    .derived(
+        "mfu_percent",
+        "MFU",
+        Unit::Percent,
+        number("mfu_steady_percent"),
+    )
+    .derived(
+        "memory_peak_bytes",
+        "Memory",
+        Unit::Bytes,
+        number("memory.peak_bytes"),
+    )
+    .derived("run", "Run", Unit::None, |(line, _)| line.run())
+    .note("step times are medians; the change is of the step time, against the previous run")
+    .build()
 }

@@ -57,9 +57,15 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
     let session = loading.open_programs(&input.path, input.run.clone(), format)?;
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
     let open = |path: &Path| loading.open_programs(path, None, format).map(Box::new);
-    match (args.question.answer(&session.context(scope), open, stderr)?, args.graph) {
+    match (
+        args.question
+            .answer(&session.context(scope), open, stderr)?,
+        args.graph,
+    ) {
         (Ok(HloAnswer::Around(found)), Some(format)) => graph(&session, &found, format),
-        (Ok(HloAnswer::Text(text)), _) if format == OutputFormat::Text && args.output.output.is_empty() => {
+        (Ok(HloAnswer::Text(text)), _)
+            if format == OutputFormat::Text && args.output.output.is_empty() =>
+        {
             print_text(&text, args.output.top, stderr)
         }
         (answer, _) => written(args, &session, answer.map(HloAnswer::report), stderr),
@@ -67,7 +73,13 @@ pub fn run(args: &HloArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
 }
 
 fn guard(args: &HloArgs) -> OutputGuard {
-    OutputGuard::new(args.input.files().into_iter().chain(args.question.diff.clone()), args.force.force)
+    OutputGuard::new(
+        args.input
+            .files()
+            .into_iter()
+            .chain(args.question.diff.clone()),
+        args.force.force,
+    )
 }
 
 fn written(
@@ -77,17 +89,32 @@ fn written(
     stderr: &Stderr,
 ) -> Result<CommandOutcome, RequestError> {
     let failed = result.as_ref().err().map(AnalysisError::to_string);
-    let document = Document::of(session, args.scope.scope(), ReportSection { id: "hlo", title: "Programs", result });
+    let document = Document::of(
+        session,
+        args.scope.scope(),
+        ReportSection {
+            id: "hlo",
+            title: "Programs",
+            result,
+        },
+    );
     output::write(&document, &args.output, &guard(args), stderr)?;
-    Ok(failed.filter(|_| args.output.strict).map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
+    Ok(failed
+        .filter(|_| args.output.strict)
+        .map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
 }
 
-fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Result<CommandOutcome, RequestError> {
+fn graph(
+    session: &Session,
+    found: &Neighbourhood,
+    format: GraphFormat,
+) -> Result<CommandOutcome, RequestError> {
     match format {
         GraphFormat::Dot => output::print(&dot::graph(found))?,
         GraphFormat::Svg => {
             let drawing = pictures::hlo(session.model(), found, PictureStyle::default());
-            let file = pictures::encoded(&drawing, PictureFormat::Svg, 1.0).map_err(RequestError::Usage)?;
+            let file = pictures::encoded(&drawing, PictureFormat::Svg, 1.0)
+                .map_err(RequestError::Usage)?;
             output::print(&String::from_utf8_lossy(&file))?;
         }
     }
@@ -95,14 +122,20 @@ fn graph(session: &Session, found: &Neighbourhood, format: GraphFormat) -> Resul
 }
 
 /// Every line with its self time before it: a table would cut them.
-fn print_text(text: &ProgramListing, top: Option<usize>, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
+fn print_text(
+    text: &ProgramListing,
+    top: Option<usize>,
+    stderr: &Stderr,
+) -> Result<CommandOutcome, RequestError> {
     let mut out = String::new();
     for note in &text.notes {
         let _ = writeln!(out, "// {note}");
     }
     let most = top.filter(|&most| most > 0).unwrap_or(usize::MAX);
     for line in text.lines.iter().take(most) {
-        let time = line.self_time_ps.map_or_else(String::new, |ps| Picos::from_ps(ps).to_string());
+        let time = line
+            .self_time_ps
+            .map_or_else(String::new, |ps| Picos::from_ps(ps).to_string());
         let _ = writeln!(out, "{time:>12}  {}", line.text);
     }
     if let Some(left) = text.lines.len().checked_sub(most).filter(|&left| left > 0) {
@@ -118,7 +151,8 @@ fn print_text(text: &ProgramListing, top: Option<usize>, stderr: &Stderr) -> Res
 /// What to say about a long text that nobody limited, where it scrolls away: below it, and not in a file or another program.
 fn how_to_limit(lines: usize, top: Option<usize>, is_terminal: bool) -> Option<String> {
     const LONG: usize = 500;
-    let lines = number::count((lines > LONG && top.is_none() && is_terminal).then_some(lines)? as f64);
+    let lines =
+        number::count((lines > LONG && top.is_none() && is_terminal).then_some(lines)? as f64);
     Some(format!(
         "all {lines} lines are shown; --top N shows the first N, --find WORDS and --op NAME parts of the program"
     ))
@@ -131,8 +165,15 @@ mod tests {
     #[test]
     fn a_long_text_on_a_terminal_says_how_to_limit_it() {
         let said = how_to_limit(6_873, None, true).unwrap_or_default();
-        assert!(said.contains("6,873 lines") && said.contains("--top N"), "{said}");
-        assert_eq!(how_to_limit(6_873, Some(0), true), None, "all lines were wanted");
+        assert!(
+            said.contains("6,873 lines") && said.contains("--top N"),
+            "{said}"
+        );
+        assert_eq!(
+            how_to_limit(6_873, Some(0), true),
+            None,
+            "all lines were wanted"
+        );
         assert_eq!(how_to_limit(6_873, None, false), None, "a file has room");
         assert_eq!(how_to_limit(100, None, true), None);
     }

@@ -34,11 +34,24 @@ pub fn run(args: &InitArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
     if let Some(path) = &args.output {
         check_place(path)?;
         if path.exists() {
-            return Err(RequestError::Usage(format!("{} exists already: name another file", path.display())));
+            return Err(RequestError::Usage(format!(
+                "{} exists already: name another file",
+                path.display()
+            )));
         }
     }
-    let paths: Vec<(&Path, bool)> = args.paths.iter().map(|path| (path.as_path(), false)).collect();
-    let runs = summaries::summaries(&paths, &Loading::new(&args.assume, stderr)?, None, OutputFormat::Json, stderr)?;
+    let paths: Vec<(&Path, bool)> = args
+        .paths
+        .iter()
+        .map(|path| (path.as_path(), false))
+        .collect();
+    let runs = summaries::summaries(
+        &paths,
+        &Loading::new(&args.assume, stderr)?,
+        None,
+        OutputFormat::Json,
+        stderr,
+    )?;
     let WrittenConfig { text, unguarded } = config_of(&runs);
     match &args.output {
         Some(path) => output::write_to(path, &text)?,
@@ -70,7 +83,9 @@ fn config_of(runs: &[Summary]) -> WrittenConfig {
     let min_steps = min_steps(runs);
     let usual = GateDefaults::default().min_steps;
     let why = match min_steps {
-        few if few < usual => format!("this short run has {few}: sums of so few steps, and no median, are judged"),
+        few if few < usual => {
+            format!("this short run has {few}: sums of so few steps, and no median, are judged")
+        }
         _ => "with fewer steady steps a gate is inconclusive".to_owned(),
     };
     let mut text = format!(
@@ -85,7 +100,11 @@ fn config_of(runs: &[Summary]) -> WrittenConfig {
          # warmup_steps = 5     # leave out the first steps\n",
     );
     let mut left_out = Vec::new();
-    let these = if runs.len() == 1 { "this run has" } else { "the largest of these runs has" };
+    let these = if runs.len() == 1 {
+        "this run has"
+    } else {
+        "the largest of these runs has"
+    };
     let _ = writeln!(text, "\n# Limits: what {these}, and ten percent more.");
     budgets(&mut text, runs, &mut left_out);
     text.push_str(
@@ -94,13 +113,21 @@ fn config_of(runs: &[Summary]) -> WrittenConfig {
     );
     for gate in preset(runs, &[]) {
         match too_few(runs, gate.aggregate, Some(&gate.metric)) {
-            Some(why) => left_out.push(format!("regression of {} {}: {why}", titled(&gate), gate.limit())),
+            Some(why) => left_out.push(format!(
+                "regression of {} {}: {why}",
+                titled(&gate),
+                gate.limit()
+            )),
             None => regression(&mut text, &gate, runs),
         }
     }
     op_regressions(&mut text, runs);
     if !left_out.is_empty() {
-        let these = if runs.len() == 1 { "this run" } else { "these runs" };
+        let these = if runs.len() == 1 {
+            "this run"
+        } else {
+            "these runs"
+        };
         let _ = writeln!(text, "\n# Left out, because {these} cannot answer them:");
         for what in &left_out {
             let _ = writeln!(text, "# - {what}");
@@ -112,11 +139,18 @@ fn config_of(runs: &[Summary]) -> WrittenConfig {
          \n# Hints that are known and accepted:\n\
          # [[suppress]]\n# hint = \"K25\"\n# reason = \"offloading is on purpose\"\n# until = 2027-03-01\n",
     );
-    WrittenConfig { text, unguarded: left_out }
+    WrittenConfig {
+        text,
+        unguarded: left_out,
+    }
 }
 
 fn titled(gate: &Regression) -> String {
-    format!("{} ({})", gate.metric, gate.aggregate.unwrap_or_default().title())
+    format!(
+        "{} ({})",
+        gate.metric,
+        gate.aggregate.unwrap_or_default().title()
+    )
 }
 
 /// Fewest steps whose sum is judged: without the longest there are still two.
@@ -125,8 +159,16 @@ const FEWEST: usize = 3;
 /// As many steps as gates need; of a short run those that it has.
 fn min_steps(runs: &[Summary]) -> usize {
     let usual = GateDefaults::default().min_steps;
-    let least = runs.iter().map(|run| run.steps.counted).min().unwrap_or(usual);
-    if least < FEWEST { usual } else { least.min(usual) }
+    let least = runs
+        .iter()
+        .map(|run| run.steps.counted)
+        .min()
+        .unwrap_or(usual);
+    if least < FEWEST {
+        usual
+    } else {
+        least.min(usual)
+    }
 }
 
 /// Whether the runs are too short for medians.
@@ -135,7 +177,11 @@ fn are_short(runs: &[Summary]) -> bool {
 }
 
 /// Why the runs have too few steps for a gate; `None` for metrics of the whole run.
-fn too_few(runs: &[Summary], aggregate: Option<StepAggregate>, metric: Option<&str>) -> Option<String> {
+fn too_few(
+    runs: &[Summary],
+    aggregate: Option<StepAggregate>,
+    metric: Option<&str>,
+) -> Option<String> {
     let run = runs.iter().min_by_key(|run| run.steps.counted)?;
     let aggregate = aggregate.unwrap_or_default();
     // A sum of few steps is known well; a median, a quantile or a share is not.
@@ -146,21 +192,37 @@ fn too_few(runs: &[Summary], aggregate: Option<StepAggregate>, metric: Option<&s
     let steps = run.steps.counted;
     let why = || {
         run.steps.why_none.clone().unwrap_or_else(|| {
-            format!("{} has {steps} steady steps", if runs.len() == 1 { "this run" } else { "one of these runs" })
+            format!(
+                "{} has {steps} steady steps",
+                if runs.len() == 1 {
+                    "this run"
+                } else {
+                    "one of these runs"
+                }
+            )
         })
     };
     // A count of compilations is one number whatever the steps.
-    (aggregate != StepAggregate::Max && steps < needed)
-        .then(|| format!("the {} needs {needed} steady steps, {}", aggregate.title(), why()))
+    (aggregate != StepAggregate::Max && steps < needed).then(|| {
+        format!(
+            "the {} needs {needed} steady steps, {}",
+            aggregate.title(),
+            why()
+        )
+    })
 }
 
 /// Budgets, from the run with the largest value.
 fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
     let most = |of: &dyn Fn(&Summary) -> Option<f64>| runs.iter().filter_map(of).reduce(f64::max);
     let mut of_steps = |text: &mut String, id: &str, metric: &str, aggregate: StepAggregate| {
-        let Some(ps) = most(&|run| aggregate.of(&run.series(id)?.values)) else { return };
+        let Some(ps) = most(&|run| aggregate.of(&run.series(id)?.values)) else {
+            return;
+        };
         match too_few(runs, Some(aggregate), Some(metric)) {
-            Some(why) => left_out.push(format!("budget of {metric} ({}): {why}", aggregate.title())),
+            Some(why) => {
+                left_out.push(format!("budget of {metric} ({}): {why}", aggregate.title()))
+            }
             None => budget(text, runs, metric, ps / 1e9, aggregate),
         }
     };
@@ -169,10 +231,20 @@ fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
     of_steps(text, LOOP_STEP, "loop.step_ms", StepAggregate::Mean);
     let value = |id: &str| most(&|run| run.value(id)?.value);
     if let Some(peak) = value("memory.peak_bytes") {
-        budget(text, runs, "memory.peak_gib", peak / 1_073_741_824.0, StepAggregate::Median);
+        budget(
+            text,
+            runs,
+            "memory.peak_gib",
+            peak / 1_073_741_824.0,
+            StepAggregate::Median,
+        );
     }
     if let Some(compilations) = value(LOOP_COMPILATIONS) {
-        let these = if runs.len() == 1 { "as many as in this run" } else { "as many as in the run with most of them" };
+        let these = if runs.len() == 1 {
+            "as many as in this run"
+        } else {
+            "as many as in the run with most of them"
+        };
         let _ = write!(
             text,
             "\n[[budget]]                # compilations after warm-up: {these}\n\
@@ -182,22 +254,43 @@ fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
 }
 
 fn budget(text: &mut String, runs: &[Summary], metric: &str, seen: f64, aggregate: StepAggregate) {
-    let these = if runs.len() == 1 { "in this run".to_owned() } else { format!("at most in {} runs", runs.len()) };
+    let these = if runs.len() == 1 {
+        "in this run".to_owned()
+    } else {
+        format!("at most in {} runs", runs.len())
+    };
     let (max, how) = (round_up(seen * ROOM), aggregate_line(aggregate));
-    let _ = write!(text, "\n[[budget]]                # {seen:.4} {these}\nmetric = \"{metric}\"\nmax = {max}\n{how}");
+    let _ = write!(
+        text,
+        "\n[[budget]]                # {seen:.4} {these}\nmetric = \"{metric}\"\nmax = {max}\n{how}"
+    );
 }
 
 fn aggregate_line(aggregate: StepAggregate) -> String {
     let is_default = aggregate == GateDefaults::default().aggregate;
-    if is_default { String::new() } else { format!("aggregate = \"{}\"\n", aggregate.title()) }
+    if is_default {
+        String::new()
+    } else {
+        format!("aggregate = \"{}\"\n", aggregate.title())
+    }
 }
 
 fn regression(text: &mut String, gate: &Regression, runs: &[Summary]) {
-    let meaning = METRICS.iter().find(|metric| metric.name == gate.metric).map_or("", |metric| metric.meaning);
+    let meaning = METRICS
+        .iter()
+        .find(|metric| metric.name == gate.metric)
+        .map_or("", |metric| metric.meaning);
     let is_wider = runs.len() == 1 && !preset(&[runs, runs].concat(), &[]).contains(gate);
-    let why =
-        if is_wider { "\n# (one run does not show how much runs differ: of several the limit is smaller)" } else { "" };
-    let _ = write!(text, "\n# {meaning}{why}\n[[regression]]\nmetric = \"{}\"\n", gate.metric);
+    let why = if is_wider {
+        "\n# (one run does not show how much runs differ: of several the limit is smaller)"
+    } else {
+        ""
+    };
+    let _ = write!(
+        text,
+        "\n# {meaning}{why}\n[[regression]]\nmetric = \"{}\"\n",
+        gate.metric
+    );
     text.push_str(&aggregate_line(gate.aggregate.unwrap_or_default()));
     if let Some(limit) = gate.max_increase_pct {
         let _ = writeln!(text, "max_increase_pct = {limit}");
@@ -206,19 +299,30 @@ fn regression(text: &mut String, gate: &Regression, runs: &[Summary]) {
         let _ = writeln!(text, "min_effect_ms = {least}      # less never fails");
     }
     if let Some(limit) = gate.max_increase_abs {
-        let what = if gate.metric.ends_with("_pct") { "   # percentage points" } else { "" };
+        let what = if gate.metric.ends_with("_pct") {
+            "   # percentage points"
+        } else {
+            ""
+        };
         let _ = writeln!(text, "max_increase_abs = {limit}{what}");
     }
 }
 
 /// Regressions of the ops with the most exposed communication, and of all ops where the steps are too few for medians.
 fn op_regressions(text: &mut String, runs: &[Summary]) {
-    let aggregate = if are_short(runs) { StepAggregate::Mean } else { StepAggregate::Median };
+    let aggregate = if are_short(runs) {
+        StepAggregate::Mean
+    } else {
+        StepAggregate::Median
+    };
     if too_few(runs, Some(aggregate), None).is_some() || runs.iter().any(|run| run.ops.is_empty()) {
         return;
     }
     let mut gate = |what: &str, op: &str, metric: &str| {
-        let (how, level) = (aggregate_line(aggregate), if are_short(runs) { "error" } else { "warn" });
+        let (how, level) = (
+            aggregate_line(aggregate),
+            if are_short(runs) { "error" } else { "warn" },
+        );
         let _ = write!(
             text,
             "\n# {what}\n[[regression]]\nop = \"{op}\"\nmetric = \"{metric}\"\n{how}max_increase_pct = 10\n\
@@ -229,11 +333,19 @@ fn op_regressions(text: &mut String, runs: &[Summary]) {
         gate("All ops of a step", "*", "op.time_ms_per_step");
     }
     // Compilers do not give names that have a special meaning in this file, such as `re:…`.
-    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    let exposed =
-        runs.iter().flat_map(|run| &run.ops).filter(|op| op.is_collective && op.part == StepPart::ExposedComm);
+    let is_plain = |name: &str| {
+        name.chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+    };
+    let exposed = runs
+        .iter()
+        .flat_map(|run| &run.ops)
+        .filter(|op| op.is_collective && op.part == StepPart::ExposedComm);
     let names = exposed.map(|op| trace_model::without_number(&op.name));
-    if let Some(kind) = names.filter(|name| is_plain(name)).find(|name| !name.is_empty()) {
+    if let Some(kind) = names
+        .filter(|name| is_plain(name))
+        .find(|name| !name.is_empty())
+    {
         gate(
             "Ops of a name, added up in each step; re:REGEX works, too",
             &format!("{kind}*"),
@@ -261,7 +373,9 @@ mod tests {
     use super::*;
 
     fn gates_of(text: &str) -> Result<GateConfig, String> {
-        SettingsFile::parse(text)?.gates().map_err(|error| error.to_string())
+        SettingsFile::parse(text)?
+            .gates()
+            .map_err(|error| error.to_string())
     }
 
     /// A run of `steps` steps with one collective.
@@ -278,13 +392,30 @@ mod tests {
 
     #[test]
     fn written_config_of_every_run_can_be_read() {
-        for name in ["all-gather.7", "re:(", "re:^a", "a*b", "x\"\n[[budget]]\n", "\\", "", "ü"] {
+        for name in [
+            "all-gather.7",
+            "re:(",
+            "re:^a",
+            "a*b",
+            "x\"\n[[budget]]\n",
+            "\\",
+            "",
+            "ü",
+        ] {
             for steps in [0, 1, 4, 6, 10] {
                 let WrittenConfig { text, unguarded } = config_of(&[run(name, steps)]);
                 assert_eq!(unguarded.is_empty(), steps >= 10, "{unguarded:?}");
                 let gates = gates_of(&text).unwrap_or_else(|why| panic!("{name}: {why}\n{text}"));
-                assert_eq!(text.contains("of several the limit is smaller"), steps >= 6, "{text}");
-                let ops: Vec<_> = gates.regression.iter().filter_map(|gate| gate.op.as_deref()).collect();
+                assert_eq!(
+                    text.contains("of several the limit is smaller"),
+                    steps >= 6,
+                    "{text}"
+                );
+                let ops: Vec<_> = gates
+                    .regression
+                    .iter()
+                    .filter_map(|gate| gate.op.as_deref())
+                    .collect();
                 let expected: &[&str] = match (name, steps) {
                     ("all-gather.7", 4) => &["*", "all-gather*"],
                     ("all-gather.7", 6..) => &["all-gather*"],
@@ -292,7 +423,10 @@ mod tests {
                     _ => &[],
                 };
                 assert_eq!(ops, expected, "{text}");
-                let p90 = gates.budget.iter().any(|gate| gate.aggregate == Some(StepAggregate::P90));
+                let p90 = gates
+                    .budget
+                    .iter()
+                    .any(|gate| gate.aggregate == Some(StepAggregate::P90));
                 assert_eq!(p90, steps >= 10, "{text}");
             }
         }
@@ -305,16 +439,31 @@ mod tests {
         let text = config_of(&[run("all-gather.7", 12), slow.clone()]).text;
         let gates = gates_of(&text).unwrap();
         assert_eq!(gates.budget[0].max, Some(round_up(4.4)), "{text}");
-        assert_eq!(config_of(&[slow.clone(), run("all-gather.7", 12)]).text, text);
+        assert_eq!(
+            config_of(&[slow.clone(), run("all-gather.7", 12)]).text,
+            text
+        );
         // Too few steps in one of the runs are enough to omit the gate.
         let text = config_of(&[slow, run("all-gather.7", 3)]).text;
-        assert!(text.contains("one of these runs has 3 steady steps"), "{text}");
+        assert!(
+            text.contains("one of these runs has 3 steady steps"),
+            "{text}"
+        );
     }
 
     #[test]
     fn limits_are_rounded_for_reading() {
-        for (value, expected) in [(337.104, 338.0), (0.012_31, 0.0124), (1234.5, 1240.0), (0.0, 0.0)] {
-            assert!((round_up(value) - expected).abs() < 1e-9, "{value}: {}", round_up(value));
+        for (value, expected) in [
+            (337.104, 338.0),
+            (0.012_31, 0.0124),
+            (1234.5, 1240.0),
+            (0.0, 0.0),
+        ] {
+            assert!(
+                (round_up(value) - expected).abs() < 1e-9,
+                "{value}: {}",
+                round_up(value)
+            );
         }
     }
 }

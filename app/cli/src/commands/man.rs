@@ -20,12 +20,20 @@ pub fn run(args: &ManArgs, mut program: clap::Command) -> Result<CommandOutcome,
     let page = match &args.command {
         None => program,
         Some(name) => program.find_subcommand(name).cloned().ok_or_else(|| {
-            let known: Vec<_> = program.get_subcommands().map(clap::Command::get_name).collect();
-            RequestError::Usage(format!("there is no command {name:?}; the commands are {}", known.join(", ")))
+            let known: Vec<_> = program
+                .get_subcommands()
+                .map(clap::Command::get_name)
+                .collect();
+            RequestError::Usage(format!(
+                "there is no command {name:?}; the commands are {}",
+                known.join(", ")
+            ))
         })?,
     };
     let mut text = Vec::new();
-    Man::new(page).render(&mut text).map_err(RequestError::Stdout)?;
+    Man::new(page)
+        .render(&mut text)
+        .map_err(RequestError::Stdout)?;
     output::print(&String::from_utf8_lossy(&text))?;
     Ok(CommandOutcome::Done)
 }

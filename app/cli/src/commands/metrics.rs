@@ -22,7 +22,10 @@ pub fn run(args: &MetricsArgs) -> Result<CommandOutcome, RequestError> {
     output::print(&match args.format {
         OutputFormat::Text => text(),
         OutputFormat::Json => json()?,
-        OutputFormat::Ndjson => METRICS.iter().map(|one| metric(one).to_string() + "\n").collect(),
+        OutputFormat::Ndjson => METRICS
+            .iter()
+            .map(|one| metric(one).to_string() + "\n")
+            .collect(),
         OutputFormat::Csv => comma_separated(),
         OutputFormat::Md => markdown(),
     })?;
@@ -30,7 +33,11 @@ pub fn run(args: &MetricsArgs) -> Result<CommandOutcome, RequestError> {
 }
 
 fn text() -> String {
-    let width = METRICS.iter().map(|metric| metric.name.len()).max().unwrap_or(0);
+    let width = METRICS
+        .iter()
+        .map(|metric| metric.name.len())
+        .max()
+        .unwrap_or(0);
     let mut text = String::from("Metrics for budgets and regressions in systole.toml\n");
     let mut per = None;
     for metric in METRICS {
@@ -38,17 +45,31 @@ fn text() -> String {
             per = Some(metric.per);
             let _ = writeln!(text, "\nOne number for each {}", metric.per.title());
         }
-        let _ = writeln!(text, "  {:<width$}  {}{}", metric.name, metric.meaning, also(metric));
+        let _ = writeln!(
+            text,
+            "  {:<width$}  {}{}",
+            metric.name,
+            metric.meaning,
+            also(metric)
+        );
     }
     text.push_str("\nOther units are selected by the suffix: ");
-    let endings = [("time", analysis::Unit::Picoseconds), ("bytes", analysis::Unit::Bytes)];
-    let endings = endings.map(|(of, unit)| format!("{of} {}", suffixes(unit).collect::<Vec<_>>().join(" ")));
+    let endings = [
+        ("time", analysis::Unit::Picoseconds),
+        ("bytes", analysis::Unit::Bytes),
+    ];
+    let endings =
+        endings.map(|(of, unit)| format!("{of} {}", suffixes(unit).collect::<Vec<_>>().join(" ")));
     let _ = writeln!(text, "{}; shares _pct _share.", endings.join("; "));
     text
 }
 
 fn also(metric: &GateMetric) -> String {
-    if metric.aliases.is_empty() { String::new() } else { format!(" (also {})", metric.aliases.join(", ")) }
+    if metric.aliases.is_empty() {
+        String::new()
+    } else {
+        format!(" (also {})", metric.aliases.join(", "))
+    }
 }
 
 fn metric(metric: &GateMetric) -> Value {
@@ -71,7 +92,14 @@ fn json() -> Result<String, RequestError> {
 fn comma_separated() -> String {
     let mut text = String::from("name,summary_id,per,meaning\n");
     for metric in METRICS {
-        let _ = writeln!(text, "{},{},{},\"{}\"", metric.name, metric.id, metric.per.title(), metric.meaning);
+        let _ = writeln!(
+            text,
+            "{},{},{},\"{}\"",
+            metric.name,
+            metric.id,
+            metric.per.title(),
+            metric.meaning
+        );
     }
     text
 }
@@ -85,7 +113,13 @@ fn markdown() -> String {
         } else {
             format!(" (also `{}`)", metric.aliases.join("`, `"))
         };
-        let _ = writeln!(text, "| `{}` | {} | {}{also} |", metric.name, metric.per.title(), metric.meaning);
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {}{also} |",
+            metric.name,
+            metric.per.title(),
+            metric.meaning
+        );
     }
     text
 }
@@ -98,7 +132,10 @@ mod tests {
     #[test]
     fn docs_list_the_same_metrics() {
         let docs = include_str!("../../../../docs/compare.md").replace("\r\n", "\n");
-        assert!(docs.contains(&markdown()), "docs/compare.md: put in the output of `systole metrics --format md`");
+        assert!(
+            docs.contains(&markdown()),
+            "docs/compare.md: put in the output of `systole metrics --format md`"
+        );
     }
 
     #[test]
@@ -106,7 +143,11 @@ mod tests {
         let (text, json) = (text(), json().unwrap());
         for metric in METRICS {
             let meaning = serde_json::to_string(metric.meaning).unwrap();
-            assert!(text.contains(metric.name) && json.contains(&meaning), "{}", metric.name);
+            assert!(
+                text.contains(metric.name) && json.contains(&meaning),
+                "{}",
+                metric.name
+            );
         }
     }
 }

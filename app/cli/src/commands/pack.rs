@@ -44,15 +44,26 @@ pub struct PackArgs {
 }
 
 /// Runs the command; `version` is that of the program.
-pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
-    output::check_file(&args.output, &OutputGuard::new(args.input.files(), args.force.force))?;
+pub fn run(
+    args: &PackArgs,
+    version: &str,
+    stderr: &Stderr,
+) -> Result<CommandOutcome, RequestError> {
+    output::check_file(
+        &args.output,
+        &OutputGuard::new(args.input.files(), args.force.force),
+    )?;
     let loading = Loading::new(&args.input.assume, stderr)?;
     let session = loading.open(&args.input.path, args.input.run.clone(), OutputFormat::Json)?;
     let files = profiles(&session)?;
     let (summary, page) = reports(args, &session, &loading, stderr)?;
     let view = view_of(args, &session, stderr)?;
     let facts = facts(version, &session, &files, view.is_some())?;
-    let mut texts = vec![("summary.json", summary), ("report.html", page), (PACK_FACTS, facts)];
+    let mut texts = vec![
+        ("summary.json", summary),
+        ("report.html", page),
+        (PACK_FACTS, facts),
+    ];
     texts.extend(view.map(|view| (PACKED_SESSION, view)));
     let written = write_with(&args.output, |file| {
         let mut archive = ArchiveWriter::new(BufWriter::new(file));
@@ -61,36 +72,60 @@ pub fn run(args: &PackArgs, version: &str, stderr: &Stderr) -> Result<CommandOut
             archive.add(name, text.as_bytes())?;
         }
         for (name, path) in &files {
-            let mut add = || File::open(path).and_then(|file| archive.add(&format!("{PACKED_PROFILES}/{name}"), file));
-            add().map_err(|error| io::Error::new(error.kind(), format!("{error}: {}", path.display())))?;
+            let mut add = || {
+                File::open(path)
+                    .and_then(|file| archive.add(&format!("{PACKED_PROFILES}/{name}"), file))
+            };
+            add().map_err(|error| {
+                io::Error::new(error.kind(), format!("{error}: {}", path.display()))
+            })?;
         }
         archive.finish().map(drop)
     });
-    written.map_err(|error| RequestError::Write { error, path: args.output.clone() })?;
+    written.map_err(|error| RequestError::Write {
+        error,
+        path: args.output.clone(),
+    })?;
     let bytes = std::fs::metadata(&args.output).map_or(0, |about| about.len());
     let profiles = counted(files.len() as u64, "profile");
-    stderr.detail(&format!("wrote {}: {profiles}, {}", args.output.display(), value(bytes as f64, Unit::Bytes)));
+    stderr.detail(&format!(
+        "wrote {}: {profiles}, {}",
+        args.output.display(),
+        value(bytes as f64, Unit::Bytes)
+    ));
     Ok(CommandOutcome::Done)
 }
 
 /// The view of the run in the window, with notes, if it was saved.
-fn view_of(args: &PackArgs, session: &Session, stderr: &Stderr) -> Result<Option<String>, RequestError> {
+fn view_of(
+    args: &PackArgs,
+    session: &Session,
+    stderr: &Stderr,
+) -> Result<Option<String>, RequestError> {
     let store = SessionStore::of_user();
     let saved = match &args.session {
         Some(name) => Some(store.load(name).map_err(RequestError::Usage)?),
         None if args.no_session => None,
         None => {
-            let sources = session.model().sources().iter().filter_map(|source| source.path.clone());
+            let sources = session
+                .model()
+                .sources()
+                .iter()
+                .filter_map(|source| source.path.clone());
             store.of_trace(&sources.chain([args.input.path.clone()]).collect::<Vec<_>>())
         }
     };
     let Some(saved) = saved else { return Ok(None) };
     if !saved.view.may_be_of(session.model()) {
-        let what = "was saved for another version of the profile: only its notes and its search come back";
+        let what =
+            "was saved for another version of the profile: only its notes and its search come back";
         stderr.warn(&format!("session “{}” {what}", saved.name));
     }
     let notes = counted(saved.view.notes.len() as u64, "note");
-    stderr.warn(&format!("session “{}” with {notes} is packed, too; --no-session leaves it out", saved.name));
+    stderr.warn(&format!(
+        "session “{}” with {notes} is packed, too; --no-session leaves it out",
+        saved.name
+    ));
     let text = saved.for_archive().map_err(RequestError::Internal)?;
     Ok(Some(String::from_utf8_lossy(&text).into_owned()))
 }
@@ -125,9 +160,20 @@ fn reports(
     stderr: &Stderr,
 ) -> Result<(String, String), RequestError> {
     let mut document = answers::document(session, Scope::WholeTrace, &[] as &[&str])?;
-    let judge = JudgeArgs { budget: None, history: None, exit_code_on_fail: 0, exit_zero: true };
-    let gates = GateArgs { baseline: Vec::new(), judge };
-    let page = OutputFile { format: FileFormat::Html, path: args.output.clone() };
+    let judge = JudgeArgs {
+        budget: None,
+        history: None,
+        exit_code_on_fail: 0,
+        exit_zero: true,
+    };
+    let gates = GateArgs {
+        baseline: Vec::new(),
+        judge,
+    };
+    let page = OutputFile {
+        format: FileFormat::Html,
+        path: args.output.clone(),
+    };
     let output = OutputArgs {
         format: OutputFormat::Text,
         output: vec![page],
@@ -137,14 +183,26 @@ fn reports(
         strict: false,
     };
     let config = args.input.assume.reading.config.as_deref();
-    document.gated = gating::judge(session, document.scope, &gates, (config, loading), &output, stderr)?;
+    document.gated = gating::judge(
+        session,
+        document.scope,
+        &gates,
+        (config, loading),
+        &output,
+        stderr,
+    )?;
     let mut run = document.gated.as_ref().map(|gated| gated.run.clone());
     for input in run.iter_mut().flat_map(|run| &mut run.inputs) {
         // Where it lay on this machine concerns nobody else.
         input.path = None;
     }
     let summary = to_json(run.as_slice())?;
-    let layout = TextLayout { width: 100, top: 10, entries: 10_000, style: AnsiStyle::PLAIN };
+    let layout = TextLayout {
+        width: 100,
+        top: 10,
+        entries: 10_000,
+        style: AnsiStyle::PLAIN,
+    };
     Ok((summary, document.rendered(FileFormat::Html, &layout)?))
 }
 
@@ -164,7 +222,11 @@ fn facts(
             "sha256": file.sha256,
         })
     };
-    let profiles: Vec<_> = InputFile::all(session).into_iter().zip(files).map(input).collect();
+    let profiles: Vec<_> = InputFile::all(session)
+        .into_iter()
+        .zip(files)
+        .map(input)
+        .collect();
     let facts = json!({
         "schema": "systole.pack/1",
         "systole": version,

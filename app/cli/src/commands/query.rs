@@ -14,7 +14,10 @@ use crate::common::output::Printer;
 use crate::common::stderr::Stderr;
 use crate::common::values::OutputFormat;
 use crate::common::{loading, output, terminal};
-use query::{AnswerRows, Database, FUNCTIONS, PRESETS, QueryError, QueryLimits, QueryPreset, SqlFunction, SqlValue};
+use query::{
+    AnswerRows, Database, FUNCTIONS, PRESETS, QueryError, QueryLimits, QueryPreset, SqlFunction,
+    SqlValue,
+};
 use render::csv;
 use request::{PartRequest, RequestError, TraceRequest, checks};
 use session::tables::{ColumnKind, CsvCells, DataTable};
@@ -67,10 +70,15 @@ fn seconds(text: &str) -> Result<Duration, String> {
 pub fn run(args: &QueryArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let session = loading::open(&args.input, OutputFormat::Text, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;
-    let mut database = Database::new(&session, args.scope.scope()).map_err(|error| refused(&error))?;
+    let mut database =
+        Database::new(&session, args.scope.scope()).map_err(|error| refused(&error))?;
     let Some(sql) = args.sql.as_deref().filter(|_| !args.list) else {
         let tables = database.tables().map_err(|error| refused(&error))?;
-        let text = if args.format == QueryFormat::Text { listed(tables) } else { listed_as_json(tables) };
+        let text = if args.format == QueryFormat::Text {
+            listed(tables)
+        } else {
+            listed_as_json(tables)
+        };
         output::print(&text)?;
         return Ok(CommandOutcome::Done);
     };
@@ -90,10 +98,18 @@ fn print(
     badge: Option<&str>,
     stderr: &Stderr,
 ) -> Result<(), RequestError> {
-    let limits = QueryLimits { rows: args.limit, time: args.timeout, ..QueryLimits::default() };
+    let limits = QueryLimits {
+        rows: args.limit,
+        time: args.timeout,
+        ..QueryLimits::default()
+    };
     let mut rows = PrintedRows::new(args, badge);
     let asked = database.ask_each(sql, &limits, &mut rows);
-    let (is_truncated, count, is_full) = (asked.as_ref().is_ok_and(|more| *more), rows.count, rows.printer.is_full());
+    let (is_truncated, count, is_full) = (
+        asked.as_ref().is_ok_and(|more| *more),
+        rows.count,
+        rows.printer.is_full(),
+    );
     if asked.is_ok() {
         rows.end(is_truncated);
     }
@@ -101,7 +117,9 @@ fn print(
     rows.printer.finish()?;
     asked.map_err(|error| refused(&error))?;
     if is_full {
-        stderr.warn(&format!("only the first {count} rows: an answer has at most 1 GB; select fewer rows or columns"));
+        stderr.warn(&format!(
+            "only the first {count} rows: an answer has at most 1 GB; select fewer rows or columns"
+        ));
     } else if is_truncated && count == args.limit {
         stderr.warn(&format!("only the first {count} rows; --limit 0 shows all"));
     }
@@ -125,11 +143,24 @@ impl<'a> PrintedRows<'a> {
     fn new(args: &QueryArgs, badge: Option<&'a str>) -> Self {
         let (printer, width) = (Printer::to_stdout(), terminal::width());
         let (columns, kept) = (Vec::new(), Vec::new());
-        Self { printer, format: args.format, cells: args.csv.cells(), badge, columns, width, kept, count: 0 }
+        Self {
+            printer,
+            format: args.format,
+            cells: args.csv.cells(),
+            badge,
+            columns,
+            width,
+            kept,
+            count: 0,
+        }
     }
 
     fn json_head(&self) -> String {
-        format!("{{\"badge\":{},\"columns\":{},\"rows\":[", json!(self.badge), json!(self.columns))
+        format!(
+            "{{\"badge\":{},\"columns\":{},\"rows\":[",
+            json!(self.badge),
+            json!(self.columns)
+        )
     }
 
     fn end(&mut self, is_truncated: bool) {
@@ -140,8 +171,13 @@ impl<'a> PrintedRows<'a> {
                 self.printer.print(&output::for_terminals(&text));
             }
             QueryFormat::Json => {
-                let head = if self.columns.is_empty() { self.json_head() } else { String::new() };
-                self.printer.print(&format!("{head}],\"truncated\":{is_truncated}}}\n"));
+                let head = if self.columns.is_empty() {
+                    self.json_head()
+                } else {
+                    String::new()
+                };
+                self.printer
+                    .print(&format!("{head}],\"truncated\":{is_truncated}}}\n"));
             }
             QueryFormat::Ndjson | QueryFormat::Csv => {}
         }
@@ -162,7 +198,9 @@ impl AnswerRows for PrintedRows<'_> {
         let is_taken = match self.format {
             QueryFormat::Text => {
                 let short = |value| match value {
-                    SqlValue::Text(text) => SqlValue::Text(shortened(&printable(&text), self.width)),
+                    SqlValue::Text(text) => {
+                        SqlValue::Text(shortened(&printable(&text), self.width))
+                    }
                     value => value,
                 };
                 self.kept.push(row.into_iter().map(short).collect());
@@ -175,7 +213,10 @@ impl AnswerRows for PrintedRows<'_> {
             }
             QueryFormat::Ndjson => {
                 let fields = self.columns.iter().cloned().zip(row.iter().map(json_of));
-                self.printer.takes(&format!("{}\n", Json::Object(fields.collect::<Map<_, _>>())))
+                self.printer.takes(&format!(
+                    "{}\n",
+                    Json::Object(fields.collect::<Map<_, _>>())
+                ))
             }
             QueryFormat::Csv => {
                 let text = |value: &SqlValue| match value {
@@ -200,22 +241,46 @@ fn aligned(columns: &[String], rows: &[Vec<SqlValue>], width: usize) -> String {
     /// Space between columns, and least width of a shortened text.
     const GAP: usize = 2;
     const LEAST: usize = 12;
-    let cells: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(shown).collect()).collect();
-    let is_text = |at: usize| rows.iter().any(|row| matches!(row.get(at), Some(SqlValue::Text(_))));
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(shown).collect())
+        .collect();
+    let is_text = |at: usize| {
+        rows.iter()
+            .any(|row| matches!(row.get(at), Some(SqlValue::Text(_))))
+    };
     let texts: Vec<bool> = (0..columns.len()).map(is_text).collect();
-    let widest = |(at, name): (usize, &String)| cells.iter().map(|row| row[at].width()).fold(name.width(), usize::max);
+    let widest = |(at, name): (usize, &String)| {
+        cells
+            .iter()
+            .map(|row| row[at].width())
+            .fold(name.width(), usize::max)
+    };
     let mut widths: Vec<usize> = columns.iter().enumerate().map(widest).collect();
     while widths.iter().sum::<usize>() + GAP * widths.len() > width + GAP {
-        let candidates = widths.iter_mut().zip(&texts).filter(|(width, is_text)| **is_text && **width > LEAST);
-        let Some((widest, _)) = candidates.max_by_key(|(width, _)| **width) else { break };
+        let candidates = widths
+            .iter_mut()
+            .zip(&texts)
+            .filter(|(width, is_text)| **is_text && **width > LEAST);
+        let Some((widest, _)) = candidates.max_by_key(|(width, _)| **width) else {
+            break;
+        };
         *widest -= 1;
     }
     let line = |cells: &[String]| {
-        let padded = cells.iter().zip(&widths).zip(&texts).map(|((cell, &width), &is_text)| {
-            let cell = shortened(cell, width);
-            let space = " ".repeat(width.saturating_sub(cell.width()));
-            if is_text { format!("{cell}{space}") } else { format!("{space}{cell}") }
-        });
+        let padded = cells
+            .iter()
+            .zip(&widths)
+            .zip(&texts)
+            .map(|((cell, &width), &is_text)| {
+                let cell = shortened(cell, width);
+                let space = " ".repeat(width.saturating_sub(cell.width()));
+                if is_text {
+                    format!("{cell}{space}")
+                } else {
+                    format!("{space}{cell}")
+                }
+            });
         let line = padded.collect::<Vec<_>>().join(&" ".repeat(GAP));
         format!("{}\n", line.trim_end())
     };
@@ -246,7 +311,13 @@ fn json_of(value: &SqlValue) -> Json {
 fn listed(tables: &[Arc<DataTable>]) -> String {
     let table = |table: &Arc<DataTable>| {
         let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
-        format!("  {} ({} rows): {}\n      {}", table.name, table.len, table.about, columns.join(", "))
+        format!(
+            "  {} ({} rows): {}\n      {}",
+            table.name,
+            table.len,
+            table.about,
+            columns.join(", ")
+        )
     };
     let function = |function: &SqlFunction| format!("  {:<24}{}", function.call, function.about);
     let preset = |preset: &QueryPreset| format!("  {:<16}{}", preset.name, preset.about);
@@ -277,8 +348,12 @@ fn listed_as_json(tables: &[Arc<DataTable>]) -> String {
         });
         json!({"name": table.name, "about": table.about, "rows": table.len, "columns": columns.collect::<Vec<_>>()})
     });
-    let functions = FUNCTIONS.iter().map(|function| json!({"call": function.call, "about": function.about}));
-    let queries = PRESETS.iter().map(|one| json!({"name": one.name, "about": one.about, "sql": one.sql}));
+    let functions = FUNCTIONS
+        .iter()
+        .map(|function| json!({"call": function.call, "about": function.about}));
+    let queries = PRESETS
+        .iter()
+        .map(|one| json!({"name": one.name, "about": one.about, "sql": one.sql}));
     let all = json!({
         "tables": tables.collect::<Vec<_>>(),
         "functions": functions.collect::<Vec<_>>(),

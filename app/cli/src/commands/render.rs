@@ -48,8 +48,13 @@ impl FromStr for ScaleArg {
 }
 
 pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
-    let out = args.out.as_deref().filter(|path| path.as_os_str() != STANDARD);
-    let format = out.map_or(Ok(PictureFormat::Svg), PictureFormat::of).map_err(RequestError::Usage)?;
+    let out = args
+        .out
+        .as_deref()
+        .filter(|path| path.as_os_str() != STANDARD);
+    let format = out
+        .map_or(Ok(PictureFormat::Svg), PictureFormat::of)
+        .map_err(RequestError::Usage)?;
     let guard = OutputGuard::new(args.input.files(), args.force.force);
     out.map_or(Ok(()), |path| output::check_file(path, &guard))?;
     let session = loading::open_without_digest(&args.input, stderr)?;
@@ -58,8 +63,10 @@ pub fn run(args: &RenderArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let file = pictures::encoded(&drawing, format, args.scale.0).map_err(RequestError::Usage)?;
     match out {
         Some(path) => {
-            session::files::write_file(path, &file)
-                .map_err(|error| RequestError::Write { error, path: path.to_owned() })?;
+            session::files::write_file(path, &file).map_err(|error| RequestError::Write {
+                error,
+                path: path.to_owned(),
+            })?;
             stderr.detail(&format!("wrote {}", path.display()));
         }
         // Without a name it is SVG, which is text.

@@ -68,7 +68,9 @@ impl ListedRunRow {
 pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let failed = |error| RequestError::import(error, &args.path);
     let runs = loading::list_runs(&args.path, stderr).map_err(failed)?;
-    let loading = (args.verdicts > 0).then(|| Loading::new(&args.assume, stderr)).transpose()?;
+    let loading = (args.verdicts > 0)
+        .then(|| Loading::new(&args.assume, stderr))
+        .transpose()?;
     let mut rows = Vec::new();
     for (at, run) in runs.into_iter().enumerate() {
         let loading = loading.as_ref().filter(|_| at < args.verdicts);
@@ -79,7 +81,14 @@ pub fn run(args: &RunsArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestEr
         OutputFormat::Text => output::print_names(&text(&rows))?,
         OutputFormat::Json => output::print(&format!("{:#}\n", as_json(&args.path, &rows)))?,
         OutputFormat::Ndjson => {
-            output::print(&ndjson::lines(&[&NamedTable { report: "runs", table: table(&rows) }], &[], 0))?;
+            output::print(&ndjson::lines(
+                &[&NamedTable {
+                    report: "runs",
+                    table: table(&rows),
+                }],
+                &[],
+                0,
+            ))?;
         }
         OutputFormat::Csv => output::print(&csv::csv(&table(&rows), 0, args.csv.cells()))?,
         OutputFormat::Md => output::print(&markdown::markdown(&table(&rows), 0))?,
@@ -97,7 +106,9 @@ fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<OpenedRu
         devices: devices_in_words(session.model()),
         lost: losses_in_words(session.model()),
         steps: steps.as_ref().map(|report| report.steps.len()),
-        step_ps: steps.as_ref().and_then(|report| Some(report.time.as_ref()?.median)),
+        step_ps: steps
+            .as_ref()
+            .and_then(|report| Some(report.time.as_ref()?.median)),
         verdict: verdict.map(|report| report.statement.clone()),
     })
 }
@@ -114,7 +125,12 @@ fn text(rows: &[ListedRunRow]) -> String {
         let mut parts = vec![hosts];
         parts.extend(run.bytes.map(|bytes| value(bytes as f64, Unit::Bytes)));
         if let Some(opened) = row.opened() {
-            parts.push(opened.devices.clone().unwrap_or_else(|| "no device".to_owned()));
+            parts.push(
+                opened
+                    .devices
+                    .clone()
+                    .unwrap_or_else(|| "no device".to_owned()),
+            );
             parts.extend(opened.steps.map(|steps| match opened.step_ps {
                 Some(time) => format!("{steps} steps, median {}", value(time, Unit::Picoseconds)),
                 None => format!("{steps} steps"),
@@ -122,10 +138,18 @@ fn text(rows: &[ListedRunRow]) -> String {
         }
         let _ = writeln!(text, "{}  {}", printable(&run.name), parts.join(" · "));
         if !run.joined.is_empty() {
-            let _ = writeln!(text, "    with {}: hosts of the same capture", printable(&run.joined.join(", ")));
+            let _ = writeln!(
+                text,
+                "    with {}: hosts of the same capture",
+                printable(&run.joined.join(", "))
+            );
         }
         if !run.empty_files.is_empty() {
-            let _ = writeln!(text, "    without content: {}", printable(&run.empty_files.join(", ")));
+            let _ = writeln!(
+                text,
+                "    without content: {}",
+                printable(&run.empty_files.join(", "))
+            );
         }
         let said = row.opened().and_then(|opened| opened.verdict.as_deref());
         if let Some(said) = said {
@@ -140,7 +164,11 @@ fn text(rows: &[ListedRunRow]) -> String {
     }
     let left = rows.iter().filter(|row| row.opened.is_none()).count();
     if left > 0 {
-        let _ = writeln!(text, "{left} of {} runs were not opened; --verdicts N opens more", rows.len());
+        let _ = writeln!(
+            text,
+            "{left} of {} runs were not opened; --verdicts N opens more",
+            rows.len()
+        );
     }
     text
 }
@@ -148,8 +176,17 @@ fn text(rows: &[ListedRunRow]) -> String {
 /// The first names of a long list.
 fn shortened(names: &[String]) -> String {
     const SHOWN: usize = 3;
-    let shown = names.iter().take(SHOWN).map(|name| printable(name)).collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN { format!("{shown}, …") } else { shown }
+    let shown = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| printable(name))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > SHOWN {
+        format!("{shown}, …")
+    } else {
+        shown
+    }
 }
 
 fn as_json(path: &Path, rows: &[ListedRunRow]) -> Value {
@@ -178,14 +215,34 @@ fn as_json(path: &Path, rows: &[ListedRunRow]) -> Value {
 
 fn table(rows: &[ListedRunRow]) -> Table {
     Table::of("runs", "Runs, the newest first", rows.iter())
-        .recorded("run", "Run", Unit::None, |row: &ListedRunRow| row.run.name.clone())
-        .recorded("hosts", "Hosts", Unit::Count, |row| row.run.hosts.len() as f64)
-        .recorded("bytes", "Size", Unit::Bytes, |row| row.run.bytes.map(|bytes| bytes as f64))
-        .recorded("devices", "Devices", Unit::None, |row| row.opened().and_then(|it| it.devices.clone()))
-        .derived("steps", "Steps", Unit::Count, |row| row.opened().and_then(|it| it.steps).map(|steps| steps as f64))
-        .derived("step_ps", "Step", Unit::Picoseconds, |row| row.opened().and_then(|it| it.step_ps))
-        .derived("verdict", "Verdict", Unit::None, |row| row.opened().and_then(|it| it.verdict.clone()))
-        .derived("lost", "Lost", Unit::None, |row| row.opened().and_then(|it| it.lost.clone()))
-        .derived("error", "Error", Unit::None, |row| row.error().map(str::to_owned))
+        .recorded("run", "Run", Unit::None, |row: &ListedRunRow| {
+            row.run.name.clone()
+        })
+        .recorded("hosts", "Hosts", Unit::Count, |row| {
+            row.run.hosts.len() as f64
+        })
+        .recorded("bytes", "Size", Unit::Bytes, |row| {
+            row.run.bytes.map(|bytes| bytes as f64)
+        })
+        .recorded("devices", "Devices", Unit::None, |row| {
+            row.opened().and_then(|it| it.devices.clone())
+        })
+        .derived("steps", "Steps", Unit::Count, |row| {
+            row.opened()
+                .and_then(|it| it.steps)
+                .map(|steps| steps as f64)
+        })
+        .derived("step_ps", "Step", Unit::Picoseconds, |row| {
+            row.opened().and_then(|it| it.step_ps)
+        })
+        .derived("verdict", "Verdict", Unit::None, |row| {
+            row.opened().and_then(|it| it.verdict.clone())
+        })
+        .derived("lost", "Lost", Unit::None, |row| {
+            row.opened().and_then(|it| it.lost.clone())
+        })
+        .derived("error", "Error", Unit::None, |row| {
+            row.error().map(str::to_owned)
+        })
         .build()
 }

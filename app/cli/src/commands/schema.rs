@@ -51,8 +51,10 @@ impl SchemaArg {
 
 /// The schema of a line of the history, which contains a summary.
 fn history() -> serde_json::Result<String> {
-    let mut schema: Value = serde_json::from_str(include_str!("../../schemas/history.schema.json"))?;
-    schema["properties"]["summary"] = serde_json::from_str(include_str!("../../schemas/summary.schema.json"))?;
+    let mut schema: Value =
+        serde_json::from_str(include_str!("../../schemas/history.schema.json"))?;
+    schema["properties"]["summary"] =
+        serde_json::from_str(include_str!("../../schemas/summary.schema.json"))?;
     serde_json::to_string_pretty(&schema).map(|text| text + "\n")
 }
 

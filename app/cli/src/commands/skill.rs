@@ -84,16 +84,28 @@ pub fn run(args: &SkillArgs) -> Result<CommandOutcome, RequestError> {
         return Ok(CommandOutcome::Done);
     }
     if !args.dir.is_dir() {
-        return Err(RequestError::Usage(format!("--dir: no directory: {}", args.dir.display())));
+        return Err(RequestError::Usage(format!(
+            "--dir: no directory: {}",
+            args.dir.display()
+        )));
     }
-    let agents = if args.agent.is_empty() { &[AgentArg::Claude, AgentArg::Agents][..] } else { args.agent.as_slice() };
-    let plans: Vec<InstallPlan> =
-        agents.iter().map(|agent| InstallPlan::of(*agent, &args.dir)).collect::<Result<_, _>>()?;
+    let agents = if args.agent.is_empty() {
+        &[AgentArg::Claude, AgentArg::Agents][..]
+    } else {
+        args.agent.as_slice()
+    };
+    let plans: Vec<InstallPlan> = agents
+        .iter()
+        .map(|agent| InstallPlan::of(*agent, &args.dir))
+        .collect::<Result<_, _>>()?;
     // Nothing is written if something must not be.
     if let Some(edited) = plans.iter().find(|plan| plan.is_edited && !args.force) {
         let why = "these instructions were changed after they were installed; --force writes over them and keeps them \
                    beside as .bak";
-        return Err(RequestError::Usage(format!("{why}: {}", edited.path.display())));
+        return Err(RequestError::Usage(format!(
+            "{why}: {}",
+            edited.path.display()
+        )));
     }
     let mut said = String::new();
     for plan in &plans {
@@ -124,9 +136,17 @@ impl InstallPlan {
             section_in(before.as_deref().unwrap_or_default())
                 .map_err(|why| RequestError::Usage(format!("{why}: {}", path.display())))?
         } else {
-            (marked(SKILL), before.as_deref().is_some_and(|text| !is_untouched(text)))
+            (
+                marked(SKILL),
+                before.as_deref().is_some_and(|text| !is_untouched(text)),
+            )
         };
-        Ok(Self { path, before, after, is_edited })
+        Ok(Self {
+            path,
+            before,
+            after,
+            is_edited,
+        })
     }
 
     fn what(&self) -> &'static str {
@@ -167,13 +187,17 @@ fn marked(text: &str) -> String {
 
 /// Whether a file is as some version of this program wrote it.
 fn is_untouched(file: &str) -> bool {
-    let Some((text, mark)) = file.rsplit_once(&format!("\n{MARK}")) else { return false };
+    let Some((text, mark)) = file.rsplit_once(&format!("\n{MARK}")) else {
+        return false;
+    };
     mark.trim_end().strip_suffix(" -->") == Some(&fingerprint(text))
 }
 
 /// The text without what only files of their own have at the start.
 fn body() -> &'static str {
-    let rest = SKILL.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+    let rest = SKILL
+        .strip_prefix("---\n")
+        .and_then(|rest| rest.split_once("\n---\n"));
     rest.map_or(SKILL, |(_, body)| body).trim_start()
 }
 
@@ -182,13 +206,21 @@ fn section_in(file: &str) -> Result<(String, bool), String> {
     let text = body();
     let section = format!("{BEGIN}{} -->\n{text}{END}", fingerprint(text));
     let Some((above, rest)) = file.split_once(BEGIN) else {
-        let above = if file.is_empty() { String::new() } else { format!("{}\n\n", file.trim_end()) };
+        let above = if file.is_empty() {
+            String::new()
+        } else {
+            format!("{}\n\n", file.trim_end())
+        };
         return Ok((format!("{above}{section}\n"), false));
     };
     let Some((old, below)) = rest.split_once(END) else {
-        return Err(format!("the section of Systole has no end: add a line {END} below it"));
+        return Err(format!(
+            "the section of Systole has no end: add a line {END} below it"
+        ));
     };
-    let is_untouched = old.split_once(" -->\n").is_some_and(|(mark, text)| mark == fingerprint(text));
+    let is_untouched = old
+        .split_once(" -->\n")
+        .is_some_and(|(mark, text)| mark == fingerprint(text));
     Ok((format!("{above}{section}{below}"), !is_untouched))
 }
 
@@ -200,13 +232,19 @@ mod tests {
     fn changes_of_the_user_are_noticed() {
         let file = marked(SKILL);
         assert!(is_untouched(&file) && is_untouched(&marked("an older version")));
-        assert!(!is_untouched(&file.replace("Systole", "systole")) && !is_untouched("something else"));
+        assert!(
+            !is_untouched(&file.replace("Systole", "systole")) && !is_untouched("something else")
+        );
         let (first, _) = section_in("# Project\n").unwrap();
         assert!(first.starts_with("# Project\n\n<!-- systole:begin "));
         assert_eq!(section_in(&first).unwrap(), (first.clone(), false));
         let below = format!("{first}\nMore rules.\n");
         assert_eq!(section_in(&below).unwrap(), (below.clone(), false));
-        assert!(section_in(&below.replace("the verdict", "my verdict")).unwrap().1);
+        assert!(
+            section_in(&below.replace("the verdict", "my verdict"))
+                .unwrap()
+                .1
+        );
         assert!(section_in(&first.replace(END, "")).is_err());
         assert!(!body().contains("description:") && body().starts_with("# Find"));
     }

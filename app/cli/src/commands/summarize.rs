@@ -40,9 +40,11 @@ pub struct SummarizeArgs {
 }
 
 pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
-    let path = args.output.as_deref().map(|path| match path.to_str().and_then(|text| text.strip_prefix("json=")) {
-        Some(rest) => PathBuf::from(rest),
-        None => path.to_owned(),
+    let path = args.output.as_deref().map(|path| {
+        match path.to_str().and_then(|text| text.strip_prefix("json=")) {
+            Some(rest) => PathBuf::from(rest),
+            None => path.to_owned(),
+        }
     });
     if let Some(path) = &path {
         let read = args.paths.iter().cloned().chain(args.assume.files());
@@ -59,7 +61,10 @@ pub fn run(args: &SummarizeArgs, stderr: &Stderr) -> Result<CommandOutcome, Requ
         checks::check_devices(&session, &args.assume.values.device)?;
         runs.push(summaries::summary_of(&session, Scope::WholeTrace)?);
     }
-    let runs: Vec<Summary> = runs.into_iter().map(|run| run.shortened(args.ops, args.op_steps)).collect();
+    let runs: Vec<Summary> = runs
+        .into_iter()
+        .map(|run| run.shortened(args.ops, args.op_steps))
+        .collect();
     let text = to_json(&runs)?;
     match path {
         Some(path) => output::write_to(&path, &text)?,

@@ -58,18 +58,33 @@ pub fn run(args: &TopArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestErr
             let why = |(address, answer): &(ServerAddress, Result<_, ServerError>)| {
                 Some(format!("{address}: {}", answer.as_ref().err()?))
             };
-            result = Err(RequestError::Server(answers.iter().filter_map(why).collect::<Vec<_>>().join("\n")));
+            result = Err(RequestError::Server(
+                answers
+                    .iter()
+                    .filter_map(why)
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            ));
             return false;
         }
-        let text = if args.json { lines(answers) } else { screen(answers) };
-        let text = if redraws { format!("\x1b[H\x1b[J{text}") } else { text };
+        let text = if args.json {
+            lines(answers)
+        } else {
+            screen(answers)
+        };
+        let text = if redraws {
+            format!("\x1b[H\x1b[J{text}")
+        } else {
+            text
+        };
         if let Err(failure) = output::print_text(&text) {
             result = Err(failure);
             return false;
         }
         args.count.is_none_or(|count| rounds < count)
     };
-    monitor(&args.addresses, options, heard).map_err(|error| RequestError::Internal(error.to_string()))?;
+    monitor(&args.addresses, options, heard)
+        .map_err(|error| RequestError::Internal(error.to_string()))?;
     stderr.detail(&format!("{rounds} answers"));
     result
 }
@@ -102,21 +117,44 @@ fn numbers(state: &DeviceState) -> String {
     let percent = |number: f64| value(number, Unit::Percent);
     let ms = |number: f64| Picos::from_ps((number * 1e9) as i64).to_string();
     let spread = |of: Spread, shown: &dyn Fn(f64) -> String| {
-        format!("mean {}, from {} to {}", shown(of.mean), shown(of.min), shown(of.max))
+        format!(
+            "mean {}, from {} to {}",
+            shown(of.mean),
+            shown(of.min),
+            shown(of.max)
+        )
     };
     let lines = [
-        ("matrix units, share of their peak", state.mxu_percent.map(percent)),
-        ("devices idle, share of the time", state.idle_percent.map(percent)),
+        (
+            "matrix units, share of their peak",
+            state.mxu_percent.map(percent),
+        ),
+        (
+            "devices idle, share of the time",
+            state.idle_percent.map(percent),
+        ),
         ("step time", state.step_ms.map(|step| spread(step, &ms))),
-        ("waiting for input, share of a step", state.infeed_percent.map(|infeed| spread(infeed, &percent))),
+        (
+            "waiting for input, share of a step",
+            state.infeed_percent.map(|infeed| spread(infeed, &percent)),
+        ),
     ];
-    let told: String = lines.into_iter().filter_map(|(what, told)| Some(format!("  {what}: {}\n", told?))).collect();
-    if told.is_empty() { "  the server tells nothing: no step was run in this time\n".to_owned() } else { told }
+    let told: String = lines
+        .into_iter()
+        .filter_map(|(what, told)| Some(format!("  {what}: {}\n", told?)))
+        .collect();
+    if told.is_empty() {
+        "  the server tells nothing: no step was run in this time\n".to_owned()
+    } else {
+        told
+    }
 }
 
 /// A line of JSON for each host.
 fn lines(answers: &[(ServerAddress, Result<DeviceState, ServerError>)]) -> String {
-    let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_millis() as f64 / 1e3);
+    let time = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0.0, |since| since.as_millis() as f64 / 1e3);
     let line = |(address, answer): &(ServerAddress, Result<DeviceState, ServerError>)| {
         let mut line = match answer {
             Ok(state) => json!(state),
@@ -135,23 +173,49 @@ mod tests {
 
     #[test]
     fn hosts_are_shown_below_each_other_and_text_of_a_server_gives_no_orders() {
-        let address = |port: u16| ServerAddress { host: "w".to_owned(), port };
-        let state = |text: &str| Ok(DeviceState { text: text.to_owned(), ..DeviceState::default() });
+        let address = |port: u16| ServerAddress {
+            host: "w".to_owned(),
+            port,
+        };
+        let state = |text: &str| {
+            Ok(DeviceState {
+                text: text.to_owned(),
+                ..DeviceState::default()
+            })
+        };
         let answers = [
             (address(1), state("Utilization: 10 %\x1b[2J\nIdle: 1 %\n")),
             (address(2), Err(ServerError::Lost("reset".to_owned()))),
             (address(3), state("")),
         ];
         let text = screen(&answers);
-        assert!(text.starts_with("w:1\n  Utilization: 10 % [2J\n  Idle: 1 %\nw:2\n  no answer: "), "{text}");
-        assert!(text.ends_with("w:3\n  the server tells nothing: no step was run in this time\n"), "{text}");
-        assert!(lines(&answers).lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+        assert!(
+            text.starts_with("w:1\n  Utilization: 10 % [2J\n  Idle: 1 %\nw:2\n  no answer: "),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("w:3\n  the server tells nothing: no step was run in this time\n"),
+            "{text}"
+        );
+        assert!(
+            lines(&answers)
+                .lines()
+                .all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
+        );
     }
 
     #[test]
     fn only_reported_values_are_shown() {
-        let step_ms = Some(Spread { mean: 4.0, min: 3.5, max: 5.0 });
-        let state = DeviceState { mxu_percent: Some(10.0), step_ms, ..DeviceState::default() };
+        let step_ms = Some(Spread {
+            mean: 4.0,
+            min: 3.5,
+            max: 5.0,
+        });
+        let state = DeviceState {
+            mxu_percent: Some(10.0),
+            step_ms,
+            ..DeviceState::default()
+        };
         let text = numbers(&state);
         assert_eq!(
             text,

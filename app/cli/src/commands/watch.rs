@@ -80,7 +80,12 @@ struct SeenRun {
 
 pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let loading = Loading::new(&args.assume, stderr)?;
-    let config = args.judge.budget.as_deref().map(|budget| loading.settings.gates_in(budget)).transpose()?;
+    let config = args
+        .judge
+        .budget
+        .as_deref()
+        .map(|budget| loading.settings.gates_in(budget))
+        .transpose()?;
     let history = match &args.judge.history {
         Some(history) => history.clone(),
         None if is_remote(&args.path) => {
@@ -89,8 +94,14 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestE
         }
         None => args.path.join(HISTORY),
     };
-    let mut watch =
-        Watch { args, loading, config: config.unwrap_or_default(), history, seen: BTreeMap::new(), failed: 0 };
+    let mut watch = Watch {
+        args,
+        loading,
+        config: config.unwrap_or_default(),
+        history,
+        seen: BTreeMap::new(),
+        failed: 0,
+    };
     if !is_remote(&args.path) {
         // A missing directory is not the fault of the history.
         watch.runs()?;
@@ -104,14 +115,23 @@ pub fn run(args: &WatchArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestE
         if args.once && found == 0 {
             break;
         }
-        thread::sleep(if found > 0 { args.settle } else { args.interval });
+        thread::sleep(if found > 0 {
+            args.settle
+        } else {
+            args.interval
+        });
     }
     let why = format!("{} of the runs failed their gates", watch.failed);
-    Ok(if watch.failed > 0 && !args.judge.exit_zero && (args.once || args.exit_on_regression) {
-        CommandOutcome::Failed { why, code: args.judge.exit_code_on_fail }
-    } else {
-        CommandOutcome::Done
-    })
+    Ok(
+        if watch.failed > 0 && !args.judge.exit_zero && (args.once || args.exit_on_regression) {
+            CommandOutcome::Failed {
+                why,
+                code: args.judge.exit_code_on_fail,
+            }
+        } else {
+            CommandOutcome::Done
+        },
+    )
 }
 
 struct Watch<'a> {
@@ -130,8 +150,15 @@ impl Watch<'_> {
         let known = self.known(stderr)?;
         let mut growing = 0;
         for run in self.runs()? {
-            let is_known = !run.files.is_empty() && run.files.iter().all(|file| known.contains(&real(&file.path)));
-            let before = self.seen.get(&run.name).filter(|seen| seen.files == run.files);
+            let is_known = !run.files.is_empty()
+                && run
+                    .files
+                    .iter()
+                    .all(|file| known.contains(&real(&file.path)));
+            let before = self
+                .seen
+                .get(&run.name)
+                .filter(|seen| seen.files == run.files);
             let is_empty = run.files.is_empty() && run.empty_files.is_empty();
             if is_known || is_empty || before.is_some_and(|seen| seen.is_finished) {
                 continue;
@@ -142,17 +169,29 @@ impl Watch<'_> {
             let was_seen = before.is_some();
             let is_settled = was_seen && run.empty_files.is_empty() || self.args.settle.is_zero();
             // What stays incomplete is read as it is: its writer has gone.
-            let waits = since.elapsed() < patience && unchanged_for(&run.files).is_none_or(|time| time < patience);
+            let waits = since.elapsed() < patience
+                && unchanged_for(&run.files).is_none_or(|time| time < patience);
             let is_finished = (is_settled || !waits) && self.judge(&run.name, waits, stderr)?;
             growing += usize::from(!is_finished);
             // At the first look, nobody knows whether it grows.
             let tells = was_seen && !is_finished && !is_told;
             if tells {
                 let most = patience.saturating_sub(since.elapsed()).as_secs();
-                stderr.warn(&format!("{} is not complete: it is read in {most} s, if it stays so", run.name));
+                stderr.warn(&format!(
+                    "{} is not complete: it is read in {most} s, if it stays so",
+                    run.name
+                ));
             }
             let is_told = is_told || tells;
-            self.seen.insert(run.name, SeenRun { files: run.files, since, is_finished, is_told });
+            self.seen.insert(
+                run.name,
+                SeenRun {
+                    files: run.files,
+                    since,
+                    is_finished,
+                    is_told,
+                },
+            );
             if self.failed > 0 && self.args.exit_on_regression {
                 return Ok(0);
             }
@@ -166,7 +205,9 @@ impl Watch<'_> {
             return Ok(BTreeSet::new());
         }
         let lines = history_file::read(&self.history, stderr)?.into_iter();
-        let inputs = lines.flat_map(|line| line.inputs).filter_map(|input| input.path);
+        let inputs = lines
+            .flat_map(|line| line.inputs)
+            .filter_map(|input| input.path);
         Ok(inputs.map(|path| real(Path::new(&path))).collect())
     }
 
@@ -187,7 +228,10 @@ impl Watch<'_> {
             Err(error) => Err(refused(error)),
             Ok(_) => {
                 let why = "this is no log directory: watch the directory that holds plugins/profile, or runs";
-                Err(RequestError::Usage(format!("{why}: {}", self.args.path.display())))
+                Err(RequestError::Usage(format!(
+                    "{why}: {}",
+                    self.args.path.display()
+                )))
             }
         }
     }
@@ -197,12 +241,17 @@ impl Watch<'_> {
     fn judge(&mut self, name: &str, waits: bool, stderr: &Stderr) -> Result<bool, RequestError> {
         let run = Some(name.to_owned());
         let session = match self.loading.open(&self.args.path, run, OutputFormat::Text) {
-            Ok(session) if waits && session.model().import_log().count(IssueKind::TruncatedFile) > 0 => {
+            Ok(session)
+                if waits && session.model().import_log().count(IssueKind::TruncatedFile) > 0 =>
+            {
                 return Ok(false);
             }
             Ok(session) => session,
             Err(error) => {
-                self.print(&RunLine { error: Some(error.to_string()), ..RunLine::of(name) })?;
+                self.print(&RunLine {
+                    error: Some(error.to_string()),
+                    ..RunLine::of(name)
+                })?;
                 return Ok(true);
             }
         };
@@ -227,7 +276,10 @@ impl Watch<'_> {
             status: line.verdict(),
             step_ps: line.number("step.time_ps"),
             steps: line.steps,
-            verdict: session.report::<Verdict>(Scope::WholeTrace).ok().map(|verdict| verdict.statement.clone()),
+            verdict: session
+                .report::<Verdict>(Scope::WholeTrace)
+                .ok()
+                .map(|verdict| verdict.statement.clone()),
             change: comparison.map(|comparison| comparison.statement),
             lost: losses_in_words(session.model()),
             failed,
@@ -239,8 +291,14 @@ impl Watch<'_> {
     /// The last good runs of the history.
     fn baseline(&self, stderr: &Stderr) -> Result<Vec<Summary>, RequestError> {
         let has_good = self.history.exists()
-            && history_file::read(&self.history, stderr)?.iter().any(HistoryLine::can_be_compared);
-        if has_good { history_file::baseline(&self.history, stderr) } else { Ok(Vec::new()) }
+            && history_file::read(&self.history, stderr)?
+                .iter()
+                .any(HistoryLine::can_be_compared);
+        if has_good {
+            history_file::baseline(&self.history, stderr)
+        } else {
+            Ok(Vec::new())
+        }
     }
 
     fn print(&self, line: &RunLine<'_>) -> Result<(), RequestError> {
@@ -253,7 +311,12 @@ impl Watch<'_> {
 
 /// How long the files of a run have not been written, if that is known.
 fn unchanged_for(files: &[ListedFile]) -> Option<Duration> {
-    files.iter().filter_map(|file| file.modified).max()?.elapsed().ok()
+    files
+        .iter()
+        .filter_map(|file| file.modified)
+        .max()?
+        .elapsed()
+        .ok()
 }
 
 /// The absolute path without links, to compare paths.
@@ -292,14 +355,36 @@ impl<'a> RunLine<'a> {
 
     fn text(&self) -> String {
         if let Some(error) = &self.error {
-            return format!("{}  {}  {error}\n", self.run, self.status).replace('\n', " ").trim_end().to_owned() + "\n";
+            return format!("{}  {}  {error}\n", self.run, self.status)
+                .replace('\n', " ")
+                .trim_end()
+                .to_owned()
+                + "\n";
         }
-        let step =
-            self.step_ps.map_or_else(|| "no steps".to_owned(), |ps| format!("step {}", Picos::from_ps(ps as i64)));
-        let why = if self.failed.is_empty() { self.change.iter().cloned().collect() } else { self.failed.join("; ") };
-        let why: String = if why.is_empty() { self.verdict.clone().unwrap_or_default() } else { why };
-        let lost = self.lost.as_ref().map_or_else(String::new, |lost| format!("damaged: {lost}  "));
-        format!("{}  {}  {step}  {lost}{}\n", self.run, self.status, why.replace('\n', " "))
+        let step = self.step_ps.map_or_else(
+            || "no steps".to_owned(),
+            |ps| format!("step {}", Picos::from_ps(ps as i64)),
+        );
+        let why = if self.failed.is_empty() {
+            self.change.iter().cloned().collect()
+        } else {
+            self.failed.join("; ")
+        };
+        let why: String = if why.is_empty() {
+            self.verdict.clone().unwrap_or_default()
+        } else {
+            why
+        };
+        let lost = self
+            .lost
+            .as_ref()
+            .map_or_else(String::new, |lost| format!("damaged: {lost}  "));
+        format!(
+            "{}  {}  {step}  {lost}{}\n",
+            self.run,
+            self.status,
+            why.replace('\n', " ")
+        )
     }
 
     fn json(&self) -> String {
@@ -335,11 +420,30 @@ mod tests {
         let run = dir.path().join("plugins/profile/2026_01_01_10_00_00");
         fs::create_dir_all(&run).unwrap();
         let file = run.join("host.xplane.pb");
-        let bytes = xspace_bytes(&FleetSpec { devices: 2, steps: 4, calls: true, ..FleetSpec::default() }.session());
+        let bytes = xspace_bytes(
+            &FleetSpec {
+                devices: 2,
+                steps: 4,
+                calls: true,
+                ..FleetSpec::default()
+            }
+            .session(),
+        );
         let history = dir.path().join(HISTORY);
-        let line = ["watch".as_ref(), dir.path().as_os_str(), "--once".as_ref(), "--settle".as_ref(), "600".as_ref()];
+        let line = [
+            "watch".as_ref(),
+            dir.path().as_os_str(),
+            "--once".as_ref(),
+            "--settle".as_ref(),
+            "600".as_ref(),
+        ];
         let args = Program::parse_from(line).args;
-        let stderr = Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None });
+        let stderr = Stderr::new(&MessageArgs {
+            quiet: true,
+            verbose: false,
+            no_color: true,
+            jobs: None,
+        });
         let mut watch = Watch {
             loading: Loading::new(&args.assume, &stderr).unwrap(),
             args: &args,
@@ -352,17 +456,36 @@ mod tests {
         // The writer of a file that is old has gone: it is not waited for.
         fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
         let old = std::time::SystemTime::now() - Duration::from_mins(130);
-        fs::File::options().write(true).open(&file).unwrap().set_modified(old).unwrap();
-        assert_eq!((look(), fs::read_to_string(&history).unwrap().lines().count()), (0, 1));
+        fs::File::options()
+            .write(true)
+            .open(&file)
+            .unwrap()
+            .set_modified(old)
+            .unwrap();
+        assert_eq!(
+            (
+                look(),
+                fs::read_to_string(&history).unwrap().lines().count()
+            ),
+            (0, 1)
+        );
         fs::remove_file(&history).unwrap();
         fs::write(&file, "").unwrap();
         assert_eq!((look(), look()), (1, 1), "an empty file is not read");
         for part in [bytes.len() / 3, bytes.len() / 2] {
             fs::write(&file, &bytes[..part]).unwrap();
-            assert_eq!((look(), look(), history.exists()), (1, 1, false), "{part} bytes");
+            assert_eq!(
+                (look(), look(), history.exists()),
+                (1, 1, false),
+                "{part} bytes"
+            );
         }
         fs::write(&file, &bytes).unwrap();
-        assert_eq!((look(), history.exists()), (1, false), "it has just changed");
+        assert_eq!(
+            (look(), history.exists()),
+            (1, false),
+            "it has just changed"
+        );
         assert_eq!((look(), look()), (0, 0));
         assert_eq!(fs::read_to_string(&history).unwrap().lines().count(), 1);
     }

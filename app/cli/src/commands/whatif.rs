@@ -33,7 +33,17 @@ pub fn run(args: &WhatifArgs, stderr: &Stderr) -> Result<CommandOutcome, Request
     let scope = checks::check_scope(&session, &args.input, &args.scope)?;
     let result = answers::prediction(&session, scope, &args.changes)?;
     let failed = result.as_ref().err().map(AnalysisError::to_string);
-    let document = Document::of(&session, scope, ReportSection { id: "whatif", title: "What if", result });
+    let document = Document::of(
+        &session,
+        scope,
+        ReportSection {
+            id: "whatif",
+            title: "What if",
+            result,
+        },
+    );
     output::write(&document, &args.output, &guard, stderr)?;
-    Ok(failed.filter(|_| args.output.strict).map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
+    Ok(failed
+        .filter(|_| args.output.strict)
+        .map_or(CommandOutcome::Done, CommandOutcome::Inconclusive))
 }

@@ -37,7 +37,11 @@ pub struct CsvArgs {
 impl CsvArgs {
     /// How cells are written.
     pub fn cells(self) -> CsvCells {
-        if self.spreadsheet { CsvCells::Spreadsheet } else { CsvCells::Exact }
+        if self.spreadsheet {
+            CsvCells::Spreadsheet
+        } else {
+            CsvCells::Exact
+        }
     }
 }
 
@@ -117,7 +121,11 @@ impl JudgeArgs {
 impl GateArgs {
     /// The files that are read.
     pub fn files(&self) -> Vec<PathBuf> {
-        self.baseline.iter().cloned().chain(self.judge.files()).collect()
+        self.baseline
+            .iter()
+            .cloned()
+            .chain(self.judge.files())
+            .collect()
     }
 
     /// Whether there is anything to judge.

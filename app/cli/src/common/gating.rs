@@ -32,23 +32,42 @@ pub fn judge(
     if let Some(said) = loading.settings.ignored_gates().filter(|_| !is_used) {
         stderr.warn(&said);
     }
-    let about_runs = |format: FileFormat| matches!(format, FileFormat::Junit | FileFormat::Sarif | FileFormat::Html);
+    let about_runs = |format: FileFormat| {
+        matches!(
+            format,
+            FileFormat::Junit | FileFormat::Sarif | FileFormat::Html
+        )
+    };
     let is_wanted = output.output.iter().any(|file| about_runs(file.format));
     if !args.are_set() && args.judge.history.is_none() && !is_wanted {
         return Ok(None);
     }
     let file = args.judge.budget.as_deref().or(config);
-    let gates = file.map(|path| loading.settings.gates_in(path)).transpose()?.unwrap_or_default();
+    let gates = file
+        .map(|path| loading.settings.gates_in(path))
+        .transpose()?
+        .unwrap_or_default();
     let run = request::summaries::summary_of(session, scope)?;
-    let paths: Vec<(&Path, bool)> = args.baseline.iter().map(|path| (path.as_path(), true)).collect();
+    let paths: Vec<(&Path, bool)> = args
+        .baseline
+        .iter()
+        .map(|path| (path.as_path(), true))
+        .collect();
     let baseline = summaries::summaries(&paths, loading, None, OutputFormat::Json, stderr)?;
-    gates.check_names(&baseline, std::slice::from_ref(&run)).map_err(|error| RequestError::Usage(error.to_string()))?;
+    gates
+        .check_names(&baseline, std::slice::from_ref(&run))
+        .map_err(|error| RequestError::Usage(error.to_string()))?;
     let (report, comparison) = if args.are_set() {
         analysis::gates::against(&run, &baseline, &gates)
     } else {
         analysis::gates::against(&run, &[], &GateConfig::default())
     };
-    Ok(Some(GatedDocument { are_set: args.are_set(), report, run, comparison }))
+    Ok(Some(GatedDocument {
+        are_set: args.are_set(),
+        report,
+        run,
+        comparison,
+    }))
 }
 
 /// Reports to CI, appends the history, and determines the outcome of `analyze`.
@@ -58,7 +77,9 @@ pub fn conclude(
     strict: bool,
     stderr: &Stderr,
 ) -> Result<Option<CommandOutcome>, RequestError> {
-    let Some(gated) = &document.gated else { return Ok(None) };
+    let Some(gated) = &document.gated else {
+        return Ok(None);
+    };
     keep_history(args, &gated.run, &gated.report, stderr)?;
     if !gated.are_set {
         return Ok(None);
@@ -74,18 +95,31 @@ pub fn keep_history(
     report: &GatesReport,
     stderr: &Stderr,
 ) -> Result<(), RequestError> {
-    let Some(path) = &args.history else { return Ok(()) };
+    let Some(path) = &args.history else {
+        return Ok(());
+    };
     history_file::append(path, &history_file::line(run, report)?, stderr)
 }
 
 /// The outcome of a command with these gates; also prints messages and CI annotations.
-pub fn outcome(report: &GatesReport, args: &JudgeArgs, strict: bool, stderr: &Stderr) -> Option<CommandOutcome> {
+pub fn outcome(
+    report: &GatesReport,
+    args: &JudgeArgs,
+    strict: bool,
+    stderr: &Stderr,
+) -> Option<CommandOutcome> {
     tell(report, stderr);
     let failed: Vec<&str> = report.failed().map(|gate| gate.message.as_str()).collect();
     if !failed.is_empty() && !args.exit_zero {
-        return Some(CommandOutcome::Failed { why: failed.join("; "), code: args.exit_code_on_fail });
+        return Some(CommandOutcome::Failed {
+            why: failed.join("; "),
+            code: args.exit_code_on_fail,
+        });
     }
-    let mut unclear: Vec<&str> = report.inconclusive().map(|gate| gate.message.as_str()).collect();
+    let mut unclear: Vec<&str> = report
+        .inconclusive()
+        .map(|gate| gate.message.as_str())
+        .collect();
     // A reason shared by several inconclusive gates is printed once.
     unclear.dedup();
     if !unclear.is_empty() {
@@ -106,16 +140,24 @@ fn tell(report: &GatesReport, stderr: &Stderr) {
     if annotate {
         let failed = report.failed().map(|gate| ("error", "", gate));
         let warned = report.warned().map(|gate| ("warning", "", gate));
-        let unclear = report.inconclusive().map(|gate| ("warning", "inconclusive: ", gate));
+        let unclear = report
+            .inconclusive()
+            .map(|gate| ("warning", "inconclusive: ", gate));
         for (kind, what, gate) in failed.chain(warned).chain(unclear) {
-            Stderr::command(&format!("::{kind} title={}::{what}{}", property(&gate.name()), data(&gate.message)));
+            Stderr::command(&format!(
+                "::{kind} title={}::{what}{}",
+                property(&gate.name()),
+                data(&gate.message)
+            ));
         }
     }
 }
 
 /// Escapes the text of a workflow command.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 /// Escapes a property of a workflow command.
@@ -125,14 +167,21 @@ fn property(text: &str) -> String {
 
 /// Appends the verdict to the step summary of GitHub, if there is one.
 pub fn step_summary(verdict: impl FnOnce() -> String) -> Result<(), RequestError> {
-    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()).map(PathBuf::from) else {
+    let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY")
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+    else {
         return Ok(());
     };
     append(&path, &verdict()).map_err(|error| RequestError::Write { error, path })
 }
 
 fn append(path: &Path, text: &str) -> std::io::Result<()> {
-    OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)?
+        .write_all(text.as_bytes())
 }
 
 #[cfg(test)]

@@ -38,12 +38,23 @@ impl<'a> Loading<'a> {
         let settings = SettingsFile::of(assume.reading.config.as_deref())?;
         let options = assume.options(&settings)?;
         settings.expired().iter().for_each(|said| stderr.warn(said));
-        Ok(Self { import: ImportOptions { short_lived: true, ..assume.import(None)? }, options, settings, stderr })
+        Ok(Self {
+            import: ImportOptions {
+                short_lived: true,
+                ..assume.import(None)?
+            },
+            options,
+            settings,
+            stderr,
+        })
     }
 
     /// How a run is imported.
     pub fn import(&self, run: Option<String>) -> ImportOptions {
-        ImportOptions { run, ..self.import.clone() }
+        ImportOptions {
+            run,
+            ..self.import.clone()
+        }
     }
 
     /// The assumptions of reports.
@@ -52,7 +63,12 @@ impl<'a> Loading<'a> {
     }
 
     /// Opens an input and reports details on stderr.
-    pub fn open(&self, path: &Path, run: Option<String>, format: OutputFormat) -> Result<Session, RequestError> {
+    pub fn open(
+        &self,
+        path: &Path,
+        run: Option<String>,
+        format: OutputFormat,
+    ) -> Result<Session, RequestError> {
         let session = self.read(path, &self.import(run), hashes(format))?;
         // The text report names the files itself.
         if format != OutputFormat::Text {
@@ -62,7 +78,11 @@ impl<'a> Loading<'a> {
     }
 
     /// The same for commands that print no digest of the input: it is not computed meanwhile.
-    pub fn open_without_digest(&self, path: &Path, run: Option<String>) -> Result<Session, RequestError> {
+    pub fn open_without_digest(
+        &self,
+        path: &Path,
+        run: Option<String>,
+    ) -> Result<Session, RequestError> {
         let session = self.read(path, &self.import(run), false)?;
         warn_of_losses(&session, self.stderr);
         Ok(session)
@@ -75,14 +95,22 @@ impl<'a> Loading<'a> {
         run: Option<String>,
         format: OutputFormat,
     ) -> Result<Session, RequestError> {
-        let import = ImportOptions { programs_only: true, ..self.import(run) };
+        let import = ImportOptions {
+            programs_only: true,
+            ..self.import(run)
+        };
         let session = self.read(path, &import, hashes(format))?;
         warn_of_losses(&session, self.stderr);
         Ok(session)
     }
 
     /// Imports an input, and computes its digest meanwhile if it `hashes`.
-    fn read(&self, path: &Path, import: &ImportOptions, hashes: bool) -> Result<Session, RequestError> {
+    fn read(
+        &self,
+        path: &Path,
+        import: &ImportOptions,
+        hashes: bool,
+    ) -> Result<Session, RequestError> {
         let (started, stderr) = (Instant::now(), self.stderr);
         let is_stdin = path.as_os_str() == STANDARD;
         if let Some(why) = stdin::refusal().filter(|_| is_stdin) {
@@ -92,8 +120,16 @@ impl<'a> Loading<'a> {
         let bar = (stderr.warns() && std::io::stderr().is_terminal())
             .then(|| ProgressLine::start(Arc::clone(&progress)))
             .flatten();
-        let notice = if stderr.warns() { WaitNotice::start(path, &progress) } else { None };
-        let hash = if hashes { BackgroundHash::start(path) } else { None };
+        let notice = if stderr.warns() {
+            WaitNotice::start(path, &progress)
+        } else {
+            None
+        };
+        let hash = if hashes {
+            BackgroundHash::start(path)
+        } else {
+            None
+        };
         let opened = Session::open(path, import, self.options(), &progress);
         if let Some(notice) = notice {
             notice.stop();
@@ -101,7 +137,9 @@ impl<'a> Loading<'a> {
         if let Some(bar) = bar {
             bar.stop();
         }
-        let session = opened.map_err(|error| RequestError::import(error, path))?.with_hash(hash);
+        let session = opened
+            .map_err(|error| RequestError::import(error, path))?
+            .with_hash(hash);
         say_what_was_read(&session, stderr, started.elapsed());
         say_which_files(&session, stderr);
         Ok(session)
@@ -109,7 +147,11 @@ impl<'a> Loading<'a> {
 }
 
 /// Opens the input of a command that has one.
-pub fn open(input: &TraceRequest, format: OutputFormat, stderr: &Stderr) -> Result<Session, RequestError> {
+pub fn open(
+    input: &TraceRequest,
+    format: OutputFormat,
+    stderr: &Stderr,
+) -> Result<Session, RequestError> {
     Loading::new(&input.assume, stderr)?.open(&input.path, input.run.clone(), format)
 }
 
@@ -126,7 +168,11 @@ fn hashes(format: OutputFormat) -> bool {
 /// Lists the runs of a directory, and says so after a while.
 pub fn list_runs(path: &Path, stderr: &Stderr) -> Result<Vec<ListedRun>, ImportError> {
     let progress = Arc::new(Progress::new());
-    let notice = if stderr.warns() { WaitNotice::start(path, &progress) } else { None };
+    let notice = if stderr.warns() {
+        WaitNotice::start(path, &progress)
+    } else {
+        None
+    };
     let listed = importers::list_runs(path, &progress);
     if let Some(notice) = notice {
         notice.stop();
@@ -137,10 +183,17 @@ pub fn list_runs(path: &Path, stderr: &Stderr) -> Result<Vec<ListedRun>, ImportE
 fn say_what_was_read(session: &Session, stderr: &Stderr, elapsed: Duration) {
     let model = session.model();
     for source in model.sources() {
-        stderr.detail(&format!("read {} as {}, {} bytes", source.name, source.format, source.packed_bytes));
+        stderr.detail(&format!(
+            "read {} as {}, {} bytes",
+            source.name, source.format, source.packed_bytes
+        ));
     }
     let count = model.slice_count();
-    stderr.detail(&format!("{count} slices on {} tracks in {:.3} s", model.tracks().len(), elapsed.as_secs_f64()));
+    stderr.detail(&format!(
+        "{count} slices on {} tracks in {:.3} s",
+        model.tracks().len(),
+        elapsed.as_secs_f64()
+    ));
     for issue in model.import_log().counts() {
         for example in &issue.examples {
             stderr.detail(&format!("{}: {example}", issue.kind.id()));
@@ -159,16 +212,33 @@ fn say_which_files(session: &Session, stderr: &Stderr) {
         IssueKind::ProgramFromDump,
         IssueKind::ProgramNotInDump,
     ];
-    for issue in session.model().import_log().counts().iter().filter(|issue| about.contains(&issue.kind)) {
-        stderr.warn(&format!("{} {}", issue.kind.explain(), issue.examples.join("; ")));
+    for issue in session
+        .model()
+        .import_log()
+        .counts()
+        .iter()
+        .filter(|issue| about.contains(&issue.kind))
+    {
+        stderr.warn(&format!(
+            "{} {}",
+            issue.kind.explain(),
+            issue.examples.join("; ")
+        ));
     }
 }
 
 fn warn_of_losses(session: &Session, stderr: &Stderr) {
     let counts = session.model().import_log().counts().iter();
     for issue in counts.filter(|issue| issue.kind.severity() == Severity::Loss) {
-        let first = issue.examples.first().map_or(String::new(), |example| format!(" First: {example}"));
-        stderr.warn(&format!("{} ({}×){first}", issue.kind.explain(), issue.count));
+        let first = issue
+            .examples
+            .first()
+            .map_or(String::new(), |example| format!(" First: {example}"));
+        stderr.warn(&format!(
+            "{} ({}×){first}",
+            issue.kind.explain(),
+            issue.count
+        ));
     }
 }
 
@@ -200,7 +270,10 @@ impl WaitNotice {
             };
             write_stderr(&format!("{}\n", harmless(&what)));
         };
-        let thread = thread::Builder::new().name("wait-notice".to_owned()).spawn(say).ok()?;
+        let thread = thread::Builder::new()
+            .name("wait-notice".to_owned())
+            .spawn(say)
+            .ok()?;
         Some(Self(ProgressLine { stop, thread }))
     }
 
@@ -231,7 +304,10 @@ impl ProgressLine {
                 write_stderr("\r\x1b[K");
             }
         };
-        let thread = thread::Builder::new().name("progress-bar".to_owned()).spawn(draw).ok()?;
+        let thread = thread::Builder::new()
+            .name("progress-bar".to_owned())
+            .spawn(draw)
+            .ok()?;
         Some(Self { stop, thread })
     }
 
@@ -253,7 +329,11 @@ fn draw_bar(progress: &Progress) {
                 ProgressStage::Downloading => " downloaded",
             };
             let percent = fraction * 100.0;
-            format!("{bar}{rest} {percent:3.0} %  {:.0} of {:.0} MB{what}", megabytes(done), megabytes(total))
+            format!(
+                "{bar}{rest} {percent:3.0} %  {:.0} of {:.0} MB{what}",
+                megabytes(done),
+                megabytes(total)
+            )
         }
         None => match progress.stage() {
             ProgressStage::Reading => "reading …".to_owned(),
@@ -268,7 +348,9 @@ fn draw_bar(progress: &Progress) {
 fn write_stderr(text: &str) {
     let mut stderr = std::io::stderr().lock();
     // A bar that cannot be drawn is no reason to stop.
-    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+    let _ = stderr
+        .write_all(text.as_bytes())
+        .and_then(|()| stderr.flush());
 }
 
 #[cfg(all(test, unix))]
@@ -290,17 +372,30 @@ mod tests {
     fn the_digest_is_computed_meanwhile_for_those_who_print_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("cpu.xplane.pb");
-        let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/samples/jax_cpu_small.xplane.pb");
+        let sample = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../assets/samples/jax_cpu_small.xplane.pb"
+        );
         let sha256 = sha256_of(Path::new(sample)).unwrap();
-        let input = AnyCommand::try_parse_from(["systole".as_ref(), path.as_os_str()]).unwrap().input;
-        let stderr = Stderr::new(&MessageArgs { quiet: true, verbose: false, no_color: true, jobs: None });
+        let input = AnyCommand::try_parse_from(["systole".as_ref(), path.as_os_str()])
+            .unwrap()
+            .input;
+        let stderr = Stderr::new(&MessageArgs {
+            quiet: true,
+            verbose: false,
+            no_color: true,
+            jobs: None,
+        });
         let digest = |open: &dyn Fn() -> Result<Session, RequestError>| {
             std::fs::copy(sample, &path).unwrap();
             let session = open().unwrap();
             std::fs::remove_file(&path).unwrap();
             session.sha256_of(&session.model().sources()[0])
         };
-        assert_eq!(digest(&|| open(&input, OutputFormat::Json, &stderr)), Some(sha256));
+        assert_eq!(
+            digest(&|| open(&input, OutputFormat::Json, &stderr)),
+            Some(sha256)
+        );
         assert_eq!(digest(&|| open(&input, OutputFormat::Text, &stderr)), None);
         assert_eq!(digest(&|| open_without_digest(&input, &stderr)), None);
     }

@@ -19,18 +19,35 @@ use session::files::{MARKDOWN_MARK, OutputGuard, TEXT_MARK, is_same, make_direct
 /// Rejects impossible outputs before the work starts, and those that would destroy something.
 pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), RequestError> {
     if output.output.iter().filter(|file| file.is_stdout()).count() > 1 {
-        return Err(RequestError::Usage("-o: only one format can go to standard output".to_owned()));
+        return Err(RequestError::Usage(
+            "-o: only one format can go to standard output".to_owned(),
+        ));
     }
     let names_table = |format| matches!(format, FileFormat::Csv | FileFormat::Ndjson);
-    let formats = output.output.iter().map(|file| file.format).chain([output.format.into()]);
+    let formats = output
+        .output
+        .iter()
+        .map(|file| file.format)
+        .chain([output.format.into()]);
     if output.table.is_some() && !formats.clone().any(names_table) {
-        return Err(RequestError::Usage("--table is for --format csv or ndjson, and for -o csv=PATH".to_owned()));
+        return Err(RequestError::Usage(
+            "--table is for --format csv or ndjson, and for -o csv=PATH".to_owned(),
+        ));
     }
-    let files: Vec<_> = output.output.iter().filter(|file| !file.is_stdout()).collect();
+    let files: Vec<_> = output
+        .output
+        .iter()
+        .filter(|file| !file.is_stdout())
+        .collect();
     for (at, file) in files.iter().enumerate() {
-        if let Some(twice) = files[..at].iter().find(|other| is_same(&other.path, &file.path)) {
+        if let Some(twice) = files[..at]
+            .iter()
+            .find(|other| is_same(&other.path, &file.path))
+        {
             let (one, other) = (twice.path.display(), file.path.display());
-            return Err(RequestError::Usage(format!("-o: {one} and {other} are one file: name another one")));
+            return Err(RequestError::Usage(format!(
+                "-o: {one} and {other} are one file: name another one"
+            )));
         }
         match file.format {
             FileFormat::Csv if file.path.is_dir() => {}
@@ -49,12 +66,20 @@ pub fn check(output: &OutputArgs, guard: &OutputGuard) -> Result<(), RequestErro
 /// Rejects a file that cannot or must not be written; `-` is accepted.
 pub fn check_file(path: &Path, guard: &OutputGuard) -> Result<(), RequestError> {
     check_place(path)?;
-    if path.as_os_str() == STANDARD { Ok(()) } else { guard.check(path).map_err(RequestError::Usage) }
+    if path.as_os_str() == STANDARD {
+        Ok(())
+    } else {
+        guard.check(path).map_err(RequestError::Usage)
+    }
 }
 
 /// Whether a path means a directory: it is one, or ends with a separator.
 fn is_directory(path: &Path) -> bool {
-    path.is_dir() || path.as_os_str().to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR])
+    path.is_dir()
+        || path
+            .as_os_str()
+            .to_string_lossy()
+            .ends_with(['/', std::path::MAIN_SEPARATOR])
 }
 
 fn without_slash(path: &Path) -> std::path::PathBuf {
@@ -88,7 +113,8 @@ pub fn write(
             write_tables(document, output, path, guard)?;
         } else if file.format == FileFormat::Csv {
             write_table(
-                csv::one(&document.tables(), output.table.as_deref()).map_err(RequestError::Usage)?,
+                csv::one(&document.tables(), output.table.as_deref())
+                    .map_err(RequestError::Usage)?,
                 output,
                 path,
                 guard,
@@ -103,11 +129,23 @@ pub fn write(
         }
         stderr.detail(&format!("wrote {}", path.display()));
     }
-    let style = if stderr.colors_stdout() { AnsiStyle::COLOR } else { AnsiStyle::PLAIN };
+    let style = if stderr.colors_stdout() {
+        AnsiStyle::COLOR
+    } else {
+        AnsiStyle::PLAIN
+    };
     let layout = layout_of(output, terminal::width(), style);
-    let format = output.output.iter().find(|file| file.is_stdout()).map_or(output.format.into(), |file| file.format);
+    let format = output
+        .output
+        .iter()
+        .find(|file| file.is_stdout())
+        .map_or(output.format.into(), |file| file.format);
     let text = text_of(document, format, output, &layout)?;
-    if format == FileFormat::Text { print_text(&text) } else { print(&text) }
+    if format == FileFormat::Text {
+        print_text(&text)
+    } else {
+        print(&text)
+    }
 }
 
 /// What tells a file of this format from one that a person wrote; other formats have a mark of their own.
@@ -122,7 +160,11 @@ fn mark_of(format: FileFormat) -> Option<&'static str> {
 /// Prepares text for the terminal.
 pub fn for_terminals(text: &str) -> String {
     let text = without_orders(text);
-    if terminal::has_unicode() { text } else { terminal::ascii(&text) }
+    if terminal::has_unicode() {
+        text
+    } else {
+        terminal::ascii(&text)
+    }
 }
 
 /// Prints text composed by a command, which may contain colours.
@@ -139,7 +181,12 @@ pub fn print_names(text: &str) -> Result<(), RequestError> {
 fn layout_of(output: &OutputArgs, width: usize, style: AnsiStyle) -> TextLayout {
     const ROWS: usize = 10;
     const ENTRIES: usize = 10_000;
-    TextLayout { width, top: output.top.unwrap_or(ROWS), entries: output.top.unwrap_or(ENTRIES), style }
+    TextLayout {
+        width,
+        top: output.top.unwrap_or(ROWS),
+        entries: output.top.unwrap_or(ENTRIES),
+        style,
+    }
 }
 
 fn text_of(
@@ -153,7 +200,13 @@ fn text_of(
     match format {
         FileFormat::Csv => {
             let tables = document.tables();
-            Ok(csv::csv(&csv::one(&tables, wanted).map_err(RequestError::Usage)?.table, rows, output.csv.cells()))
+            Ok(csv::csv(
+                &csv::one(&tables, wanted)
+                    .map_err(RequestError::Usage)?
+                    .table,
+                rows,
+                output.csv.cells(),
+            ))
         }
         FileFormat::Ndjson => {
             let tables = document.tables();
@@ -171,22 +224,40 @@ fn write_tables(
     directory: &Path,
     guard: &OutputGuard,
 ) -> Result<(), RequestError> {
-    let failed = |error| RequestError::Write { error, path: directory.to_owned() };
+    let failed = |error| RequestError::Write {
+        error,
+        path: directory.to_owned(),
+    };
     if !directory.is_dir() {
         make_directory(&without_slash(directory)).map_err(failed)?;
     }
     let tables = document.tables();
     for one in csv::chosen(&tables, output.table.as_deref()).map_err(RequestError::Usage)? {
-        write_table(one, output, &directory.join(format!("{}.csv", one.name())), guard)?;
+        write_table(
+            one,
+            output,
+            &directory.join(format!("{}.csv", one.name())),
+            guard,
+        )?;
     }
     Ok(())
 }
 
 /// Writes a table, not over one with other columns.
-fn write_table(one: &NamedTable, output: &OutputArgs, path: &Path, guard: &OutputGuard) -> Result<(), RequestError> {
+fn write_table(
+    one: &NamedTable,
+    output: &OutputArgs,
+    path: &Path,
+    guard: &OutputGuard,
+) -> Result<(), RequestError> {
     let headings: Vec<&str> = one.table.columns.iter().map(|column| column.id).collect();
-    guard.check_table(path, &headings).map_err(RequestError::Usage)?;
-    write_to(path, &csv::csv(&one.table, output.top.unwrap_or(0), output.csv.cells()))
+    guard
+        .check_table(path, &headings)
+        .map_err(RequestError::Usage)?;
+    write_to(
+        path,
+        &csv::csv(&one.table, output.top.unwrap_or(0), output.csv.cells()),
+    )
 }
 
 /// Writes a file; prints it where the path is `-`.
@@ -194,14 +265,19 @@ pub fn write_to(path: &Path, text: &str) -> Result<(), RequestError> {
     if path.as_os_str() == STANDARD {
         return print(text);
     }
-    write_file(path, text).map_err(|error| RequestError::Write { error, path: path.to_owned() })
+    write_file(path, text).map_err(|error| RequestError::Write {
+        error,
+        path: path.to_owned(),
+    })
 }
 
 impl Writable for Document {
     fn rendered(&self, format: FileFormat, layout: &TextLayout) -> Result<String, RequestError> {
         let gated = |name| self.gated.as_ref().ok_or_else(|| only_judged(name));
         Ok(match format {
-            FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => render::text::document(self, layout),
+            FileFormat::Text | FileFormat::Csv | FileFormat::Ndjson => {
+                render::text::document(self, layout)
+            }
             FileFormat::Json => render::json::document(self, layout.entries)?,
             FileFormat::Md => render::md::document(self, layout),
             FileFormat::Junit => {
@@ -223,13 +299,17 @@ impl Writable for Document {
 
     fn not_applicable(&self) -> Vec<(&str, String)> {
         let sections = self.sections().iter();
-        sections.filter_map(|section| Some((section.id, section.result.as_ref().err()?.to_string()))).collect()
+        sections
+            .filter_map(|section| Some((section.id, section.result.as_ref().err()?.to_string())))
+            .collect()
     }
 }
 
 /// The error for a format that only some commands support.
 fn only_judged(format: &str) -> RequestError {
-    RequestError::Usage(format!("{format} is written by systole analyze and systole compare"))
+    RequestError::Usage(format!(
+        "{format} is written by systole analyze and systole compare"
+    ))
 }
 
 /// Most bytes of data that is printed piece by piece.
@@ -248,7 +328,12 @@ impl Printer {
     pub fn to_stdout() -> Self {
         let stdout = io::stdout();
         let is_terminal = stdout.is_terminal();
-        Self { out: BufWriter::new(stdout.lock()), is_terminal, failed: None, bytes: 0 }
+        Self {
+            out: BufWriter::new(stdout.lock()),
+            is_terminal,
+            failed: None,
+            bytes: 0,
+        }
     }
 
     /// Prints a piece; false without printing it if there would be more than a gigabyte, or nobody reads it.
@@ -265,7 +350,11 @@ impl Printer {
     /// Prints a piece in any case; false if nobody reads it.
     pub fn print(&mut self, piece: &str) -> bool {
         if self.failed.is_none() {
-            let piece = if self.is_terminal { Cow::Owned(harmless(piece)) } else { Cow::Borrowed(piece) };
+            let piece = if self.is_terminal {
+                Cow::Owned(harmless(piece))
+            } else {
+                Cow::Borrowed(piece)
+            };
             self.failed = self.out.write_all(piece.as_bytes()).err();
         }
         self.failed.is_none()
@@ -275,7 +364,9 @@ impl Printer {
     pub fn finish(mut self) -> Result<(), RequestError> {
         let ended = self.failed.take().map_or_else(|| self.out.flush(), Err);
         match ended {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(RequestError::Stdout(error)),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(RequestError::Stdout(error))
+            }
             _ => Ok(()),
         }
     }
@@ -289,7 +380,10 @@ pub fn print(text: &str) -> Result<(), RequestError> {
 }
 
 fn send(text: &str) -> Result<(), RequestError> {
-    let mut printer = Printer { is_terminal: false, ..Printer::to_stdout() };
+    let mut printer = Printer {
+        is_terminal: false,
+        ..Printer::to_stdout()
+    };
     printer.print(text);
     printer.finish()
 }

@@ -32,7 +32,8 @@ pub struct Stderr {
 impl Stderr {
     /// Configured by the arguments.
     pub fn new(args: &MessageArgs) -> Self {
-        let wanted = !args.no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let wanted =
+            !args.no_color && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let wanted = wanted && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let level = match (args.quiet, args.verbose) {
             (true, _) => Verbosity::Quiet,
@@ -80,7 +81,11 @@ impl Stderr {
 
     fn say(&self, kind: &str, color: &str, text: &str) {
         let text = harmless(text);
-        write_line(&if self.color { format!("\x1b[{color}m{kind}\x1b[0m{text}") } else { format!("{kind}{text}") });
+        write_line(&if self.color {
+            format!("\x1b[{color}m{kind}\x1b[0m{text}")
+        } else {
+            format!("{kind}{text}")
+        });
     }
 }
 
@@ -99,7 +104,13 @@ pub fn harmless(text: &str) -> String {
 /// Only the latter two, for text that contains colours.
 pub fn without_orders(text: &str) -> String {
     let text = text.replace(turns_text, " ").replace("##[", "# #[");
-    let line = |line: &str| if line.trim_start().starts_with("::") { format!("· {line}") } else { line.to_owned() };
+    let line = |line: &str| {
+        if line.trim_start().starts_with("::") {
+            format!("· {line}")
+        } else {
+            line.to_owned()
+        }
+    };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -110,9 +121,15 @@ mod tests {
     #[test]
     fn names_cannot_inject_terminal_or_workflow_commands() {
         assert_eq!(harmless("a\n  ::error::b\x1b[2J"), "a\n·   ::error::b [2J");
-        assert_eq!(without_orders("\x1b[1mTop ops\n  ::add-mask::x"), "\x1b[1mTop ops\n·   ::add-mask::x");
+        assert_eq!(
+            without_orders("\x1b[1mTop ops\n  ::add-mask::x"),
+            "\x1b[1mTop ops\n·   ::add-mask::x"
+        );
         assert_eq!(harmless("a\u{202e}b\n\u{2066}c"), "a b\n c");
         assert_eq!(without_orders("\x1b[1ma\u{202e}b"), "\x1b[1ma b");
-        assert_eq!(harmless("tpu::System ##[error]x"), "tpu::System # #[error]x");
+        assert_eq!(
+            harmless("tpu::System ##[error]x"),
+            "tpu::System # #[error]x"
+        );
     }
 }

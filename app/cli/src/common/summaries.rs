@@ -28,7 +28,10 @@ pub fn summaries(
         if let Some(saved) = saved(path, &loading.import(None), stderr)? {
             if steps.is_some() {
                 let why = "needs the trace: a saved summary has only the steps it was made from";
-                return Err(RequestError::argument("steps", format!("{why}: {}", path.display())));
+                return Err(RequestError::argument(
+                    "steps",
+                    format!("{why}: {}", path.display()),
+                ));
             }
             out.extend(saved);
             continue;
@@ -38,7 +41,10 @@ pub fn summaries(
             let scope = match steps {
                 Some(steps) => {
                     checks::check_steps(&session, steps)?;
-                    Scope::Steps { first: steps.first, last: steps.last }
+                    Scope::Steps {
+                        first: steps.first,
+                        last: steps.last,
+                    }
                 }
                 None => Scope::WholeTrace,
             };
@@ -58,7 +64,12 @@ fn runs(path: &Path, all: bool, loading: &Loading<'_>) -> Vec<Option<String>> {
     };
     match located {
         Some(located) if !located.other_runs.is_empty() => {
-            let mut names: Vec<_> = located.run.into_iter().chain(located.other_runs).map(Some).collect();
+            let mut names: Vec<_> = located
+                .run
+                .into_iter()
+                .chain(located.other_runs)
+                .map(Some)
+                .collect();
             names.sort();
             names
         }

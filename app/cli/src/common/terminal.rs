@@ -13,15 +13,27 @@ const MAX_WIDTH: usize = 140;
 
 /// Columns of text on stdout: `COLUMNS`, else those of the terminal.
 pub fn width() -> usize {
-    let told = env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok()).filter(|&width| width > 0);
+    let told = env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.trim().parse().ok())
+        .filter(|&width| width > 0);
     let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    told.or_else(seen).unwrap_or(DEFAULT_WIDTH).clamp(MIN_WIDTH, MAX_WIDTH)
+    told.or_else(seen)
+        .unwrap_or(DEFAULT_WIDTH)
+        .clamp(MIN_WIDTH, MAX_WIDTH)
 }
 
 /// Whether the locale supports non-ASCII characters. If no variable names a locale, as in most containers, it does.
 pub fn has_unicode() -> bool {
-    let named = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(|name| env::var(name).ok());
-    is_unicode(named.into_iter().find(|locale| !locale.is_empty()).as_deref())
+    let named = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .filter_map(|name| env::var(name).ok());
+    is_unicode(
+        named
+            .into_iter()
+            .find(|locale| !locale.is_empty())
+            .as_deref(),
+    )
 }
 
 fn is_unicode(locale: Option<&str>) -> bool {
@@ -34,7 +46,15 @@ fn is_unicode(locale: Option<&str>) -> bool {
 
 /// The text in ASCII, with the same width; unknown characters become `?`.
 pub fn ascii(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii() { c.to_string() } else { ascii_of(c) }).collect()
+    text.chars()
+        .map(|c| {
+            if c.is_ascii() {
+                c.to_string()
+            } else {
+                ascii_of(c)
+            }
+        })
+        .collect()
 }
 
 fn ascii_of(c: char) -> String {

@@ -74,9 +74,18 @@ impl FromStr for OutputFile {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            let known: Vec<_> = FileFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();
-            let known: Vec<_> = known.iter().map(clap::builder::PossibleValue::get_name).collect();
-            format!("write FORMAT=PATH with one of the formats {}, not {text:?}", known.join(", "))
+            let known: Vec<_> = FileFormat::value_variants()
+                .iter()
+                .filter_map(ValueEnum::to_possible_value)
+                .collect();
+            let known: Vec<_> = known
+                .iter()
+                .map(clap::builder::PossibleValue::get_name)
+                .collect();
+            format!(
+                "write FORMAT=PATH with one of the formats {}, not {text:?}",
+                known.join(", ")
+            )
         };
         let (format, name) = text.split_once('=').ok_or_else(wrong)?;
         let format = FileFormat::from_str(format, false).map_err(|_unknown| wrong())?;
@@ -94,8 +103,20 @@ mod tests {
 
     #[test]
     fn parses_output_format_and_file() {
-        assert_eq!("json=a=b".parse(), Ok(OutputFile { format: FileFormat::Json, path: "a=b".into() }));
-        assert_eq!("csv=tables/".parse(), Ok(OutputFile { format: FileFormat::Csv, path: "tables/".into() }));
+        assert_eq!(
+            "json=a=b".parse(),
+            Ok(OutputFile {
+                format: FileFormat::Json,
+                path: "a=b".into()
+            })
+        );
+        assert_eq!(
+            "csv=tables/".parse(),
+            Ok(OutputFile {
+                format: FileFormat::Csv,
+                path: "tables/".into()
+            })
+        );
         assert!("json=-".parse::<OutputFile>().unwrap().is_stdout());
         for wrong in ["json", "xml=a", "json=", "=a", "json=dir/.."] {
             assert!(wrong.parse::<OutputFile>().is_err(), "{wrong}");

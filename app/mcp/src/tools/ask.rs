@@ -62,14 +62,22 @@ impl McpTool for QueryTool {
         let mut database = Database::new(&session, scope).map_err(|error| refused(&error))?;
         let content = match &input.sql {
             Some(_) if from >= MOST_ROWS => {
-                let why = format!("cursor: a query answers {MOST_ROWS} rows at most; narrow it, or write OFFSET in it");
+                let why = format!(
+                    "cursor: a query answers {MOST_ROWS} rows at most; narrow it, or write OFFSET in it"
+                );
                 return Err(RequestError::Usage(why));
             }
             None => listed(database.tables().map_err(|error| refused(&error))?),
             Some(sql) => {
                 let rows = input.limit.filter(|&limit| limit > 0).unwrap_or(USUAL_ROWS);
                 let rows = rows.saturating_add(from).min(MOST_ROWS);
-                let time = Duration::from_secs(input.seconds.unwrap_or(SECONDS).clamp(1, MOST_SECONDS).into());
+                let time = Duration::from_secs(
+                    input
+                        .seconds
+                        .unwrap_or(SECONDS)
+                        .clamp(1, MOST_SECONDS)
+                        .into(),
+                );
                 let limits = QueryLimits {
                     rows,
                     bytes: Some(MOST_BYTES),
@@ -77,17 +85,33 @@ impl McpTool for QueryTool {
                     time: Some(time),
                     cancel: Arc::clone(&call.is_cancelled),
                 };
-                let answer = database.ask(sql, &limits).map_err(|error| refused(&error))?;
+                let answer = database
+                    .ask(sql, &limits)
+                    .map_err(|error| refused(&error))?;
                 let mut table = AnswerTable::of_texts::<0>("answer", [], []);
-                let column = |id: String| AnswerColumn { id, unit: None, provenance: None };
+                let column = |id: String| AnswerColumn {
+                    id,
+                    unit: None,
+                    provenance: None,
+                };
                 table.columns = answer.columns.into_iter().map(column).collect();
-                table.rows = answer.rows.into_iter().map(|row| row.into_iter().map(json_of).collect()).collect();
+                table.rows = answer
+                    .rows
+                    .into_iter()
+                    .map(|row| row.into_iter().map(json_of).collect())
+                    .collect();
                 let after = usize::from(answer.is_truncated);
                 table.total_rows = table.rows.len() + after;
                 if answer.is_truncated {
-                    table.notes.push(format!("more than {rows} rows: they were not counted"));
+                    table
+                        .notes
+                        .push(format!("more than {rows} rows: they were not counted"));
                 }
-                AnswerContent { after, ..AnswerContent::default() }.with(table)
+                AnswerContent {
+                    after,
+                    ..AnswerContent::default()
+                }
+                .with(table)
             }
         };
         input.bound.answer(Some((&input.trace, &session)), content)
@@ -110,13 +134,20 @@ fn json_of(value: SqlValue) -> Value {
 fn listed(tables: &[Arc<DataTable>]) -> AnswerContent {
     let names = |table: &DataTable| {
         let columns: Vec<&str> = table.columns.iter().map(|column| &*column.name).collect();
-        [json!(table.name), json!(table.len), json!(columns.join(", "))]
+        [
+            json!(table.name),
+            json!(table.len),
+            json!(columns.join(", ")),
+        ]
     };
     let tables = tables.iter().map(|table| names(table));
-    let queries = PRESETS.iter().map(|one| [one.name.to_owned(), one.about.to_owned()]);
+    let queries = PRESETS
+        .iter()
+        .map(|one| [one.name.to_owned(), one.about.to_owned()]);
     AnswerContent::default()
         .with(
-            AnswerTable::of_values("tables", ["table", "rows", "columns"], tables).in_unit("rows", "count", "derived"),
+            AnswerTable::of_values("tables", ["table", "rows", "columns"], tables)
+                .in_unit("rows", "count", "derived"),
         )
         .with(AnswerTable::of_texts("queries", ["name", "about"], queries))
 }

@@ -16,7 +16,8 @@ use crate::answer::{AnswerContent, LEAST_BYTES, MOST_BYTES, ToolAnswer, USUAL_BY
 
 use request::places::Roots;
 use request::{
-    AskedTrace, AssumedFiles, AssumedValues, Assumptions, OpenTraces, ReadingOptions, RequestError, TraceRequest,
+    AskedTrace, AssumedFiles, AssumedValues, Assumptions, OpenTraces, ReadingOptions, RequestError,
+    TraceRequest,
 };
 use session::{RequestSession, Session};
 
@@ -115,18 +116,37 @@ pub(super) struct BoundInput {
 
 impl Call {
     pub(super) fn session(&self, input: &TraceInput) -> Result<RequestSession, RequestError> {
-        let TraceInput { path, run, values, files } = input;
+        let TraceInput {
+            path,
+            run,
+            values,
+            files,
+        } = input;
         let path = self.roots.path(path)?;
-        let assume = Assumptions { values: values.clone(), files: files.clone(), reading: ReadingOptions::default() };
-        let trace = TraceRequest { path, run: run.clone(), assume: assume.below(&self.roots)? };
-        let asked = AskedTrace { trace, listed: None };
+        let assume = Assumptions {
+            values: values.clone(),
+            files: files.clone(),
+            reading: ReadingOptions::default(),
+        };
+        let trace = TraceRequest {
+            path,
+            run: run.clone(),
+            assume: assume.below(&self.roots)?,
+        };
+        let asked = AskedTrace {
+            trace,
+            listed: None,
+        };
         let session = self.traces.get(&self.roots, &asked, &self.progress)?;
         let warmup = input.values.warmup;
         if warmup > 0
             && let Ok(steps) = session.report::<Steps>(Scope::WholeTrace)
             && steps.is_all_warmup()
         {
-            let why = format!("the run has {} steps, so that {warmup} leave none", steps.steps.len());
+            let why = format!(
+                "the run has {} steps, so that {warmup} leave none",
+                steps.steps.len()
+            );
             return Err(RequestError::argument("warmup", why));
         }
         Ok(session)
@@ -142,11 +162,14 @@ impl BoundInput {
     pub(super) fn check(&self) -> Result<(Option<usize>, usize), RequestError> {
         let most = self.max_bytes.unwrap_or(USUAL_BYTES);
         if !(LEAST_BYTES..=MOST_BYTES).contains(&most) {
-            return Err(RequestError::Usage(format!("max_bytes: write a number from {LEAST_BYTES} to {MOST_BYTES}")));
+            return Err(RequestError::Usage(format!(
+                "max_bytes: write a number from {LEAST_BYTES} to {MOST_BYTES}"
+            )));
         }
         let from = self.cursor.as_deref().map(str::parse).transpose();
-        let from =
-            from.map_err(|_not_ours| RequestError::Usage("cursor: write the cursor of the last answer".to_owned()))?;
+        let from = from.map_err(|_not_ours| {
+            RequestError::Usage("cursor: write the cursor of the last answer".to_owned())
+        })?;
         Ok((from, most as usize))
     }
 

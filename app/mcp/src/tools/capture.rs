@@ -46,26 +46,41 @@ impl McpTool for CaptureTool {
         input.bound.check()?;
         let ms = input.ms.unwrap_or(USUAL_MS);
         if input.addresses.is_empty() || !(1..=MOST_MS).contains(&ms) {
-            let why = format!("capture: name at least one address, and a length from 1 to {MOST_MS} ms");
+            let why =
+                format!("capture: name at least one address, and a length from 1 to {MOST_MS} ms");
             return Err(RequestError::Usage(why));
         }
         let logdir = call.roots.path(&input.output)?;
         // A link below it must not lead outside either.
-        call.roots.path(&format!("{}/plugins/profile", input.output))?;
-        let addresses = input.addresses.into_iter().map(|address| address.0).collect();
+        call.roots
+            .path(&format!("{}/plugins/profile", input.output))?;
+        let addresses = input
+            .addresses
+            .into_iter()
+            .map(|address| address.0)
+            .collect();
         let options = CaptureOptions::usual(addresses, Duration::from_millis(ms), logdir);
         if let Some(name) = options.same_name() {
-            return Err(RequestError::Usage(format!("two addresses have the same file name {name}")));
+            return Err(RequestError::Usage(format!(
+                "two addresses have the same file name {name}"
+            )));
         }
-        let found = capture(&options, |_| call.goes_on()).map_err(|error| RequestError::Internal(error.to_string()))?;
+        let found = capture(&options, |_| call.goes_on())
+            .map_err(|error| RequestError::Internal(error.to_string()))?;
         if found.saved().next().is_none() {
             return Err(RequestError::Server(found.reasons().join("\n")));
         }
         let run = call.roots.shown(&found.run.to_string_lossy());
-        let trace = TraceInput { path: found.run.to_string_lossy().into_owned(), ..TraceInput::default() };
+        let trace = TraceInput {
+            path: found.run.to_string_lossy().into_owned(),
+            ..TraceInput::default()
+        };
         // A profile that cannot be read is kept, too: what is wrong with it is an answer.
         let session = call.session(&trace);
-        let doctor = session.as_ref().ok().and_then(|session| session.report::<Doctor>(Scope::WholeTrace).ok());
+        let doctor = session
+            .as_ref()
+            .ok()
+            .and_then(|session| session.report::<Doctor>(Scope::WholeTrace).ok());
         let hosts = found.hosts.iter().map(|HostCapture { address, result }| {
             let [file, bytes, devices, error] = match result {
                 Ok(saved) => [
@@ -89,9 +104,14 @@ impl McpTool for CaptureTool {
             found.saved().count(),
             counted(found.hosts.len() as u64, "host")
         ));
-        content = content.with(AnswerTable::of_texts("hosts", ["address", "file", "bytes", "devices", "error"], hosts));
-        let tables =
-            doctor.iter().flat_map(|report: &std::sync::Arc<DoctorReport>| report.tables().into_iter().take(1));
+        content = content.with(AnswerTable::of_texts(
+            "hosts",
+            ["address", "file", "bytes", "devices", "error"],
+            hosts,
+        ));
+        let tables = doctor
+            .iter()
+            .flat_map(|report: &std::sync::Arc<DoctorReport>| report.tables().into_iter().take(1));
         input.bound.answer(None, content.with_tables(tables))
     }
 }

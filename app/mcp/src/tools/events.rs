@@ -38,7 +38,11 @@ impl McpTool for EventsTool {
         let first = cursor.unwrap_or(offset);
         let limit = limit.filter(|&limit| limit > 0).unwrap_or(MOST_ROWS);
         let limit = limit.min(MOST_ROWS).min(most_bytes / BYTES_OF_ROW);
-        let question = EventsRequest { limit: Some(limit), offset: first, ..input.question };
+        let question = EventsRequest {
+            limit: Some(limit),
+            offset: first,
+            ..input.question
+        };
         question.check()?;
         let session = call.session(&input.trace)?;
         let scope = checks::check_part(&session, &input.part)?;
@@ -47,8 +51,18 @@ impl McpTool for EventsTool {
         let (total, table) = (found.extent().0, found.table().clone());
         let before = first.min(total);
         let after = total.saturating_sub(before + table.rows.len());
-        let mut content = AnswerContent { before, after, ..AnswerContent::default() }.with_tables([table]);
-        content.tables.iter_mut().for_each(|table| table.total_rows = total);
-        input.bound.answer_from(first, Some((&input.trace, &session)), content)
+        let mut content = AnswerContent {
+            before,
+            after,
+            ..AnswerContent::default()
+        }
+        .with_tables([table]);
+        content
+            .tables
+            .iter_mut()
+            .for_each(|table| table.total_rows = total);
+        input
+            .bound
+            .answer_from(first, Some((&input.trace, &session)), content)
     }
 }

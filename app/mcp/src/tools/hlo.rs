@@ -36,7 +36,10 @@ impl McpTool for HloTool {
         let session = call.session(&input.trace)?;
         let cx = session.context(checks::check_part(&session, &input.part)?);
         let open = |path: &Path| {
-            call.session(&TraceInput { path: path.to_string_lossy().into_owned(), ..input.trace.clone() })
+            call.session(&TraceInput {
+                path: path.to_string_lossy().into_owned(),
+                ..input.trace.clone()
+            })
         };
         let answer = input.question.answer(&cx, open, &())?;
         let content = match answer.map_err(|error| RequestError::Usage(error.to_string()))? {
@@ -45,9 +48,15 @@ impl McpTool for HloTool {
                     let time = time.map_or_else(String::new, |ps| Picos::from_ps(ps).to_string());
                     format!("{time}\t{text}")
                 };
-                let lines = found.lines.iter().map(|one| line(one.self_time_ps, &one.text));
-                AnswerContent { statement: Some(found.notes.join("; ")), ..AnswerContent::default() }
-                    .with_text(&lines.collect::<Vec<_>>().join("\n"))
+                let lines = found
+                    .lines
+                    .iter()
+                    .map(|one| line(one.self_time_ps, &one.text));
+                AnswerContent {
+                    statement: Some(found.notes.join("; ")),
+                    ..AnswerContent::default()
+                }
+                .with_text(&lines.collect::<Vec<_>>().join("\n"))
             }
             other => AnswerContent::default().with_tables(other.report().tables()),
         };

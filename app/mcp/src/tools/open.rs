@@ -31,7 +31,9 @@ impl McpTool for Open {
     fn run(call: &Call, input: OpenInput) -> Result<ToolOutput, RequestError> {
         let session = call.session(&input.trace)?;
         let model = session.model();
-        let steps = session.report::<Steps>(Scope::WholeTrace).map_or(0, |steps| steps.steps.len());
+        let steps = session
+            .report::<Steps>(Scope::WholeTrace)
+            .map_or(0, |steps| steps.steps.len());
         let devices = devices_in_words(model).unwrap_or_else(|| "no TPU devices".to_owned());
         let statement = format!(
             "{devices}, {} on {}, {} captured, {}, {} lost on import",
@@ -41,24 +43,38 @@ impl McpTool for Open {
             counted(steps as u64, "step"),
             counted(model.import_log().lost(), "event"),
         );
-        let files = model
-            .sources()
-            .iter()
-            .map(|source| [json!(source.name), json!(source.format), json!(source.packed_bytes), json!(source.host)]);
+        let files = model.sources().iter().map(|source| {
+            [
+                json!(source.name),
+                json!(source.format),
+                json!(source.packed_bytes),
+                json!(source.host),
+            ]
+        });
         let log = model.import_log().counts().iter();
-        let issues =
-            log.map(|issue| [json!(issue.kind.explain()), json!(issue.count), json!(issue.examples.join("; "))]);
-        let reports = ANALYSES.iter().map(|entry| [entry.id.to_owned(), entry.title.to_owned()]);
-        let content = AnswerContent { statement: Some(statement), ..AnswerContent::default() }
-            .with(
-                AnswerTable::of_values("files", ["name", "format", "bytes", "host"], files)
-                    .in_unit("bytes", "bytes", "recorded"),
-            )
-            .with(
-                AnswerTable::of_values("import", ["what", "count", "examples"], issues)
-                    .in_unit("count", "count", "recorded"),
-            )
-            .with(AnswerTable::of_texts("reports", ["id", "title"], reports));
+        let issues = log.map(|issue| {
+            [
+                json!(issue.kind.explain()),
+                json!(issue.count),
+                json!(issue.examples.join("; ")),
+            ]
+        });
+        let reports = ANALYSES
+            .iter()
+            .map(|entry| [entry.id.to_owned(), entry.title.to_owned()]);
+        let content = AnswerContent {
+            statement: Some(statement),
+            ..AnswerContent::default()
+        }
+        .with(
+            AnswerTable::of_values("files", ["name", "format", "bytes", "host"], files)
+                .in_unit("bytes", "bytes", "recorded"),
+        )
+        .with(
+            AnswerTable::of_values("import", ["what", "count", "examples"], issues)
+                .in_unit("count", "count", "recorded"),
+        )
+        .with(AnswerTable::of_texts("reports", ["id", "title"], reports));
         input.bound.answer(Some((&input.trace, &session)), content)
     }
 }

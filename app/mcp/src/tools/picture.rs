@@ -9,7 +9,9 @@ use serde::Deserialize;
 use super::call::{Call, McpTool, ToolOutput, TraceInput};
 
 use render::pictures::{self, PictureFormat};
-use request::{PartRequest, PictureArg, PictureRequest, RequestError, SizeArg, Text, checks, drawn};
+use request::{
+    PartRequest, PictureArg, PictureRequest, RequestError, SizeArg, Text, checks, drawn,
+};
 
 /// Pixels in each direction.
 const LEAST: (u16, u16) = (200, 120);
@@ -41,29 +43,52 @@ pub(super) struct RenderInput {
 impl McpTool for RenderTool {
     type Input = RenderInput;
     const NAME: &'static str = "render";
-    const ABOUT: &'static str = "A picture (PNG) of the timeline at a place, of the roofline or of the steps.";
+    const ABOUT: &'static str =
+        "A picture (PNG) of the timeline at a place, of the roofline or of the steps.";
     const IS_PICTURE: bool = true;
 
     fn run(call: &Call, input: RenderInput) -> Result<ToolOutput, RequestError> {
         let (width, height) = (input.width.unwrap_or(1000), input.height.unwrap_or(600));
         if !(LEAST.0..=MOST).contains(&width) || !(LEAST.1..=MOST).contains(&height) {
-            let why = format!("width and height: write {} to {MOST} and {} to {MOST} pixels", LEAST.0, LEAST.1);
+            let why = format!(
+                "width and height: write {} to {MOST} and {} to {MOST} pixels",
+                LEAST.0, LEAST.1
+            );
             return Err(RequestError::Usage(why));
         }
         let session = call.session(&input.trace)?;
         let scope = checks::check_part(&session, &input.part)?;
-        let size = SizeArg { width: f32::from(width), height: f32::from(height) };
-        let look = PictureRequest { panel: input.panel, size: Text(size), dark: input.dark, by_name: input.by_name };
+        let size = SizeArg {
+            width: f32::from(width),
+            height: f32::from(height),
+        };
+        let look = PictureRequest {
+            panel: input.panel,
+            size: Text(size),
+            dark: input.dark,
+            by_name: input.by_name,
+        };
         let path = Path::new(&input.trace.path);
-        let badge = session.model().badge().map_or_else(String::new, |badge| format!(", {badge}"));
+        let badge = session
+            .model()
+            .badge()
+            .map_or_else(String::new, |badge| format!(", {badge}"));
         let drawing = drawn(&session, path, scope, &look)?;
-        let png = pictures::encoded(&drawing, PictureFormat::Png, 1.0).map_err(RequestError::Usage)?;
+        let png =
+            pictures::encoded(&drawing, PictureFormat::Png, 1.0).map_err(RequestError::Usage)?;
         let place = match scope {
             Scope::Steps { first, last } => format!("steps {first}..{last}"),
-            Scope::Range(range) => format!("{}..{}", range.start.since_origin(), range.end.since_origin()),
+            Scope::Range(range) => format!(
+                "{}..{}",
+                range.start.since_origin(),
+                range.end.since_origin()
+            ),
             Scope::WholeTrace => "whole trace".to_owned(),
         };
         let panel = format!("{:?}", input.panel).to_lowercase();
-        Ok(ToolOutput::Picture { png, about: format!("{panel} of {}, {place}{badge}", input.trace.path) })
+        Ok(ToolOutput::Picture {
+            png,
+            about: format!("{panel} of {}, {place}{badge}", input.trace.path),
+        })
     }
 }

@@ -34,12 +34,21 @@ impl PartOfTrace {
     }
 
     /// The tables of a report that `is_wanted`.
-    fn report(&self, call: &Call, id: &str, is_wanted: impl Fn(&Table) -> bool) -> Result<ToolOutput, RequestError> {
+    fn report(
+        &self,
+        call: &Call,
+        id: &str,
+        is_wanted: impl Fn(&Table) -> bool,
+    ) -> Result<ToolOutput, RequestError> {
         let (session, scope) = self.open(call)?;
         let report = session.report_by_id(id, scope);
-        let report = report.map_err(|error| RequestError::DoesNotApply(format!("{id}: {error}")))?;
+        let report =
+            report.map_err(|error| RequestError::DoesNotApply(format!("{id}: {error}")))?;
         let tables = report.tables().into_iter().filter(is_wanted);
-        self.bound.answer(Some((&self.trace, &session)), AnswerContent::default().with_tables(tables))
+        self.bound.answer(
+            Some((&self.trace, &session)),
+            AnswerContent::default().with_tables(tables),
+        )
     }
 }
 
@@ -55,7 +64,11 @@ impl McpTool for VerdictTool {
         let (session, scope) = input.open(call)?;
         let document = answers::document(&session, scope, &[] as &[&str])?;
         let overview = Overview::of(&document, scope == Scope::WholeTrace);
-        let figures = overview.times.into_iter().chain(overview.utilization).chain(overview.other_targets);
+        let figures = overview
+            .times
+            .into_iter()
+            .chain(overview.utilization)
+            .chain(overview.other_targets);
         let metric = |figure: KeyFigure| Metric {
             id: "",
             title: figure.title,
@@ -72,13 +85,28 @@ impl McpTool for VerdictTool {
             (None, Ok(_)) => "no verdict".to_owned(),
         };
         let health = overview.health.iter().map(|finding| {
-            [finding.id.to_owned(), finding.message.clone(), finding.evidence.clone(), finding.cure.to_owned()]
+            [
+                finding.id.to_owned(),
+                finding.message.clone(),
+                finding.evidence.clone(),
+                finding.cure.to_owned(),
+            ]
         });
-        let hints = overview.hints.iter().flat_map(|hints| analysis::Tabular::tables(hints).into_iter().take(1));
-        let content = AnswerContent { statement: Some(statement), ..AnswerContent::default() }
-            .with(AnswerTable::of_figures("figures", figures.map(metric)))
-            .with_tables(hints)
-            .with(AnswerTable::of_texts("capture", ["id", "finding", "evidence", "cure"], health));
+        let hints = overview
+            .hints
+            .iter()
+            .flat_map(|hints| analysis::Tabular::tables(hints).into_iter().take(1));
+        let content = AnswerContent {
+            statement: Some(statement),
+            ..AnswerContent::default()
+        }
+        .with(AnswerTable::of_figures("figures", figures.map(metric)))
+        .with_tables(hints)
+        .with(AnswerTable::of_texts(
+            "capture",
+            ["id", "finding", "evidence", "cure"],
+            health,
+        ));
         input.bound.answer(Some((&input.trace, &session)), content)
     }
 }
@@ -101,7 +129,8 @@ pub(super) struct StepsTool;
 impl McpTool for StepsTool {
     type Input = PartOfTrace;
     const NAME: &'static str = "steps";
-    const ABOUT: &'static str = "Step times: their statistics and each step, with what is partial or warm-up.";
+    const ABOUT: &'static str =
+        "Step times: their statistics and each step, with what is partial or warm-up.";
 
     fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
         input.report(call, "steps", |_| true)
@@ -113,7 +142,8 @@ pub(super) struct DoctorTool;
 impl McpTool for DoctorTool {
     type Input = PartOfTrace;
     const NAME: &'static str = "doctor";
-    const ABOUT: &'static str = "How far the capture can be trusted: what is missing, lost, repaired or assumed.";
+    const ABOUT: &'static str =
+        "How far the capture can be trusted: what is missing, lost, repaired or assumed.";
 
     fn run(call: &Call, input: PartOfTrace) -> Result<ToolOutput, RequestError> {
         input.report(call, "doctor", |_| true)
@@ -148,20 +178,32 @@ pub(super) struct ReportInput {
 impl McpTool for ReportTool {
     type Input = ReportInput;
     const NAME: &'static str = "report";
-    const ABOUT: &'static str = "Any report, all its tables or one of them. `open` lists the reports.";
+    const ABOUT: &'static str =
+        "Any report, all its tables or one of them. `open` lists the reports.";
 
     fn run(call: &Call, input: ReportInput) -> Result<ToolOutput, RequestError> {
         answers::reports(&[&input.report])?;
         if let Some(table) = &input.table {
             let (session, scope) = input.of.open(call)?;
-            let tables = session.report_by_id(&input.report, scope).map(|report| report.tables()).unwrap_or_default();
+            let tables = session
+                .report_by_id(&input.report, scope)
+                .map(|report| report.tables())
+                .unwrap_or_default();
             if !tables.is_empty() && tables.iter().all(|one| one.id != *table) {
                 let there: Vec<&str> = tables.iter().map(|table| table.id).collect();
-                let why = format!("there is no table {table:?}; there are {}", there.join(", "));
+                let why = format!(
+                    "there is no table {table:?}; there are {}",
+                    there.join(", ")
+                );
                 return Err(RequestError::Usage(why));
             }
         }
-        input.of.report(call, &input.report, |table| input.table.as_ref().is_none_or(|wanted| table.id == *wanted))
+        input.of.report(call, &input.report, |table| {
+            input
+                .table
+                .as_ref()
+                .is_none_or(|wanted| table.id == *wanted)
+        })
     }
 }
 
@@ -178,13 +220,16 @@ pub(super) struct ExplainInput {
 impl McpTool for ExplainTool {
     type Input = ExplainInput;
     const NAME: &'static str = "explain";
-    const ABOUT: &'static str = "What a hint means, how to check it, what to do, and its thresholds.";
+    const ABOUT: &'static str =
+        "What a hint means, how to check it, what to do, and its thresholds.";
 
     fn run(_: &Call, input: ExplainInput) -> Result<ToolOutput, RequestError> {
         let text = match &input.hint {
             Some(id) => explain::page(rule(id).ok_or_else(|| explain::unknown(id))?),
             None => explain::list(OutputFormat::Text),
         };
-        input.bound.answer(None, AnswerContent::default().with_text(&text))
+        input
+            .bound
+            .answer(None, AnswerContent::default().with_text(&text))
     }
 }

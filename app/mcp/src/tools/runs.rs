@@ -12,7 +12,8 @@ use super::call::{BoundInput, Call, McpTool, ToolOutput, TraceInput};
 use crate::answer::AnswerContent;
 use render::comparison::{self, ComparedRuns};
 use request::{
-    AssumedFiles, AssumedValues, CompareRequest, PartRequest, RequestError, WhatIfRequest, answers, checks, summaries,
+    AssumedFiles, AssumedValues, CompareRequest, PartRequest, RequestError, WhatIfRequest, answers,
+    checks, summaries,
 };
 
 pub(super) struct CompareTool;
@@ -47,7 +48,12 @@ impl CompareInput {
             return Ok(saved);
         }
         let (values, files) = (self.values.clone(), self.files.clone());
-        let session = call.session(&TraceInput { path: path.to_owned(), run: None, values, files })?;
+        let session = call.session(&TraceInput {
+            path: path.to_owned(),
+            run: None,
+            values,
+            files,
+        })?;
         let scope = checks::check_part(&session, &self.part)?;
         let mut summary = summaries::summary_of(&session, scope)?;
         for input in &mut summary.inputs {
@@ -66,13 +72,27 @@ impl McpTool for CompareTool {
     fn run(call: &Call, input: CompareInput) -> Result<ToolOutput, RequestError> {
         input.bound.check()?;
         let options = input.test.options()?;
-        let (base, cand) = (input.side(call, &input.base)?, input.side(call, &input.cand)?);
+        let (base, cand) = (
+            input.side(call, &input.base)?,
+            input.side(call, &input.cand)?,
+        );
         let found = compare(&base, &cand, &options);
         let trace = Path::new(&input.cand);
-        let compared = ComparedRuns { base: &base, cand: &cand, comparison: &found, gates: None, trace };
-        let tables = comparison::tables(&compared).into_iter().map(|one| one.table);
-        let content =
-            AnswerContent { statement: Some(found.statement.clone()), ..AnswerContent::default() }.with_tables(tables);
+        let compared = ComparedRuns {
+            base: &base,
+            cand: &cand,
+            comparison: &found,
+            gates: None,
+            trace,
+        };
+        let tables = comparison::tables(&compared)
+            .into_iter()
+            .map(|one| one.table);
+        let content = AnswerContent {
+            statement: Some(found.statement.clone()),
+            ..AnswerContent::default()
+        }
+        .with_tables(tables);
         input.bound.answer(None, content)
     }
 }
@@ -103,6 +123,9 @@ impl McpTool for WhatIfTool {
         let scope = checks::check_part(&session, &input.part)?;
         let report = answers::prediction(&session, scope, &input.changes)?;
         let report = report.map_err(|error| RequestError::DoesNotApply(error.to_string()))?;
-        input.bound.answer(Some((&input.trace, &session)), AnswerContent::default().with_tables(report.tables()))
+        input.bound.answer(
+            Some((&input.trace, &session)),
+            AnswerContent::default().with_tables(report.tables()),
+        )
     }
 }

@@ -2,8 +2,8 @@
 //! network access.
 
 use analysis::compare::{
-    Attribution, Comparison, ComparisonSide, MetricChange, OpChange, ShiftEstimate, Summary, Weight, matched_classes,
-    signed,
+    Attribution, Comparison, ComparisonSide, MetricChange, OpChange, ShiftEstimate, Summary,
+    Weight, matched_classes, signed,
 };
 use analysis::{Percent, Tabular as _, Unit};
 use maud::{Markup, PreEscaped, html};
@@ -21,8 +21,13 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
     let comparison = compared.comparison;
     let [base, cand] = [&comparison.base, &comparison.cand].map(|side| side.runs.join(", "));
     // The error of a model refers to the class of steps with the most time.
-    let others = comparison.classes.iter().filter(|_| comparison.prediction.is_none());
-    let classes = std::iter::once(comparison).chain(others).zip(matched_classes(compared.base, compared.cand));
+    let others = comparison
+        .classes
+        .iter()
+        .filter(|_| comparison.prediction.is_none());
+    let classes = std::iter::once(comparison)
+        .chain(others)
+        .zip(matched_classes(compared.base, compared.cand));
     let body = html! {
         header {
             p.dim {
@@ -51,14 +56,23 @@ pub fn page(compared: &ComparedRuns<'_>) -> String {
 }
 
 fn facts(side: &ComparisonSide, runs: &[Summary]) -> String {
-    let device = runs.first().map(|run| (run.facts.devices, run.facts.device_type.clone()));
+    let device = runs
+        .first()
+        .map(|run| (run.facts.devices, run.facts.device_type.clone()));
     let devices = match device {
         Some((devices, kind)) if devices > 0 => {
-            format!(" · {devices} × {}", kind.unwrap_or_else(|| "device".to_owned()))
+            format!(
+                " · {devices} × {}",
+                kind.unwrap_or_else(|| "device".to_owned())
+            )
         }
         _ => String::new(),
     };
-    let steps = if side.steps == 1 { "1 steady step".to_owned() } else { format!("{} steady steps", side.steps) };
+    let steps = if side.steps == 1 {
+        "1 steady step".to_owned()
+    } else {
+        format!("{} steady steps", side.steps)
+    };
     format!("{devices} · {steps}")
 }
 
@@ -104,7 +118,11 @@ fn class(comparison: &Comparison, base: &[Summary], cand: &[Summary]) -> Markup 
 }
 
 fn values(comparison: &Comparison) -> Markup {
-    let tables: Vec<_> = comparison.tables().into_iter().filter(|table| table.id.starts_with("run_")).collect();
+    let tables: Vec<_> = comparison
+        .tables()
+        .into_iter()
+        .filter(|table| table.id.starts_with("run_"))
+        .collect();
     html! {
         @if !tables.is_empty() {
             details {
@@ -157,13 +175,25 @@ fn more(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Picoseconds => signed(value),
         Unit::Percent => format!("{} pp", two_digits(value)),
-        _ => format!("{}{}", if value > 0.0 { "+" } else { "" }, number::value(value, unit)),
+        _ => format!(
+            "{}{}",
+            if value > 0.0 { "+" } else { "" },
+            number::value(value, unit)
+        ),
     }
 }
 
 fn estimate(estimate: Option<ShiftEstimate>, unit: Unit) -> Markup {
-    let Some(ShiftEstimate { median, low, high, .. }) = estimate else { return html! { (number::MISSING) } };
-    let spread = low.zip(high).filter(|_| median > 0.0).map(|(low, high)| Percent(50.0 * (high - low) / median));
+    let Some(ShiftEstimate {
+        median, low, high, ..
+    }) = estimate
+    else {
+        return html! { (number::MISSING) };
+    };
+    let spread = low
+        .zip(high)
+        .filter(|_| median > 0.0)
+        .map(|(low, high)| Percent(50.0 * (high - low) / median));
     html! {
         (number::value(median, unit))
         @if let Some(spread) = spread { " " span.dim.wide { "±" (format_args!("{spread:.2}")) } }
@@ -171,7 +201,11 @@ fn estimate(estimate: Option<ShiftEstimate>, unit: Unit) -> Markup {
 }
 
 fn percent(change: &MetricChange) -> String {
-    change.change_percent.map_or(number::MISSING.to_owned(), |percent| format!("{} %", two_digits(percent)))
+    change
+        .change_percent
+        .map_or(number::MISSING.to_owned(), |percent| {
+            format!("{} %", two_digits(percent))
+        })
 }
 
 /// `+1.23`; a value that rounds to zero has no sign.
@@ -199,14 +233,27 @@ fn verdict(word: &str) -> Markup {
 /// The change by kind of op as a waterfall: each bar begins where the one above it ends; the last one ends at the total
 /// change.
 pub fn waterfall(attribution: &Attribution) -> Markup {
-    let changed: Vec<_> = attribution.families.iter().filter(|family| family.change_ps.abs() >= 1.0).collect();
+    let changed: Vec<_> = attribution
+        .families
+        .iter()
+        .filter(|family| family.change_ps.abs() >= 1.0)
+        .collect();
     let shown = &changed[..changed.len().min(ROWS)];
     let mut rows: Vec<(String, &str, f64, &str)> = shown
         .iter()
         .map(|family| {
             let count = family.base_ops.max(family.cand_ops);
-            let count = if count > 1 { format!(" ×{count}") } else { String::new() };
-            (format!("{}{count}", family.name), family.part.title(), family.change_ps, family.verdict())
+            let count = if count > 1 {
+                format!(" ×{count}")
+            } else {
+                String::new()
+            };
+            (
+                format!("{}{count}", family.name),
+                family.part.title(),
+                family.change_ps,
+                family.verdict(),
+            )
         })
         .collect();
     let rest = attribution.change_ps - shown.iter().map(|family| family.change_ps).sum::<f64>();
@@ -224,8 +271,16 @@ pub fn waterfall(attribution: &Attribution) -> Markup {
         })
         .collect();
     let begins = std::iter::once(0.0).chain(ends.iter().copied());
-    let (low, high) = ends.iter().fold((0.0_f64, 0.0_f64), |(low, high), &end| (low.min(end), high.max(end)));
-    let place = |value: f64| if high > low { 100.0 * (value - low) / (high - low) } else { 0.0 };
+    let (low, high) = ends.iter().fold((0.0_f64, 0.0_f64), |(low, high), &end| {
+        (low.min(end), high.max(end))
+    });
+    let place = |value: f64| {
+        if high > low {
+            100.0 * (value - low) / (high - low)
+        } else {
+            0.0
+        }
+    };
     let bar = |from: f64, to: f64| {
         let (left, right) = (place(from.min(to)), place(from.max(to)));
         let place = format!("left:{left:.2}%;width:{:.2}%", (right - left).max(0.3));
@@ -287,7 +342,9 @@ fn ops(comparison: &Comparison) -> Markup {
 fn op_row(op: &OpChange) -> Markup {
     let time = |estimate: Option<ShiftEstimate>, name: &Option<String>| {
         let estimate = estimate.filter(|_| name.is_some());
-        estimate.map_or(number::MISSING.to_owned(), |estimate| number::value(estimate.median, Unit::Picoseconds))
+        estimate.map_or(number::MISSING.to_owned(), |estimate| {
+            number::value(estimate.median, Unit::Picoseconds)
+        })
     };
     let tells = op.change.finding.is_tested() && op.how.is_some();
     html! {
@@ -313,7 +370,11 @@ fn op_row(op: &OpChange) -> Markup {
 
 /// A p-value; very small ones are shown as a bound.
 fn shown_p(p: f64) -> String {
-    if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
+    if p < 0.001 {
+        "<0.001".to_owned()
+    } else {
+        format!("{p:.3}")
+    }
 }
 
 fn health(compared: &ComparedRuns<'_>) -> Markup {
@@ -338,7 +399,9 @@ mod tests {
 
     /// A run of ten steps whose every text is hostile.
     fn run(ms: f64, names: &[&str]) -> Summary {
-        let steps: Vec<f64> = (0..10).map(|i| ms * 1e9 * (1.0 + 0.001 * f64::from(i))).collect();
+        let steps: Vec<f64> = (0..10)
+            .map(|i| ms * 1e9 * (1.0 + 0.001 * f64::from(i)))
+            .collect();
         let op = |(place, name): (usize, &&str)| {
             format!(
                 r#"{{"program": 0, "name": {name:?}, "category": {HOSTILE:?}, "part": "vector", "is_collective": false,
@@ -365,20 +428,37 @@ mod tests {
 
     fn page_of(base: &[Summary], cand: &[Summary]) -> String {
         let comparison = compare(base, cand, &CompareOptions::default());
-        page(&ComparedRuns { base, cand, comparison: &comparison, gates: None, trace: Path::new("t") })
+        page(&ComparedRuns {
+            base,
+            cand,
+            comparison: &comparison,
+            gates: None,
+            trace: Path::new("t"),
+        })
     }
 
     #[test]
     fn names_are_escaped() {
-        let (base, cand) = (run(100.0, &["a.1", HOSTILE]), run(120.0, &["a.1", HOSTILE, "<b>"]));
+        let (base, cand) = (
+            run(100.0, &["a.1", HOSTILE]),
+            run(120.0, &["a.1", HOSTILE, "<b>"]),
+        );
         let page = page_of(&[base], &[cand]);
         assert!(page.contains("&lt;script&gt;"), "{page}");
-        for wrong in ["<script", "<img", "onerror=alert(2)>&lt;\"", "</style><scr", "<b>\u{20}"] {
+        for wrong in [
+            "<script",
+            "<img",
+            "onerror=alert(2)>&lt;\"",
+            "</style><scr",
+            "<b>\u{20}",
+        ] {
             assert!(!page.contains(wrong), "{wrong} in {page}");
         }
         for wrong in ["http://", "https://", "src=", "@import", "url("] {
             // A cell shows the last part of a path only.
-            let shown = page.replace(&html! { (HOSTILE) }.into_string(), "").replace("&lt;img src=x", "");
+            let shown = page
+                .replace(&html! { (HOSTILE) }.into_string(), "")
+                .replace("&lt;img src=x", "");
             assert!(!shown.contains(wrong), "{wrong}");
         }
     }
@@ -392,15 +472,31 @@ mod tests {
             .split("<span class=\"bar ")
             .skip(1)
             .map(|bar| {
-                let number =
-                    |name: &str| bar.split_once(name).unwrap().1.split('%').next().unwrap().parse::<f64>().unwrap();
+                let number = |name: &str| {
+                    bar.split_once(name)
+                        .unwrap()
+                        .1
+                        .split('%')
+                        .next()
+                        .unwrap()
+                        .parse::<f64>()
+                        .unwrap()
+                };
                 (number("left:"), number("width:"))
             })
             .collect();
         let (whole, parts) = bars.split_last().unwrap();
         assert!(parts.len() >= 2, "{bars:?}");
-        assert!(parts.windows(2).all(|two| (two[0].0 + two[0].1 - two[1].0).abs() < 0.02), "{bars:?}");
-        assert!((parts.iter().map(|bar| bar.1).sum::<f64>() - whole.1).abs() < 0.05, "{bars:?}");
+        assert!(
+            parts
+                .windows(2)
+                .all(|two| (two[0].0 + two[0].1 - two[1].0).abs() < 0.02),
+            "{bars:?}"
+        );
+        assert!(
+            (parts.iter().map(|bar| bar.1).sum::<f64>() - whole.1).abs() < 0.05,
+            "{bars:?}"
+        );
     }
 
     #[test]
@@ -408,6 +504,9 @@ mod tests {
         let mut other = run(100.0, &["a.1"]);
         other.facts.devices = 4;
         let page = page_of(&[run(100.0, &["a.1"])], &[other]);
-        assert!(page.contains("Not the same work") && !page.contains("class=\"fall\">"), "{page}");
+        assert!(
+            page.contains("Not the same work") && !page.contains("class=\"fall\">"),
+            "{page}"
+        );
     }
 }

@@ -27,7 +27,11 @@ const HINTS: usize = 8;
 
 pub fn page(document: &Document, gated: &GatedDocument) -> String {
     let model = document.session.model();
-    let names: Vec<String> = model.sources().iter().map(|source| document.name_of(source)).collect();
+    let names: Vec<String> = model
+        .sources()
+        .iter()
+        .map(|source| document.name_of(source))
+        .collect();
     let name = match &names[..] {
         [] => "a run".to_owned(),
         [only] => only.clone(),
@@ -59,9 +63,17 @@ pub fn page(document: &Document, gated: &GatedDocument) -> String {
 }
 
 fn facts(run: &Summary) -> String {
-    let device = run.facts.device_type.clone().unwrap_or_else(|| "device".to_owned());
+    let device = run
+        .facts
+        .device_type
+        .clone()
+        .unwrap_or_else(|| "device".to_owned());
     let steps = run.steps.counted;
-    let steps = if steps == 1 { "1 steady step".to_owned() } else { format!("{steps} steady steps") };
+    let steps = if steps == 1 {
+        "1 steady step".to_owned()
+    } else {
+        format!("{steps} steady steps")
+    };
     match run.facts.devices {
         0 => steps,
         devices => format!("{devices} × {device} · {steps}"),
@@ -69,7 +81,9 @@ fn facts(run: &Summary) -> String {
 }
 
 fn beside_baseline(gated: &GatedDocument) -> Markup {
-    let Some(found) = &gated.comparison else { return PreEscaped::default() };
+    let Some(found) = &gated.comparison else {
+        return PreEscaped::default();
+    };
     let body = html! {
         p { (capitalised(&found.statement)) }
         p.dim { "Baseline: " (found.base.runs.join(", ")) }
@@ -131,7 +145,9 @@ fn share(percent: f64) -> Markup {
 }
 
 fn hints(overview: &Overview) -> Markup {
-    let Some(report) = &overview.hints else { return PreEscaped::default() };
+    let Some(report) = &overview.hints else {
+        return PreEscaped::default();
+    };
     html! {
         @for hint in report.hints.iter().take(HINTS) {
             details {
@@ -165,8 +181,18 @@ struct FamilyTime<'a> {
 fn top_ops(run: &Summary) -> Markup {
     let mut families: BTreeMap<(&str, &str), FamilyTime<'_>> = BTreeMap::new();
     for op in &run.ops {
-        let (name, category, source) = (without_number(&op.name), op.category.as_str(), op.source.as_deref());
-        let new = FamilyTime { name, category, ops: 0, step_time: 0.0, source };
+        let (name, category, source) = (
+            without_number(&op.name),
+            op.category.as_str(),
+            op.source.as_deref(),
+        );
+        let new = FamilyTime {
+            name,
+            category,
+            ops: 0,
+            step_time: 0.0,
+            source,
+        };
         let family = families.entry((name, category)).or_insert(new);
         family.ops += 1;
         family.step_time += op.middle_ps;
@@ -225,7 +251,10 @@ mod tests {
         let document = Document::new(&session, Scope::WholeTrace, &[], DocumentView::Summary);
         let mut run = Summary::of(&session.context(Scope::WholeTrace)).unwrap();
         run.facts.device_type = Some(HOSTILE.to_owned());
-        run.steps = StepFacts { class: HOSTILE.to_owned(), ..run.steps };
+        run.steps = StepFacts {
+            class: HOSTILE.to_owned(),
+            ..run.steps
+        };
         run.series.push(StepSeries {
             id: "step.matmul_ps".to_owned(),
             title: HOSTILE.to_owned(),
@@ -233,8 +262,16 @@ mod tests {
             better: analysis::compare::Better::Lower,
             values: vec![5.0],
         });
-        let report = GatesReport { statement: HOSTILE.to_owned(), gates: Vec::new() };
-        let gated = GatedDocument { are_set: true, report, run, comparison: None };
+        let report = GatesReport {
+            statement: HOSTILE.to_owned(),
+            gates: Vec::new(),
+        };
+        let gated = GatedDocument {
+            are_set: true,
+            report,
+            run,
+            comparison: None,
+        };
         let page = page(&document, &gated);
         assert!(page.contains("&lt;script&gt;"), "{page}");
         for wrong in ["<script", "<img", "onerror=alert(2)>&lt;\"", "</style><scr"] {
@@ -242,7 +279,12 @@ mod tests {
         }
         // Nothing is loaded from anywhere.
         for wrong in ["http://", "https://", "src=", "@import", "url("] {
-            assert!(!page.replace(&html! { (HOSTILE) }.into_string(), "").contains(wrong), "{wrong}");
+            assert!(
+                !page
+                    .replace(&html! { (HOSTILE) }.into_string(), "")
+                    .contains(wrong),
+                "{wrong}"
+            );
         }
     }
 }

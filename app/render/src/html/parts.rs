@@ -25,7 +25,10 @@ pub fn whole(title: &str, command: &str, body: &Markup) -> String {
         }
     };
     // Names can hold letters that turn the text or command whatever prints the page.
-    page.into_string().replace(|letter| letter != '\n' && !analysis::is_printable(letter), " ")
+    page.into_string().replace(
+        |letter| letter != '\n' && !analysis::is_printable(letter),
+        " ",
+    )
 }
 
 /// A note if the times of a side were not measured.
@@ -41,7 +44,11 @@ pub fn section(title: &str, body: &Markup) -> Markup {
 /// Failed gates, at the top of the page.
 pub fn failures(report: &GatesReport) -> Markup {
     let failed: Vec<_> = report.failed().collect();
-    let title = if let [only] = failed[..] { only.name() } else { format!("{} gates", failed.len()) };
+    let title = if let [only] = failed[..] {
+        only.name()
+    } else {
+        format!("{} gates", failed.len())
+    };
     html! {
         @if !failed.is_empty() { h1.fail { "✗ Failed: " (title) } }
         // A message begins with the id of a metric.
@@ -57,7 +64,10 @@ pub fn gates_section(report: &GatesReport) -> Markup {
         (Status::Inconclusive, _) => ("warn", "? inconclusive"),
     };
     let cell = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.3}"));
-    let rows = report.gates.iter().map(|gate| (gate, word(gate.status, gate.level)));
+    let rows = report
+        .gates
+        .iter()
+        .map(|gate| (gate, word(gate.status, gate.level)));
     let body = html! {
         div.scroll {
             table {
@@ -78,10 +88,14 @@ pub fn gates_section(report: &GatesReport) -> Markup {
 
 /// A table with formatted numbers; a wide one scrolls.
 pub fn html_table(table: &Table) -> Markup {
-    let is_number = |row: &Vec<Cell>, at| matches!(row.get(at), Some(Cell::Int(_) | Cell::Float(_)));
-    let are_numbers = |at, unit| unit != Unit::None || table.rows.iter().any(|row| is_number(row, at));
+    let is_number =
+        |row: &Vec<Cell>, at| matches!(row.get(at), Some(Cell::Int(_) | Cell::Float(_)));
+    let are_numbers =
+        |at, unit| unit != Unit::None || table.rows.iter().any(|row| is_number(row, at));
     let columns = table.columns.iter().enumerate();
-    let classes: Vec<_> = columns.map(|(at, column)| are_numbers(at, column.unit).then_some("n")).collect();
+    let classes: Vec<_> = columns
+        .map(|(at, column)| are_numbers(at, column.unit).then_some("n"))
+        .collect();
     html! {
         div.scroll {
             table {

@@ -46,7 +46,12 @@ pub fn breakdown(run: &Summary) -> Markup {
     let mut x = 0.0;
     let mut boxes = Vec::new();
     for (part, ps) in &parts {
-        let text = format!("{} {}, {}", part.title(), Percent(100.0 * ps / whole), time(*ps));
+        let text = format!(
+            "{} {}, {}",
+            part.title(),
+            Percent(100.0 * ps / whole),
+            time(*ps)
+        );
         boxes.push((x, WIDTH * ps / whole, color(*part), text));
         x += WIDTH * ps / whole;
     }
@@ -69,12 +74,23 @@ pub fn steps(run: &Summary) -> Markup {
     const HEIGHT: f64 = 120.0;
     const TOP: f64 = 2.0;
     const MOST: usize = 400;
-    let Some(series) = run.series("step.time_ps").filter(|series| series.values.len() > 1) else {
+    let Some(series) = run
+        .series("step.time_ps")
+        .filter(|series| series.values.len() > 1)
+    else {
         return PreEscaped::default();
     };
-    let numbers: Vec<f64> = run.steps.numbers.iter().map(|&number| f64::from(number)).collect();
+    let numbers: Vec<f64> = run
+        .steps
+        .numbers
+        .iter()
+        .map(|&number| f64::from(number))
+        .collect();
     let (values, numbers) = (thinned(&series.values, MOST), thinned(&numbers, MOST));
-    let (most, middle) = (series.values.iter().copied().fold(0.0, f64::max), median(&series.values).unwrap_or(0.0));
+    let (most, middle) = (
+        series.values.iter().copied().fold(0.0, f64::max),
+        median(&series.values).unwrap_or(0.0),
+    );
     if most <= 0.0 {
         return PreEscaped::default();
     }
@@ -107,8 +123,10 @@ pub fn timeline(document: &Document) -> Markup {
     if cores.is_empty() || range.dur() <= Picos::ZERO {
         return PreEscaped::default();
     }
-    let tracks =
-        cores.iter().take(DEVICES).filter_map(|&core| Some((core, model.track_of_kind(core, TrackKind::Ops)?)));
+    let tracks = cores
+        .iter()
+        .take(DEVICES)
+        .filter_map(|&core| Some((core, model.track_of_kind(core, TrackKind::Ops)?)));
     let pictures = tracks.map(|(core, track)| (core, lanes(document, track, range)));
     html! {
         @for (core, (height, ops)) in pictures.filter(|(_, (height, _))| *height > 0.0) {
@@ -139,7 +157,11 @@ fn lanes(document: &Document, track: TrackId, range: TimeRange) -> (f64, Markup)
     let classes = cx.classes();
     let length = range.dur().ps();
     let part_of = |op| color(StepPart::of(&classes.class_of(op)));
-    let by_label: Vec<u8> = model.labels().iter().map(|label| part_of(label.op) as u8).collect();
+    let by_label: Vec<u8> = model
+        .labels()
+        .iter()
+        .map(|label| part_of(label.op) as u8)
+        .collect();
     let class_of = |label: LabelId| by_label.get(label.index()).copied().unwrap_or_default();
     let x = |ps: i64| (WIDTH * (ps - range.start.ps()) as f64 / length as f64).clamp(0.0, WIDTH);
     let at = |column: i64| {
@@ -151,16 +173,33 @@ fn lanes(document: &Document, track: TrackId, range: TimeRange) -> (f64, Markup)
         let sums = ClassSums::build(model, lane, class_of);
         let mut paths: BTreeMap<u8, String> = BTreeMap::new();
         let mut column = 0;
-        sums.between(model, lane, class_of, (0..=COLUMNS).map(at), |covered, _| {
-            let (mut bottom, whole) = (y + ROW - 2.0, (at(column + 1) - at(column)).ps().max(1) as f64);
-            for (&class, &ps) in sums.classes().iter().zip(covered).filter(|(_, ps)| **ps > 0) {
-                let height = (ROW - 2.0) * ps as f64 / whole;
-                bottom -= height;
-                // Writing to a string cannot fail.
-                let _ = write!(paths.entry(class).or_default(), "M{column} {bottom:.2}h1v{height:.2}h-1z");
-            }
-            column += 1;
-        });
+        sums.between(
+            model,
+            lane,
+            class_of,
+            (0..=COLUMNS).map(at),
+            |covered, _| {
+                let (mut bottom, whole) = (
+                    y + ROW - 2.0,
+                    (at(column + 1) - at(column)).ps().max(1) as f64,
+                );
+                for (&class, &ps) in sums
+                    .classes()
+                    .iter()
+                    .zip(covered)
+                    .filter(|(_, ps)| **ps > 0)
+                {
+                    let height = (ROW - 2.0) * ps as f64 / whole;
+                    bottom -= height;
+                    // Writing to a string cannot fail.
+                    let _ = write!(
+                        paths.entry(class).or_default(),
+                        "M{column} {bottom:.2}h1v{height:.2}h-1z"
+                    );
+                }
+                column += 1;
+            },
+        );
         let mut long = Vec::new();
         let least = Picos::from_ps(length / COLUMNS * LONG);
         LaneMipmap::build(model, lane).long_slices(model, lane, range, least, &mut long);
@@ -182,10 +221,16 @@ fn lanes(document: &Document, track: TrackId, range: TimeRange) -> (f64, Markup)
 
 fn shown(document: &Document) -> TimeRange {
     let whole = document.session.model().extent();
-    let Ok(steps) = document.session.report::<Steps>(document.scope) else { return whole };
+    let Ok(steps) = document.session.report::<Steps>(document.scope) else {
+        return whole;
+    };
     let counted: Vec<_> = steps.counted().collect();
     let from = (counted.len() / 2).saturating_sub(1);
-    let chosen = counted.iter().skip(from).take(3).filter_map(|step| step.range());
+    let chosen = counted
+        .iter()
+        .skip(from)
+        .take(3)
+        .filter_map(|step| step.range());
     chosen.reduce(TimeRange::hull).unwrap_or(whole)
 }
 
@@ -194,12 +239,17 @@ pub fn both(base: &[Summary], cand: &[Summary]) -> Markup {
     const HEIGHT: f64 = 180.0;
     const MOST: usize = 300;
     let values = |runs: &[Summary]| -> Vec<f64> {
-        runs.iter().filter_map(|run| run.series("step.time_ps")).flat_map(|s| s.values.clone()).collect()
+        runs.iter()
+            .filter_map(|run| run.series("step.time_ps"))
+            .flat_map(|s| s.values.clone())
+            .collect()
     };
     let (first, second) = (values(base), values(cand));
     let extent = |values: &[f64]| {
         let ends = (f64::INFINITY, f64::NEG_INFINITY);
-        values.iter().fold(ends, |(low, high), &value| (low.min(value), high.max(value)))
+        values.iter().fold(ends, |(low, high), &value| {
+            (low.min(value), high.max(value))
+        })
     };
     let (low, high) = extent(&[&first[..], &second[..]].concat());
     if first.len().max(second.len()) < 2 || high <= low {
@@ -208,7 +258,10 @@ pub fn both(base: &[Summary], cand: &[Summary]) -> Markup {
     let room = 0.08 * (high - low);
     let y = |value: f64| HEIGHT * (1.0 - (value - low + room) / (high - low + 2.0 * room));
     let sides = [("base", &first, 0, false), ("cand", &second, 3, true)];
-    let sides: Vec<_> = sides.into_iter().filter_map(|side| Some((side, median(side.1)?))).collect();
+    let sides: Vec<_> = sides
+        .into_iter()
+        .filter_map(|side| Some((side, median(side.1)?)))
+        .collect();
     let dots = html! {
         @for &((name, values, color, is_square), middle) in &sides {
             @let dots = thinned(values, MOST);

@@ -26,12 +26,20 @@ pub fn head() -> Markup {
 
 /// Index of the colour of a step part: `--p0` to `--p9`.
 pub fn color(part: StepPart) -> usize {
-    StepPart::ALL.iter().position(|&one| one == part).unwrap_or(StepPart::ALL.len() - 1)
+    StepPart::ALL
+        .iter()
+        .position(|&one| one == part)
+        .unwrap_or(StepPart::ALL.len() - 1)
 }
 
 /// Index of the colour of a category.
 pub fn color_of(group: OpGroup) -> usize {
-    color(StepPart::ALL.into_iter().find(|&part| group_of(part) == group).unwrap_or(StepPart::Other))
+    color(
+        StepPart::ALL
+            .into_iter()
+            .find(|&part| group_of(part) == group)
+            .unwrap_or(StepPart::Other),
+    )
 }
 
 fn colors(dark: bool) -> String {

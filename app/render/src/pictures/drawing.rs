@@ -81,7 +81,10 @@ pub enum DrawingShape {
 impl DrawingShape {
     fn move_down(&mut self, by: f32) {
         match self {
-            Self::Rect { at, .. } | Self::Circle { at, .. } | Self::Text { at, .. } | Self::BeginClip(at, _) => {
+            Self::Rect { at, .. }
+            | Self::Circle { at, .. }
+            | Self::Text { at, .. }
+            | Self::BeginClip(at, _) => {
                 at.1 += by;
             }
             Self::Line { from, to, .. } | Self::Arrow { from, to, .. } => {
@@ -124,13 +127,20 @@ pub struct Drawing {
 
 impl Drawing {
     pub fn new(width: f32, height: f32, ground: Rgb) -> Self {
-        Self { size: (width, height), ground, shapes: Vec::new() }
+        Self {
+            size: (width, height),
+            ground,
+            shapes: Vec::new(),
+        }
     }
 
     /// This drawing with another one below it.
     pub fn above(mut self, mut other: Self) -> Self {
         let down = self.size.1;
-        other.shapes.iter_mut().for_each(|shape| shape.move_down(down));
+        other
+            .shapes
+            .iter_mut()
+            .for_each(|shape| shape.move_down(down));
         self.shapes.append(&mut other.shapes);
         self.size = (self.size.0.max(other.size.0), down + other.size.1);
         self
@@ -138,7 +148,8 @@ impl Drawing {
 
     /// Clips everything from here to [`Self::end_clip`] to a rectangle.
     pub fn begin_clip(&mut self, x: f32, y: f32, width: f32, height: f32) {
-        self.shapes.push(DrawingShape::BeginClip((x, y), (width, height)));
+        self.shapes
+            .push(DrawingShape::BeginClip((x, y), (width, height)));
     }
 
     /// See [`Self::begin_clip`].
@@ -149,16 +160,32 @@ impl Drawing {
     /// A filled rectangle; `title` is its tooltip, if not empty.
     pub fn rect(&mut self, x: f32, y: f32, width: f32, height: f32, fill: Rgb, title: &str) {
         let size = (width.max(0.1), height.max(0.1));
-        self.shapes.push(DrawingShape::Rect { at: (x, y), size, fill, title: title.to_owned() });
+        self.shapes.push(DrawingShape::Rect {
+            at: (x, y),
+            size,
+            fill,
+            title: title.to_owned(),
+        });
     }
 
     pub fn line(&mut self, from: DrawingPoint, to: DrawingPoint, color: Rgb, width: f32) {
-        self.shapes.push(DrawingShape::Line { from, to, color, width });
+        self.shapes.push(DrawingShape::Line {
+            from,
+            to,
+            color,
+            width,
+        });
     }
 
     /// A filled circle with a thin edge.
     pub fn circle(&mut self, x: f32, y: f32, r: f32, fill: Rgb, edge: Rgb, title: &str) {
-        self.shapes.push(DrawingShape::Circle { at: (x, y), r, fill, edge, title: title.to_owned() });
+        self.shapes.push(DrawingShape::Circle {
+            at: (x, y),
+            r,
+            fill,
+            edge,
+            title: title.to_owned(),
+        });
     }
 
     /// An arrow from left to right, bent.
@@ -169,7 +196,13 @@ impl Drawing {
     /// A text with its middle at `y`. Texts come from files, so invisible characters become spaces.
     pub fn text(&mut self, x: f32, y: f32, anchor: Anchor, size: f32, color: Rgb, text: &str) {
         let text = analysis::printable(text);
-        self.shapes.push(DrawingShape::Text { at: (x, y), anchor, size, color, text });
+        self.shapes.push(DrawingShape::Text {
+            at: (x, y),
+            anchor,
+            size,
+            color,
+            text,
+        });
     }
 
     /// A text that is truncated if it does not fit into `room`.
@@ -199,10 +232,16 @@ mod tests {
         one.begin_clip(0.0, 5.0, 10.0, 10.0);
         one.line((1.0, 2.0), (3.0, 4.0), Rgb([0; 3]), 1.0);
         one.end_clip();
-        let both = one.clone().above(Drawing { size: (30.0, 7.0), ..one.clone() });
+        let both = one.clone().above(Drawing {
+            size: (30.0, 7.0),
+            ..one.clone()
+        });
         assert_eq!(both.size, (30.0, 27.0));
         assert_eq!(both.shapes[..3], one.shapes);
-        assert_eq!(both.shapes[3], DrawingShape::BeginClip((0.0, 25.0), (10.0, 10.0)));
+        assert_eq!(
+            both.shapes[3],
+            DrawingShape::BeginClip((0.0, 25.0), (10.0, 10.0))
+        );
         assert!(
             matches!(both.shapes[4], DrawingShape::Line { from: (_, y), to: (_, end), .. } if (y, end) == (22.0, 24.0))
         );

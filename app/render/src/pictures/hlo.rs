@@ -14,24 +14,48 @@ const TOP: f32 = 30.0;
 /// The graph, and below it the body of the instruction in the middle.
 pub fn hlo(model: &TraceModel, found: &Neighbourhood, look: PictureStyle) -> Drawing {
     let palette = look.palette();
-    let badge = model.badge().map_or_else(String::new, |badge| format!("{badge} · "));
+    let badge = model
+        .badge()
+        .map_or_else(String::new, |badge| format!("{badge} · "));
     let title = format!("{badge}{} in {}", found.center, found.program);
-    let around = part(found, palette, &title, |node| node.relation != NodeRelation::Inside);
+    let around = part(found, palette, &title, |node| {
+        node.relation != NodeRelation::Inside
+    });
     let title = format!("Inside {}", found.center);
-    if found.nodes.iter().any(|node| node.relation == NodeRelation::Inside) {
-        let inside = part(found, palette, &title, |node| node.relation == NodeRelation::Inside);
+    if found
+        .nodes
+        .iter()
+        .any(|node| node.relation == NodeRelation::Inside)
+    {
+        let inside = part(found, palette, &title, |node| {
+            node.relation == NodeRelation::Inside
+        });
         return around.above(inside);
     }
     around
 }
 
-fn part(found: &Neighbourhood, palette: &Palette<Rgb>, title: &str, wanted: impl Fn(&HloNode) -> bool) -> Drawing {
+fn part(
+    found: &Neighbourhood,
+    palette: &Palette<Rgb>,
+    title: &str,
+    wanted: impl Fn(&HloNode) -> bool,
+) -> Drawing {
     let graph = HloGraph::of(found, wanted);
     let mut drawing = Drawing::new(graph.size.0.max(320.0), graph.size.1 + TOP, palette.panel);
     let down = |(x, y): (f32, f32)| (x, y + TOP);
-    drawing.fitted(10.0, 16.0, drawing.size.0 - 20.0, 13.0, palette.text_strong, title);
+    drawing.fitted(
+        10.0,
+        16.0,
+        drawing.size.0 - 20.0,
+        13.0,
+        palette.text_strong,
+        title,
+    );
     for &edge in &graph.edges {
-        let Some([from, to]) = graph.line(edge) else { continue };
+        let Some([from, to]) = graph.line(edge) else {
+            continue;
+        };
         let (from, to) = (down(from), down(to));
         drawing.line(from, to, palette.text_weak, 1.0);
         for side in [-TIP.1, TIP.1] {
@@ -48,15 +72,47 @@ fn part(found: &Neighbourhood, palette: &Palette<Rgb>, title: &str, wanted: impl
 
 fn node_box(drawing: &mut Drawing, palette: &Palette<Rgb>, node: &HloNode, (x, y): (f32, f32)) {
     let is_center = node.relation == NodeRelation::Center;
-    let edge = if is_center { palette.text_strong } else { palette.grid };
+    let edge = if is_center {
+        palette.text_strong
+    } else {
+        palette.grid
+    };
     let border = if is_center { 2.0 } else { 1.0 };
-    drawing.rect(x - border, y - border, WIDTH + 2.0 * border, HEIGHT + 2.0 * border, edge, "");
+    drawing.rect(
+        x - border,
+        y - border,
+        WIDTH + 2.0 * border,
+        HEIGHT + 2.0 * border,
+        edge,
+        "",
+    );
     drawing.rect(x, y, WIDTH, HEIGHT, palette.canvas, &node.text);
     if let Some(group) = node.op.group {
         drawing.rect(x, y, 4.0, HEIGHT, palette.group(group), group.title());
     }
     let room = WIDTH - 14.0;
-    drawing.fitted(x + 9.0, y + 10.0, room, 11.0, palette.text_strong, &node.op.name);
-    drawing.fitted(x + 9.0, y + 23.0, room, 10.0, palette.text_weak, &shape_line(node));
-    drawing.fitted(x + 9.0, y + 36.0, room, 10.0, palette.text, &time_line(node));
+    drawing.fitted(
+        x + 9.0,
+        y + 10.0,
+        room,
+        11.0,
+        palette.text_strong,
+        &node.op.name,
+    );
+    drawing.fitted(
+        x + 9.0,
+        y + 23.0,
+        room,
+        10.0,
+        palette.text_weak,
+        &shape_line(node),
+    );
+    drawing.fitted(
+        x + 9.0,
+        y + 36.0,
+        room,
+        10.0,
+        palette.text,
+        &time_line(node),
+    );
 }

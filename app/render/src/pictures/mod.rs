@@ -43,7 +43,13 @@ pub struct PictureStyle {
 
 impl Default for PictureStyle {
     fn default() -> Self {
-        Self { width: 1200.0, height: 700.0, dark: false, colors: Preset::default(), times: TimeFormat::default() }
+        Self {
+            width: 1200.0,
+            height: 700.0,
+            dark: false,
+            colors: Preset::default(),
+            times: TimeFormat::default(),
+        }
     }
 }
 
@@ -83,7 +89,10 @@ impl PictureFormat {
             Some("svg") => Ok(Self::Svg),
             Some("png") if cfg!(feature = "png") => Ok(Self::Png),
             Some("png") => Err(SVG_ONLY.to_owned()),
-            _ => Err("pictures are written as SVG or PNG: name a file that ends in .svg or .png".to_owned()),
+            _ => Err(
+                "pictures are written as SVG or PNG: name a file that ends in .svg or .png"
+                    .to_owned(),
+            ),
         }
     }
 }
@@ -158,13 +167,21 @@ mod tests {
     }
 
     fn named(name: &str, options: Options) -> OpenTrace {
-        OpenTrace::new(name.into(), Session::from_model(text_trace(PICTURE), options))
+        OpenTrace::new(
+            name.into(),
+            Session::from_model(text_trace(PICTURE), options),
+        )
     }
 
     #[test]
     fn timeline_export_shows_tracks_slices_and_times() {
         let trace = trace();
-        let picture = text(&timeline(&trace, &ViewState::new(&trace.model), None, PictureStyle::default()));
+        let picture = text(&timeline(
+            &trace,
+            &ViewState::new(&trace.model),
+            None,
+            PictureStyle::default(),
+        ));
         for text in ["XLA Ops", "while.3", "TPU:0", "10 µs", "a &lt;b&gt;"] {
             assert!(picture.contains(text), "{text} in\n{picture}");
         }
@@ -192,14 +209,23 @@ mod tests {
         let marked = text(&timeline(&trace, &state, None, PictureStyle::default()));
         assert!(marked.contains(">20.00 µs<") && !plain.contains(">20.00 µs<"));
         let fill = |picture: &str, name: &str| {
-            let at = picture.find(&format!("<title>{name}")).unwrap_or_else(|| panic!("{name} in\n{picture}"));
+            let at = picture
+                .find(&format!("<title>{name}"))
+                .unwrap_or_else(|| panic!("{name} in\n{picture}"));
             let start = picture[..at].rfind("fill=").unwrap();
             picture[start..start + 14].to_owned()
         };
         state.apply(&ViewCommand::Search("fusion".to_owned()), &trace.model);
         let searched = text(&timeline(&trace, &state, None, PictureStyle::default()));
-        assert_ne!(fill(&plain, "B"), fill(&searched, "B"), "what does not match is dim");
-        assert!(searched.contains(&fill(&plain, "fusion.1")), "what matches is as it was");
+        assert_ne!(
+            fill(&plain, "B"),
+            fill(&searched, "B"),
+            "what does not match is dim"
+        );
+        assert!(
+            searched.contains(&fill(&plain, "fusion.1")),
+            "what matches is as it was"
+        );
     }
 
     #[test]
@@ -208,53 +234,130 @@ mod tests {
         let mut state = ViewState::new(&trace.model);
         state.apply(&ViewCommand::Color(ColorBy::Change), &trace.model);
         let alone = text(&timeline(&trace, &state, None, PictureStyle::default()));
-        assert!(alone.contains("Only one profile is open") && !alone.contains("twice or more"), "{alone}");
+        assert!(
+            alone.contains("Only one profile is open") && !alone.contains("twice or more"),
+            "{alone}"
+        );
         let labels = trace.model.labels().len();
         let (colors, only) = (vec![ColorKey::of_change(2.0); labels], vec![true; labels]);
-        let beside = |only| Some(OtherTraceColors { colors: &colors, only });
-        let plain = text(&timeline(&trace, &state, beside(&[]), PictureStyle::default()));
-        let hatched = text(&timeline(&trace, &state, beside(&only), PictureStyle::default()));
-        let fill = PictureStyle::default().palette().slice(ColorKey::of_change(2.0)).fill.to_string();
+        let beside = |only| {
+            Some(OtherTraceColors {
+                colors: &colors,
+                only,
+            })
+        };
+        let plain = text(&timeline(
+            &trace,
+            &state,
+            beside(&[]),
+            PictureStyle::default(),
+        ));
+        let hatched = text(&timeline(
+            &trace,
+            &state,
+            beside(&only),
+            PictureStyle::default(),
+        ));
+        let fill = PictureStyle::default()
+            .palette()
+            .slice(ColorKey::of_change(2.0))
+            .fill
+            .to_string();
         // One is the legend's.
-        assert!(plain.matches(&fill).count() > 5 && plain.contains("twice or more"), "{plain}");
+        assert!(
+            plain.matches(&fill).count() > 5 && plain.contains("twice or more"),
+            "{plain}"
+        );
         assert!(hatched.matches("<line").count() > plain.matches("<line").count() + 10);
     }
 
     #[test]
     fn exported_steps_are_stacked_and_roofline_needs_peaks() {
         let trace = trace();
-        let picture = text(&steps(&trace, PictureStyle { dark: true, ..PictureStyle::default() }).unwrap());
-        assert!(picture.contains("Matmul") || picture.contains("Other"), "{picture}");
+        let picture = text(
+            &steps(
+                &trace,
+                PictureStyle {
+                    dark: true,
+                    ..PictureStyle::default()
+                },
+            )
+            .unwrap(),
+        );
+        assert!(
+            picture.contains("Matmul") || picture.contains("Other"),
+            "{picture}"
+        );
         // The picture's device has no peaks.
-        assert!(roofline(&trace, ReportScope::Capture, PictureStyle::default()).unwrap_err().contains("peak"));
+        assert!(
+            roofline(&trace, ReportScope::Capture, PictureStyle::default())
+                .unwrap_err()
+                .contains("peak")
+        );
     }
 
     #[test]
     fn link_roofs_are_dashed_and_labelled() {
-        let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
-        let picture = text(&roofline(&named("a", options), ReportScope::Capture, PictureStyle::default()).unwrap());
-        assert!(picture.contains("per byte over ICI, not HBM</text>"), "{picture}");
-        assert!(picture.contains("<title>Dashed: FLOP/s that links"), "{picture}");
+        let options = Options {
+            device_spec: Some("v5e".to_owned()),
+            ..Options::default()
+        };
+        let picture = text(
+            &roofline(
+                &named("a", options),
+                ReportScope::Capture,
+                PictureStyle::default(),
+            )
+            .unwrap(),
+        );
+        assert!(
+            picture.contains("per byte over ICI, not HBM</text>"),
+            "{picture}"
+        );
+        assert!(
+            picture.contains("<title>Dashed: FLOP/s that links"),
+            "{picture}"
+        );
     }
 
     #[test]
     fn pictures_of_predictions_are_marked() {
         let mut model = sample_traces::text_builder(PICTURE);
         model.source_mut().simulator = Some("a model".to_owned());
-        let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
-        let trace = OpenTrace::new("name".repeat(50).into(), Session::from_model(model.finish(), options));
+        let options = Options {
+            device_spec: Some("v5e".to_owned()),
+            ..Options::default()
+        };
+        let trace = OpenTrace::new(
+            "name".repeat(50).into(),
+            Session::from_model(model.finish(), options),
+        );
         let state = ViewState::new(&trace.model);
-        for panel in [PicturePanel::Timeline, PicturePanel::Roofline, PicturePanel::Steps] {
+        for panel in [
+            PicturePanel::Timeline,
+            PicturePanel::Roofline,
+            PicturePanel::Steps,
+        ] {
             for width in [400.0, 1200.0] {
-                let look = PictureStyle { width, ..PictureStyle::default() };
+                let look = PictureStyle {
+                    width,
+                    ..PictureStyle::default()
+                };
                 let marked = draw(panel, &trace, &state, None, look).unwrap();
-                assert!(text(&marked).contains(">SIMULATED by a model"), "{panel:?} of {width}: {}", text(&marked));
+                assert!(
+                    text(&marked).contains(">SIMULATED by a model"),
+                    "{panel:?} of {width}: {}",
+                    text(&marked)
+                );
                 let mut silent = marked.clone();
                 for shape in &mut silent.shapes {
                     if let drawing::DrawingShape::Text { text, at, size, .. } = shape
                         && text.starts_with("SIMULATED")
                     {
-                        assert!(at.0 + width_of("SIMULATED by a model", *size) < width, "it is seen");
+                        assert!(
+                            at.0 + width_of("SIMULATED by a model", *size) < width,
+                            "it is seen"
+                        );
                         text.clear();
                     }
                 }
@@ -271,9 +374,16 @@ mod tests {
 
     #[test]
     fn long_names_are_clipped_at_the_picture_edge() {
-        let options = Options { device_spec: Some("v5e".to_owned()), ..Options::default() };
-        let drawing =
-            roofline(&named(&"name".repeat(10_000), options), ReportScope::Capture, PictureStyle::default()).unwrap();
+        let options = Options {
+            device_spec: Some("v5e".to_owned()),
+            ..Options::default()
+        };
+        let drawing = roofline(
+            &named(&"name".repeat(10_000), options),
+            ReportScope::Capture,
+            PictureStyle::default(),
+        )
+        .unwrap();
         let longest = drawing.shapes.iter().map(|shape| match shape {
             drawing::DrawingShape::Text { text, .. } => text.chars().count(),
             _ => 0,

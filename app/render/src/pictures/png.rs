@@ -21,10 +21,15 @@ const TOLERANCE: f64 = 0.05;
 
 /// The whole file, with `scale` pixels for each pixel of the drawing. The error is a sentence.
 pub fn png(drawing: &Drawing, scale: f32) -> Result<Vec<u8>, String> {
-    let (width, height) = ((drawing.size.0 * scale).round().max(1.0), (drawing.size.1 * scale).round().max(1.0));
+    let (width, height) = (
+        (drawing.size.0 * scale).round().max(1.0),
+        (drawing.size.1 * scale).round().max(1.0),
+    );
     let side = f32::from(u16::MAX);
     if width * height > MAX_POINTS || width > side || height > side {
-        return Err(format!("{width}x{height} points are too many for a PNG: ask for less, or for SVG"));
+        return Err(format!(
+            "{width}x{height} points are too many for a PNG: ask for less, or for SVG"
+        ));
     }
     let (width, height) = (width as u16, height as u16);
     let mut canvas = Canvas::new(width, height, scale)?;
@@ -38,8 +43,14 @@ pub fn png(drawing: &Drawing, scale: f32) -> Result<Vec<u8>, String> {
     }
     let pixels = canvas.finish(width, height);
     let mut file = Vec::new();
-    let encoder = PngEncoder::new_with_quality(&mut file, CompressionType::Default, FilterType::Adaptive);
-    let written = encoder.write_image(&pixels, width.into(), height.into(), ExtendedColorType::Rgb8);
+    let encoder =
+        PngEncoder::new_with_quality(&mut file, CompressionType::Default, FilterType::Adaptive);
+    let written = encoder.write_image(
+        &pixels,
+        width.into(),
+        height.into(),
+        ExtendedColorType::Rgb8,
+    );
     written.map_err(|error| format!("cannot make a PNG: {error}"))?;
     Ok(signed(&file))
 }
@@ -53,7 +64,14 @@ fn signed(file: &[u8]) -> Vec<u8> {
     let mut crc = flate2::Crc::new();
     crc.update(&chunk);
     let length = PNG_SOFTWARE.len() as u32;
-    [header, &length.to_be_bytes(), &chunk, &crc.sum().to_be_bytes(), rest].concat()
+    [
+        header,
+        &length.to_be_bytes(),
+        &chunk,
+        &crc.sum().to_be_bytes(),
+        rest,
+    ]
+    .concat()
 }
 
 struct Canvas<'a> {
@@ -65,8 +83,14 @@ struct Canvas<'a> {
 
 impl Canvas<'_> {
     fn new(width: u16, height: u16, scale: f32) -> Result<Self, String> {
-        let font = FontRef::new(epaint_default_fonts::UBUNTU_LIGHT).map_err(|error| format!("no font: {error}"))?;
-        Ok(Self { context: RenderContext::new(width, height), scale: scale.into(), font, clips: 0 })
+        let font = FontRef::new(epaint_default_fonts::UBUNTU_LIGHT)
+            .map_err(|error| format!("no font: {error}"))?;
+        Ok(Self {
+            context: RenderContext::new(width, height),
+            scale: scale.into(),
+            font,
+            clips: 0,
+        })
     }
 
     /// Opaque pixels, red green blue.
@@ -77,31 +101,48 @@ impl Canvas<'_> {
         let mut target = Pixmap::new(width, height);
         self.context.flush();
         self.context.render(&mut target, &mut Resources::new());
-        target.data().iter().flat_map(|pixel| [pixel.r, pixel.g, pixel.b]).collect()
+        target
+            .data()
+            .iter()
+            .flat_map(|pixel| [pixel.r, pixel.g, pixel.b])
+            .collect()
     }
 
     fn fill(&mut self, path: &BezPath, Rgb([r, g, b]): Rgb, opacity: f32) {
-        self.context.set_paint(Color::from_rgba8(r, g, b, 255).with_alpha(opacity));
-        self.context.fill_path(&(vello_cpu::kurbo::Affine::scale(self.scale) * path.clone()));
+        self.context
+            .set_paint(Color::from_rgba8(r, g, b, 255).with_alpha(opacity));
+        self.context
+            .fill_path(&(vello_cpu::kurbo::Affine::scale(self.scale) * path.clone()));
     }
 
     fn stroke(&mut self, path: &BezPath, Rgb([r, g, b]): Rgb, width: f32) {
         self.context.set_paint(Color::from_rgba8(r, g, b, 255));
-        self.context.set_stroke(Stroke::new(f64::from(width) * self.scale));
-        self.context.stroke_path(&(vello_cpu::kurbo::Affine::scale(self.scale) * path.clone()));
+        self.context
+            .set_stroke(Stroke::new(f64::from(width) * self.scale));
+        self.context
+            .stroke_path(&(vello_cpu::kurbo::Affine::scale(self.scale) * path.clone()));
     }
 
     fn draw(&mut self, shape: &DrawingShape) {
         match shape {
             DrawingShape::Rect { at, size, fill, .. } => self.rect(*at, *size, *fill),
-            DrawingShape::Bars { bars, fill } => bars.iter().for_each(|(at, size)| self.rect(*at, *size, *fill)),
-            DrawingShape::Line { from, to, color, width } => {
+            DrawingShape::Bars { bars, fill } => bars
+                .iter()
+                .for_each(|(at, size)| self.rect(*at, *size, *fill)),
+            DrawingShape::Line {
+                from,
+                to,
+                color,
+                width,
+            } => {
                 let mut path = BezPath::new();
                 path.move_to(point(*from));
                 path.line_to(point(*to));
                 self.stroke(&path, *color, *width);
             }
-            DrawingShape::Circle { at, r, fill, edge, .. } => {
+            DrawingShape::Circle {
+                at, r, fill, edge, ..
+            } => {
                 let circle = Circle::new(point(*at), f64::from(*r)).to_path(TOLERANCE);
                 self.fill(&circle, *fill, OPACITY);
                 self.stroke(&circle, *edge, EDGE);
@@ -110,15 +151,26 @@ impl Canvas<'_> {
                 let (bend, (long, half)) = (bend(*from, *to), TIP);
                 let mut path = BezPath::new();
                 path.move_to(point(*from));
-                path.curve_to(point((from.0 + bend, from.1)), point((to.0 - bend, to.1)), point(*to));
+                path.curve_to(
+                    point((from.0 + bend, from.1)),
+                    point((to.0 - bend, to.1)),
+                    point(*to),
+                );
                 path.move_to(point((to.0 - long, to.1 - half)));
                 path.line_to(point(*to));
                 path.line_to(point((to.0 - long, to.1 + half)));
                 self.stroke(&path, *color, ARROW);
             }
-            DrawingShape::Text { at, anchor, size, color, text } => self.text(*at, *anchor, *size, *color, text),
+            DrawingShape::Text {
+                at,
+                anchor,
+                size,
+                color,
+                text,
+            } => self.text(*at, *anchor, *size, *color, text),
             DrawingShape::BeginClip(at, size) => {
-                self.context.push_clip_path(&rect(*at, *size, self.scale).to_path(TOLERANCE));
+                self.context
+                    .push_clip_path(&rect(*at, *size, self.scale).to_path(TOLERANCE));
                 self.clips += 1;
             }
             DrawingShape::EndClip if self.clips > 0 => {
@@ -150,7 +202,11 @@ impl Canvas<'_> {
             Anchor::Middle => x - width / 2.0,
             Anchor::End => x - width,
         };
-        let mut pen = PixelPen { path: BezPath::new(), x: left, y: y + baseline(size.ppem().unwrap_or(1.0)) };
+        let mut pen = PixelPen {
+            path: BezPath::new(),
+            x: left,
+            y: y + baseline(size.ppem().unwrap_or(1.0)),
+        };
         for glyph in glyphs() {
             if let Some(outline) = glyph.and_then(|glyph| outlines.get(glyph)) {
                 // A glyph that cannot be drawn leaves its place empty.
@@ -198,7 +254,8 @@ impl OutlinePen for PixelPen {
     }
 
     fn curve_to(&mut self, cx0: f32, cy0: f32, cx1: f32, cy1: f32, x: f32, y: f32) {
-        self.path.curve_to(self.at(cx0, cy0), self.at(cx1, cy1), self.at(x, y));
+        self.path
+            .curve_to(self.at(cx0, cy0), self.at(cx1, cy1), self.at(x, y));
     }
 
     fn close(&mut self) {
@@ -229,7 +286,11 @@ mod tests {
         assert_eq!(picture.dimensions(), (40, 20));
         let at = |x, y| picture.get_pixel(x, y).0;
         assert_eq!((at(11, 5), at(19, 11)), ([255, 0, 0], [255, 0, 0]));
-        assert_eq!((at(21, 5), at(9, 5), at(11, 13)), ([255; 3], [255; 3], [255; 3]), "cut, beside and below");
+        assert_eq!(
+            (at(21, 5), at(9, 5), at(11, 13)),
+            ([255; 3], [255; 3], [255; 3]),
+            "cut, beside and below"
+        );
         assert_eq!(at(39, 19), [0, 0, 255], "what follows is not cut");
     }
 

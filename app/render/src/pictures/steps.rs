@@ -20,24 +20,51 @@ const BOTTOM: f32 = 30.0;
 
 /// The steps of a trace; of many steps, a bar is the mean of several, with a line for the longest. The error explains why there are none.
 pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
-    let report = trace.session.report::<Steps>(Scope::WholeTrace).map_err(|error| error.to_string())?;
+    let report = trace
+        .session
+        .report::<Steps>(Scope::WholeTrace)
+        .map_err(|error| error.to_string())?;
     if report.steps.is_empty() {
         return Err(report.why.join("; "));
     }
     let divided = trace.session.report::<StepParts>(Scope::WholeTrace).ok();
-    let StepBars { bars, cut_ps: cut, .. } = StepBars::new(&report, divided.as_deref());
+    let StepBars {
+        bars, cut_ps: cut, ..
+    } = StepBars::new(&report, divided.as_deref());
     let palette = look.palette();
     let text = |ps: i64| look.times.text(Picos::from_ps(ps));
     let mut drawing = Drawing::new(look.width, look.height, palette.panel);
     let note = report.time.as_ref().map_or_else(String::new, |time| {
-        format!(": median {} of {}", text(time.median as i64), counted(time.count as u64, "step"))
+        format!(
+            ": median {} of {}",
+            text(time.median as i64),
+            counted(time.count as u64, "step")
+        )
     });
-    drawing.fitted(12.0, 18.0, look.width - 24.0, 13.0, palette.text_strong, &format!("{}{note}", trace.title()));
+    drawing.fitted(
+        12.0,
+        18.0,
+        look.width - 24.0,
+        13.0,
+        palette.text_strong,
+        &format!("{}{note}", trace.title()),
+    );
     let mut x = LEFT;
     for part in StepPart::ALL {
-        if bars.len() > 1 && bars.iter().any(|bar| bar.parts.iter().any(|&(other, _)| other == part)) {
+        if bars.len() > 1
+            && bars
+                .iter()
+                .any(|bar| bar.parts.iter().any(|&(other, _)| other == part))
+        {
             drawing.rect(x, 34.0, 10.0, 10.0, palette.group(group_of(part)), "");
-            drawing.text(x + 15.0, 39.0, Anchor::Start, 11.0, palette.text_weak, part.title());
+            drawing.text(
+                x + 15.0,
+                39.0,
+                Anchor::Start,
+                11.0,
+                palette.text_weak,
+                part.title(),
+            );
             x += 29.0 + width_of(part.title(), 11.0);
         }
     }
@@ -52,7 +79,14 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
     for i in 0..=cut / mark {
         let y = y_of(i * mark);
         drawing.line((LEFT, y), (LEFT + width, y), palette.edge, 0.6);
-        drawing.text(LEFT - 8.0, y, Anchor::End, 11.0, palette.text_weak, &text(i * mark));
+        drawing.text(
+            LEFT - 8.0,
+            y,
+            Anchor::End,
+            11.0,
+            palette.text_weak,
+            &text(i * mark),
+        );
     }
     let slot = width / bars.len() as f32;
     let every = bars.len().div_ceil(24);
@@ -61,7 +95,14 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
         let time = text(bar.time_ps);
         if bar.parts.is_empty() {
             let top = y_of(bar.time_ps);
-            drawing.rect(x, top, bar_width, base - top, palette.accent, &format!("{}: {time}", bar.title()));
+            drawing.rect(
+                x,
+                top,
+                bar_width,
+                base - top,
+                palette.accent,
+                &format!("{}: {time}", bar.title()),
+            );
         }
         let mut from = 0_i64;
         for &(part, ps) in &bar.parts {
@@ -69,20 +110,52 @@ pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
             let (top, bottom) = (y_of(to), y_of(from));
             let title = format!("{} ({time}): {} {}", bar.title(), part.title(), text(ps));
             if bottom - top > 0.05 {
-                drawing.rect(x, top, bar_width, bottom - top, palette.group(group_of(part)), &title);
+                drawing.rect(
+                    x,
+                    top,
+                    bar_width,
+                    bottom - top,
+                    palette.group(group_of(part)),
+                    &title,
+                );
             }
             from = to;
         }
         if bar.steps.0 < bar.steps.1 {
-            let title = format!("step {}, the longest: {}", bar.longest.0, text(bar.longest.1));
-            drawing.rect(x, y_of(bar.longest.1), bar_width, 1.0, palette.text_weak, &title);
+            let title = format!(
+                "step {}, the longest: {}",
+                bar.longest.0,
+                text(bar.longest.1)
+            );
+            drawing.rect(
+                x,
+                y_of(bar.longest.1),
+                bar_width,
+                1.0,
+                palette.text_weak,
+                &title,
+            );
         }
         if bar.time_ps > cut {
-            drawing.text(x + bar_width / 2.0, TOP + 4.0, Anchor::Middle, 10.0, palette.warning, &format!("↑ {time}"));
+            drawing.text(
+                x + bar_width / 2.0,
+                TOP + 4.0,
+                Anchor::Middle,
+                10.0,
+                palette.warning,
+                &format!("↑ {time}"),
+            );
         }
         if i % every == 0 {
             let number = bar.steps.0.to_string();
-            drawing.text(x + bar_width / 2.0, base + 14.0, Anchor::Middle, 11.0, palette.text_weak, &number);
+            drawing.text(
+                x + bar_width / 2.0,
+                base + 14.0,
+                Anchor::Middle,
+                11.0,
+                palette.text_weak,
+                &number,
+            );
         }
     }
     Ok(drawing)
@@ -104,14 +177,23 @@ fn one_step(drawing: &mut Drawing, bar: &StepBar, look: PictureStyle) {
     let (mut x, mut y) = (LEFT, TOP + BAR + LINE);
     for &(part, ps) in &bar.parts {
         let own = width * share(ps) as f32;
-        let about = format!("{} {}, {:.1}", part.title(), text(ps), Percent(100.0 * share(ps)));
+        let about = format!(
+            "{} {}, {:.1}",
+            part.title(),
+            text(ps),
+            Percent(100.0 * share(ps))
+        );
         drawing.rect(x, TOP, own, BAR, palette.group(group_of(part)), &about);
         drawing.rect(LEFT, y - 5.0, 10.0, 10.0, palette.group(group_of(part)), "");
         drawing.fitted(LEFT + 16.0, y, width - 16.0, 11.0, palette.text, &about);
         x += own;
         y += LINE;
     }
-    let about = format!("step {}: {}, on the core that took longest", bar.longest.0, text(bar.time_ps));
+    let about = format!(
+        "step {}: {}, on the core that took longest",
+        bar.longest.0,
+        text(bar.time_ps)
+    );
     drawing.fitted(LEFT, y, width, 11.0, palette.text_weak, &about);
 }
 

@@ -24,7 +24,12 @@ pub fn svg(drawing: &Drawing) -> String {
 fn write_shape(text: &mut String, shape: &DrawingShape, clips: &mut u32) {
     // Writing to a string cannot fail.
     let _ = match shape {
-        DrawingShape::Rect { at: (x, y), size: (width, height), fill, title } => {
+        DrawingShape::Rect {
+            at: (x, y),
+            size: (width, height),
+            fill,
+            title,
+        } => {
             let _ = write!(
                 text,
                 "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\""
@@ -38,11 +43,22 @@ fn write_shape(text: &mut String, shape: &DrawingShape, clips: &mut u32) {
             }
             writeln!(text, "\" fill=\"{fill}\"/>")
         }
-        DrawingShape::Line { from: (x1, y1), to: (x2, y2), color, width } => writeln!(
+        DrawingShape::Line {
+            from: (x1, y1),
+            to: (x2, y2),
+            color,
+            width,
+        } => writeln!(
             text,
             "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{color}\" stroke-width=\"{width}\"/>"
         ),
-        DrawingShape::Circle { at: (x, y), r, fill, edge, title } => {
+        DrawingShape::Circle {
+            at: (x, y),
+            r,
+            fill,
+            edge,
+            title,
+        } => {
             let _ = write!(
                 text,
                 "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r:.1}\" fill=\"{fill}\" fill-opacity=\"{OPACITY}\" \
@@ -60,7 +76,13 @@ fn write_shape(text: &mut String, shape: &DrawingShape, clips: &mut u32) {
                 x2 - bend,
             )
         }
-        DrawingShape::Text { at: (x, y), anchor, size, color, text: content } => {
+        DrawingShape::Text {
+            at: (x, y),
+            anchor,
+            size,
+            color,
+            text: content,
+        } => {
             let anchor = match anchor {
                 Anchor::Start => "",
                 Anchor::Middle => " text-anchor=\"middle\"",
@@ -85,5 +107,9 @@ fn write_shape(text: &mut String, shape: &DrawingShape, clips: &mut u32) {
 }
 
 fn end_with_title(text: &mut String, title: &str, tag: &str) -> std::fmt::Result {
-    if title.is_empty() { writeln!(text, "/>") } else { writeln!(text, "><title>{}</title></{tag}>", escaped(title)) }
+    if title.is_empty() {
+        writeln!(text, "/>")
+    } else {
+        writeln!(text, "><title>{}</title></{tag}>", escaped(title))
+    }
 }

@@ -67,8 +67,17 @@ pub fn timeline(
     let scroll = state.place.scroll.min(rows.max_scroll(room));
     let height = (rows.height() + rows.pinned_height() - scroll).min(room);
     let scope = analysis::Scope::WholeTrace;
-    let ops = || trace.session.report::<analysis::reports::ops::op_stats::Ops>(scope).ok();
-    let efficiency = if state.color_by == ColorBy::Efficiency { ops() } else { None };
+    let ops = || {
+        trace
+            .session
+            .report::<analysis::reports::ops::op_stats::Ops>(scope)
+            .ok()
+    };
+    let efficiency = if state.color_by == ColorBy::Efficiency {
+        ops()
+    } else {
+        None
+    };
     let efficiency = efficiency.map(|ops| trace.by_efficiency(&ops));
     let keys = match (state.color_by, &efficiency) {
         (ColorBy::Name, _) => &*trace.by_name,
@@ -79,8 +88,8 @@ pub fn timeline(
     };
     let only = beside.map_or(&[][..], |beside| beside.only);
     // An invalid query highlights nothing, as in the window.
-    let found =
-        SearchFor::of(state).and_then(|wanted| search(&trace.model, &trace.classes, &wanted, &Progress::new()).ok());
+    let found = SearchFor::of(state)
+        .and_then(|wanted| search(&trace.model, &trace.classes, &wanted, &Progress::new()).ok());
     let frame = TimelinePicture {
         trace,
         state,
@@ -107,7 +116,11 @@ pub fn timeline(
         pixel: 1.0,
     };
     let mut list = DrawList::default();
-    list.fill(trace.scene(), &window, &mut LaneTiles::with_columns_from(state.place.time.start()));
+    list.fill(
+        trace.scene(),
+        &window,
+        &mut LaneTiles::with_columns_from(state.place.time.start()),
+    );
 
     let mut drawing = Drawing::new(look.width, top + height + LEGEND, palette.labels);
     frame.title(&mut drawing, look.width);
@@ -134,7 +147,14 @@ impl TimelinePicture<'_> {
 
     fn title(&self, drawing: &mut Drawing, width: f32) {
         let palette = self.palette;
-        drawing.fitted(12.0, TITLE / 2.0, width * 0.6, 13.0, palette.text_strong, &self.trace.title());
+        drawing.fitted(
+            12.0,
+            TITLE / 2.0,
+            width * 0.6,
+            13.0,
+            palette.text_strong,
+            &self.trace.title(),
+        );
         let span = Picos::from_ps(self.state.place.time.span_ps().round() as i64);
         drawing.text(
             width - 12.0,
@@ -151,7 +171,11 @@ impl TimelinePicture<'_> {
             return;
         }
         let scope = analysis::Scope::WholeTrace;
-        let Ok(report) = self.trace.session.report::<analysis::reports::steps::step_times::Steps>(scope) else {
+        let Ok(report) = self
+            .trace
+            .session
+            .report::<analysis::reports::steps::step_times::Steps>(scope)
+        else {
             return;
         };
         for band in in_sight(&bands(&report), self.state.place.time.range()) {
@@ -160,9 +184,20 @@ impl TimelinePicture<'_> {
                 continue;
             }
             if band.is_odd {
-                drawing.rect(from, self.top, to - from, self.height, self.palette.grid, "");
+                drawing.rect(
+                    from,
+                    self.top,
+                    to - from,
+                    self.height,
+                    self.palette.grid,
+                    "",
+                );
             }
-            let color = if band.is_outlier { self.palette.warning } else { self.palette.text_weak };
+            let color = if band.is_outlier {
+                self.palette.warning
+            } else {
+                self.palette.text_weak
+            };
             drawing.rect(from + 0.5, TITLE, to - from - 1.0, 3.0, color, &band.name());
         }
     }
@@ -179,14 +214,37 @@ impl TimelinePicture<'_> {
                 drawing.line((x, bottom - 4.0), (x, bottom), self.palette.edge, 1.0);
                 continue;
             }
-            drawing.line((x, bottom - 8.0), (x, bottom + self.height), self.palette.edge, 0.6);
+            drawing.line(
+                (x, bottom - 8.0),
+                (x, bottom + self.height),
+                self.palette.edge,
+                0.6,
+            );
             let text = self.times.tick(tick.at - base, step);
-            let text = if base == origin { text } else { format!("+{text}") };
-            drawing.text(x + 4.0, bottom - 11.0, Anchor::Start, FONT, self.palette.text_weak, &text);
+            let text = if base == origin {
+                text
+            } else {
+                format!("+{text}")
+            };
+            drawing.text(
+                x + 4.0,
+                bottom - 11.0,
+                Anchor::Start,
+                FONT,
+                self.palette.text_weak,
+                &text,
+            );
         }
         if base != origin {
             let text = format!("{} +", self.times.tick(base - origin, step));
-            drawing.text(self.left + 4.0, TITLE + 8.0, Anchor::Start, FONT, self.palette.text, &text);
+            drawing.text(
+                self.left + 4.0,
+                TITLE + 8.0,
+                Anchor::Start,
+                FONT,
+                self.palette.text,
+                &text,
+            );
         }
     }
 
@@ -194,22 +252,44 @@ impl TimelinePicture<'_> {
         for row in list.rows_in(0.0, self.height) {
             let y = self.top + row.y;
             if matches!(self.trace.tree.node(row.node).item, TreeItem::Group(_)) {
-                drawing.rect(self.left, y, self.width, row.height, self.palette.heading, "");
+                drawing.rect(
+                    self.left,
+                    y,
+                    self.width,
+                    row.height,
+                    self.palette.heading,
+                    "",
+                );
             }
         }
         for part in [&list.scrolled, &list.pinned] {
             if !(list.is_dim && self.state.isolate) {
-                part.columns.iter().for_each(|columns| self.columns(drawing, columns, list.is_dim));
-                part.boxes.iter().for_each(|drawn| self.slice(drawing, drawn, list.is_dim, true));
+                part.columns
+                    .iter()
+                    .for_each(|columns| self.columns(drawing, columns, list.is_dim));
+                part.boxes
+                    .iter()
+                    .for_each(|drawn| self.slice(drawing, drawn, list.is_dim, true));
             }
             for drawn in &part.highlighted {
                 self.slice(drawing, drawn, false, false);
             }
             for load in &part.loads {
                 let color = self.palette.counter;
-                let color = if load.is_faint { self.palette.heading.towards(color, 0.3) } else { color };
+                let color = if load.is_faint {
+                    self.palette.heading.towards(color, 0.3)
+                } else {
+                    color
+                };
                 let (width, height) = (load.right - load.left, load.bottom - load.top);
-                drawing.rect(self.left + load.left, self.top + load.top, width, height, color, "");
+                drawing.rect(
+                    self.left + load.left,
+                    self.top + load.top,
+                    width,
+                    height,
+                    color,
+                    "",
+                );
             }
             for counter in &part.counters {
                 self.counter(drawing, counter);
@@ -229,7 +309,11 @@ impl TimelinePicture<'_> {
         }
         self.mark(drawing);
         for arrow in &list.arrows {
-            let color = if arrow.outgoing { self.palette.flow_out } else { self.palette.flow_in };
+            let color = if arrow.outgoing {
+                self.palette.flow_out
+            } else {
+                self.palette.flow_in
+            };
             let at = |(x, y): (f32, f32)| (self.left + x, self.top + y);
             drawing.arrow(at(arrow.from), at(arrow.to), color);
         }
@@ -237,16 +321,37 @@ impl TimelinePicture<'_> {
 
     /// The ends of the marked time, and its length.
     fn mark(&self, drawing: &mut Drawing) {
-        let Some(mark) = self.state.place.mark else { return };
+        let Some(mark) = self.state.place.mark else {
+            return;
+        };
         let (from, to) = (self.x_of(mark.start), self.x_of(mark.end));
         for x in [from, to] {
-            drawing.line((x, self.top), (x, self.top + self.height), self.palette.accent, 1.5);
+            drawing.line(
+                (x, self.top),
+                (x, self.top + self.height),
+                self.palette.accent,
+                1.5,
+            );
         }
         let middle = f32::midpoint(from.max(self.left), to.min(self.left + self.width));
         let (text, y) = (self.times.text(mark.dur()), self.top + 12.0);
         let width = width_of(&text, FONT) + 12.0;
-        drawing.rect(middle - width / 2.0, y - 8.0, width, 16.0, self.palette.raised, "");
-        drawing.text(middle, y, Anchor::Middle, FONT, self.palette.text_strong, &text);
+        drawing.rect(
+            middle - width / 2.0,
+            y - 8.0,
+            width,
+            16.0,
+            self.palette.raised,
+            "",
+        );
+        drawing.text(
+            middle,
+            y,
+            Anchor::Middle,
+            FONT,
+            self.palette.text_strong,
+            &text,
+        );
     }
 
     /// Columns, as bars of each colour; marks of what is too short to be seen.
@@ -260,21 +365,42 @@ impl TimelinePicture<'_> {
         }
         for ((is_mark, color), bars) in bars {
             let fill = self.palette.slice(color).fill;
-            let fill = if is_mark { self.palette.canvas.towards(fill, FAINT) } else { fill };
-            let fill = if is_dim { self.palette.canvas.towards(fill, DIM) } else { fill };
+            let fill = if is_mark {
+                self.palette.canvas.towards(fill, FAINT)
+            } else {
+                fill
+            };
+            let fill = if is_dim {
+                self.palette.canvas.towards(fill, DIM)
+            } else {
+                fill
+            };
             drawing.shapes.push(DrawingShape::Bars { bars, fill });
         }
     }
 
     /// The box of a slice, over its columns or over other slices.
     fn slice(&self, drawing: &mut Drawing, drawn: &SliceBox, is_dim: bool, has_columns: bool) {
-        let Some(&key) = self.keys.get(drawn.label.index()) else { return };
-        let key = if drawn.beside_work { key.beside_work() } else { key };
+        let Some(&key) = self.keys.get(drawn.label.index()) else {
+            return;
+        };
+        let key = if drawn.beside_work {
+            key.beside_work()
+        } else {
+            key
+        };
         let mut color = self.palette.slice(key);
         if is_dim {
-            color = SliceColor { fill: self.palette.canvas.towards(color.fill, DIM), text: self.palette.text_weak };
+            color = SliceColor {
+                fill: self.palette.canvas.towards(color.fill, DIM),
+                text: self.palette.text_weak,
+            };
         }
-        let (x, y, width) = (self.left + drawn.left, self.top + drawn.top, drawn.right - drawn.left);
+        let (x, y, width) = (
+            self.left + drawn.left,
+            self.top + drawn.top,
+            drawn.right - drawn.left,
+        );
         if drawn.count > 1 {
             let height = drawn.height * (0.25 + 0.75 * drawn.fill);
             drawing.rect(x, y + drawn.height - height, width, height, color.fill, "");
@@ -283,29 +409,62 @@ impl TimelinePicture<'_> {
         let model = &self.trace.model;
         let name = model.str(model.label(drawn.label).name);
         // A column that it shares with its neighbours shows both.
-        let (from, to) = if has_columns { (x.ceil(), (x + width).floor()) } else { (x, x + width) };
+        let (from, to) = if has_columns {
+            (x.ceil(), (x + width).floor())
+        } else {
+            (x, x + width)
+        };
         // Titles make the file several times as large, so only boxes that are wide enough to point at have one.
         let time = || self.times.text(model.slice(drawn.slice).measured_dur());
-        let title = if width >= 6.0 { format!("{name}: {}", time()) } else { String::new() };
+        let title = if width >= 6.0 {
+            format!("{name}: {}", time())
+        } else {
+            String::new()
+        };
         drawing.rect(from, y, to - from, drawn.height, color.fill, &title);
         let edge = self.palette.canvas.towards(color.fill, FAINT);
         drawing.rect(x + width - 1.0, y, 1.0, drawn.height, edge, "");
         if let Some([corner, _, _]) = drawn.notch() {
             // Pictures have no triangles.
-            let (from, side) = (self.left + corner.0, x + width - 1.0 - (self.left + corner.0));
+            let (from, side) = (
+                self.left + corner.0,
+                x + width - 1.0 - (self.left + corner.0),
+            );
             for line in 0..side as u8 {
                 let line = f32::from(line);
-                drawing.rect(from + line, y + line, side - line, 1.0, self.palette.canvas, "");
+                drawing.rect(
+                    from + line,
+                    y + line,
+                    side - line,
+                    1.0,
+                    self.palette.canvas,
+                    "",
+                );
             }
         }
         if !is_dim && self.only.get(drawn.label.index()).is_some_and(|&only| only) {
-            let (from, to) = (x.max(self.left), (x + width - 1.0).min(self.left + self.width));
-            Self::hatches(drawing, (from, y), to - from, color.fill.towards(color.text, 0.25));
+            let (from, to) = (
+                x.max(self.left),
+                (x + width - 1.0).min(self.left + self.width),
+            );
+            Self::hatches(
+                drawing,
+                (from, y),
+                to - from,
+                color.fill.towards(color.text, 0.25),
+            );
         }
         if drawn.has_text {
             let from = drawn.left.max(0.0) + 4.0;
             let room = drawn.right.min(self.width) - 4.0 - from;
-            drawing.fitted(self.left + from, y + drawn.height / 2.0, room, FONT, color.text, name);
+            drawing.fitted(
+                self.left + from,
+                y + drawn.height / 2.0,
+                room,
+                FONT,
+                color.text,
+                name,
+            );
         }
     }
 
@@ -314,7 +473,14 @@ impl TimelinePicture<'_> {
         for step in &counter.steps {
             let top = self.top + counter.top + counter.y(step.level);
             let width = (step.right - step.left).max(1.0);
-            drawing.rect(self.left + step.left, top, width, base - top, self.palette.counter, "");
+            drawing.rect(
+                self.left + step.left,
+                top,
+                width,
+                base - top,
+                self.palette.counter,
+                "",
+            );
         }
     }
 
@@ -328,9 +494,16 @@ impl TimelinePicture<'_> {
                 drawing.rect(0.0, y, self.left, row.height, palette.heading, "");
             }
             let x = 10.0 + 12.0 * f32::from(node.indent);
-            let (size, color) =
-                if is_group { ((row.height - 1.0).min(12.5), palette.text_strong) } else { (11.5, palette.text) };
-            let middle = y + if is_group { row.height / 2.0 } else { LANE / 2.0 };
+            let (size, color) = if is_group {
+                ((row.height - 1.0).min(12.5), palette.text_strong)
+            } else {
+                (11.5, palette.text)
+            };
+            let middle = y + if is_group {
+                row.height / 2.0
+            } else {
+                LANE / 2.0
+            };
             drawing.fitted(x, middle, self.left - x - 6.0, size, color, &node.title);
         }
     }
@@ -340,7 +513,14 @@ impl TimelinePicture<'_> {
         let legend = ColorLegend::of(self.trace, self.state.color_by, comparing);
         for (key, title) in &legend.swatches {
             drawing.rect(x, y - 5.0, 10.0, 10.0, self.palette.slice(*key).fill, "");
-            drawing.text(x + 15.0, y, Anchor::Start, FONT, self.palette.text_weak, title);
+            drawing.text(
+                x + 15.0,
+                y,
+                Anchor::Start,
+                FONT,
+                self.palette.text_weak,
+                title,
+            );
             x += 15.0 + width_of(title, FONT) + 14.0;
         }
         for text in [legend.text, if comparing { HATCHED } else { "" }] {
@@ -359,7 +539,12 @@ impl TimelinePicture<'_> {
             // From the bottom to the top right, cut at the sides of the box.
             let (from, to) = ((-start).clamp(0.0, LANE), (width - start).clamp(0.0, LANE));
             if to > from {
-                drawing.line((x + start + from, y + LANE - from), (x + start + to, y + LANE - to), color, 1.2);
+                drawing.line(
+                    (x + start + from, y + LANE - from),
+                    (x + start + to, y + LANE - to),
+                    color,
+                    1.2,
+                );
             }
         }
     }

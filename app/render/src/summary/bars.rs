@@ -42,13 +42,29 @@ fn fill(group: OpGroup) -> (char, usize) {
 
 /// The bars and their legend; nothing without devices.
 pub fn breakdown(document: &Document, time: &DeviceTime, layout: &TextLayout) -> String {
-    let devices: Vec<&DeviceBar> = time.devices.iter().filter(|device| device.window_ps > 0).collect();
+    let devices: Vec<&DeviceBar> = time
+        .devices
+        .iter()
+        .filter(|device| device.window_ps > 0)
+        .collect();
     let mut text = layout.lines(0, &heading(document), |line| layout.style.bold(line));
     for (name, devices) in rows(&devices) {
-        let width = layout.width.saturating_sub(INDENT + NAME + AFTER).min(MAX_BAR);
+        let width = layout
+            .width
+            .saturating_sub(INDENT + NAME + AFTER)
+            .min(MAX_BAR);
         let bar = bar(&sum(devices.iter().copied()), width, layout);
-        let mean = devices.iter().map(|device| device.window_ps).sum::<Picos>().ps() / devices.len().max(1) as i64;
-        let remark = if let [device] = devices[..] { device.remark } else { None };
+        let mean = devices
+            .iter()
+            .map(|device| device.window_ps)
+            .sum::<Picos>()
+            .ps()
+            / devices.len().max(1) as i64;
+        let remark = if let [device] = devices[..] {
+            device.remark
+        } else {
+            None
+        };
         let _ = writeln!(
             text,
             "  {}{bar}  {}{}",
@@ -66,12 +82,20 @@ fn heading(document: &Document) -> String {
     match document.scope {
         Scope::WholeTrace => {
             let report = document.session.report::<Utilization>(document.scope).ok();
-            let covered = report.as_ref().and_then(|report| report.metric("window_of_capture_percent"));
+            let covered = report
+                .as_ref()
+                .and_then(|report| report.metric("window_of_capture_percent"));
             let covered = covered.and_then(|metric| {
                 let whole = metric.of.split([' ', ',']).next().unwrap_or_default();
-                Some(format!(" ({} of the {whole})", number::value(metric.value?, Unit::Percent)))
+                Some(format!(
+                    " ({} of the {whole})",
+                    number::value(metric.value?, Unit::Percent)
+                ))
             });
-            format!("Time of each device, first op to last{}", covered.unwrap_or_default())
+            format!(
+                "Time of each device, first op to last{}",
+                covered.unwrap_or_default()
+            )
         }
         Scope::Range(_) => "Time of each device in the range".to_owned(),
         Scope::Steps { .. } => "Time of each device in these steps".to_owned(),
@@ -81,16 +105,30 @@ fn heading(document: &Document) -> String {
 fn rows<'a>(devices: &[&'a DeviceBar]) -> Vec<(String, Vec<&'a DeviceBar>)> {
     // Without `/device:` where that does not fit.
     let name = |device: &DeviceBar| {
-        if device.name.chars().count() < NAME { device.name.clone() } else { device.short_name().to_owned() }
+        if device.name.chars().count() < NAME {
+            device.name.clone()
+        } else {
+            device.short_name().to_owned()
+        }
     };
     if devices.len() <= MAX_DEVICES {
-        return devices.iter().map(|&device| (name(device), vec![device])).collect();
+        return devices
+            .iter()
+            .map(|&device| (name(device), vec![device]))
+            .collect();
     }
     // Collectives make all devices equally busy, so they are compared by work.
     let by_work = |device: &&&DeviceBar| (device.work_ps, std::cmp::Reverse(device.ordinal));
-    let ends = [devices.iter().max_by_key(by_work), devices.iter().min_by_key(by_work)].into_iter().flatten();
+    let ends = [
+        devices.iter().max_by_key(by_work),
+        devices.iter().min_by_key(by_work),
+    ]
+    .into_iter()
+    .flatten();
     let ends = ends.map(|&device| (name(device), vec![device]));
-    std::iter::once((format!("mean of {}", devices.len()), devices.to_vec())).chain(ends).collect()
+    std::iter::once((format!("mean of {}", devices.len()), devices.to_vec()))
+        .chain(ends)
+        .collect()
 }
 
 /// Number of cells of each part by the largest-remainder method: tiny parts may get none, and the sum is the width.
@@ -100,9 +138,16 @@ fn bar(parts: &[(OpGroup, i64)], width: usize, layout: &TextLayout) -> String {
         return " ".repeat(width);
     }
     let exact = |time: i64| time as f64 * width as f64 / total as f64;
-    let mut cells: Vec<usize> = parts.iter().map(|&(_, time)| exact(time) as usize).collect();
+    let mut cells: Vec<usize> = parts
+        .iter()
+        .map(|&(_, time)| exact(time) as usize)
+        .collect();
     let mut by_remainder: Vec<usize> = (0..parts.len()).collect();
-    by_remainder.sort_by(|&a, &b| exact(parts[b].1).fract().total_cmp(&exact(parts[a].1).fract()));
+    by_remainder.sort_by(|&a, &b| {
+        exact(parts[b].1)
+            .fract()
+            .total_cmp(&exact(parts[a].1).fract())
+    });
     let missing = width.saturating_sub(cells.iter().sum());
     for &index in by_remainder.iter().take(missing) {
         cells[index] += 1;
@@ -125,7 +170,11 @@ fn legend(parts: &[(OpGroup, i64)], total_ps: i64, layout: &TextLayout) -> Strin
             text.push_str(if text.is_empty() { " " } else { "\n " });
             used = INDENT;
         }
-        let _ = write!(text, " {} {words}  ", layout.style.part(color, &glyph.to_string()));
+        let _ = write!(
+            text,
+            " {} {words}  ",
+            layout.style.part(color, &glyph.to_string())
+        );
         used += len;
     }
     let lines: Vec<_> = text.lines().map(str::trim_end).collect();
@@ -137,14 +186,27 @@ mod tests {
     use super::*;
     use crate::AnsiStyle;
 
-    const LAYOUT: TextLayout = TextLayout { width: 100, top: 10, entries: 0, style: AnsiStyle::PLAIN };
+    const LAYOUT: TextLayout = TextLayout {
+        width: 100,
+        top: 10,
+        entries: 0,
+        style: AnsiStyle::PLAIN,
+    };
 
     #[test]
     fn bar_has_exact_width_and_proportions() {
-        let parts = [(OpGroup::MatMul, 10), (OpGroup::AsyncWait, 70), (OpGroup::Idle, 20)];
+        let parts = [
+            (OpGroup::MatMul, 10),
+            (OpGroup::AsyncWait, 70),
+            (OpGroup::Idle, 20),
+        ];
         assert_eq!(bar(&parts, 10, &LAYOUT), "█~~~~~~~··");
         for width in 1..50 {
-            let thirds = [(OpGroup::MatMul, 1), (OpGroup::Vector, 1), (OpGroup::Idle, 1)];
+            let thirds = [
+                (OpGroup::MatMul, 1),
+                (OpGroup::Vector, 1),
+                (OpGroup::Idle, 1),
+            ];
             assert_eq!(bar(&thirds, width, &LAYOUT).chars().count(), width);
         }
     }
@@ -152,6 +214,9 @@ mod tests {
     #[test]
     fn legend_never_rounds_nonzero_to_zero() {
         let parts = [(OpGroup::AsyncWait, 9_999), (OpGroup::MatMul, 1)];
-        assert_eq!(legend(&parts, 10_000, &LAYOUT), "  ~ Copy wait 99.99 %   █ Matmul <0.1 %\n");
+        assert_eq!(
+            legend(&parts, 10_000, &LAYOUT),
+            "  ~ Copy wait 99.99 %   █ Matmul <0.1 %\n"
+        );
     }
 }

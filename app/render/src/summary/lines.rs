@@ -51,7 +51,10 @@ pub fn headlines(document: &Document, overview: &Overview, layout: &TextLayout) 
     match session.report::<Utilization>(document.scope) {
         Ok(_) => {
             let ops = session.report::<Ops>(document.scope).ok();
-            let cores = ops.as_ref().map(|ops| ops.cores.as_slice()).unwrap_or_default();
+            let cores = ops
+                .as_ref()
+                .map(|ops| ops.cores.as_slice())
+                .unwrap_or_default();
             text.push_str(&utilization(
                 session.model().badge().as_deref(),
                 &overview.utilization,
@@ -67,16 +70,27 @@ pub fn headlines(document: &Document, overview: &Overview, layout: &TextLayout) 
 
 /// One clause per target; targets without data share one.
 fn targets(report: &TargetsReport) -> String {
-    let judged =
-        report.targets.iter().filter(|target| !matches!(target.light, TargetColor::Unknown | TargetColor::NotJudged));
+    let judged = report
+        .targets
+        .iter()
+        .filter(|target| !matches!(target.light, TargetColor::Unknown | TargetColor::NotJudged));
     let judged = judged.filter_map(|target| {
         let value = KeyFigure::of_target(target).text(number::value)?;
-        Some(format!("{} {value} {} (target: {})", target.short, target.light.title(), target.goal()))
+        Some(format!(
+            "{} {value} {} (target: {})",
+            target.short,
+            target.light.title(),
+            target.goal()
+        ))
     });
     let mut clauses: Vec<String> = judged.collect();
     for light in [TargetColor::NotJudged, TargetColor::Unknown] {
-        let names: Vec<_> =
-            report.targets.iter().filter(|target| target.light == light).map(|target| target.short).collect();
+        let names: Vec<_> = report
+            .targets
+            .iter()
+            .filter(|target| target.light == light)
+            .map(|target| target.short)
+            .collect();
         if !names.is_empty() {
             clauses.push(format!("{} {}", names.join(", "), light.title()));
         }
@@ -97,23 +111,38 @@ fn compile_line(report: &CompileReport) -> String {
         Some(format!("{name} {}", Picos::from_ps(time)))
     };
     let parts: Vec<_> = phases.into_iter().filter_map(part).collect();
-    if parts.is_empty() { report.statement.clone() } else { format!("{}: {}", report.statement, parts.join(", ")) }
+    if parts.is_empty() {
+        report.statement.clone()
+    } else {
+        format!("{}: {}", report.statement, parts.join(", "))
+    }
 }
 
 /// Mean over devices and steps: communication, and its exposed part.
 fn communication(report: &OverlapReport) -> Option<String> {
     let summary = &report.summary;
     let (all, exposed) = report.mean_comm()?;
-    let of = report.sums_over.title(["in each step on each device", "on each device"]);
+    let of = report
+        .sums_over
+        .title(["in each step on each device", "on each device"]);
     let mut text = format!("{all} of communication {of} (mean), {exposed} exposed");
     match summary.overlap_ratio_percent {
         Some(hidden) => {
-            let _ = write!(text, ", {} hidden behind compute", number::value(hidden, Unit::Percent));
+            let _ = write!(
+                text,
+                ", {} hidden behind compute",
+                number::value(hidden, Unit::Percent)
+            );
         }
         None => text.push_str(", hidden part unknown"),
     }
     let kinds: Vec<_> = kinds(report);
-    let _ = write!(text, "; {}: {}", number::counted(summary.collectives, "collective"), kinds.join(", "));
+    let _ = write!(
+        text,
+        "; {}: {}",
+        number::counted(summary.collectives, "collective"),
+        kinds.join(", ")
+    );
     Some(text)
 }
 
@@ -130,7 +159,9 @@ fn kinds(report: &OverlapReport) -> Vec<String> {
         }
     }
     sums.sort_by_key(|&(kind, _, time)| (std::cmp::Reverse(time), kind));
-    sums.into_iter().map(|(kind, count, _)| format!("{count} {kind}")).collect()
+    sums.into_iter()
+        .map(|(kind, count, _)| format!("{count} {kind}"))
+        .collect()
 }
 
 fn steps_line(report: &StepsReport) -> String {
@@ -155,8 +186,16 @@ fn steps_line(report: &StepsReport) -> String {
     let slow = report.outliers();
     if !slow.is_empty() {
         let name = |step: &&analysis::facts::steps::Step| {
-            let compiles = if step.mostly_compiles() { " compiling" } else { "" };
-            format!("{} ({}{compiles})", step.number, Picos::from_ps(step.time_ps))
+            let compiles = if step.mostly_compiles() {
+                " compiling"
+            } else {
+                ""
+            };
+            format!(
+                "{} ({}{compiles})",
+                step.number,
+                Picos::from_ps(step.time_ps)
+            )
         };
         let shown: Vec<_> = slow.iter().take(5).map(name).collect();
         let more = if slow.len() > shown.len() { " …" } else { "" };
@@ -170,38 +209,74 @@ fn steps_line(report: &StepsReport) -> String {
 
 /// Aligned columns: title, value, denominator, provenance. Metrics that are missing for the same reason share a line.
 /// Peaks are listed once, below.
-fn utilization(badge: Option<&str>, figures: &[KeyFigure], peaks: &[(Peaks, usize)], layout: &TextLayout) -> String {
-    let first = peaks.first().map(|(peaks, _)| peaks.clone()).unwrap_or_default();
+fn utilization(
+    badge: Option<&str>,
+    figures: &[KeyFigure],
+    peaks: &[(Peaks, usize)],
+    layout: &TextLayout,
+) -> String {
+    let first = peaks
+        .first()
+        .map(|(peaks, _)| peaks.clone())
+        .unwrap_or_default();
     let (flops, hbm) = (first.flops_text(), first.hbm_text());
     let mut text = String::new();
     let mut missing: Vec<(&str, Vec<&str>)> = Vec::new();
     let mut bounds: Vec<(&str, Vec<&str>)> = Vec::new();
-    let values: Vec<Option<String>> = figures.iter().map(|figure| figure.text(number::value)).collect();
-    let column = values.iter().flatten().map(String::len).fold(VALUE, usize::max);
+    let values: Vec<Option<String>> = figures
+        .iter()
+        .map(|figure| figure.text(number::value))
+        .collect();
+    let column = values
+        .iter()
+        .flatten()
+        .map(String::len)
+        .fold(VALUE, usize::max);
     for (figure, value) in figures.iter().zip(values) {
         let title = figure.title;
         let Some(value) = value else {
-            let why = figure.note.as_deref().unwrap_or("not recorded in this capture");
+            let why = figure
+                .note
+                .as_deref()
+                .unwrap_or("not recorded in this capture");
             add_title(&mut missing, why, title);
             continue;
         };
         if figure.is_lower_bound {
-            add_title(&mut bounds, figure.note.as_deref().unwrap_or_default(), title);
+            add_title(
+                &mut bounds,
+                figure.note.as_deref().unwrap_or_default(),
+                title,
+            );
         }
-        let of = figure.of.replace(&flops, "peak FLOP/s").replace(&hbm, "peak HBM");
-        let of = if title.ends_with(WINDOW) { of.replacen(WINDOW, "window", 1) } else { of };
+        let of = figure
+            .of
+            .replace(&flops, "peak FLOP/s")
+            .replace(&hbm, "peak HBM");
+        let of = if title.ends_with(WINDOW) {
+            of.replacen(WINDOW, "window", 1)
+        } else {
+            of
+        };
         let remark = format!("of {of} [{}]", figure.provenance.title_in(badge));
         let room = layout.width.saturating_sub(TITLE + column + 2);
         if room >= LEAST_REMARK {
             let remark = shortened(&remark, room);
-            let _ = writeln!(text, "{title:<TITLE$}{value:>column$}  {}", layout.style.dim(&remark));
+            let _ = writeln!(
+                text,
+                "{title:<TITLE$}{value:>column$}  {}",
+                layout.style.dim(&remark)
+            );
         } else {
             let _ = writeln!(text, "{title:<TITLE$}{value:>column$}");
             text.push_str(&layout.lines(2, &remark, |line| layout.style.dim(line)));
         }
     }
     let mut below = String::new();
-    for (own, devices) in peaks.iter().filter(|(own, _)| own.flops.is_some() || own.hbm.is_some()) {
+    for (own, devices) in peaks
+        .iter()
+        .filter(|(own, _)| own.flops.is_some() || own.hbm.is_some())
+    {
         let mut line = format!("{}; {}", own.flops_text(), own.hbm_text());
         if peaks.len() > 1 {
             let kind = own.device_type.as_deref().unwrap_or("TPU");
@@ -212,7 +287,11 @@ fn utilization(badge: Option<&str>, figures: &[KeyFigure], peaks: &[(Peaks, usiz
     for (why, titles) in bounds {
         below.push_str(&entry(
             "At least",
-            &format!("{}: {}", titles.join(", "), why.replace("a lower bound: ", "")),
+            &format!(
+                "{}: {}",
+                titles.join(", "),
+                why.replace("a lower bound: ", "")
+            ),
             layout,
         ));
     }
@@ -247,11 +326,22 @@ fn peaks(cores: &[CoreOps]) -> Vec<(Peaks, usize)> {
 pub fn health(document: &Document, overview: &Overview, layout: &TextLayout) -> String {
     let mut text = String::new();
     for finding in &overview.health {
-        let heading = if finding.severity == Severity::Loss { "Lost" } else { "Caution" };
-        text.push_str(&entry(heading, &format!("{} ({})", finding.message, finding.id), layout));
+        let heading = if finding.severity == Severity::Loss {
+            "Lost"
+        } else {
+            "Caution"
+        };
+        text.push_str(&entry(
+            heading,
+            &format!("{} ({})", finding.message, finding.id),
+            layout,
+        ));
     }
     let sources = document.session.model().sources();
-    let mut cannot: Vec<&str> = sources.iter().flat_map(|source| source.cannot_know.iter().copied()).collect();
+    let mut cannot: Vec<&str> = sources
+        .iter()
+        .flat_map(|source| source.cannot_know.iter().copied())
+        .collect();
     cannot.sort_unstable();
     cannot.dedup();
     if !cannot.is_empty() {
@@ -265,5 +355,9 @@ pub fn health(document: &Document, overview: &Overview, layout: &TextLayout) -> 
 fn entry(heading: &str, body: &str, layout: &TextLayout) -> String {
     const HEADING: usize = 10;
     let pad = " ".repeat(HEADING.saturating_sub(heading.len()));
-    layout.beside(&format!("{}{pad}", layout.style.bold(heading)), HEADING, body)
+    layout.beside(
+        &format!("{}{pad}", layout.style.bold(heading)),
+        HEADING,
+        body,
+    )
 }

@@ -20,23 +20,50 @@ use crate::{Document, TextLayout, hints};
 use view::overview::Overview;
 
 /// Reports of the screen, computed together.
-const REPORTS: [&str; 7] = [Verdict::ID, Hints::ID, Steps::ID, Overlap::ID, Compile::ID, Utilization::ID, Ops::ID];
+const REPORTS: [&str; 7] = [
+    Verdict::ID,
+    Hints::ID,
+    Steps::ID,
+    Overlap::ID,
+    Compile::ID,
+    Utilization::ID,
+    Ops::ID,
+];
 /// Number of hints on the screen; the others are available with `--only`.
 const HINTS_SHOWN: usize = 3;
-const FOOTER: &str = "All numbers: --format json. All tables: --only ID --top 0. Data quality: systole doctor.";
+const FOOTER: &str =
+    "All numbers: --format json. All tables: --only ID --top 0. Data quality: systole doctor.";
 
 /// The screen, without the header.
 pub fn screen(document: &Document, layout: &TextLayout) -> String {
     let session = &document.session;
-    let shown: Vec<_> = ANALYSES.iter().filter(|entry| REPORTS.contains(&entry.id)).collect();
+    let shown: Vec<_> = ANALYSES
+        .iter()
+        .filter(|entry| REPORTS.contains(&entry.id))
+        .collect();
     session.context(document.scope).reports_of(&shown);
     let overview = Overview::of(document, document.scope == Scope::WholeTrace);
     let mut parts = Vec::new();
-    parts.extend(overview.verdict.as_ref().map(|report| verdict(report, layout)));
-    parts.extend(overview.hints.as_ref().map(|report| hints::short(report, HINTS_SHOWN, layout)));
+    parts.extend(
+        overview
+            .verdict
+            .as_ref()
+            .map(|report| verdict(report, layout)),
+    );
+    parts.extend(
+        overview
+            .hints
+            .as_ref()
+            .map(|report| hints::short(report, HINTS_SHOWN, layout)),
+    );
     if !session.model().has_caveat(Caveat::PlaceholderTimes) {
         parts.push(lines::headlines(document, &overview, layout));
-        parts.extend(overview.device_time.as_ref().map(|time| bars::breakdown(document, time, layout)));
+        parts.extend(
+            overview
+                .device_time
+                .as_ref()
+                .map(|time| bars::breakdown(document, time, layout)),
+        );
         parts.push(ops::top(document, layout));
     }
     parts.push(lines::health(document, &overview, layout));

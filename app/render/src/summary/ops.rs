@@ -15,14 +15,31 @@ const ROWS: usize = 8;
 
 /// The top of the op table, with the columns that help to decide what to do.
 pub fn top(document: &Document, layout: &TextLayout) -> String {
-    let Ok(report) = document.session.report::<Ops>(document.scope) else { return String::new() };
+    let Ok(report) = document.session.report::<Ops>(document.scope) else {
+        return String::new();
+    };
     let (families, over) = (families(&report.rows), report.sums_over);
-    let top = if layout.top == 0 { ROWS } else { layout.top.min(ROWS) };
+    let top = if layout.top == 0 {
+        ROWS
+    } else {
+        layout.top.min(ROWS)
+    };
     let (shown, rest) = families.split_at(families.len().min(top));
     let note = (!rest.is_empty()).then(|| {
         let count: usize = rest.iter().map(|family| family.rows.len()).sum();
-        let time = Picos::from_ps(over.each_ps(rest.iter().map(|family| family.self_time_ps).sum::<Picos>().ps()));
-        let others = if count == 1 { "1 more op takes".to_owned() } else { format!("{count} more ops take") };
+        let time = Picos::from_ps(
+            over.each_ps(
+                rest.iter()
+                    .map(|family| family.self_time_ps)
+                    .sum::<Picos>()
+                    .ps(),
+            ),
+        );
+        let others = if count == 1 {
+            "1 more op takes".to_owned()
+        } else {
+            format!("{count} more ops take")
+        };
         format!("{others} {time}; each op by itself: --only ops")
     });
     let title = match (over.steps, over.devices) {
@@ -31,21 +48,39 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
         (None, 1) => "Top ops by self time",
         (None, _) => "Top ops by self time on a device, mean",
     };
-    let share = |time: i64| (report.total_time_ps > 0).then(|| 100.0 * time as f64 / report.total_time_ps as f64);
+    let share = |time: i64| {
+        (report.total_time_ps > 0).then(|| 100.0 * time as f64 / report.total_time_ps as f64)
+    };
     let file = |source: &str| source.rsplit('/').next().unwrap_or(source).to_owned();
     let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
     let top_ops = Table::of("top_ops", title, shown)
         .derived("name", "Op", Unit::None, OpFamily::title)
-        .derived("category", "Category", Unit::None, |family| Cell::non_empty(&family.rows[0].category))
+        .derived("category", "Category", Unit::None, |family| {
+            Cell::non_empty(&family.rows[0].category)
+        })
         .derived("ops", "Ops", Unit::Count, |family| family.rows.len())
         .derived("runs", "Runs", Unit::Count, OpFamily::occurrences)
-        .derived("self_time_each_ps", "Self time", Unit::Picoseconds, |family| over.each_ps(family.self_time_ps))
-        .derived("share", "of device", Unit::Percent, |family| share(family.self_time_ps))
-        .derived("limit", "Limit reached", Unit::None, |family| limit(family, &report.peaks))
-        .derived("source", "Source", Unit::None, |family| non_empty(family.rows[0].source.as_deref().map(file)))
+        .derived(
+            "self_time_each_ps",
+            "Self time",
+            Unit::Picoseconds,
+            |family| over.each_ps(family.self_time_ps),
+        )
+        .derived("share", "of device", Unit::Percent, |family| {
+            share(family.self_time_ps)
+        })
+        .derived("limit", "Limit reached", Unit::None, |family| {
+            limit(family, &report.peaks)
+        })
+        .derived("source", "Source", Unit::None, |family| {
+            non_empty(family.rows[0].source.as_deref().map(file))
+        })
         .notes(note)
         .build();
-    table(&without_empty_columns(top_ops), &TextLayout { top: 0, ..*layout })
+    table(
+        &without_empty_columns(top_ops),
+        &TextLayout { top: 0, ..*layout },
+    )
 }
 
 /// `38.61 % Compute`: the least time that the limits of the device allow as a share of the time taken, and the limit of
@@ -53,20 +88,29 @@ pub fn top(document: &Document, layout: &TextLayout) -> String {
 fn limit(family: &OpFamily<'_>, peaks: &Peaks) -> Option<String> {
     peaks.flops.or(peaks.hbm)?;
     let percent = |value| number::value(value, Unit::Percent);
-    if family.rows.iter().any(|row| row.rates.beyond_peak.is_some()) {
+    if family
+        .rows
+        .iter()
+        .any(|row| row.rates.beyond_peak.is_some())
+    {
         return Some("impossible".to_owned());
     }
     if family.rows[0].rates.bound_by == Some(BoundBy::LinksOrWaiting) {
         return Some("links/wait".to_owned());
     }
     let limit = family.rows[0].rates.bound_by?;
-    Some(format!("{} {}", percent(family.efficiency_percent()?), limit.title()))
+    Some(format!(
+        "{} {}",
+        percent(family.efficiency_percent()?),
+        limit.title()
+    ))
 }
 
 /// Removes columns without content.
 fn without_empty_columns(mut table: Table) -> Table {
-    let used: Vec<bool> =
-        (0..table.columns.len()).map(|at| table.rows.iter().any(|row| row[at] != Cell::Missing)).collect();
+    let used: Vec<bool> = (0..table.columns.len())
+        .map(|at| table.rows.iter().any(|row| row[at] != Cell::Missing))
+        .collect();
     let mut keep = used.iter();
     table.columns.retain(|_| *keep.next().unwrap_or(&true));
     for row in &mut table.rows {

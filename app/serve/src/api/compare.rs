@@ -28,13 +28,21 @@ pub(super) async fn two(
     State(state): State<Shared>,
     Params(params): Params<CompareParams>,
 ) -> Result<Response, ApiError> {
-    let CompareParams { base, new, test, about: AboutParams { part, values } } = params;
+    let CompareParams {
+        base,
+        new,
+        test,
+        about: AboutParams { part, values },
+    } = params;
     let base = state.session(base, values.clone()).await?;
     let new = state.session(new, values).await?;
     let shared = (Session::clone(&base), Session::clone(&new));
     let text = state.heavy(move |_| {
         let (base, new) = shared;
-        let scopes = (checks::check_part(&base, &part)?, checks::check_part(&new, &part)?);
+        let scopes = (
+            checks::check_part(&base, &part)?,
+            checks::check_part(&new, &part)?,
+        );
         Ok(answers::compared((&base, scopes.0), (&new, scopes.1), &test)?.json)
     });
     // If the client goes away, this ends here and drops the sessions.

@@ -38,10 +38,15 @@ pub(super) struct FileList {
     files: Vec<FileEntry>,
 }
 
-pub(super) async fn list(State(state): State<Shared>, InPath(id): InPath<String>) -> Result<Json<FileList>, ApiError> {
+pub(super) async fn list(
+    State(state): State<Shared>,
+    InPath(id): InPath<String>,
+) -> Result<Json<FileList>, ApiError> {
     let run = state.run(id).await?;
     let files = state.files(run).await?;
-    Ok(Json(FileList { files: files.into_iter().map(|(file, _)| file).collect() }))
+    Ok(Json(FileList {
+        files: files.into_iter().map(|(file, _)| file).collect(),
+    }))
 }
 
 /// How a file is sent.
@@ -71,20 +76,28 @@ pub(super) async fn bytes(
     let run = state.run(id).await?;
     let is_copy = run.entry.is_remote;
     let found = state.files(run).await?.into_iter().nth(number as usize);
-    let (entry, path) = found.ok_or_else(|| ApiError::missing("the run has no file of this number"))?;
+    let (entry, path) =
+        found.ok_or_else(|| ApiError::missing("the run has no file of this number"))?;
     let open = state.light(move |state, _| {
         let failed = |error: io::Error| ApiError::missing(format!("{error}: {}", entry.name));
         // Without links, so that it is the file that was checked.
         let path = path.canonicalize().map_err(failed)?;
         // A pipe would block.
         if !(is_copy || state.runs.roots.contain(&path)) || !path.is_file() {
-            return Err(ApiError::forbidden("this is no file below the served places"));
+            return Err(ApiError::forbidden(
+                "this is no file below the served places",
+            ));
         }
         let mut file = File::open(&path).map_err(failed)?;
         let about = file.metadata().map_err(failed)?;
         let mut head = Vec::new();
         (&mut file).take(2).read_to_end(&mut head).map_err(failed)?;
-        Ok(OpenFile { file, about, name: entry.name, is_packable: !PACKED.contains(&&head[..]) })
+        Ok(OpenFile {
+            file,
+            about,
+            name: entry.name,
+            is_packable: !PACKED.contains(&&head[..]),
+        })
     });
     answer(open.await?, params.packed, &headers)
 }
@@ -101,8 +114,18 @@ fn answer(open: OpenFile, packed: bool, headers: &HeaderMap) -> Result<Response,
         }
     };
     // Packed, it is the same content in other bytes: a weak tag.
-    set(header::ETAG, &if is_packed { format!("W/{tag}") } else { tag.clone() });
-    set(header::ACCEPT_RANGES, if is_packed { "none" } else { "bytes" });
+    set(
+        header::ETAG,
+        &if is_packed {
+            format!("W/{tag}")
+        } else {
+            tag.clone()
+        },
+    );
+    set(
+        header::ACCEPT_RANGES,
+        if is_packed { "none" } else { "bytes" },
+    );
     if text(header::IF_NONE_MATCH).is_some_and(|tags| names(tags, &tag)) {
         return Ok((StatusCode::NOT_MODIFIED, response_headers).into_response());
     }
@@ -110,36 +133,58 @@ fn answer(open: OpenFile, packed: bool, headers: &HeaderMap) -> Result<Response,
     if is_packed {
         set(header::CONTENT_ENCODING, "gzip");
         set(header::VARY, "Accept-Encoding");
-        return Ok((StatusCode::OK, response_headers, packed_body(open.file, len)).into_response());
+        return Ok((
+            StatusCode::OK,
+            response_headers,
+            packed_body(open.file, len),
+        )
+            .into_response());
     }
     let is_same = text(header::IF_RANGE).is_none_or(|one| one == tag);
-    let range = text(header::RANGE).filter(|_| is_same).map_or(AskedRange::Whole, |range| asked(range, len));
+    let range = text(header::RANGE)
+        .filter(|_| is_same)
+        .map_or(AskedRange::Whole, |range| asked(range, len));
     let (status, from, end) = match range {
         AskedRange::Whole => (StatusCode::OK, 0, len),
         AskedRange::Part { from, end } => {
-            set(header::CONTENT_RANGE, &format!("bytes {from}-{}/{len}", end - 1));
+            set(
+                header::CONTENT_RANGE,
+                &format!("bytes {from}-{}/{len}", end - 1),
+            );
             (StatusCode::PARTIAL_CONTENT, from, end)
         }
         AskedRange::None => return Err(ApiError::range(len)),
     };
     set(header::CONTENT_LENGTH, &(end - from).to_string());
-    let plain = |letter: char| if letter.is_ascii_alphanumeric() || "._-".contains(letter) { letter } else { '_' };
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() || "._-".contains(letter) {
+            letter
+        } else {
+            '_'
+        }
+    };
     let name: String = open.name.chars().map(plain).collect();
-    set(header::CONTENT_DISPOSITION, &format!("attachment; filename=\"{name}\""));
+    set(
+        header::CONTENT_DISPOSITION,
+        &format!("attachment; filename=\"{name}\""),
+    );
     Ok((status, response_headers, body(open.file, from, end)).into_response())
 }
 
 /// The bytes of a file from one place to another. No thread waits for a slow client.
 fn body(file: File, from: u64, end: u64) -> Body {
-    Body::from_stream(stream::try_unfold((file, from), move |(mut file, at)| async move {
-        if at >= end {
-            return Ok::<_, io::Error>(None);
-        }
-        let read = spawn_blocking(move || chunk(&mut file, at, end).map(|chunk| (file, chunk)));
-        let (file, chunk) = read.await.map_err(io::Error::other)??;
-        let next = at + chunk.len() as u64;
-        Ok(Some((Bytes::from(chunk), (file, next))))
-    }))
+    Body::from_stream(stream::try_unfold(
+        (file, from),
+        move |(mut file, at)| async move {
+            if at >= end {
+                return Ok::<_, io::Error>(None);
+            }
+            let read = spawn_blocking(move || chunk(&mut file, at, end).map(|chunk| (file, chunk)));
+            let (file, chunk) = read.await.map_err(io::Error::other)??;
+            let next = at + chunk.len() as u64;
+            Ok(Some((Bytes::from(chunk), (file, next))))
+        },
+    ))
 }
 
 /// The bytes at a place, not beyond `end`.
@@ -148,7 +193,10 @@ fn chunk(file: &mut File, at: u64, end: u64) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(at))?;
     file.take((end - at).min(CHUNK)).read_to_end(&mut chunk)?;
     if chunk.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file has become shorter"));
+        return Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "the file has become shorter",
+        ));
     }
     Ok(chunk)
 }
@@ -165,29 +213,42 @@ fn packed_body(file: File, end: u64) -> Body {
     /// Bytes that are packed before they are sent.
     const LEAST: usize = 64 << 10;
     // The fastest level: the next ones take twice as long for a tenth of the size.
-    let packing = Packing { file, at: 0, gzip: GzEncoder::new(Vec::new(), Compression::fast()) };
-    Body::from_stream(stream::try_unfold(Some(packing), move |packing| async move {
-        let Some(mut packing) = packing else { return Ok(None) };
-        let work = spawn_blocking(move || {
-            while packing.at < end && packing.gzip.get_ref().len() < LEAST {
-                let chunk = chunk(&mut packing.file, packing.at, end)?;
-                packing.at += chunk.len() as u64;
-                packing.gzip.write_all(&chunk)?;
-            }
-            if packing.at < end {
-                let packed = std::mem::take(packing.gzip.get_mut());
-                return Ok((packed, Some(packing)));
-            }
-            Ok::<_, io::Error>((packing.gzip.finish()?, None))
-        });
-        let (packed, rest) = work.await.map_err(io::Error::other)??;
-        Ok::<_, io::Error>(Some((Bytes::from(packed), rest)))
-    }))
+    let packing = Packing {
+        file,
+        at: 0,
+        gzip: GzEncoder::new(Vec::new(), Compression::fast()),
+    };
+    Body::from_stream(stream::try_unfold(
+        Some(packing),
+        move |packing| async move {
+            let Some(mut packing) = packing else {
+                return Ok(None);
+            };
+            let work = spawn_blocking(move || {
+                while packing.at < end && packing.gzip.get_ref().len() < LEAST {
+                    let chunk = chunk(&mut packing.file, packing.at, end)?;
+                    packing.at += chunk.len() as u64;
+                    packing.gzip.write_all(&chunk)?;
+                }
+                if packing.at < end {
+                    let packed = std::mem::take(packing.gzip.get_mut());
+                    return Ok((packed, Some(packing)));
+                }
+                Ok::<_, io::Error>((packing.gzip.finish()?, None))
+            });
+            let (packed, rest) = work.await.map_err(io::Error::other)??;
+            Ok::<_, io::Error>(Some((Bytes::from(packed), rest)))
+        },
+    ))
 }
 
 /// What changes when the file is written again.
 fn tag_of(about: &Metadata) -> String {
-    let changed = about.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    let changed = about
+        .modified()
+        .ok()
+        .and_then(|at| at.duration_since(UNIX_EPOCH).ok())
+        .unwrap_or_default();
     format!("\"{:x}-{:x}\"", about.len(), changed.as_nanos())
 }
 
@@ -207,13 +268,22 @@ enum AskedRange {
 /// RFC 9110 allows.
 fn asked(range: &str, len: u64) -> AskedRange {
     let whole = AskedRange::Whole;
-    let Some((unit, range)) = range.split_once('=') else { return whole };
-    let Some((from, last)) = range.trim().split_once('-') else { return whole };
+    let Some((unit, range)) = range.split_once('=') else {
+        return whole;
+    };
+    let Some((from, last)) = range.trim().split_once('-') else {
+        return whole;
+    };
     if !unit.trim().eq_ignore_ascii_case("bytes") || range.contains(',') {
         return whole;
     }
-    let number =
-        |text: &str| if text.bytes().all(|digit| digit.is_ascii_digit()) { text.parse::<u64>().ok() } else { None };
+    let number = |text: &str| {
+        if text.bytes().all(|digit| digit.is_ascii_digit()) {
+            text.parse::<u64>().ok()
+        } else {
+            None
+        }
+    };
     let (from, end) = match (from.trim(), last.trim()) {
         ("", "") => return whole,
         ("", last) => match number(last) {
@@ -229,7 +299,11 @@ fn asked(range: &str, len: u64) -> AskedRange {
             _ => return whole,
         },
     };
-    if from < end { AskedRange::Part { from, end } } else { AskedRange::None }
+    if from < end {
+        AskedRange::Part { from, end }
+    } else {
+        AskedRange::None
+    }
 }
 
 #[cfg(test)]
@@ -260,6 +334,10 @@ mod tests {
         ] {
             assert_eq!(asked(range, 10), expected, "{range}");
         }
-        assert_eq!(asked("bytes=0-", 0), AskedRange::None, "an empty file has no part");
+        assert_eq!(
+            asked("bytes=0-", 0),
+            AskedRange::None,
+            "an empty file has no part"
+        );
     }
 }

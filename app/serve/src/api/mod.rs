@@ -30,7 +30,10 @@ pub(super) fn router() -> Router<Shared> {
         .route("/runs/{id}/tables/{name}", get(tables::rows))
         .route("/runs/{id}/files", get(files::list))
         .route("/compare", get(compare::two));
-    let router = router.route("/runs/{id}/query", get(query::by_address).post(query::by_body));
+    let router = router.route(
+        "/runs/{id}/query",
+        get(query::by_address).post(query::by_body),
+    );
     let packed = DefaultPredicate::new().and(NotForContentType::const_new(files::BYTES));
     router
         .layer(CompressionLayer::new().compress_when(packed))

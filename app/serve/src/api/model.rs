@@ -51,7 +51,9 @@ pub(super) async fn snapshot(
     let is_packed = params.packed && accepts(&headers, "gzip");
     let session = state.session(id, AssumedValues::default()).await?;
     let memory = session.model().memory_use();
-    let room = state.room(memory.slice_bytes + memory.arg_bytes + memory.string_bytes + memory.counter_bytes).await?;
+    let room = state
+        .room(memory.slice_bytes + memory.arg_bytes + memory.string_bytes + memory.counter_bytes)
+        .await?;
     let bytes = state.heavy(move |_| {
         let bytes = session.model().to_snapshot();
         if !is_packed {
@@ -85,7 +87,9 @@ mod tests {
 
     #[test]
     fn a_model_has_its_room_until_it_is_taken_or_nobody_waits() {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
         runtime.block_on(async {
             for takes_all in [true, false] {
                 let room = Arc::new(Semaphore::new(3));
@@ -93,7 +97,11 @@ mod tests {
                 let mut parts = Box::pin(sent(vec![7; 3 << 20].into(), held));
                 for _ in 0..2 {
                     assert_eq!(parts.next().await.unwrap().unwrap().len(), 1 << 20);
-                    assert_eq!(room.available_permits(), 0, "a client that reads slowly counts");
+                    assert_eq!(
+                        room.available_permits(),
+                        0,
+                        "a client that reads slowly counts"
+                    );
                 }
                 if takes_all {
                     assert!(pin!(parts.by_ref().skip(1)).next().await.is_none());

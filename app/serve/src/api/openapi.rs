@@ -79,42 +79,131 @@ impl Writer {
         params: Option<Value>,
         answer: Answer,
     ) {
-        self.operations.push(Operation { path, method: "get", id, about, params, body: None, answer });
+        self.operations.push(Operation {
+            path,
+            method: "get",
+            id,
+            about,
+            params,
+            body: None,
+            answer,
+        });
     }
 
     fn add_all(&mut self) {
         let answer = Answer::Json(self.of::<runs::Health>());
-        self.get("/health", "health", "That the server is there.", None, answer);
-        self.get("/openapi.json", "openapi", "This document.", None, Answer::Json(json!({"type": "object"})));
-        let (params, answer) = (parameters::<runs::PageParams>(), Answer::Json(self.of::<runs::RunPage>()));
-        self.get("/runs", "runs", "The runs, of each place the newest first.", Some(params), answer);
+        self.get(
+            "/health",
+            "health",
+            "That the server is there.",
+            None,
+            answer,
+        );
+        self.get(
+            "/openapi.json",
+            "openapi",
+            "This document.",
+            None,
+            Answer::Json(json!({"type": "object"})),
+        );
+        let (params, answer) = (
+            parameters::<runs::PageParams>(),
+            Answer::Json(self.of::<runs::RunPage>()),
+        );
+        self.get(
+            "/runs",
+            "runs",
+            "The runs, of each place the newest first.",
+            Some(params),
+            answer,
+        );
         let answer = Answer::Json(self.of::<runs::RunFacts>());
         self.get("/runs/{id}", "run", "A run and its files.", None, answer);
         let report = render::json::schema().unwrap_or_default();
         let report = self.whole("Report", &report);
         let params = parameters::<reports::ReportParams>();
         let about = "All reports: what systole analyze --format json writes.";
-        self.get("/runs/{id}/reports", "reports", about, Some(params.clone()), Answer::Json(report.clone()));
-        self.get("/runs/{id}/reports/{name}", "report", "One report.", Some(params), Answer::Json(report));
+        self.get(
+            "/runs/{id}/reports",
+            "reports",
+            about,
+            Some(params.clone()),
+            Answer::Json(report.clone()),
+        );
+        self.get(
+            "/runs/{id}/reports/{name}",
+            "report",
+            "One report.",
+            Some(params),
+            Answer::Json(report),
+        );
         let params = parameters::<AboutParams>();
         let about = "All reports as a page without scripts and network access.";
-        self.get("/runs/{id}/html", "page", about, Some(params.clone()), Answer::Other("text/html"));
+        self.get(
+            "/runs/{id}/html",
+            "page",
+            about,
+            Some(params.clone()),
+            Answer::Other("text/html"),
+        );
         let answer = Answer::Json(self.of::<tables::TableList>());
-        self.get("/runs/{id}/tables", "tables", "The tables, with their columns.", Some(params), answer);
-        let (params, answer) = (parameters::<tables::RowParams>(), Answer::Json(self.of::<tables::TableRows>()));
-        self.get("/runs/{id}/tables/{name}", "rows", "Rows of a table.", Some(params), answer);
+        self.get(
+            "/runs/{id}/tables",
+            "tables",
+            "The tables, with their columns.",
+            Some(params),
+            answer,
+        );
+        let (params, answer) = (
+            parameters::<tables::RowParams>(),
+            Answer::Json(self.of::<tables::TableRows>()),
+        );
+        self.get(
+            "/runs/{id}/tables/{name}",
+            "rows",
+            "Rows of a table.",
+            Some(params),
+            answer,
+        );
         let answer = Answer::Json(self.of::<files::FileList>());
-        self.get("/runs/{id}/files", "files", "The files of a run.", None, answer);
+        self.get(
+            "/runs/{id}/files",
+            "files",
+            "The files of a run.",
+            None,
+            answer,
+        );
         let about = "The bytes of a file, whole or in part (Range).";
         let params = parameters::<files::FileParams>();
-        self.get("/runs/{id}/files/{n}", "file", about, Some(params), Answer::Other(files::BYTES));
+        self.get(
+            "/runs/{id}/files/{n}",
+            "file",
+            about,
+            Some(params),
+            Answer::Other(files::BYTES),
+        );
         let about = "The trace as this version of the program has read it.";
         let params = parameters::<model::ModelParams>();
-        self.get("/runs/{id}/model", "model", about, Some(params), Answer::Other(files::BYTES));
+        self.get(
+            "/runs/{id}/model",
+            "model",
+            about,
+            Some(params),
+            Answer::Other(files::BYTES),
+        );
         let comparison = render::comparison::schema().unwrap_or_default();
-        let (params, comparison) = (parameters::<compare::CompareParams>(), self.whole("Comparison", &comparison));
+        let (params, comparison) = (
+            parameters::<compare::CompareParams>(),
+            self.whole("Comparison", &comparison),
+        );
         let about = "What changed between two runs: what systole compare --format json writes.";
-        self.get("/compare", "compare", about, Some(params), Answer::Json(comparison));
+        self.get(
+            "/compare",
+            "compare",
+            about,
+            Some(params),
+            Answer::Json(comparison),
+        );
         self.add_query();
     }
 
@@ -123,7 +212,13 @@ impl Writer {
         const PATH: &str = "/runs/{id}/query";
         let (params, body) = (parameters::<QueryParams>(), self.of::<QueryParams>());
         let (rows, same) = (self.of::<QueryRows>(), self.of::<QueryRows>());
-        self.get(PATH, "query", "SQL over the tables; nothing can be written.", Some(params), Answer::Json(rows));
+        self.get(
+            PATH,
+            "query",
+            "SQL over the tables; nothing can be written.",
+            Some(params),
+            Answer::Json(rows),
+        );
         self.operations.push(Operation {
             path: PATH,
             method: "post",
@@ -142,7 +237,10 @@ impl Writer {
         let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
         for one in operations {
             let path = format!("/api/v1{}", one.path);
-            paths.entry(path).or_default().insert(one.method.to_owned(), described(one, &problem));
+            paths
+                .entry(path)
+                .or_default()
+                .insert(one.method.to_owned(), described(one, &problem));
         }
         self.schemas.extend(self.generator.take_definitions(true));
         json!({
@@ -179,13 +277,22 @@ fn moved(value: &mut Value, name: &str) {
 }
 
 fn described(operation: Operation, problem: &Value) -> Value {
-    let in_path = operation.path.split('{').skip(1).filter_map(|part| part.split_once('}'));
+    let in_path = operation
+        .path
+        .split('{')
+        .skip(1)
+        .filter_map(|part| part.split_once('}'));
     let mut parameters: Vec<Value> = in_path.map(|(name, _)| path_parameter(name)).collect();
     let params = operation.params.unwrap_or_default();
     let required = params["required"].as_array().cloned().unwrap_or_default();
-    let properties = params["properties"].as_object().cloned().unwrap_or_default();
+    let properties = params["properties"]
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
     for (name, mut schema) in properties {
-        let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+        let about = schema
+            .as_object_mut()
+            .and_then(|schema| schema.remove("description"));
         let is_required = required.contains(&json!(name));
         parameters.push(json!({
             "name": name, "in": "query", "required": is_required, "description": about, "schema": schema,
@@ -195,8 +302,7 @@ fn described(operation: Operation, problem: &Value) -> Value {
         Answer::Json(schema) => json!({ "application/json": { "schema": schema } }),
         Answer::Other(kind) => json!({ kind: {} }),
     };
-    let failed =
-        |about: &str| json!({ "description": about, "content": { "application/json": { "schema": problem } } });
+    let failed = |about: &str| json!({ "description": about, "content": { "application/json": { "schema": problem } } });
     let mut responses = json!({
         "200": { "description": "The answer.", "content": content },
         "400": failed("The request is wrong."),
@@ -207,7 +313,8 @@ fn described(operation: Operation, problem: &Value) -> Value {
         "503": failed("Too much is asked at once, or it takes too long."),
     });
     if operation.id == "file" {
-        responses["206"] = json!({ "description": "A part of the file.", "content": { files::BYTES: {} } });
+        responses["206"] =
+            json!({ "description": "A part of the file.", "content": { files::BYTES: {} } });
         responses["304"] = json!({ "description": "The client has it." });
         responses["416"] = failed("The file has no such part.");
     }
@@ -215,7 +322,8 @@ fn described(operation: Operation, problem: &Value) -> Value {
         "operationId": operation.id, "summary": operation.about, "parameters": parameters, "responses": responses,
     });
     if let Some(schema) = operation.body {
-        described["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+        described["requestBody"] =
+            json!({ "required": true, "content": { "application/json": { "schema": schema } } });
         described["responses"]["413"] = failed("The body is too large.");
         described["responses"]["415"] = failed("The body is not JSON.");
     }
@@ -224,9 +332,18 @@ fn described(operation: Operation, problem: &Value) -> Value {
 
 fn path_parameter(name: &str) -> Value {
     let (schema, about) = match name {
-        "n" => (json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }), "Number of the file."),
-        "id" => (json!({ "type": "string", "minLength": 1 }), "Id of the run, as /runs lists it."),
-        _ => (json!({ "type": "string", "minLength": 1 }), "Name of the report or table."),
+        "n" => (
+            json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
+            "Number of the file.",
+        ),
+        "id" => (
+            json!({ "type": "string", "minLength": 1 }),
+            "Id of the run, as /runs lists it.",
+        ),
+        _ => (
+            json!({ "type": "string", "minLength": 1 }),
+            "Name of the report or table.",
+        ),
     };
     json!({ "name": name, "in": "path", "required": true, "description": about, "schema": schema })
 }
@@ -236,7 +353,11 @@ fn text() -> String {
         settings.definitions_path = SCHEMAS.into();
         settings.meta_schema = None;
     });
-    let writer = Writer { generator: settings.into_generator(), schemas: Map::new(), operations: Vec::new() };
+    let writer = Writer {
+        generator: settings.into_generator(),
+        schemas: Map::new(),
+        operations: Vec::new(),
+    };
     format!("{:#}\n", request::without_formats(writer.document()))
 }
 
@@ -256,7 +377,12 @@ mod tests {
         fn references(value: &Value, out: &mut Vec<String>) {
             match value {
                 Value::Object(object) => {
-                    out.extend(object.get("$ref").and_then(Value::as_str).map(str::to_owned));
+                    out.extend(
+                        object
+                            .get("$ref")
+                            .and_then(Value::as_str)
+                            .map(str::to_owned),
+                    );
                     object.values().for_each(|value| references(value, out));
                 }
                 Value::Array(values) => values.iter().for_each(|value| references(value, out)),
@@ -272,7 +398,11 @@ mod tests {
             assert!(document.pointer(place).is_some(), "{one}");
         }
         assert!(
-            document["paths"]["/api/v1/runs/{id}/tables/{name}"]["get"]["parameters"].as_array().unwrap().len() >= 6
+            document["paths"]["/api/v1/runs/{id}/tables/{name}"]["get"]["parameters"]
+                .as_array()
+                .unwrap()
+                .len()
+                >= 6
         );
     }
 }

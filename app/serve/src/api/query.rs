@@ -68,12 +68,20 @@ fn value(value: SqlValue) -> Value {
     }
 }
 
-async fn answer(state: Shared, id: String, params: QueryParams) -> Result<Json<QueryRows>, ApiError> {
+async fn answer(
+    state: Shared,
+    id: String,
+    params: QueryParams,
+) -> Result<Json<QueryRows>, ApiError> {
     if !(1..=MOST_ROWS).contains(&params.limit) {
-        return Err(ApiError::wrong(format!("limit: write a number from 1 to {MOST_ROWS}")));
+        return Err(ApiError::wrong(format!(
+            "limit: write a number from 1 to {MOST_ROWS}"
+        )));
     }
     if !(1..=MOST_SECONDS).contains(&params.seconds) {
-        return Err(ApiError::wrong(format!("seconds: write a number from 1 to {MOST_SECONDS}")));
+        return Err(ApiError::wrong(format!(
+            "seconds: write a number from 1 to {MOST_SECONDS}"
+        )));
     }
     // A query ends by its own clock, and answers before a single step of SQLite that takes longer.
     let most = Duration::from_secs(u64::from(params.seconds) + 2);
@@ -87,10 +95,19 @@ async fn answer(state: Shared, id: String, params: QueryParams) -> Result<Json<Q
             time,
             cancel: Arc::clone(&cancel.flag),
         };
-        let found = Database::new(session, scope).and_then(|mut database| database.ask(&params.sql, &limits));
+        let found = Database::new(session, scope)
+            .and_then(|mut database| database.ask(&params.sql, &limits));
         let found = found.map_err(wrong)?;
-        let rows = found.rows.into_iter().map(|row| row.into_iter().map(value).collect()).collect();
-        Ok(QueryRows { columns: found.columns, rows, truncated: found.is_truncated })
+        let rows = found
+            .rows
+            .into_iter()
+            .map(|row| row.into_iter().map(value).collect())
+            .collect();
+        Ok(QueryRows {
+            columns: found.columns,
+            rows,
+            truncated: found.is_truncated,
+        })
     });
     Ok(Json(found.await?))
 }

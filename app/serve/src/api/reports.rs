@@ -15,7 +15,8 @@ use request::{RequestError, answers, whole};
 const ENTRIES: u32 = 10_000;
 
 /// A page has its own style and nothing else.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'";
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'";
 
 /// Which part of the trace, and how much of it.
 #[derive(Deserialize, JsonSchema)]
@@ -32,7 +33,12 @@ fn entries() -> u32 {
     ENTRIES
 }
 
-async fn written(state: Shared, id: String, ids: Vec<String>, params: ReportParams) -> Result<Response, ApiError> {
+async fn written(
+    state: Shared,
+    id: String,
+    ids: Vec<String>,
+    params: ReportParams,
+) -> Result<Response, ApiError> {
     let text = state.about(id, params.about, move |session, scope, _| {
         let document = answers::document(session, scope, &ids)?;
         Ok(render::json::document(&document, params.top as usize).map_err(RequestError::from)?)
@@ -63,8 +69,14 @@ pub(super) async fn page(
     InPath(id): InPath<String>,
     Params(about): Params<AboutParams>,
 ) -> Result<Response, ApiError> {
-    let page = state.about(id, about, |session, scope, _| Ok(answers::page(session, scope)?)).await?;
-    let headers: [(HeaderName, &str); 2] =
-        [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, POLICY)];
+    let page = state
+        .about(id, about, |session, scope, _| {
+            Ok(answers::page(session, scope)?)
+        })
+        .await?;
+    let headers: [(HeaderName, &str); 2] = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+    ];
     Ok((headers, page).into_response())
 }

@@ -85,7 +85,11 @@ struct EventBytes {
 #[allow(clippy::unused_async, reason = "routes are asynchronous")]
 pub(super) async fn health() -> Json<Health> {
     let has_window = crate::assets::has_window();
-    Json(Health { status: "ok", version: env!("CARGO_PKG_VERSION"), has_window })
+    Json(Health {
+        status: "ok",
+        version: env!("CARGO_PKG_VERSION"),
+        has_window,
+    })
 }
 
 pub(super) async fn list(
@@ -93,15 +97,31 @@ pub(super) async fn list(
     Params(page): Params<PageParams>,
 ) -> Result<Json<RunPage>, ApiError> {
     if !(1..=MOST).contains(&page.limit) {
-        return Err(ApiError::wrong(format!("limit: write a number from 1 to {MOST}")));
+        return Err(ApiError::wrong(format!(
+            "limit: write a number from 1 to {MOST}"
+        )));
     }
     let listing = state.list().await?;
     let offset = page.offset as usize;
-    let runs = listing.runs.iter().skip(offset).take(page.limit).map(|run| run.entry.clone()).collect();
-    Ok(Json(RunPage { runs, total: listing.runs.len(), offset, errors: listing.errors.clone() }))
+    let runs = listing
+        .runs
+        .iter()
+        .skip(offset)
+        .take(page.limit)
+        .map(|run| run.entry.clone())
+        .collect();
+    Ok(Json(RunPage {
+        runs,
+        total: listing.runs.len(),
+        offset,
+        errors: listing.errors.clone(),
+    }))
 }
 
-pub(super) async fn one(State(state): State<Shared>, InPath(id): InPath<String>) -> Result<Json<RunFacts>, ApiError> {
+pub(super) async fn one(
+    State(state): State<Shared>,
+    InPath(id): InPath<String>,
+) -> Result<Json<RunFacts>, ApiError> {
     let run = state.run(id).await?;
     let files = state.files(run.clone()).await?;
     let is_copy = run.entry.is_remote;
@@ -110,9 +130,16 @@ pub(super) async fn one(State(state): State<Shared>, InPath(id): InPath<String>)
         let events = read.map(|(_, path)| events_in(path, is_copy, &state.runs.roots));
         let events = events.collect::<Option<Vec<_>>>().map(|all| {
             let sum = |kind: usize| all.iter().map(|bytes| bytes[kind]).sum();
-            EventBytes { devices: sum(0), others: sum(1) }
+            EventBytes {
+                devices: sum(0),
+                others: sum(1),
+            }
         });
-        Ok(RunFacts { run: run.entry, files: files.into_iter().map(|(file, _)| file).collect(), events })
+        Ok(RunFacts {
+            run: run.entry,
+            files: files.into_iter().map(|(file, _)| file).collect(),
+            events,
+        })
     });
     Ok(Json(facts.await?))
 }
@@ -120,7 +147,10 @@ pub(super) async fn one(State(state): State<Shared>, InPath(id): InPath<String>)
 /// Bytes of the events of devices in a file and of others, if it is of a kind that tells it at once.
 fn events_in(path: &Path, is_copy: bool, roots: &Roots) -> Option<[u64; 2]> {
     // Without links, so that it is the file that was checked. A pipe would block.
-    let path = path.canonicalize().ok().filter(|path| (is_copy || roots.contain(path)) && path.is_file())?;
+    let path = path
+        .canonicalize()
+        .ok()
+        .filter(|path| (is_copy || roots.contain(path)) && path.is_file())?;
     let has_outline = path.extension().is_some_and(|extension| extension == "pb");
     let source = has_outline.then(|| InputSource::open(&path).ok())??;
     importers::event_bytes(&source)

@@ -119,9 +119,15 @@ pub(super) async fn list(
             rows: table.len,
             columns: columns(table),
         };
-        Ok(Catalog::new(session, scope).all().iter().map(|table| entry(table)).collect())
+        Ok(Catalog::new(session, scope)
+            .all()
+            .iter()
+            .map(|table| entry(table))
+            .collect())
     });
-    Ok(Json(TableList { tables: tables.await? }))
+    Ok(Json(TableList {
+        tables: tables.await?,
+    }))
 }
 
 pub(super) async fn rows(
@@ -130,17 +136,31 @@ pub(super) async fn rows(
     Params(params): Params<RowParams>,
 ) -> Result<Json<TableRows>, ApiError> {
     if !(1..=MOST).contains(&params.limit) {
-        return Err(ApiError::wrong(format!("limit: write a number from 1 to {MOST}")));
+        return Err(ApiError::wrong(format!(
+            "limit: write a number from 1 to {MOST}"
+        )));
     }
     let found = state.about(id, params.about, move |session, scope, _| {
         let table = Catalog::new(session, scope).table(&name);
-        let table = table.ok_or_else(|| ApiError::missing("the run has no table of this name; …/tables lists them"))?;
+        let table = table.ok_or_else(|| {
+            ApiError::missing("the run has no table of this name; …/tables lists them")
+        })?;
         let offset = params.offset as usize;
-        let row = |row| table.columns.iter().map(|column| value(column.value(row))).collect();
+        let row = |row| {
+            table
+                .columns
+                .iter()
+                .map(|column| value(column.value(row)))
+                .collect()
+        };
         Ok(TableRows {
             name: table.name.clone(),
             columns: columns(&table),
-            rows: (0..table.len).skip(offset).take(params.limit).map(row).collect(),
+            rows: (0..table.len)
+                .skip(offset)
+                .take(params.limit)
+                .map(row)
+                .collect(),
             total: table.len,
             offset,
         })

@@ -135,7 +135,9 @@ const KNOWN_FILES: &[&str] = &[
 const HOMES_OF_PACKAGES: &[&str] = &["site-packages", "dist-packages", "external", "third_party"];
 
 /// Endings by which a file is recognised without a folder: the others end other words, too.
-const SURE_ENDINGS: &[&str] = &["py", "pyc", "ipynb", "cc", "cpp", "json", "yaml", "yml", "toml", "tfrecord"];
+const SURE_ENDINGS: &[&str] = &[
+    "py", "pyc", "ipynb", "cc", "cpp", "json", "yaml", "yml", "toml", "tfrecord",
+];
 
 fn is_any(of: &[&str], name: &[u8]) -> bool {
     of.iter().any(|one| one.as_bytes() == name)
@@ -149,10 +151,12 @@ fn ends_word(byte: u8) -> bool {
 pub(super) fn printable(data: &[u8]) -> Vec<Range<usize>> {
     const LEAST: usize = 8;
     let is_text = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
-    let runs = data.chunk_by(|a, b| is_text(a) == is_text(b)).scan(0, |at, run| {
-        *at += run.len();
-        Some((*at - run.len()..*at, run))
-    });
+    let runs = data
+        .chunk_by(|a, b| is_text(a) == is_text(b))
+        .scan(0, |at, run| {
+            *at += run.len();
+            Some((*at - run.len()..*at, run))
+        });
     runs.filter(|(range, run)| range.len() >= LEAST && run.first().is_some_and(is_text))
         .map(|(range, _)| range)
         .collect()
@@ -161,12 +165,19 @@ pub(super) fn printable(data: &[u8]) -> Vec<Range<usize>> {
 /// Names of paths that follow other letters. In data, the length of a text stands before it and may look like a letter.
 pub(super) fn names_behind_letters(text: &[u8]) -> Vec<Range<usize>> {
     let of_word = |word: Range<usize>| {
-        let slash = text[word.clone()].iter().position(|&byte| byte == b'/').filter(|&at| at > 0)?;
+        let slash = text[word.clone()]
+            .iter()
+            .position(|&byte| byte == b'/')
+            .filter(|&at| at > 0)?;
         let parts = components(text, word.start + slash..word.end);
         let is_rooted = parts.len() > 2 && is_any(COMMON, &text[parts[1].clone()]);
         is_rooted.then(|| names_of_path(text, &parts, false))
     };
-    words(text).filter_map(of_word).flatten().filter(|part| !part.is_empty()).collect()
+    words(text)
+        .filter_map(of_word)
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect()
 }
 
 /// The parts of a text between spaces, quotes and brackets.
@@ -174,7 +185,10 @@ fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let start = at + text.get(at..)?.iter().position(|&byte| !ends_word(byte))?;
-        let len = text[start..].iter().position(|&byte| ends_word(byte)).unwrap_or(text.len() - start);
+        let len = text[start..]
+            .iter()
+            .position(|&byte| ends_word(byte))
+            .unwrap_or(text.len() - start);
         at = start + len;
         Some(start..at)
     })
@@ -211,8 +225,15 @@ fn separator(text: &[u8]) -> usize {
 
 /// Where the host of an address begins in a word: after `://`, which can be percent-encoded.
 fn after_scheme(word: &[u8]) -> Option<usize> {
-    let plain = word.windows(3).position(|window| window == b"://").map(|at| at + 3);
-    plain.or_else(|| word.windows(9).position(|window| window.eq_ignore_ascii_case(b"%3a%2f%2f")).map(|at| at + 9))
+    let plain = word
+        .windows(3)
+        .position(|window| window == b"://")
+        .map(|at| at + 3);
+    plain.or_else(|| {
+        word.windows(9)
+            .position(|window| window.eq_ignore_ascii_case(b"%3a%2f%2f"))
+            .map(|at| at + 9)
+    })
 }
 
 /// The parts of a word between slashes.
@@ -236,7 +257,10 @@ fn without_line(text: &[u8], mut part: Range<usize>) -> Range<usize> {
         let Some(colon) = text[part.clone()].iter().rposition(|&byte| byte == b':') else {
             break;
         };
-        if !text[part.start + colon + 1..part.end].iter().all(|byte| byte.is_ascii_digit() || *byte == b'.') {
+        if !text[part.start + colon + 1..part.end]
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || *byte == b'.')
+        {
             break;
         }
         part.end = part.start + colon;
@@ -262,15 +286,22 @@ fn path(text: &[u8], word: &Range<usize>) -> Option<(Vec<Range<usize>>, bool)> {
     let parts = components(text, word.clone());
     let first = parts.iter().find(|part| !part.is_empty()).cloned()?;
     let last = without_line(text, parts.last().cloned().unwrap_or_default());
-    let has_ending = ending(&text[last.clone()])
-        .is_some_and(|dot| parts.len() > 1 || is_any(SURE_ENDINGS, &text[last.start + dot + 1..last.end]));
-    let has_drive = bytes.get(1) == Some(&b':') && bytes[0].is_ascii_alphabetic() && parts.len() > 1;
+    let has_ending = ending(&text[last.clone()]).is_some_and(|dot| {
+        parts.len() > 1 || is_any(SURE_ENDINGS, &text[last.start + dot + 1..last.end])
+    });
+    let has_drive =
+        bytes.get(1) == Some(&b':') && bytes[0].is_ascii_alphabetic() && parts.len() > 1;
     // `/device:TPU:0` and `/job:worker/task:0` are no paths; `a/b/c` may be a scope.
     let names_device = text[first].contains(&b':') && !has_drive;
     // The rest of a scope: `jit(step)/layer/dot`.
-    let goes_on = word.start.checked_sub(1).is_some_and(|before| b")]}>".contains(&text[before]));
+    let goes_on = word
+        .start
+        .checked_sub(1)
+        .is_some_and(|before| b")]}>".contains(&text[before]));
     let is_network = bytes.starts_with(br"\\");
-    let is_rooted = matches!(bytes[0], b'/' | b'~' | b'.') || is_network || (bytes[0] == b'%' && separator(bytes) > 0);
+    let is_rooted = matches!(bytes[0], b'/' | b'~' | b'.')
+        || is_network
+        || (bytes[0] == b'%' && separator(bytes) > 0);
     let is_absolute = is_rooted && parts.len() > 2 && !bytes.starts_with(b"...");
     let is_absolute = is_absolute && !goes_on;
     (has_ending || has_drive || (is_absolute && !names_device)).then_some((parts, false))
@@ -283,7 +314,9 @@ pub(super) fn names(text: &[u8], is_json: bool) -> Vec<(Range<usize>, NameKind)>
         if word.start < end_of_query {
             continue;
         }
-        let is_named = before.replace(word.clone()).is_some_and(|key| follows_key(text, &key, &word));
+        let is_named = before
+            .replace(word.clone())
+            .is_some_and(|key| follows_key(text, &key, &word));
         if let Some((parts, is_url)) = path(text, &word) {
             if is_url {
                 let (values, end) = network::query(text, word.end);
@@ -291,13 +324,25 @@ pub(super) fn names(text: &[u8], is_json: bool) -> Vec<(Range<usize>, NameKind)>
                 end_of_query = end;
             }
             let names = names_of_path(text, &parts, is_url).into_iter();
-            let names = names.map(|part| if is_json { after_escape(text, part) } else { part });
-            found.extend(names.filter(|part| !part.is_empty()).map(|part| (part, NameKind::Path)));
+            let names = names.map(|part| {
+                if is_json {
+                    after_escape(text, part)
+                } else {
+                    part
+                }
+            });
+            found.extend(
+                names
+                    .filter(|part| !part.is_empty())
+                    .map(|part| (part, NameKind::Path)),
+            );
         } else if let Some(parts) = mail(text, &word) {
             found.extend(parts.into_iter().map(|part| (part, NameKind::User)));
         } else if is_named {
             found.push((word, NameKind::User));
-        } else if let Some(number) = ipv4(text, word.clone()).or_else(|| network::number(text, word.clone())) {
+        } else if let Some(number) =
+            ipv4(text, word.clone()).or_else(|| network::number(text, word.clone()))
+        {
             found.push((number, NameKind::Address));
         } else {
             found.extend(network::host(text, word).map(|name| (name, NameKind::Host)));
@@ -314,7 +359,11 @@ fn follows_key(text: &[u8], key: &Range<usize>, word: &Range<usize>) -> bool {
 
 /// A name in JSON without the letters of an escape before it: the `n` of `\\n`, the `u00e9` of `\\u00e9`.
 fn after_escape(text: &[u8], part: Range<usize>) -> Range<usize> {
-    let backslashes = text[..part.start].iter().rev().take_while(|&&byte| byte == b'\\').count();
+    let backslashes = text[..part.start]
+        .iter()
+        .rev()
+        .take_while(|&&byte| byte == b'\\')
+        .count();
     let escape = match text.get(part.start) {
         _ if backslashes % 2 == 0 => 0,
         Some(b'u') => 5,
@@ -330,7 +379,8 @@ fn names_of_path(text: &[u8], parts: &[Range<usize>], is_url: bool) -> Vec<Range
         let part = without_line(text, part.clone());
         let name = &text[part.clone()];
         let before = at.checked_sub(1).map(|before| &text[parts[before].clone()]);
-        let may_be_package = before.is_none_or(|before| before.is_empty() || is_any(HOMES_OF_PACKAGES, before));
+        let may_be_package =
+            before.is_none_or(|before| before.is_empty() || is_any(HOMES_OF_PACKAGES, before));
         if !is_url && may_be_package && is_any(PACKAGES, name) {
             // The rest is inside a package that everybody has.
             return names;
@@ -351,9 +401,13 @@ fn names_of_path(text: &[u8], parts: &[Range<usize>], is_url: bool) -> Vec<Range
 /// Both sides of a mail address.
 fn mail(text: &[u8], word: &Range<usize>) -> Option<[Range<usize>; 2]> {
     let at = word.start + text[word.clone()].iter().position(|&byte| byte == b'@')?;
-    let is_name = |range: Range<usize>| text.get(range).is_some_and(|name| name.iter().any(u8::is_ascii_alphanumeric));
+    let is_name = |range: Range<usize>| {
+        text.get(range)
+            .is_some_and(|name| name.iter().any(u8::is_ascii_alphanumeric))
+    };
     let has_dot = text[at..word.end].contains(&b'.');
-    (has_dot && is_name(word.start..at) && is_name(at + 1..word.end)).then(|| [word.start..at, at + 1..word.end])
+    (has_dot && is_name(word.start..at) && is_name(at + 1..word.end))
+        .then(|| [word.start..at, at + 1..word.end])
 }
 
 /// `10.0.0.2`, with or without a port.
@@ -361,30 +415,45 @@ fn ipv4(text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
     let bytes = &text[word.clone()];
     let host = bytes.split(|&byte| byte == b':').next()?;
     let numbers: Vec<&[u8]> = host.split(|&byte| byte == b'.').collect();
-    let is_byte = |number: &&[u8]| std::str::from_utf8(number).is_ok_and(|text| text.parse::<u8>().is_ok());
+    let is_byte =
+        |number: &&[u8]| std::str::from_utf8(number).is_ok_and(|text| text.parse::<u8>().is_ok());
     let is_local = host == b"127.0.0.1" || host == b"0.0.0.0";
-    (numbers.len() == 4 && numbers.iter().all(is_byte) && !is_local).then(|| word.start..word.start + host.len())
+    (numbers.len() == 4 && numbers.iter().all(is_byte) && !is_local)
+        .then(|| word.start..word.start + host.len())
 }
 
 /// Names of people and machines in a text, which are then found in all texts: what comes after `/home/` and `/Users/`,
 /// what a text names as such, names with a domain.
-pub(super) fn people_and_machines(text: &[u8], is_json: bool) -> impl Iterator<Item = (Range<usize>, NameKind)> {
+pub(super) fn people_and_machines(
+    text: &[u8],
+    is_json: bool,
+) -> impl Iterator<Item = (Range<usize>, NameKind)> {
     let mut before: Option<Range<usize>> = None;
     words_of_lines(text, is_json).filter_map(move |word| {
         let key = before.replace(word.clone());
         let parts = components(text, word.clone());
-        let home = parts.iter().position(|part| is_any(&["home", "Users"], &text[part.clone()]));
+        let home = parts
+            .iter()
+            .position(|part| is_any(&["home", "Users"], &text[part.clone()]));
         // `/home/NAME`, not `a/home/b`.
-        let is_root =
-            |home: usize| home >= 1 && (parts[home - 1].is_empty() || text[parts[home - 1].clone()].ends_with(b":"));
-        let user = home.filter(|&home| is_root(home)).and_then(|home| parts.get(home + 1));
+        let is_root = |home: usize| {
+            home >= 1
+                && (parts[home - 1].is_empty() || text[parts[home - 1].clone()].ends_with(b":"))
+        };
+        let user = home
+            .filter(|&home| is_root(home))
+            .and_then(|home| parts.get(home + 1));
         if let Some(user) = user.filter(|user| !user.is_empty()) {
             return Some((user.clone(), NameKind::User));
         }
         if key.is_some_and(|key| follows_key(text, &key, &word)) && path(text, &word).is_none() {
             return Some((word, NameKind::User));
         }
-        let is_plain = path(text, &word).is_none() && mail(text, &word).is_none() && ipv4(text, word.clone()).is_none();
-        network::host(text, word).filter(|_| is_plain).map(|name| (name, NameKind::Host))
+        let is_plain = path(text, &word).is_none()
+            && mail(text, &word).is_none()
+            && ipv4(text, word.clone()).is_none();
+        network::host(text, word)
+            .filter(|_| is_plain)
+            .map(|name| (name, NameKind::Host))
     })
 }

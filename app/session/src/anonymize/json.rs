@@ -6,7 +6,10 @@ use super::regions::{Region, TextKind};
 pub(super) fn texts(bytes: &[u8]) -> Vec<Region> {
     let mut regions = Vec::new();
     let mut at = 0;
-    while let Some(open) = bytes.get(at..).and_then(|rest| rest.iter().position(|&byte| byte == b'"')) {
+    while let Some(open) = bytes
+        .get(at..)
+        .and_then(|rest| rest.iter().position(|&byte| byte == b'"'))
+    {
         let start = at + open + 1;
         let mut end = start;
         while let Some(&byte) = bytes.get(end) {
@@ -18,7 +21,10 @@ pub(super) fn texts(bytes: &[u8]) -> Vec<Region> {
         }
         let end = end.min(bytes.len());
         if end > start {
-            regions.push(Region { range: start..end, kind: TextKind::Json });
+            regions.push(Region {
+                range: start..end,
+                kind: TextKind::Json,
+            });
         }
         at = end + 1;
     }

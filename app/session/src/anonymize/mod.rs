@@ -33,7 +33,10 @@ pub struct Kept {
 
 impl Kept {
     fn keep(&mut self, kind: TextKind, text: &[u8]) {
-        let (texts, text) = (self.texts.entry(kind).or_default(), String::from_utf8_lossy(text));
+        let (texts, text) = (
+            self.texts.entry(kind).or_default(),
+            String::from_utf8_lossy(text),
+        );
         if !texts.contains(&*text) {
             texts.insert(text.into_owned());
         }
@@ -73,9 +76,13 @@ pub fn learn(bytes: &[u8], regions: &[Region], names: &mut Names) {
 /// Replaces names in all texts of a file, empties what cannot be read, and counts what stays.
 pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &mut Kept) {
     // Data that is no text comes last: names in it are best known from elsewhere.
-    let (data, texts): (Vec<_>, Vec<_>) = regions.iter().partition(|region| region.kind == TextKind::Opaque);
+    let (data, texts): (Vec<_>, Vec<_>) = regions
+        .iter()
+        .partition(|region| region.kind == TextKind::Opaque);
     for Region { range, kind } in texts.into_iter().chain(data) {
-        let Some(text) = bytes.get_mut(range.clone()) else { continue };
+        let Some(text) = bytes.get_mut(range.clone()) else {
+            continue;
+        };
         if *kind == TextKind::Unreadable {
             kept.unreadable.0 += text.len() as u64;
             kept.unreadable.1 += 1;
@@ -90,10 +97,14 @@ pub fn replace(bytes: &mut [u8], regions: &[Region], names: &mut Names, kept: &m
                 let run = &mut text[run.clone()];
                 let behind = finder::names_behind_letters(run);
                 let found = finder::names(run, false).into_iter();
-                let found: Vec<_> = found.chain(behind.into_iter().map(|part| (part, NameKind::Path))).collect();
+                let found: Vec<_> = found
+                    .chain(behind.into_iter().map(|part| (part, NameKind::Path)))
+                    .collect();
                 // What both find is replaced once.
-                let found: BTreeMap<usize, _> =
-                    found.into_iter().map(|(part, what)| (part.start, (part, what))).collect();
+                let found: BTreeMap<usize, _> = found
+                    .into_iter()
+                    .map(|(part, what)| (part.start, (part, what)))
+                    .collect();
                 for (part, what) in found.into_values() {
                     names.replace(what, &mut run[part]);
                 }

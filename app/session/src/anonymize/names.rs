@@ -16,7 +16,13 @@ pub enum NameKind {
 }
 
 impl NameKind {
-    pub const ALL: [Self; 5] = [Self::Host, Self::User, Self::Path, Self::Address, Self::Word];
+    pub const ALL: [Self; 5] = [
+        Self::Host,
+        Self::User,
+        Self::Path,
+        Self::Address,
+        Self::Word,
+    ];
 
     /// What it is, in words.
     pub fn title(self) -> &'static str {
@@ -31,7 +37,18 @@ impl NameKind {
 }
 
 /// Names that tell nothing, and words in which a name is found by chance.
-const HARMLESS: [&str; 10] = ["localhost", "root", "user", "host", "home", "worker", "tpu", "cpu", "local", "runner"];
+const HARMLESS: [&str; 10] = [
+    "localhost",
+    "root",
+    "user",
+    "host",
+    "home",
+    "worker",
+    "tpu",
+    "cpu",
+    "local",
+    "runner",
+];
 /// Words of which profilers and compilers make the names of events: a machine or person with such a name is replaced
 /// where it is named as one, and not in the names of events.
 const ORDINARY: [&str; 48] = [
@@ -111,7 +128,9 @@ impl Names {
     pub fn learn(&mut self, kind: NameKind, name: &[u8]) {
         let is_ordinary = || is_any(&HARMLESS, name) || is_any(&ORDINARY, name);
         if kind == NameKind::Word || (name.len() >= LEAST && !is_number(name) && !is_ordinary()) {
-            let Entry::Vacant(new) = self.words.entry(name.to_vec()) else { return };
+            let Entry::Vacant(new) = self.words.entry(name.to_vec()) else {
+                return;
+            };
             new.insert(kind);
             let alike = self.by_beginning.entry(beginning(name, 0).0).or_default();
             let at = alike.partition_point(|other| other.len() >= name.len());
@@ -121,7 +140,9 @@ impl Names {
 
     /// What was replaced, and by what, in the order of the names.
     pub fn replaced(&self) -> impl Iterator<Item = (NameKind, &[u8], &[u8])> {
-        self.stand_ins.iter().map(|(name, (kind, stand_in))| (*kind, name.as_slice(), stand_in.as_slice()))
+        self.stand_ins
+            .iter()
+            .map(|(name, (kind, stand_in))| (*kind, name.as_slice(), stand_in.as_slice()))
     }
 
     /// What stands for a name.
@@ -163,7 +184,11 @@ impl Names {
                 continue;
             };
             // Written in another case it is the same name; percent-encoded it is longer, and so is what stands for it.
-            let written = if end - at == word.len() { word } else { text[at..end].to_vec() };
+            let written = if end - at == word.len() {
+                word
+            } else {
+                text[at..end].to_vec()
+            };
             let new = self.stand_in(kind, &written);
             text[at..end].copy_from_slice(&new);
             at = end;
@@ -176,12 +201,16 @@ impl Names {
         for length in (1..=count).rev() {
             beginning[length..].fill(0);
             for word in self.by_beginning.get(&beginning).into_iter().flatten() {
-                let Some(end) = end_of(text, word, at).filter(|_| is_text || word.len() >= LEAST_IN_OPAQUE) else {
+                let Some(end) =
+                    end_of(text, word, at).filter(|_| is_text || word.len() >= LEAST_IN_OPAQUE)
+                else {
                     continue;
                 };
                 let kind = *self.words.get(word)?;
                 // What the user names is replaced within longer words, too.
-                if kind == NameKind::Word || (!goes_on_before(text, at) && !goes_on_behind(text, end)) {
+                if kind == NameKind::Word
+                    || (!goes_on_before(text, at) && !goes_on_behind(text, end))
+                {
                     return Some((word.clone(), kind, end));
                 }
             }
@@ -192,7 +221,10 @@ impl Names {
     /// Replaces what was replaced elsewhere, where it is a word in data that is no text.
     pub(super) fn replace_known(&self, data: &mut [u8]) {
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        for word in data.chunk_by_mut(|a, b| is_word(a) == is_word(b)).filter(|word| word.len() >= LEAST_IN_OPAQUE) {
+        for word in data
+            .chunk_by_mut(|a, b| is_word(a) == is_word(b))
+            .filter(|word| word.len() >= LEAST_IN_OPAQUE)
+        {
             if let Some((_, new)) = self.stand_ins.get(&*word) {
                 word.copy_from_slice(new);
             }
@@ -212,12 +244,17 @@ fn is_number(name: &[u8]) -> bool {
 }
 
 fn is_any(words: &[&str], name: &[u8]) -> bool {
-    words.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(name))
+    words
+        .iter()
+        .any(|word| word.as_bytes().eq_ignore_ascii_case(name))
 }
 
 /// Whether a letter or digit stands before a place; percent-encoded, its own digits are none.
 fn goes_on_before(text: &[u8], at: usize) -> bool {
-    let before = at.checked_sub(3).filter(|before| text[*before] == b'%').and_then(|before| encoded(text, before));
+    let before = at
+        .checked_sub(3)
+        .filter(|before| text[*before] == b'%')
+        .and_then(|before| encoded(text, before));
     let before = before.or_else(|| text.get(at.checked_sub(1)?).copied());
     before.is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
@@ -238,7 +275,9 @@ fn letter(text: &[u8], at: usize) -> Option<(u8, usize)> {
 fn beginning(text: &[u8], mut at: usize) -> (Beginning, usize) {
     let (mut beginning, mut count) = (Beginning::default(), 0);
     for place in &mut beginning {
-        let Some((byte, length)) = letter(text, at) else { break };
+        let Some((byte, length)) = letter(text, at) else {
+            break;
+        };
         *place = byte.to_ascii_lowercase();
         at += length;
         count += 1;

@@ -43,7 +43,10 @@ fn planted(number: usize, numbers: &mut BTreeSet<String>) -> String {
     for (at, form) in FORMS.iter().enumerate() {
         let marker = format!("mk{number:05}f{at:02}");
         let encoded = format!("%6D{}", &marker[1..]);
-        let form = form.replace("{}", &marker).replace("{+}", &marker.to_uppercase()).replace("{%}", &encoded);
+        let form = form
+            .replace("{}", &marker)
+            .replace("{+}", &marker.to_uppercase())
+            .replace("{%}", &encoded);
         let _ = write!(text, " {form}");
     }
     let [high, low] = [number / 256, number % 256];
@@ -134,7 +137,10 @@ impl Planting {
                 });
             }),
             ("stat", 6, 1) | ("event metadata", 3, 1) => {
-                out.bytes(field, [&b"\xff\x00\x80\x01"[..], text.as_bytes(), b"\x00\xfe"].concat());
+                out.bytes(
+                    field,
+                    [&b"\xff\x00\x80\x01"[..], text.as_bytes(), b"\x00\xfe"].concat(),
+                );
             }
             _ => out.text(field, &text),
         }
@@ -143,37 +149,73 @@ impl Planting {
 
 /// What is left of the markers, however it is written.
 fn left(bytes: &[u8], numbers: &BTreeSet<String>) -> Vec<String> {
-    let text = String::from_utf8_lossy(bytes).to_lowercase().replace("%6d", "m").replace("%2f", "/");
+    let text = String::from_utf8_lossy(bytes)
+        .to_lowercase()
+        .replace("%6d", "m")
+        .replace("%2f", "/");
     let digits = |part: &str| part.len() == 5 && part.bytes().all(|byte| byte.is_ascii_digit());
-    let names = text.match_indices("mk").filter(|(at, _)| text.get(at + 2..at + 7).is_some_and(digits));
-    let names = names.map(|(at, _)| text[text.floor_char_boundary(at.saturating_sub(24))..at + 10].to_owned());
-    let numbers = numbers.iter().filter(|number| text.contains(&number.to_lowercase())).cloned();
+    let names = text
+        .match_indices("mk")
+        .filter(|(at, _)| text.get(at + 2..at + 7).is_some_and(digits));
+    let names = names
+        .map(|(at, _)| text[text.floor_char_boundary(at.saturating_sub(24))..at + 10].to_owned());
+    let numbers = numbers
+        .iter()
+        .filter(|number| text.contains(&number.to_lowercase()))
+        .cloned();
     names.chain(numbers).take(5).collect()
 }
 
 fn check(name: &str, bytes: &[u8]) {
     let mut planting = Planting::default();
-    let before = planting.message("space", bytes, 0..bytes.len()).into_bytes();
+    let before = planting
+        .message("space", bytes, 0..bytes.len())
+        .into_bytes();
     assert!(planting.count > 50 && !left(&before, &planting.numbers).is_empty());
     let (mut names, mut kept, mut after) = (Names::default(), Kept::default(), before.clone());
     let regions = regions_of(FileKind::XPlane, &after);
     learn(&after, &regions, &mut names);
     replace(&mut after, &regions, &mut names, &mut kept);
     assert_eq!(after.len(), before.len());
-    assert_eq!(left(&after, &planting.numbers), Vec::<String>::new(), "{name}, of {} texts", planting.count);
-    let listed = kept.texts.values().flatten().map(String::as_str).collect::<String>();
-    assert_eq!(left(listed.as_bytes(), &planting.numbers), Vec::<String>::new(), "{name}: what is listed as kept");
+    assert_eq!(
+        left(&after, &planting.numbers),
+        Vec::<String>::new(),
+        "{name}, of {} texts",
+        planting.count
+    );
+    let listed = kept
+        .texts
+        .values()
+        .flatten()
+        .map(String::as_str)
+        .collect::<String>();
+    assert_eq!(
+        left(listed.as_bytes(), &planting.numbers),
+        Vec::<String>::new(),
+        "{name}: what is listed as kept"
+    );
 }
 
 #[test]
 fn no_marker_is_left_in_any_field() {
-    let kernel = sample_traces::rare::PallasKernel { executions: 1, steps: 1, ..Default::default() };
-    check("kernel", &sample_traces::write::xspace_bytes(&kernel.session()));
+    let kernel = sample_traces::rare::PallasKernel {
+        executions: 1,
+        steps: 1,
+        ..Default::default()
+    };
+    check(
+        "kernel",
+        &sample_traces::write::xspace_bytes(&kernel.session()),
+    );
     // One of each message, otherwise empty.
     let mut space = ProtoMessage::default();
     space.message(1, |plane| {
-        plane.message(3, |line| line.message(4, |event| event.message(4, |stat| stat.uint(1, 1))));
-        plane.message(4, |entry| entry.message(2, |metadata| metadata.message(5, |stat| stat.uint(1, 1))));
+        plane.message(3, |line| {
+            line.message(4, |event| event.message(4, |stat| stat.uint(1, 1)))
+        });
+        plane.message(4, |entry| {
+            entry.message(2, |metadata| metadata.message(5, |stat| stat.uint(1, 1)))
+        });
         plane.message(5, |entry| entry.message(2, |metadata| metadata.uint(1, 1)));
         plane.message(6, |stat| stat.uint(1, 1));
         (0..12).for_each(|_| plane.message(6, |stat| stat.uint(1, 1)));

@@ -95,7 +95,9 @@ impl XplaneMessage {
             (Self::Plane, 3) => FieldContent::Message(Self::Line),
             (Self::Plane, 4) => FieldContent::Message(Self::EventEntry),
             (Self::Plane, 5) => FieldContent::Message(Self::StatEntry),
-            (Self::Plane, 6) | (Self::Event, 4) | (Self::EventMetadata, 5) => FieldContent::Message(Self::Stat),
+            (Self::Plane, 6) | (Self::Event, 4) | (Self::EventMetadata, 5) => {
+                FieldContent::Message(Self::Stat)
+            }
             (Self::Line, 2 | 11) => Text(TextKind::Line),
             (Self::Line, 4) => FieldContent::Message(Self::Event),
             (Self::Stat, 5) => Text(TextKind::Value),
@@ -115,7 +117,12 @@ pub(super) fn of_xspace(bytes: &[u8]) -> Vec<Region> {
     visit_xplane_elements(bytes, |element| {
         unreadable(at..element.whole.start, &mut regions);
         at = element.whole.end;
-        field(bytes, element.content, XplaneMessage::Space.field(element.field), &mut regions);
+        field(
+            bytes,
+            element.content,
+            XplaneMessage::Space.field(element.field),
+            &mut regions,
+        );
         if let Some(line) = element.cut_line {
             message(bytes, line, XplaneMessage::Line, &mut regions);
         }
@@ -126,7 +133,10 @@ pub(super) fn of_xspace(bytes: &[u8]) -> Vec<Region> {
 
 fn unreadable(range: Range<usize>, regions: &mut Vec<Region>) {
     if !range.is_empty() {
-        regions.push(Region { range, kind: TextKind::Unreadable });
+        regions.push(Region {
+            range,
+            kind: TextKind::Unreadable,
+        });
     }
 }
 
@@ -137,7 +147,9 @@ fn message(bytes: &[u8], range: Range<usize>, what: XplaneMessage, regions: &mut
     loop {
         let at = cursor.position();
         match cursor.next() {
-            Ok(Some((number, WireValue::Bytes(range)))) => field(bytes, range, what.field(number), regions),
+            Ok(Some((number, WireValue::Bytes(range)))) => {
+                field(bytes, range, what.field(number), regions)
+            }
             Ok(Some(_)) => {}
             Ok(None) => return,
             Err(_) => return unreadable(at..end, regions),
@@ -165,9 +177,19 @@ fn unknown(bytes: &[u8], range: Range<usize>, level: u32, regions: &mut Vec<Regi
         }
         return;
     }
-    let is_text = std::str::from_utf8(content)
-        .is_ok_and(|text| !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t' | '\r')));
-    regions.push(Region { range, kind: if is_text { TextKind::Message } else { TextKind::Opaque } });
+    let is_text = std::str::from_utf8(content).is_ok_and(|text| {
+        !text
+            .chars()
+            .any(|c| c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
+    });
+    regions.push(Region {
+        range,
+        kind: if is_text {
+            TextKind::Message
+        } else {
+            TextKind::Opaque
+        },
+    });
 }
 
 /// The fields of bytes if they are a message from the first to the last byte.

@@ -26,7 +26,10 @@ fn step_tracks(session: &Session) -> Vec<StepTrack> {
             let spans = (span.range, step.number);
             match tracks.iter_mut().find(|track| track.group == span.group) {
                 Some(track) => track.spans.push(spans),
-                None => tracks.push(StepTrack { group: span.group, spans: vec![spans] }),
+                None => tracks.push(StepTrack {
+                    group: span.group,
+                    spans: vec![spans],
+                }),
             }
         }
     }
@@ -35,7 +38,9 @@ fn step_tracks(session: &Session) -> Vec<StepTrack> {
 
 /// Kind of work of a slice's op; `None` for other slices.
 fn category(session: &Session, slice: SliceRef<'_>) -> Option<OpGroup> {
-    slice.op().map(|op| session.context(Scope::WholeTrace).classes().class(op).group)
+    slice
+        .op()
+        .map(|op| session.context(Scope::WholeTrace).classes().class(op).group)
 }
 
 /// Whether slices of a track overlap without being nested: for such slices, viewers draw one track per lane.
@@ -43,7 +48,9 @@ fn overlaps(model: &TraceModel, track: TrackId) -> bool {
     model.lanes(track).iter().any(|lane| {
         model.slices_of(lane).any(|slice| match slice.parent() {
             None => lane.depth > 0,
-            Some(parent) => parent.depth() + 1 != lane.depth || !parent.range().encloses(slice.range()),
+            Some(parent) => {
+                parent.depth() + 1 != lane.depth || !parent.range().encloses(slice.range())
+            }
         })
     })
 }

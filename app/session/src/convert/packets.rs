@@ -59,9 +59,18 @@ mod tests {
     #[test]
     fn packets_match_the_protobuf_encoding_guide() {
         // Examples of https://protobuf.dev/programming-guides/encoding
-        assert_eq!(PacketMessage::default().number(1, 150).into_bytes(), [0x08, 0x96, 0x01]);
-        assert_eq!(PacketMessage::default().text(2, "testing").into_bytes(), *b"\x12\x07testing");
+        assert_eq!(
+            PacketMessage::default().number(1, 150).into_bytes(),
+            [0x08, 0x96, 0x01]
+        );
+        assert_eq!(
+            PacketMessage::default().text(2, "testing").into_bytes(),
+            *b"\x12\x07testing"
+        );
         let inner = PacketMessage::default().number(1, 150);
-        assert_eq!(PacketMessage::default().message(3, &inner).into_bytes(), [0x1a, 0x03, 0x08, 0x96, 0x01]);
+        assert_eq!(
+            PacketMessage::default().message(3, &inner).into_bytes(),
+            [0x1a, 0x03, 0x08, 0x96, 0x01]
+        );
     }
 }

@@ -29,16 +29,28 @@ const STEPS: u64 = 1 << 50;
 /// `out` fails.
 pub fn write(session: &Session, out: &mut impl Write) -> io::Result<()> {
     let model = session.model();
-    let mut trace = Packets { out, shift: shift_ps(model), names: HashMap::new(), is_first: true };
+    let mut trace = Packets {
+        out,
+        shift: shift_ps(model),
+        names: HashMap::new(),
+        is_first: true,
+    };
     descriptors(model, &mut trace)?;
     let flows = FlowIds::new(model);
     for track in model.track_ids() {
         let is_apart = overlaps(model, track);
         for (lane, depth) in model.lanes(track).iter().zip(0..) {
-            let uuid = if is_apart && depth > 0 { lane_id(track, depth) } else { track_id(model, track) };
+            let uuid = if is_apart && depth > 0 {
+                lane_id(track, depth)
+            } else {
+                track_id(model, track)
+            };
             if is_apart && depth > 0 {
                 let name = model.str(model.track(track).name);
-                let about = PacketMessage::default().number(1, uuid).text(2, name).number(5, group_id(model, track));
+                let about = PacketMessage::default()
+                    .number(1, uuid)
+                    .text(2, name)
+                    .number(5, group_id(model, track));
                 trace.descriptor(&about)?;
             }
             for slice in model.slices_of(lane).filter(|_| is_apart) {
@@ -56,10 +68,19 @@ pub fn write(session: &Session, out: &mut impl Write) -> io::Result<()> {
     for (track, number) in step_tracks(session).into_iter().zip(0..) {
         let uuid = STEPS + number;
         let group = track.group.index() as u64 + 1;
-        trace.descriptor(&PacketMessage::default().number(1, uuid).text(2, "Steps of Systole").number(5, group))?;
+        trace.descriptor(
+            &PacketMessage::default()
+                .number(1, uuid)
+                .text(2, "Steps of Systole")
+                .number(5, group),
+        )?;
         for (range, step) in track.spans {
             let name = trace.name(&format!("Step {step}"))?;
-            let event = PacketMessage::default().number(9, BEGIN).number(11, uuid).number(10, name).text(22, "step");
+            let event = PacketMessage::default()
+                .number(9, BEGIN)
+                .number(11, uuid)
+                .number(10, name)
+                .text(22, "step");
             trace.event(range.start.ps(), &event)?;
             trace.end(range.end.ps(), uuid)?;
         }
@@ -68,7 +89,12 @@ pub fn write(session: &Session, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Slices of a track in the order of begins and ends.
-fn nested<W: Write>(session: &Session, track: TrackId, flows: &FlowIds, trace: &mut Packets<'_, W>) -> io::Result<()> {
+fn nested<W: Write>(
+    session: &Session,
+    track: TrackId,
+    flows: &FlowIds,
+    trace: &mut Packets<'_, W>,
+) -> io::Result<()> {
     let model = session.model();
     let uuid = track_id(model, track);
     let mut slices: Vec<SliceRef<'_>> = model.slices_on(track).collect();
@@ -85,7 +111,9 @@ fn nested<W: Write>(session: &Session, track: TrackId, flows: &FlowIds, trace: &
         trace.begin(session, slice, uuid, flows)?;
         open.push(slice.range().end.ps());
     }
-    open.into_iter().rev().try_for_each(|end| trace.end(end, uuid))
+    open.into_iter()
+        .rev()
+        .try_for_each(|end| trace.end(end, uuid))
 }
 
 struct Packets<'a, W> {
@@ -97,9 +125,14 @@ struct Packets<'a, W> {
 
 impl<W: Write> Packets<'_, W> {
     fn packet(&mut self, packet: PacketMessage) -> io::Result<()> {
-        let flags = if std::mem::take(&mut self.is_first) { CLEARED | NEEDS_STATE } else { NEEDS_STATE };
+        let flags = if std::mem::take(&mut self.is_first) {
+            CLEARED | NEEDS_STATE
+        } else {
+            NEEDS_STATE
+        };
         let packet = packet.number(10, PERFETTO_SEQUENCE).number(13, flags);
-        self.out.write_all(&PacketMessage::default().message(1, &packet).into_bytes())
+        self.out
+            .write_all(&PacketMessage::default().message(1, &packet).into_bytes())
     }
 
     fn descriptor(&mut self, descriptor: &PacketMessage) -> io::Result<()> {
@@ -108,12 +141,25 @@ impl<W: Write> Packets<'_, W> {
 
     fn event(&mut self, ps: i64, event: &PacketMessage) -> io::Result<()> {
         let nanoseconds = u64::try_from(ps.saturating_add(self.shift)).unwrap_or(0) / 1000;
-        self.packet(PacketMessage::default().number(8, nanoseconds).message(11, event))
+        self.packet(
+            PacketMessage::default()
+                .number(8, nanoseconds)
+                .message(11, event),
+        )
     }
 
-    fn begin(&mut self, session: &Session, slice: SliceRef<'_>, uuid: u64, flows: &FlowIds) -> io::Result<()> {
+    fn begin(
+        &mut self,
+        session: &Session,
+        slice: SliceRef<'_>,
+        uuid: u64,
+        flows: &FlowIds,
+    ) -> io::Result<()> {
         let name = self.name(slice.name())?;
-        let mut event = PacketMessage::default().number(9, BEGIN).number(11, uuid).number(10, name);
+        let mut event = PacketMessage::default()
+            .number(9, BEGIN)
+            .number(11, uuid)
+            .number(10, name);
         if let Some(category) = category(session, slice) {
             event = event.text(22, category.title());
         }
@@ -128,7 +174,10 @@ impl<W: Write> Packets<'_, W> {
     }
 
     fn end(&mut self, ps: i64, uuid: u64) -> io::Result<()> {
-        self.event(ps, &PacketMessage::default().number(9, END).number(11, uuid))
+        self.event(
+            ps,
+            &PacketMessage::default().number(9, END).number(11, uuid),
+        )
     }
 
     /// The number of a name, which is written once.
@@ -139,7 +188,9 @@ impl<W: Write> Packets<'_, W> {
         let id = self.names.len() as u64 + 1;
         self.names.insert(name.to_owned(), id);
         let event_name = PacketMessage::default().number(1, id).text(2, name);
-        self.packet(PacketMessage::default().message(12, &PacketMessage::default().message(2, &event_name)))?;
+        self.packet(
+            PacketMessage::default().message(12, &PacketMessage::default().message(2, &event_name)),
+        )?;
         Ok(id)
     }
 }
@@ -176,27 +227,46 @@ fn lane_id(track: TrackId, depth: u64) -> u64 {
 fn descriptors<W: Write>(model: &TraceModel, trace: &mut Packets<'_, W>) -> io::Result<()> {
     for group in model.group_ids() {
         let id = group.index() as u64 + 1;
-        let process = PacketMessage::default().number(1, id).text(6, &model.device_name(group));
+        let process = PacketMessage::default()
+            .number(1, id)
+            .text(6, &model.device_name(group));
         trace.descriptor(&PacketMessage::default().number(1, id).message(3, &process))?;
     }
     for track in model.track_ids() {
         let name = model.str(model.track(track).name);
-        let descriptor = PacketMessage::default().number(1, track_id(model, track)).text(2, name);
+        let descriptor = PacketMessage::default()
+            .number(1, track_id(model, track))
+            .text(2, name);
         let descriptor = descriptor.number(5, group_id(model, track));
         let series = model.counter(track);
-        let unit = series.and_then(CounterSeries::unit).map_or("", |unit| model.str(unit));
+        let unit = series
+            .and_then(CounterSeries::unit)
+            .map_or("", |unit| model.str(unit));
         let counter = PacketMessage::default().text(6, unit);
-        let descriptor = if series.is_some() { descriptor.message(8, &counter) } else { descriptor };
+        let descriptor = if series.is_some() {
+            descriptor.message(8, &counter)
+        } else {
+            descriptor
+        };
         trace.descriptor(&descriptor)?;
     }
     Ok(())
 }
 
-fn counter<W: Write>(model: &TraceModel, series: &CounterSeries, trace: &mut Packets<'_, W>) -> io::Result<()> {
+fn counter<W: Write>(
+    model: &TraceModel,
+    series: &CounterSeries,
+    trace: &mut Packets<'_, W>,
+) -> io::Result<()> {
     for (range, value) in series.samples() {
         let uuid = track_id(model, series.track());
-        trace
-            .event(range.start.ps(), &PacketMessage::default().number(9, COUNTER).number(11, uuid).double(44, value))?;
+        trace.event(
+            range.start.ps(),
+            &PacketMessage::default()
+                .number(9, COUNTER)
+                .number(11, uuid)
+                .double(44, value),
+        )?;
     }
     Ok(())
 }

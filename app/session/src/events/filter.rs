@@ -53,11 +53,16 @@ impl<'a> WantedTexts<'a> {
         }
         let column = table.column(column)?;
         let is_wanted = |text: &str| patterns.iter().any(|pattern| pattern.matches(text));
-        Some(Self { column, wanted: column.choices()?.iter().map(is_wanted).collect() })
+        Some(Self {
+            column,
+            wanted: column.choices()?.iter().map(is_wanted).collect(),
+        })
     }
 
     fn has(&self, row: usize) -> bool {
-        self.column.code(row).is_some_and(|code| self.wanted.get(code as usize) == Some(&true))
+        self.column
+            .code(row)
+            .is_some_and(|code| self.wanted.get(code as usize) == Some(&true))
     }
 }
 
@@ -80,7 +85,11 @@ impl EventTables {
             let found = catalog.timeline().iter().find(|table| table.name == name);
             Arc::clone(found.expect("every session has these tables"))
         };
-        Self { slices: table("slices"), tracks: table("tracks"), session: session.clone() }
+        Self {
+            slices: table("slices"),
+            tracks: table("tracks"),
+            session: session.clone(),
+        }
     }
 
     /// Why no event can match: a filter that no kind of track or no category here matches, with those that are here.
@@ -89,27 +98,52 @@ impl EventTables {
             ("kind", &self.tracks, "track_kind", &filter.kind),
             ("category", &self.slices, "category", &filter.category),
         ];
-        filters.into_iter().find_map(|(word, table, column, patterns)| {
-            let texts = WantedTexts::new(table, column, patterns)?;
-            let known: BTreeSet<&str> = texts.column.choices()?.iter().filter(|text| !text.is_empty()).collect();
-            let known: Vec<&str> = known.into_iter().collect();
-            let is_unmatched = !texts.wanted.contains(&true);
-            is_unmatched.then(|| format!("no event here is of that {word}; there are {}", known.join(", ")))
-        })
+        filters
+            .into_iter()
+            .find_map(|(word, table, column, patterns)| {
+                let texts = WantedTexts::new(table, column, patterns)?;
+                let known: BTreeSet<&str> = texts
+                    .column
+                    .choices()?
+                    .iter()
+                    .filter(|text| !text.is_empty())
+                    .collect();
+                let known: Vec<&str> = known.into_iter().collect();
+                let is_unmatched = !texts.wanted.contains(&true);
+                is_unmatched.then(|| {
+                    format!(
+                        "no event here is of that {word}; there are {}",
+                        known.join(", ")
+                    )
+                })
+            })
     }
 
     /// Calls `found` with the row of every wanted event, track by track, until it answers false.
     pub fn each(&self, filter: &EventFilter, mut found: impl FnMut(usize) -> bool) {
         let slices = &*self.slices;
-        let texts = [("name", &filter.name), ("category", &filter.category), ("program", &filter.program)];
-        let texts: Vec<_> =
-            texts.iter().filter_map(|(column, patterns)| WantedTexts::new(slices, column, patterns)).collect();
+        let texts = [
+            ("name", &filter.name),
+            ("category", &filter.category),
+            ("program", &filter.program),
+        ];
+        let texts: Vec<_> = texts
+            .iter()
+            .filter_map(|(column, patterns)| WantedTexts::new(slices, column, patterns))
+            .collect();
         if texts.iter().any(|texts| !texts.wanted.contains(&true)) {
             return;
         }
-        let (least, most) = (filter.least.map_or(i64::MIN, Picos::ps), filter.most.map_or(i64::MAX, Picos::ps));
+        let (least, most) = (
+            filter.least.map_or(i64::MIN, Picos::ps),
+            filter.most.map_or(i64::MAX, Picos::ps),
+        );
         let is_any_length = filter.least.is_none() && filter.most.is_none();
-        let (dur, step, track) = (slices.column("dur_ps"), slices.column("step"), slices.column("track_id"));
+        let (dur, step, track) = (
+            slices.column("dur_ps"),
+            slices.column("step"),
+            slices.column("track_id"),
+        );
         let steps = match filter.scope {
             Some(Scope::Steps { first, last }) => Some(i64::from(first)..=i64::from(last)),
             _ => None,
@@ -117,14 +151,18 @@ impl EventTables {
         let wanted_tracks = self.tracks(filter);
         for rows in slices.find(&self.limits(filter)) {
             // A range of rows lies in one lane.
-            let is_wanted = int(track, rows.start).and_then(|track| wanted_tracks.get(usize::try_from(track).ok()?));
+            let is_wanted = int(track, rows.start)
+                .and_then(|track| wanted_tracks.get(usize::try_from(track).ok()?));
             if is_wanted != Some(&true) {
                 continue;
             }
             for row in rows {
                 let is_wanted = texts.iter().all(|texts| texts.has(row))
-                    && (is_any_length || int(dur, row).is_some_and(|dur| (least..=most).contains(&dur)))
-                    && steps.as_ref().is_none_or(|steps| int(step, row).is_some_and(|step| steps.contains(&step)));
+                    && (is_any_length
+                        || int(dur, row).is_some_and(|dur| (least..=most).contains(&dur)))
+                    && steps.as_ref().is_none_or(|steps| {
+                        int(step, row).is_some_and(|step| steps.contains(&step))
+                    });
                 if is_wanted && !found(row) {
                     return;
                 }
@@ -140,26 +178,50 @@ impl EventTables {
                 let steps = self.session.report::<Steps>(Scope::WholeTrace).ok();
                 // A step starts at different times on each device: this holds all of them.
                 steps.and_then(|steps| {
-                    let wanted = steps.steps.iter().filter(|step| (first..=last).contains(&step.number));
-                    wanted.flat_map(|step| step.spans.iter().map(|span| span.range)).reduce(TimeRange::hull)
+                    let wanted = steps
+                        .steps
+                        .iter()
+                        .filter(|step| (first..=last).contains(&step.number));
+                    wanted
+                        .flat_map(|step| step.spans.iter().map(|span| span.range))
+                        .reduce(TimeRange::hull)
                 })
             }
             Some(Scope::WholeTrace) | None => None,
         };
-        let column = self.slices.columns.iter().position(|column| column.name == "start_ps").unwrap_or_default();
-        let (least, most) =
-            range.map_or((i64::MIN, i64::MAX), |range| (range.start.ps(), range.end.ps().saturating_sub(1)));
-        vec![RowFilter { column, least, most }]
+        let column = self
+            .slices
+            .columns
+            .iter()
+            .position(|column| column.name == "start_ps")
+            .unwrap_or_default();
+        let (least, most) = range.map_or((i64::MIN, i64::MAX), |range| {
+            (range.start.ps(), range.end.ps().saturating_sub(1))
+        });
+        vec![RowFilter {
+            column,
+            least,
+            most,
+        }]
     }
 
     /// Whether each track is wanted.
     fn tracks(&self, filter: &EventFilter) -> Vec<bool> {
-        let texts = [("track", &filter.track), ("track_kind", &filter.kind), ("host", &filter.host)];
-        let texts: Vec<_> =
-            texts.iter().filter_map(|(column, patterns)| WantedTexts::new(&self.tracks, column, patterns)).collect();
+        let texts = [
+            ("track", &filter.track),
+            ("track_kind", &filter.kind),
+            ("host", &filter.host),
+        ];
+        let texts: Vec<_> = texts
+            .iter()
+            .filter_map(|(column, patterns)| WantedTexts::new(&self.tracks, column, patterns))
+            .collect();
         let model = self.session.model();
-        let of_device = |track: TrackId| filter.device.is_empty() || is_on_device(model, track, &filter.device);
-        let is_wanted = |(row, track): (usize, TrackId)| texts.iter().all(|texts| texts.has(row)) && of_device(track);
+        let of_device =
+            |track: TrackId| filter.device.is_empty() || is_on_device(model, track, &filter.device);
+        let is_wanted = |(row, track): (usize, TrackId)| {
+            texts.iter().all(|texts| texts.has(row)) && of_device(track)
+        };
         model.track_ids().enumerate().map(is_wanted).collect()
     }
 }

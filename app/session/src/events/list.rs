@@ -66,7 +66,9 @@ impl ListedColumn {
 
     /// The column with this name, with or without the unit at its end.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|column| column.id == name || column.id.strip_suffix("_ps") == Some(name))
+        Self::ALL
+            .into_iter()
+            .find(|column| column.id == name || column.id.strip_suffix("_ps") == Some(name))
     }
 }
 
@@ -103,11 +105,19 @@ pub struct FoundEvents<'a> {
 
 impl FoundEvents<'_> {
     pub fn columns(&self) -> Vec<Column> {
-        self.columns.iter().map(|(listed, column)| heading(listed.id, listed.title, column)).collect()
+        self.columns
+            .iter()
+            .map(|(listed, column)| heading(listed.id, listed.title, column))
+            .collect()
     }
 
     pub fn rows(&self) -> impl Iterator<Item = Vec<Cell>> {
-        let cells = |&row: &u32| self.columns.iter().map(|(_, column)| cell(column, row as usize)).collect();
+        let cells = |&row: &u32| {
+            self.columns
+                .iter()
+                .map(|(_, column)| cell(column, row as usize))
+                .collect()
+        };
         self.rows.iter().map(cells)
     }
 
@@ -120,11 +130,26 @@ impl FoundEvents<'_> {
     pub fn into_list(self) -> EventList {
         let rows = that_fit(self.rows());
         let next_offset = self.next(rows.len());
-        let notes = ["start is that of the timeline; duration and self time are by the most precise clock".to_owned()];
+        let notes = [
+            "start is that of the timeline; duration and self time are by the most precise clock"
+                .to_owned(),
+        ];
         let (columns, total, offset) = (self.columns(), self.total, self.page.offset);
         let notes = notes.into_iter().chain(self.unmatched).collect();
-        let events = Table { id: "events", title: matching(total), columns, rows, notes };
-        EventList { total, offset, truncated: next_offset.is_some(), next_offset, events }
+        let events = Table {
+            id: "events",
+            title: matching(total),
+            columns,
+            rows,
+            notes,
+        };
+        EventList {
+            total,
+            offset,
+            truncated: next_offset.is_some(),
+            next_offset,
+            events,
+        }
     }
 }
 
@@ -132,7 +157,14 @@ impl FoundEvents<'_> {
 pub(super) fn that_fit(rows: impl Iterator<Item = Vec<Cell>>) -> Vec<Vec<Cell>> {
     /// Most bytes of all rows.
     const MOST: usize = 256 << 20;
-    let size = |cell: &Cell| size_of::<Cell>() + if let Cell::Text(text) = cell { text.len() } else { 0 };
+    let size = |cell: &Cell| {
+        size_of::<Cell>()
+            + if let Cell::Text(text) = cell {
+                text.len()
+            } else {
+                0
+            }
+    };
     let mut bytes = 0;
     let fits = |row: &Vec<Cell>| {
         bytes += row.iter().map(size).sum::<usize>();
@@ -151,7 +183,10 @@ pub fn find<'a>(
     page: EventPage,
     goes_on: &dyn Fn() -> bool,
 ) -> FoundEvents<'a> {
-    let mut first = FirstRows { reach: page.reach(), rows: Vec::new() };
+    let mut first = FirstRows {
+        reach: page.reach(),
+        rows: Vec::new(),
+    };
     let mut total = 0_usize;
     let key = sort_key(tables, order);
     tables.each(filter, |row| {
@@ -159,9 +194,23 @@ pub fn find<'a>(
         first.add((key(row), row as u32));
         !total.is_multiple_of(1 << 16) || goes_on()
     });
-    let rows = first.sorted().into_iter().skip(page.offset).map(|(_, row)| row).collect();
-    let columns = columns.iter().filter_map(|column| Some((*column, tables.slices.column(column.id)?))).collect();
-    FoundEvents { total, columns, rows, page, unmatched: tables.unmatched(filter).filter(|_| total == 0) }
+    let rows = first
+        .sorted()
+        .into_iter()
+        .skip(page.offset)
+        .map(|(_, row)| row)
+        .collect();
+    let columns = columns
+        .iter()
+        .filter_map(|column| Some((*column, tables.slices.column(column.id)?)))
+        .collect();
+    FoundEvents {
+        total,
+        columns,
+        rows,
+        page,
+        unmatched: tables.unmatched(filter).filter(|_| total == 0),
+    }
 }
 
 /// How many events match, as a sentence.
@@ -173,7 +222,10 @@ pub(super) fn matching(count: usize) -> String {
 }
 
 /// What rows are sorted by, ascending.
-fn sort_key(tables: &EventTables, (order, is_reversed): (EventOrder, bool)) -> impl Fn(usize) -> i64 {
+fn sort_key(
+    tables: &EventTables,
+    (order, is_reversed): (EventOrder, bool),
+) -> impl Fn(usize) -> i64 {
     let name = match order {
         EventOrder::Start => "start_ps",
         EventOrder::Duration => "dur_ps",
@@ -185,9 +237,16 @@ fn sort_key(tables: &EventTables, (order, is_reversed): (EventOrder, bool)) -> i
     move |row| {
         let key = column.map_or(0, |column| match column.value(row) {
             Value::Int(number) => number,
-            _ => column.code(row).and_then(|code| column.choices()?.rank(code)).map_or(-1, i64::from),
+            _ => column
+                .code(row)
+                .and_then(|code| column.choices()?.rank(code))
+                .map_or(-1, i64::from),
         });
-        if is_downwards { key.saturating_neg() } else { key }
+        if is_downwards {
+            key.saturating_neg()
+        } else {
+            key
+        }
     }
 }
 
@@ -198,7 +257,13 @@ pub(super) fn heading(id: &'static str, title: &'static str, column: &DataColumn
         ColumnKind::Float => CellKind::Float,
         ColumnKind::Text | ColumnKind::Choice => CellKind::Text,
     };
-    Column { id, title, unit: column.unit, provenance: column.provenance.unwrap_or(Provenance::Profile), kind }
+    Column {
+        id,
+        title,
+        unit: column.unit,
+        provenance: column.provenance.unwrap_or(Provenance::Profile),
+        kind,
+    }
 }
 
 pub(super) fn cell(column: &DataColumn, row: usize) -> Cell {
@@ -251,13 +316,21 @@ mod tests {
 
     #[test]
     fn the_first_rows_are_those_of_a_full_sort() {
-        let rows = (0..20_000_u32).map(|row| (i64::from(row.wrapping_mul(2_654_435_761) % 977), row));
+        let rows =
+            (0..20_000_u32).map(|row| (i64::from(row.wrapping_mul(2_654_435_761) % 977), row));
         let mut expected: Vec<_> = rows.clone().collect();
         expected.sort_unstable();
         for reach in [Some(1), Some(37), Some(5000), Some(30_000), None] {
-            let mut first = FirstRows { reach, rows: Vec::new() };
+            let mut first = FirstRows {
+                reach,
+                rows: Vec::new(),
+            };
             rows.clone().for_each(|row| first.add(row));
-            assert_eq!(first.sorted(), expected[..reach.unwrap_or(20_000).min(20_000)], "{reach:?}");
+            assert_eq!(
+                first.sorted(),
+                expected[..reach.unwrap_or(20_000).min(20_000)],
+                "{reach:?}"
+            );
         }
     }
 }

@@ -45,7 +45,9 @@ impl GroupKey {
 
     /// The key with this name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|key| key.word == name || key.id == name)
+        Self::ALL
+            .into_iter()
+            .find(|key| key.word == name || key.id == name)
     }
 }
 
@@ -141,9 +143,15 @@ pub fn totals(
     page: EventPage,
     goes_on: &dyn Fn() -> bool,
 ) -> EventTotals {
-    let columns: Vec<(GroupKey, &DataColumn)> =
-        by.iter().take(GroupKey::MOST).filter_map(|key| Some((*key, tables.slices.column(key.id)?))).collect();
-    let (dur, own) = (tables.slices.column("dur_ps"), tables.slices.column("self_ps"));
+    let columns: Vec<(GroupKey, &DataColumn)> = by
+        .iter()
+        .take(GroupKey::MOST)
+        .filter_map(|key| Some((*key, tables.slices.column(key.id)?)))
+        .collect();
+    let (dur, own) = (
+        tables.slices.column("dur_ps"),
+        tables.slices.column("self_ps"),
+    );
     let int = |column: Option<&DataColumn>, row| match column.map(|column| column.value(row)) {
         Some(Value::Int(number)) => number,
         _ => 0,
@@ -162,13 +170,25 @@ pub fn totals(
         !events.is_multiple_of(1 << 16) || goes_on()
     });
     let self_of_all: i128 = times.values().map(|group| group.self_sum).sum();
-    let mut groups: Vec<EventGroupRow<'_>> =
-        times.into_iter().filter_map(|(keys, times)| group(&columns, keys, &times)).collect();
+    let mut groups: Vec<EventGroupRow<'_>> = times
+        .into_iter()
+        .filter_map(|(keys, times)| group(&columns, keys, &times))
+        .collect();
     groups.sort_by(|a, b| in_order(order, a, b));
     let total = groups.len();
-    let is_beyond = groups.iter().any(|group| exact(group.total_sum).is_none() || exact(group.self_sum).is_none());
-    let limit = if page.limit == 0 { usize::MAX } else { page.limit };
-    let rows = groups.into_iter().skip(page.offset).take(limit).map(|group| row(group, self_of_all));
+    let is_beyond = groups
+        .iter()
+        .any(|group| exact(group.total_sum).is_none() || exact(group.self_sum).is_none());
+    let limit = if page.limit == 0 {
+        usize::MAX
+    } else {
+        page.limit
+    };
+    let rows = groups
+        .into_iter()
+        .skip(page.offset)
+        .take(limit)
+        .map(|group| row(group, self_of_all));
     let rows = that_fit(rows);
     let next_offset = page.next(rows.len(), total);
     let mut notes = vec![
@@ -182,7 +202,9 @@ pub fn totals(
         notes.push("a sum above 2^63 ps (106 days) is missing".to_owned());
     }
     let count = |number: usize| analysis::number::count(number as f64);
-    let keys = columns.iter().map(|(key, column)| heading(key.id, key.title, column));
+    let keys = columns
+        .iter()
+        .map(|(key, column)| heading(key.id, key.title, column));
     let groups = Table {
         id: "event_totals",
         title: format!("{}, in {} groups", matching(events), count(total)),
@@ -190,7 +212,14 @@ pub fn totals(
         notes,
         rows,
     };
-    EventTotals { events, total, offset: page.offset, truncated: next_offset.is_some(), next_offset, groups }
+    EventTotals {
+        events,
+        total,
+        offset: page.offset,
+        truncated: next_offset.is_some(),
+        next_offset,
+        groups,
+    }
 }
 
 fn key_of(column: &DataColumn, row: usize) -> i64 {
@@ -203,7 +232,11 @@ fn key_of(column: &DataColumn, row: usize) -> i64 {
     }
 }
 
-fn group<'a>(columns: &[(GroupKey, &'a DataColumn)], keys: KeyCodes, times: &GroupTimes) -> Option<EventGroupRow<'a>> {
+fn group<'a>(
+    columns: &[(GroupKey, &'a DataColumn)],
+    keys: KeyCodes,
+    times: &GroupTimes,
+) -> Option<EventGroupRow<'a>> {
     let name = |(&(_, column), key): (&(GroupKey, &'a DataColumn), i64)| match column.choices() {
         _ if key == MISSING => KeyValue::Missing,
         Some(choices) => {
@@ -213,14 +246,25 @@ fn group<'a>(columns: &[(GroupKey, &'a DataColumn)], keys: KeyCodes, times: &Gro
         None => KeyValue::Number(key),
     };
     let names = columns.iter().zip(keys).map(name).collect();
-    let (min_ps, max_ps) = (*times.durations.iter().min()?, *times.durations.iter().max()?);
-    let mut sorted: Vec<f64> = times.durations.iter().map(|&duration| duration as f64).collect();
+    let (min_ps, max_ps) = (
+        *times.durations.iter().min()?,
+        *times.durations.iter().max()?,
+    );
+    let mut sorted: Vec<f64> = times
+        .durations
+        .iter()
+        .map(|&duration| duration as f64)
+        .collect();
     sorted.sort_by(f64::total_cmp);
     let at_least = |count: usize, at: f64| of_sorted(&sorted, at).filter(|_| sorted.len() >= count);
     Some(EventGroupRow {
         names,
         self_sum: times.self_sum,
-        total_sum: times.durations.iter().map(|&duration| i128::from(duration)).sum(),
+        total_sum: times
+            .durations
+            .iter()
+            .map(|&duration| i128::from(duration))
+            .sum(),
         min_ps,
         max_ps,
         stats: Stats::of(&sorted)?,
@@ -253,7 +297,12 @@ const FIGURES: [(&str, &str, Unit, Provenance); 12] = [
     ("count", "Events", Unit::Count, Provenance::Measured),
     ("total_ps", "Total", Unit::Picoseconds, Provenance::Measured),
     ("self_ps", "Self", Unit::Picoseconds, Provenance::Measured),
-    ("self_of_matching_percent", "Share", Unit::Percent, Provenance::Measured),
+    (
+        "self_of_matching_percent",
+        "Share",
+        Unit::Percent,
+        Provenance::Measured,
+    ),
     ("mean_ps", "Mean", Unit::Picoseconds, Provenance::Measured),
     ("min_ps", "Min", Unit::Picoseconds, Provenance::Measured),
     ("p50_ps", "p50", Unit::Picoseconds, Provenance::Measured),
@@ -261,7 +310,12 @@ const FIGURES: [(&str, &str, Unit, Provenance); 12] = [
     ("p95_ps", "p95", Unit::Picoseconds, Provenance::Measured),
     ("p99_ps", "p99", Unit::Picoseconds, Provenance::Measured),
     ("max_ps", "Max", Unit::Picoseconds, Provenance::Measured),
-    ("stddev_ps", "Std. dev.", Unit::Picoseconds, Provenance::Measured),
+    (
+        "stddev_ps",
+        "Std. dev.",
+        Unit::Picoseconds,
+        Provenance::Measured,
+    ),
 ];
 
 fn figure((id, title, unit, provenance): (&'static str, &'static str, Unit, Provenance)) -> Column {
@@ -270,11 +324,18 @@ fn figure((id, title, unit, provenance): (&'static str, &'static str, Unit, Prov
     } else {
         CellKind::Float
     };
-    Column { id, title, unit, provenance, kind }
+    Column {
+        id,
+        title,
+        unit,
+        provenance,
+        kind,
+    }
 }
 
 fn row(group: EventGroupRow<'_>, self_of_all: i128) -> Vec<Cell> {
-    let share: Option<f64> = (self_of_all > 0).then(|| 100.0 * group.self_sum as f64 / self_of_all as f64);
+    let share: Option<f64> =
+        (self_of_all > 0).then(|| 100.0 * group.self_sum as f64 / self_of_all as f64);
     let figures = [
         Cell::count(group.stats.count as u64),
         exact(group.total_sum).into(),
@@ -289,7 +350,12 @@ fn row(group: EventGroupRow<'_>, self_of_all: i128) -> Vec<Cell> {
         Cell::Int(group.max_ps),
         maybe(group.stats.stddev),
     ];
-    group.names.into_iter().map(KeyValue::cell).chain(figures).collect()
+    group
+        .names
+        .into_iter()
+        .map(KeyValue::cell)
+        .chain(figures)
+        .collect()
 }
 
 fn maybe(number: Option<f64>) -> Cell {
@@ -324,24 +390,57 @@ mod tests {
             builder.add_slice(track, SliceSpec::new(range, label));
         }
         let session = Session::from_model(builder.finish(), Options::default());
-        let page = EventPage { offset: 0, limit: 0 };
+        let page = EventPage {
+            offset: 0,
+            limit: 0,
+        };
         let by = [GroupKey::named("name").unwrap()];
-        totals(&EventTables::new(&session), &EventFilter::default(), &by, TotalOrder::Total, page, &|| true)
+        totals(
+            &EventTables::new(&session),
+            &EventFilter::default(),
+            &by,
+            TotalOrder::Total,
+            page,
+            &|| true,
+        )
     }
 
     #[test]
     fn sums_beyond_the_range_are_missing_and_not_wrong() {
         let cell = |totals: &EventTotals, id: &str| {
-            let at = totals.groups.columns.iter().position(|column| column.id == id).unwrap();
+            let at = totals
+                .groups
+                .columns
+                .iter()
+                .position(|column| column.id == id)
+                .unwrap();
             totals.groups.rows[0][at].clone()
         };
         let one = totals_of(1);
         assert_eq!(cell(&one, "total_ps"), cell(&one, "max_ps"));
-        assert!(one.groups.notes.iter().all(|note| !note.contains("106 days")));
+        assert!(
+            one.groups
+                .notes
+                .iter()
+                .all(|note| !note.contains("106 days"))
+        );
         let many = totals_of(18);
-        assert_eq!((cell(&many, "total_ps"), cell(&many, "self_ps")), (Cell::Missing, Cell::Missing));
-        assert_eq!((cell(&many, "count"), cell(&many, "max_ps")), (Cell::Int(18), cell(&one, "max_ps")));
+        assert_eq!(
+            (cell(&many, "total_ps"), cell(&many, "self_ps")),
+            (Cell::Missing, Cell::Missing)
+        );
+        assert_eq!(
+            (cell(&many, "count"), cell(&many, "max_ps")),
+            (Cell::Int(18), cell(&one, "max_ps"))
+        );
         assert_eq!(cell(&many, "self_of_matching_percent"), Cell::Float(100.0));
-        assert!(many.groups.notes.iter().any(|note| note.contains("106 days")), "{:?}", many.groups.notes);
+        assert!(
+            many.groups
+                .notes
+                .iter()
+                .any(|note| note.contains("106 days")),
+            "{:?}",
+            many.groups.notes
+        );
     }
 }

@@ -33,7 +33,10 @@ pub struct OutputGuard {
 impl OutputGuard {
     /// Protects these inputs, and files of other programs unless `is_forced`.
     pub fn new(inputs: impl IntoIterator<Item = PathBuf>, is_forced: bool) -> Self {
-        Self { inputs: inputs.into_iter().collect(), is_forced }
+        Self {
+            inputs: inputs.into_iter().collect(),
+            is_forced,
+        }
     }
 
     /// Refuses a file that is read by the same call, and one that this program did not write.
@@ -51,7 +54,9 @@ impl OutputGuard {
     ///
     /// The reason, with the path.
     pub fn check_table(&self, path: &Path, headings: &[&str]) -> Result<(), String> {
-        self.check_with(path, |content| is_ours(content) || is_like(content, headings))
+        self.check_with(path, |content| {
+            is_ours(content) || is_like(content, headings)
+        })
     }
 
     /// Refuses a file that is read by the same call.
@@ -68,7 +73,12 @@ impl OutputGuard {
         if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
             return Ok(());
         }
-        let is_input = || format!("{} is an input of this command: write to another file", path.display());
+        let is_input = || {
+            format!(
+                "{} is an input of this command: write to another file",
+                path.display()
+            )
+        };
         if self.inputs.iter().any(|input| is_same(input, path)) {
             return Err(is_input());
         }
@@ -76,8 +86,8 @@ impl OutputGuard {
         if is_remote(path) || !path.is_file() {
             return Ok(());
         }
-        let content =
-            ends_of(path).map_err(|error| format!("cannot read what is there: {error}: {}", path.display()))?;
+        let content = ends_of(path)
+            .map_err(|error| format!("cannot read what is there: {error}: {}", path.display()))?;
         if is_ours(&content) {
             return Ok(());
         }
@@ -102,7 +112,11 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
-        let id = |path: &Path| fs::metadata(path).ok().map(|there| (there.dev(), there.ino()));
+        let id = |path: &Path| {
+            fs::metadata(path)
+                .ok()
+                .map(|there| (there.dev(), there.ino()))
+        };
         if let (Some(one), Some(other)) = (id(one), id(other)) {
             return one == other;
         }
@@ -112,17 +126,38 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
 
 /// The absolute path without links, also of a file that is not there yet.
 fn place(path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok().or_else(|| Some(super::directory_of(path).canonicalize().ok()?.join(path.file_name()?)))
+    path.canonicalize().ok().or_else(|| {
+        Some(
+            super::directory_of(path)
+                .canonicalize()
+                .ok()?
+                .join(path.file_name()?),
+        )
+    })
 }
 
 /// Whether a file lies below a directory that is read, or below the directory where a pattern begins.
 fn contains(input: &Path, file: &Path) -> bool {
     let is_pattern = |input: &Path| input.to_string_lossy().contains(['*', '?', '[']);
-    let directory = if is_pattern(input) { input.ancestors().find(|above| !is_pattern(above)) } else { Some(input) };
-    let directory =
-        directory.map(|directory| if directory.as_os_str().is_empty() { Path::new(".") } else { directory });
-    let Some(directory) = directory.and_then(|directory| directory.canonicalize().ok()) else { return false };
-    directory.is_dir() && file.canonicalize().is_ok_and(|file| file.starts_with(directory))
+    let directory = if is_pattern(input) {
+        input.ancestors().find(|above| !is_pattern(above))
+    } else {
+        Some(input)
+    };
+    let directory = directory.map(|directory| {
+        if directory.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            directory
+        }
+    });
+    let Some(directory) = directory.and_then(|directory| directory.canonicalize().ok()) else {
+        return false;
+    };
+    directory.is_dir()
+        && file
+            .canonicalize()
+            .is_ok_and(|file| file.starts_with(directory))
 }
 
 /// The beginning of a file, and its end if it is longer.
@@ -143,7 +178,8 @@ fn is_ours(content: &[u8]) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let begins = |with: &str| text.starts_with(with);
     let has = |what: &str| text.contains(what);
-    let is_json = |field: &str| begins("{") && text.split_whitespace().collect::<String>().contains(field);
+    let is_json =
+        |field: &str| begins("{") && text.split_whitespace().collect::<String>().contains(field);
     content.is_empty()
         // JSON, but not a history, to which lines are appended.
         || is_json("\"schema\":\"systole.") && !has("\"systole.history/")
@@ -166,14 +202,23 @@ fn is_ours(content: &[u8]) -> bool {
 /// A line of NDJSON.
 fn is_row(line: &str) -> bool {
     let row = serde_json::from_str::<serde_json::Value>(line).unwrap_or_default();
-    row.get("report").is_some() && (row.get("table").is_some() || row.get("not_applicable").is_some())
+    row.get("report").is_some()
+        && (row.get("table").is_some() || row.get("not_applicable").is_some())
 }
 
 /// Whether the first line of a file has at least half of these headings: tables get more columns with time.
 fn is_like(content: &[u8], headings: &[&str]) -> bool {
     let content = String::from_utf8_lossy(content);
-    let old: Vec<&str> = content.lines().next().unwrap_or_default().split(',').collect();
-    let same = headings.iter().filter(|heading| old.contains(heading)).count();
+    let old: Vec<&str> = content
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split(',')
+        .collect();
+    let same = headings
+        .iter()
+        .filter(|heading| old.contains(heading))
+        .count();
     same > 0 && 2 * same >= headings.len() && 2 * same >= old.len()
 }
 
@@ -200,12 +245,22 @@ mod tests {
         std::os::unix::fs::symlink("in.json", name("soft")).unwrap();
         for other in ["in.json", "hard", "soft", "sub/../in.json"] {
             for is_forced in [false, true] {
-                let refused = guard(&name("in.json"), is_forced).check(&name(other)).unwrap_err();
+                let refused = guard(&name("in.json"), is_forced)
+                    .check(&name(other))
+                    .unwrap_err();
                 assert!(refused.contains("is an input"), "{refused}");
-                assert!(guard(&name(other), is_forced).check(&name("in.json")).is_err(), "{other}");
+                assert!(
+                    guard(&name(other), is_forced)
+                        .check(&name("in.json"))
+                        .is_err(),
+                    "{other}"
+                );
             }
         }
-        assert_eq!(guard(&name("in.json"), false).check(&name("new.json")), Ok(()));
+        assert_eq!(
+            guard(&name("in.json"), false).check(&name("new.json")),
+            Ok(())
+        );
     }
 
     #[test]
@@ -214,8 +269,19 @@ mod tests {
         let (file, report) = (dir.path().join("host.pb"), dir.path().join("report.json"));
         fs::write(&file, "profile").unwrap();
         fs::write(&report, "{\"schema\": \"systole.report/2\"}").unwrap();
-        for input in [dir.path().to_owned(), dir.path().join("*/host.pb"), dir.path().join("h*.pb")] {
-            assert!(guard(&input, true).check(&file).unwrap_err().contains("is an input"), "{}", input.display());
+        for input in [
+            dir.path().to_owned(),
+            dir.path().join("*/host.pb"),
+            dir.path().join("h*.pb"),
+        ] {
+            assert!(
+                guard(&input, true)
+                    .check(&file)
+                    .unwrap_err()
+                    .contains("is an input"),
+                "{}",
+                input.display()
+            );
             assert_eq!(guard(&input, false).check(&report), Ok(()));
         }
     }
@@ -229,14 +295,32 @@ mod tests {
         let settings = r#"{"systole.path": "/usr/bin/systole"}"#;
         let notes = "398.0 ms captured · 1,220 slices · 1 × TPU v6 Lite\nmy own remarks\n";
         let edited = format!("the report\n{TEXT_MARK}\nand my remarks\n");
-        let texts = ["notes", notes, &edited, "# Read me\n\nHow to tune\n", "# Comparison\n\nof two cars\n", html];
-        for other in texts.into_iter().chain(["[1]", "{\"a\": 1}", settings, "a,b\n1,2\n", "PK\x03\x04", line]) {
+        let texts = [
+            "notes",
+            notes,
+            &edited,
+            "# Read me\n\nHow to tune\n",
+            "# Comparison\n\nof two cars\n",
+            html,
+        ];
+        for other in texts.into_iter().chain([
+            "[1]",
+            "{\"a\": 1}",
+            settings,
+            "a,b\n1,2\n",
+            "PK\x03\x04",
+            line,
+        ]) {
             fs::write(&file, other).unwrap();
             let refused = guard(Path::new("in"), false).check(&file).unwrap_err();
             assert!(refused.contains("--force"), "{refused}");
             assert_eq!(guard(Path::new("in"), true).check(&file), Ok(()), "{other}");
         }
-        for own in ["", &format!("# Comparison\n\n{MARKDOWN_MARK}\n"), &format!("the report\n{TEXT_MARK}\n")] {
+        for own in [
+            "",
+            &format!("# Comparison\n\n{MARKDOWN_MARK}\n"),
+            &format!("the report\n{TEXT_MARK}\n"),
+        ] {
             fs::write(&file, own).unwrap();
             assert_eq!(guard(Path::new("in"), false).check(&file), Ok(()), "{own}");
         }

@@ -8,7 +8,9 @@ use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
-pub use guard::{KEPT_TEXTS, MARKDOWN_MARK, OutputGuard, PERFETTO_SEQUENCE, PNG_SOFTWARE, TEXT_MARK, is_same};
+pub use guard::{
+    KEPT_TEXTS, MARKDOWN_MARK, OutputGuard, PERFETTO_SEQUENCE, PNG_SOFTWARE, TEXT_MARK, is_same,
+};
 
 /// The beginning of the names of temporary files.
 const PREFIX: &str = ".systole-";
@@ -36,7 +38,10 @@ pub fn write_with<E: From<io::Error>>(
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let there = fs::metadata(path).ok();
     // Devices and pipes are written to, never replaced.
-    if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_dir()) {
+    if there
+        .as_ref()
+        .is_some_and(|there| !there.is_file() && !there.is_dir())
+    {
         return write(&mut fs::OpenOptions::new().write(true).open(path)?);
     }
     #[cfg(target_os = "linux")]
@@ -74,7 +79,11 @@ fn unnamed_in(directory: &Path) -> Option<fs::File> {
     }
     // The umask applies, as to any new file.
     let mode = Mode::from_raw_mode(0o666);
-    let file = rustix::fs::open(directory, OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC, mode);
+    let file = rustix::fs::open(
+        directory,
+        OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC,
+        mode,
+    );
     file.ok().map(fs::File::from)
 }
 
@@ -85,14 +94,27 @@ fn name_file(file: &fs::File, path: &Path) -> io::Result<()> {
 
     use rustix::fs::{AtFlags, CWD};
     let own = format!("{OPEN_FILES}/{}", file.as_raw_fd());
-    let link = |to: &Path| -> io::Result<()> { Ok(rustix::fs::linkat(CWD, &own, CWD, to, AtFlags::SYMLINK_FOLLOW)?) };
+    let link = |to: &Path| -> io::Result<()> {
+        Ok(rustix::fs::linkat(
+            CWD,
+            &own,
+            CWD,
+            to,
+            AtFlags::SYMLINK_FOLLOW,
+        )?)
+    };
     match link(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         result => return result,
     }
     // A link replaces nothing; renaming does, at once.
-    let linked = tempfile::Builder::new().prefix(PREFIX).make_in(directory_of(path), link)?;
-    linked.into_temp_path().persist(path).map_err(|error| error.error)
+    let linked = tempfile::Builder::new()
+        .prefix(PREFIX)
+        .make_in(directory_of(path), link)?;
+    linked
+        .into_temp_path()
+        .persist(path)
+        .map_err(|error| error.error)
 }
 
 /// The text of a small file beside the input: of a regular file, or of standard input as `-`, at most `most` bytes. A pipe
@@ -102,10 +124,15 @@ pub fn read_small(path: &Path, most: u64) -> io::Result<String> {
     if path.as_os_str() == crate::stdin::STANDARD {
         text.push_str(crate::stdin::text(most)?);
     } else {
-        open_regular(path)?.take(most.saturating_add(1)).read_to_string(&mut text)?;
+        open_regular(path)?
+            .take(most.saturating_add(1))
+            .read_to_string(&mut text)?;
     }
     if text.len() as u64 > most {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("longer than {} MB", most >> 20)));
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("longer than {} MB", most >> 20),
+        ));
     }
     Ok(text)
 }
@@ -122,7 +149,11 @@ pub fn open_regular(path: &Path) -> io::Result<fs::File> {
 
 /// Makes a directory unless it is there. Buckets have none.
 pub fn make_directory(path: &Path) -> io::Result<()> {
-    if importers::is_remote(path) { Ok(()) } else { fs::create_dir_all(path) }
+    if importers::is_remote(path) {
+        Ok(())
+    } else {
+        fs::create_dir_all(path)
+    }
 }
 
 pub fn directory_of(path: &Path) -> &Path {
@@ -166,7 +197,10 @@ mod tests {
             };
             write_with(&dir.path().join("out.json"), write).unwrap();
             assert_eq!(
-                (names(), fs::read_to_string(dir.path().join("out.json")).unwrap()),
+                (
+                    names(),
+                    fs::read_to_string(dir.path().join("out.json")).unwrap()
+                ),
                 (1, "part and rest".into())
             );
         }
@@ -187,6 +221,9 @@ mod tests {
         write_file(&link, "second").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&file).unwrap(), "second");
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
 }

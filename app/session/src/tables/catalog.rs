@@ -43,7 +43,11 @@ impl Catalog {
             Arc::new(instructions::table(session)),
             Arc::new(timeline::sources(model)),
         ];
-        Self { session: session.clone(), scope, timeline }
+        Self {
+            session: session.clone(),
+            scope,
+            timeline,
+        }
     }
 
     /// Slices, tracks, counters, flows, instructions and files.
@@ -53,17 +57,28 @@ impl Catalog {
 
     /// The tables of all reports that the trace has; computes the reports.
     pub fn reports(&self) -> Vec<Arc<DataTable>> {
-        reports::tables(&self.session, self.scope).into_iter().map(Arc::new).collect()
+        reports::tables(&self.session, self.scope)
+            .into_iter()
+            .map(Arc::new)
+            .collect()
     }
 
     /// One table by its name; computes the report that has it, others only if the name does not tell which.
     pub fn table(&self, name: &str) -> Option<Arc<DataTable>> {
-        let of_timeline = self.timeline.iter().find(|table| table.name == name).cloned();
+        let of_timeline = self
+            .timeline
+            .iter()
+            .find(|table| table.name == name)
+            .cloned();
         of_timeline.or_else(|| reports::table(&self.session, self.scope, name).map(Arc::new))
     }
 
     pub fn all(&self) -> Vec<Arc<DataTable>> {
-        self.timeline.iter().cloned().chain(self.reports()).collect()
+        self.timeline
+            .iter()
+            .cloned()
+            .chain(self.reports())
+            .collect()
     }
 }
 
@@ -82,13 +97,25 @@ mod tests {
             assert_eq!(names.len(), tables.len(), "{file}: {names:?}");
             let catalog = Catalog::new(&session, Scope::WholeTrace);
             for table in &tables {
-                let found = catalog.table(&table.name).expect("every table is found by its name");
-                assert_eq!((&found.name, &found.about, found.len), (&table.name, &table.about, table.len), "{file}");
+                let found = catalog
+                    .table(&table.name)
+                    .expect("every table is found by its name");
+                assert_eq!(
+                    (&found.name, &found.about, found.len),
+                    (&table.name, &table.about, table.len),
+                    "{file}"
+                );
             }
             assert!(catalog.table("no-such-table").is_none());
             for table in &tables {
-                let columns: BTreeSet<&str> = table.columns.iter().map(|column| &*column.name).collect();
-                assert_eq!(columns.len(), table.columns.len(), "{}: {columns:?}", table.name);
+                let columns: BTreeSet<&str> =
+                    table.columns.iter().map(|column| &*column.name).collect();
+                assert_eq!(
+                    columns.len(),
+                    table.columns.len(),
+                    "{}: {columns:?}",
+                    table.name
+                );
             }
         }
     }

@@ -15,6 +15,10 @@ impl CsvCells {
     /// A text as it is written.
     pub fn text(self, text: &str) -> Cow<'_, str> {
         let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
-        if self == Self::Spreadsheet && is_formula { Cow::Owned(format!("'{text}")) } else { Cow::Borrowed(text) }
+        if self == Self::Spreadsheet && is_formula {
+            Cow::Owned(format!("'{text}"))
+        } else {
+            Cow::Borrowed(text)
+        }
     }
 }

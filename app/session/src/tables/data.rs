@@ -58,7 +58,10 @@ impl Choices {
         self.texts.iter().map(|text| &**text)
     }
     pub fn code(&self, text: &str) -> Option<u32> {
-        let at = self.sorted.binary_search_by(|&code| self.text(code).cmp(&Some(text))).ok()?;
+        let at = self
+            .sorted
+            .binary_search_by(|&code| self.text(code).cmp(&Some(text)))
+            .ok()?;
         self.sorted.get(at).copied()
     }
     /// Rank of a text in byte order, from 0.
@@ -94,7 +97,11 @@ impl ChoicesBuilder {
         for (rank, &code) in (0..).zip(&sorted) {
             ranks[code as usize] = rank;
         }
-        Choices { texts: self.texts, ranks, sorted }
+        Choices {
+            texts: self.texts,
+            ranks,
+            sorted,
+        }
     }
 }
 
@@ -134,7 +141,9 @@ impl<T: Send + Sync> ColumnData for FieldOf<T> {
         let value = match &self.field {
             Field::Int(get) => get(&self.rows, row).map(Value::Int),
             // Infinities and NaN are missing values, because neither SQL nor JSON has them.
-            Field::Float(get) => get(&self.rows, row).filter(|number| number.is_finite()).map(Value::Float),
+            Field::Float(get) => get(&self.rows, row)
+                .filter(|number| number.is_finite())
+                .map(Value::Float),
             Field::Text(get) => get(&self.rows, row).map(Value::Text),
             Field::Choice(choices, code) => {
                 let text = code(&self.rows, row).and_then(|code| choices(&self.rows).text(code));
@@ -180,7 +189,9 @@ impl DataColumn {
     /// The unit as JSON reports name it; `None` without one.
     pub fn unit_name(&self) -> Option<String> {
         let name = serde_json::to_value(self.unit).ok()?;
-        name.as_str().filter(|name| *name != "none").map(str::to_owned)
+        name.as_str()
+            .filter(|name| *name != "none")
+            .map(str::to_owned)
     }
     /// The value of a row below the `len` of its table.
     ///
@@ -215,7 +226,9 @@ impl RowFilter {
     /// Least and greatest wanted value of a column.
     pub fn limits(filters: &[Self], column: usize) -> (i64, i64) {
         let of_column = filters.iter().filter(|filter| filter.column == column);
-        of_column.fold((i64::MIN, i64::MAX), |(least, most), filter| (least.max(filter.least), most.min(filter.most)))
+        of_column.fold((i64::MIN, i64::MAX), |(least, most), filter| {
+            (least.max(filter.least), most.min(filter.most))
+        })
     }
 }
 
@@ -223,7 +236,9 @@ impl RowFilter {
 pub(super) fn limits_of(filters: &[RowFilter], column: usize, len: usize) -> Range<usize> {
     let (least, most) = RowFilter::limits(filters, column);
     let from = usize::try_from(least.max(0)).unwrap_or(len).min(len);
-    let to = usize::try_from(most.saturating_add(1).max(0)).unwrap_or(len).min(len);
+    let to = usize::try_from(most.saturating_add(1).max(0))
+        .unwrap_or(len)
+        .min(len);
     from..to.max(from)
 }
 
@@ -257,8 +272,19 @@ pub struct DataTable {
 
 impl DataTable {
     /// Starts a table over `rows`, `len` of them.
-    pub fn of<T: Send + Sync + 'static>(name: &str, about: &str, len: usize, rows: Arc<T>) -> DataTableBuilder<T> {
-        let table = Self { name: name.to_owned(), about: about.to_owned(), len, columns: Vec::new(), find: None };
+    pub fn of<T: Send + Sync + 'static>(
+        name: &str,
+        about: &str,
+        len: usize,
+        rows: Arc<T>,
+    ) -> DataTableBuilder<T> {
+        let table = Self {
+            name: name.to_owned(),
+            about: about.to_owned(),
+            len,
+            columns: Vec::new(),
+            find: None,
+        };
         DataTableBuilder { table, rows }
     }
 
@@ -301,24 +327,40 @@ impl ColumnData for PickedRows {
         self.column().map_or(ColumnKind::Text, DataColumn::kind)
     }
     fn value(&self, row: usize) -> Value<'_> {
-        self.column().filter(|_| row < self.rows.len()).map_or(Value::Missing, |column| column.value(self.row(row)))
+        self.column()
+            .filter(|_| row < self.rows.len())
+            .map_or(Value::Missing, |column| column.value(self.row(row)))
     }
     fn choices(&self) -> Option<&Choices> {
         self.column()?.choices()
     }
     fn code(&self, row: usize) -> Option<u32> {
-        self.column().filter(|_| row < self.rows.len())?.code(self.row(row))
+        self.column()
+            .filter(|_| row < self.rows.len())?
+            .code(self.row(row))
     }
 }
 
 /// Selected columns and rows of a table, in the given order; all rows if `rows` is `None`.
 pub fn picked(table: &Arc<DataTable>, columns: &[usize], rows: Option<Vec<u32>>) -> DataTable {
-    let rows: Arc<[u32]> = rows.unwrap_or_else(|| (0..table.len as u32).collect()).into();
+    let rows: Arc<[u32]> = rows
+        .unwrap_or_else(|| (0..table.len as u32).collect())
+        .into();
     let column = |&column: &usize| {
         let of = table.columns.get(column)?;
-        let data = Box::new(PickedRows { table: Arc::clone(table), column, rows: Arc::clone(&rows) });
+        let data = Box::new(PickedRows {
+            table: Arc::clone(table),
+            column,
+            rows: Arc::clone(&rows),
+        });
         let (name, about) = (of.name.clone(), of.about.clone());
-        Some(DataColumn { name, about, unit: of.unit, provenance: of.provenance, data })
+        Some(DataColumn {
+            name,
+            about,
+            unit: of.unit,
+            provenance: of.provenance,
+            data,
+        })
     };
     DataTable {
         name: table.name.clone(),
@@ -336,9 +378,17 @@ pub(super) fn some_rows(table: &Arc<DataTable>, rows: Vec<u32>) -> DataTable {
     let find = move |filters: &[RowFilter]| {
         let (least, most) = RowFilter::limits(filters, 0);
         let from = numbers.partition_point(|&row| i64::from(row) < least);
-        iter::once(from..numbers.partition_point(|&row| i64::from(row) <= most).max(from)).collect()
+        iter::once(
+            from..numbers
+                .partition_point(|&row| i64::from(row) <= most)
+                .max(from),
+        )
+        .collect()
     };
-    DataTable { find: Some(Box::new(find)), ..picked(table, &columns, Some(rows)) }
+    DataTable {
+        find: Some(Box::new(find)),
+        ..picked(table, &columns, Some(rows))
+    }
 }
 
 /// Builds a [`DataTable`]; see [`DataTable::of`].
@@ -378,8 +428,17 @@ impl<T: Send + Sync + 'static> DataTableBuilder<T> {
         provenance: Option<Provenance>,
         field: Field<T>,
     ) -> Self {
-        let data = Box::new(FieldOf { rows: Arc::clone(&self.rows), field });
-        self.table.columns.push(DataColumn { name, about, unit, provenance, data });
+        let data = Box::new(FieldOf {
+            rows: Arc::clone(&self.rows),
+            field,
+        });
+        self.table.columns.push(DataColumn {
+            name,
+            about,
+            unit,
+            provenance,
+            data,
+        });
         self
     }
 
@@ -400,7 +459,10 @@ impl<T: Send + Sync + 'static> DataTableBuilder<T> {
     }
 
     /// Uses an index to find rows.
-    pub fn found_by(mut self, find: impl Fn(&T, &[RowFilter]) -> Vec<Range<usize>> + Send + Sync + 'static) -> Self {
+    pub fn found_by(
+        mut self,
+        find: impl Fn(&T, &[RowFilter]) -> Vec<Range<usize>> + Send + Sync + 'static,
+    ) -> Self {
         let rows = Arc::clone(&self.rows);
         self.table.find = Some(Box::new(move |filters| find(&rows, filters)));
         self

@@ -23,9 +23,18 @@ pub fn of_report(name: &str, report: &str, table: Table) -> DataTable {
     let table = Arc::new(table);
     let mut data = DataTable::of(name, &about, table.rows.len(), Arc::new(())).build();
     for (column, head) in table.columns.iter().enumerate() {
-        let rows = Arc::new(ReportColumn { table: Arc::clone(&table), column });
+        let rows = Arc::new(ReportColumn {
+            table: Arc::clone(&table),
+            column,
+        });
         let (id, title) = (Cow::Borrowed(head.id), Cow::Borrowed(head.title));
-        let one = DataTable::of(name, "", 0, rows).with(id, title, head.unit, Some(head.provenance), field(head));
+        let one = DataTable::of(name, "", 0, rows).with(
+            id,
+            title,
+            head.unit,
+            Some(head.provenance),
+            field(head),
+        );
         data.columns.extend(one.build().columns);
     }
     data
@@ -70,15 +79,25 @@ mod tests {
         let mut seen = 0;
         for (file, session) in samples::sessions() {
             for entry in ANALYSES {
-                let Ok(report) = session.report_by_id(entry.id, Scope::WholeTrace) else { continue };
+                let Ok(report) = session.report_by_id(entry.id, Scope::WholeTrace) else {
+                    continue;
+                };
                 for table in report.tables() {
                     let data = of_report(table.id, entry.id, table.clone());
                     for (column, head) in data.columns.iter().zip(0..) {
                         for (row, cells) in table.rows.iter().enumerate() {
                             let (cell, value) = (&cells[head], column.value(row));
-                            let place = format!("{file} {}.{}: {cell:?} as {value:?}", table.id, column.name);
-                            let is_finite = !matches!(cell, Cell::Float(number) if !number.is_finite());
-                            assert_eq!(*cell == Cell::Missing, value == Value::Missing && is_finite, "{place}");
+                            let place = format!(
+                                "{file} {}.{}: {cell:?} as {value:?}",
+                                table.id, column.name
+                            );
+                            let is_finite =
+                                !matches!(cell, Cell::Float(number) if !number.is_finite());
+                            assert_eq!(
+                                *cell == Cell::Missing,
+                                value == Value::Missing && is_finite,
+                                "{place}"
+                            );
                             let whole = column.kind() == ColumnKind::Int;
                             assert!(!(whole && matches!(cell, Cell::Float(_))), "{place}");
                             seen += 1;

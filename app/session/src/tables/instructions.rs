@@ -31,22 +31,40 @@ impl InstructionRows {
 pub(super) fn table(session: &Session) -> DataTable {
     let model = session.model();
     let classes = Arc::clone(session.context(Scope::WholeTrace).classes());
-    let rows = InstructionRows { model: model.clone(), classes, ids: model.op_ids().collect() };
+    let rows = InstructionRows {
+        model: model.clone(),
+        classes,
+        ids: model.op_ids().collect(),
+    };
     let about = "One row per instruction of a compiled program, with the compiler's estimates of one execution.";
     let table = DataTable::of("instructions", about, model.ops().len(), Arc::new(rows))
-        .id("op_id", "number of the instruction in this trace", Field::Int(|_, row| Some(row as i64)))
-        .id("name", "name in its program", Field::Text(|all, row| all.text(row, |op| Some(op.name))))
+        .id(
+            "op_id",
+            "number of the instruction in this trace",
+            Field::Int(|_, row| Some(row as i64)),
+        )
+        .id(
+            "name",
+            "name in its program",
+            Field::Text(|all, row| all.text(row, |op| Some(op.name))),
+        )
         .id(
             "program",
             "its program",
-            Field::Text(|all, row| Some(Cow::Owned(all.model.program_title(all.op(row)?.program?)))),
+            Field::Text(|all, row| {
+                Some(Cow::Owned(all.model.program_title(all.op(row)?.program?)))
+            }),
         )
         .fact(
             "category",
             "kind of work",
             Unit::None,
             Provenance::Inferred,
-            Field::Text(|all, row| Some(Cow::Borrowed(all.classes.class(*all.ids.get(row)?).group.title()))),
+            Field::Text(|all, row| {
+                Some(Cow::Borrowed(
+                    all.classes.class(*all.ids.get(row)?).group.title(),
+                ))
+            }),
         )
         .fact(
             "hlo_category",
@@ -86,12 +104,24 @@ fn costs(table: DataTableBuilder<InstructionRows>) -> DataTableBuilder<Instructi
 
 fn texts(table: DataTableBuilder<InstructionRows>) -> DataTableBuilder<InstructionRows> {
     table
-        .id("shape", "shape of the result", Field::Text(|all, row| all.text(row, |op| op.shape)))
+        .id(
+            "shape",
+            "shape of the result",
+            Field::Text(|all, row| all.text(row, |op| op.shape)),
+        )
         .id(
             "framework_name",
             "where the framework made it",
             Field::Text(|all, row| all.text(row, |op| op.framework_name)),
         )
-        .id("source", "file and line of the program", Field::Text(|all, row| all.text(row, |op| op.source)))
-        .id("hlo_text", "the instruction as HLO text", Field::Text(|all, row| all.text(row, |op| op.hlo_text)))
+        .id(
+            "source",
+            "file and line of the program",
+            Field::Text(|all, row| all.text(row, |op| op.source)),
+        )
+        .id(
+            "hlo_text",
+            "the instruction as HLO text",
+            Field::Text(|all, row| all.text(row, |op| op.hlo_text)),
+        )
 }

@@ -23,6 +23,8 @@ pub use catalog::Catalog;
 #[cfg(feature = "columnar")]
 pub use columnar::{arrow, error, files, partitions};
 pub use csv_cells::CsvCells;
-pub use data::{Choices, ColumnKind, DataColumn, DataTable, MOST_OF_CELL, RowFilter, Value, cut, picked};
+pub use data::{
+    Choices, ColumnKind, DataColumn, DataTable, MOST_OF_CELL, RowFilter, Value, cut, picked,
+};
 pub use from_report::of_report as report_table;
 pub use slices::{ARGS, arguments, is_on_device};

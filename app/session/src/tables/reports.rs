@@ -8,7 +8,14 @@ use super::runs;
 use crate::open::Session;
 
 /// Ids that tables of several reports have, or that are tables of the timeline.
-const SHARED: [&str; 6] = ["transfers", "findings", "counters", "sources", "slices", "tracks"];
+const SHARED: [&str; 6] = [
+    "transfers",
+    "findings",
+    "counters",
+    "sources",
+    "slices",
+    "tracks",
+];
 
 /// The tables of all reports that this trace has, in one scope. A table is called by its id. If that is also the name
 /// of another report or table, the name of its report comes first: `doctor_memory`.
@@ -29,21 +36,29 @@ pub(super) fn table(session: &Session, scope: Scope, name: &str) -> Option<DataT
         return Some(runs::table(session, scope));
     }
     let is_likely = |entry: &&AnalysisEntry| {
-        name.strip_prefix(entry.id).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        name.strip_prefix(entry.id)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
     };
     let likely = ANALYSES.iter().filter(is_likely).find_map(|entry| {
         let report = (entry.run)(&session.context(scope)).ok()?;
         tables_of(entry, &*report).find(|table| table.name == name)
     });
-    likely.or_else(|| tables(session, scope).into_iter().find(|table| table.name == name))
+    likely.or_else(|| {
+        tables(session, scope)
+            .into_iter()
+            .find(|table| table.name == name)
+    })
 }
 
 fn tables_of(entry: &AnalysisEntry, report: &dyn Report) -> impl Iterator<Item = DataTable> {
     let id = entry.id;
     report.tables().into_iter().map(move |table| {
         let of_another = table.id != id && ANALYSES.iter().any(|other| other.id == table.id);
-        let name =
-            if of_another || SHARED.contains(&table.id) { format!("{id}_{}", table.id) } else { table.id.to_owned() };
+        let name = if of_another || SHARED.contains(&table.id) {
+            format!("{id}_{}", table.id)
+        } else {
+            table.id.to_owned()
+        };
         of_report(&name, id, table)
     })
 }

@@ -41,7 +41,10 @@ const GROUPS: [(OpGroup, &str); 11] = [
 const METRICS: [(&str, &str); 7] = [
     ("mfu_steady_percent", "MFU, steady steps"),
     ("mfu_window_percent", "MFU, first op to last"),
-    ("mxu_util_on_mxu_ops_percent", "FLOPs utilization of matrix ops"),
+    (
+        "mxu_util_on_mxu_ops_percent",
+        "FLOPs utilization of matrix ops",
+    ),
     ("hbm_util_steady_percent", "HBM bandwidth, steady steps"),
     ("hbm_util_window_percent", "HBM bandwidth, first op to last"),
     ("device_idle_percent", "Idle, first op to last"),
@@ -66,38 +69,82 @@ pub(super) fn table(session: &Session, scope: Scope) -> DataTable {
 impl RunRow<'_> {
     fn table(&self) -> Table {
         let model = self.session.model();
-        let steps = self.session.report::<Steps>(self.scope).ok().filter(|steps| steps.has_steps());
+        let steps = self
+            .session
+            .report::<Steps>(self.scope)
+            .ok()
+            .filter(|steps| steps.has_steps());
         let verdict = self.session.report::<Verdict>(self.scope).ok();
         let doctor = self.session.report::<Doctor>(Scope::WholeTrace).ok();
-        let started = model.sources().iter().filter_map(|source| source.started_unix_ns).min();
+        let started = model
+            .sources()
+            .iter()
+            .filter_map(|source| source.started_unix_ns)
+            .min();
         let ps = Unit::Picoseconds;
         let mut table = Table::of(NAME, "The run", [self])
-            .inferred("verdict", "What limits the program", Unit::None, |_| verdict.as_ref().map(|it| &*it.statement))
-            .recorded("device_type", "Devices", Unit::None, |_| devices_in_words(model))
-            .measured("devices", "Number of devices with ops", Unit::Count, |row| {
-                row.ops.as_ref().map(|ops| ops.cores.len() as u64)
+            .inferred("verdict", "What limits the program", Unit::None, |_| {
+                verdict.as_ref().map(|it| &*it.statement)
             })
-            .recorded("started_unix_ns", "Start of the session, nanoseconds since 1970", Unit::None, move |_| started)
-            .measured("slices", "Number of slices", Unit::Count, |_| model.slice_count() as u64)
-            .measured("lost_events", "Events that could not be read", Unit::Count, |_| {
-                doctor.as_ref().map(|doctor| doctor.lost_events)
+            .recorded("device_type", "Devices", Unit::None, |_| {
+                devices_in_words(model)
             })
-            .inferred("steps", "Number of steps that statistics count", Unit::Count, |_| {
-                steps.as_ref().map(|steps| steps.counted().count() as u64)
+            .measured(
+                "devices",
+                "Number of devices with ops",
+                Unit::Count,
+                |row| row.ops.as_ref().map(|ops| ops.cores.len() as u64),
+            )
+            .recorded(
+                "started_unix_ns",
+                "Start of the session, nanoseconds since 1970",
+                Unit::None,
+                move |_| started,
+            )
+            .measured("slices", "Number of slices", Unit::Count, |_| {
+                model.slice_count() as u64
             })
-            .measured("step_time_ps", "Median step time", ps, |_| Some(steps.as_ref()?.time.as_ref()?.median))
-            .measured("step_interval_ps", "Median time from step to step", ps, |_| {
-                Some(steps.as_ref()?.interval.as_ref()?.median)
+            .measured(
+                "lost_events",
+                "Events that could not be read",
+                Unit::Count,
+                |_| doctor.as_ref().map(|doctor| doctor.lost_events),
+            )
+            .inferred(
+                "steps",
+                "Number of steps that statistics count",
+                Unit::Count,
+                |_| steps.as_ref().map(|steps| steps.counted().count() as u64),
+            )
+            .measured("step_time_ps", "Median step time", ps, |_| {
+                Some(steps.as_ref()?.time.as_ref()?.median)
             })
-            .measured("step_work_ps", "Median over the steps: work of the device with most work", ps, Self::work)
-            .measured("device_time_ps", "First op to last, devices added up", ps, |row| {
-                Some(row.ops.as_ref()?.total_time_ps)
-            });
+            .measured(
+                "step_interval_ps",
+                "Median time from step to step",
+                ps,
+                |_| Some(steps.as_ref()?.interval.as_ref()?.median),
+            )
+            .measured(
+                "step_work_ps",
+                "Median over the steps: work of the device with most work",
+                ps,
+                Self::work,
+            )
+            .measured(
+                "device_time_ps",
+                "First op to last, devices added up",
+                ps,
+                |row| Some(row.ops.as_ref()?.total_time_ps),
+            );
         for (group, id) in GROUPS {
             table = table.measured(id, group.title(), ps, move |row| row.time_of(group));
         }
         for (id, title) in METRICS {
-            let metric = self.utilization.as_ref().and_then(|report| report.metric(id));
+            let metric = self
+                .utilization
+                .as_ref()
+                .and_then(|report| report.metric(id));
             let provenance = metric.map_or(Provenance::Derived, |metric| metric.provenance);
             let value = metric.and_then(|metric| metric.value);
             table = table.column(id, title, Unit::Percent, provenance, move |_| value);
@@ -111,12 +158,22 @@ impl RunRow<'_> {
         if group == OpGroup::Idle {
             return Some(ops.idle_ps);
         }
-        Some(ops.groups.iter().find(|row| row.group == group).map_or(0, |row| row.self_time_ps))
+        Some(
+            ops.groups
+                .iter()
+                .find(|row| row.group == group)
+                .map_or(0, |row| row.self_time_ps),
+        )
     }
 
     /// The work of the busiest device in a step: time in ops that neither communicate nor wait.
     fn work(&self) -> Option<f64> {
-        let steps = self.parts.as_ref()?.steps.iter().filter(|step| step.is_counted);
+        let steps = self
+            .parts
+            .as_ref()?
+            .steps
+            .iter()
+            .filter(|step| step.is_counted);
         let most = steps.filter_map(|step| step.cores.iter().map(|core| core.parts.work()).max());
         analysis::math::stats::median(&most.map(|work| work as f64).collect::<Vec<_>>())
     }
@@ -129,7 +186,11 @@ mod tests {
     use super::*;
 
     fn int(table: &DataTable, column: &str) -> Option<i64> {
-        match table.column(column).expect("the table has the column").value(0) {
+        match table
+            .column(column)
+            .expect("the table has the column")
+            .value(0)
+        {
             Value::Int(number) => Some(number),
             _ => None,
         }
@@ -142,7 +203,10 @@ mod tests {
             let table = table(&session, Scope::WholeTrace);
             assert_eq!(table.len, 1);
             let Some(total) = int(&table, "device_time_ps") else {
-                assert!(GROUPS.iter().all(|(_, id)| int(&table, id).is_none()), "{file}");
+                assert!(
+                    GROUPS.iter().all(|(_, id)| int(&table, id).is_none()),
+                    "{file}"
+                );
                 continue;
             };
             let parts: i64 = GROUPS.iter().filter_map(|(_, id)| int(&table, id)).sum();
@@ -154,11 +218,22 @@ mod tests {
 
     #[test]
     fn work_is_that_of_the_straggler() {
-        let straggler = samples::sessions().find(|(file, _)| file.contains("straggler")).expect("there is one").1;
-        let balance = straggler.report::<analysis::reports::steps::balance::Balance>(Scope::WholeTrace);
-        let most = balance.expect("8 devices").devices.iter().filter_map(|device| device.work_ps).fold(0.0, f64::max);
+        let straggler = samples::sessions()
+            .find(|(file, _)| file.contains("straggler"))
+            .expect("there is one")
+            .1;
+        let balance =
+            straggler.report::<analysis::reports::steps::balance::Balance>(Scope::WholeTrace);
+        let most = balance
+            .expect("8 devices")
+            .devices
+            .iter()
+            .filter_map(|device| device.work_ps)
+            .fold(0.0, f64::max);
         let table = table(&straggler, Scope::WholeTrace);
-        let Value::Float(work) = table.column("step_work_ps").expect("a column").value(0) else { panic!("no work") };
+        let Value::Float(work) = table.column("step_work_ps").expect("a column").value(0) else {
+            panic!("no work")
+        };
         assert!((work - most).abs() < 1e-3 * most, "{work} {most}");
     }
 }

@@ -7,10 +7,13 @@ use std::sync::Arc;
 use analysis::{OpGroup, Provenance, Scope, TraceFacts as _, Unit, measured_range};
 use serde_json::json;
 use trace_model::{
-    ArgValue, GroupId, GroupKind, OpId, Picos, SliceAttr, SliceId, SliceRef, TimeRange, TraceModel, TrackId,
+    ArgValue, GroupId, GroupKind, OpId, Picos, SliceAttr, SliceId, SliceRef, TimeRange, TraceModel,
+    TrackId,
 };
 
-use super::data::{Choices, ChoicesBuilder, DataTable, Field, RowFilter, limits_of, partition, some_rows};
+use super::data::{
+    Choices, ChoicesBuilder, DataTable, Field, RowFilter, limits_of, partition, some_rows,
+};
 use super::tracks::TrackNames;
 use crate::open::Session;
 
@@ -41,7 +44,8 @@ const START: usize = 2;
 /// The table of slices of a session.
 pub(super) fn table(session: &Session, tracks: &Arc<TrackNames>) -> DataTable {
     let rows = Arc::new(SliceRows::new(session, tracks));
-    let about = "One row per slice: an execution of an op, a program, a step, an event of a host thread.";
+    let about =
+        "One row per slice: an execution of an op, a program, a step, an event of a host thread.";
     let table = DataTable::of("slices", about, rows.model.slice_count(), rows);
     let table = table
         .id("slice_id", "number of the slice in this trace", Field::Int(|_, row| Some(row as i64)))
@@ -82,27 +86,42 @@ fn places(table: SliceTable) -> SliceTable {
         .id(
             "program",
             "compiled program of the op",
-            Field::Choice(|all| &all.programs, |all, row| *all.program_of.get(all.at(row).op()?.index())?),
+            Field::Choice(
+                |all| &all.programs,
+                |all, row| *all.program_of.get(all.at(row).op()?.index())?,
+            ),
         )
         .id(
             "host",
             "host that recorded it",
-            Field::Choice(|all| &all.tracks.hosts, |all, row| all.tracks.host(all.track(row))),
+            Field::Choice(
+                |all| &all.tracks.hosts,
+                |all, row| all.tracks.host(all.track(row)),
+            ),
         )
         .id(
             "device",
             "device; missing on hosts",
-            Field::Choice(|all| &all.tracks.devices, |all, row| all.tracks.device(all.track(row))),
+            Field::Choice(
+                |all| &all.tracks.devices,
+                |all, row| all.tracks.device(all.track(row)),
+            ),
         )
         .id(
             "track",
             "name of its track",
-            Field::Choice(|all| &all.tracks.tracks, |all, row| all.tracks.track(all.track(row))),
+            Field::Choice(
+                |all| &all.tracks.tracks,
+                |all, row| all.tracks.track(all.track(row)),
+            ),
         )
         .id(
             "track_kind",
             "what its track records",
-            Field::Choice(|all| &all.tracks.kinds, |all, row| all.tracks.kind(all.track(row))),
+            Field::Choice(
+                |all| &all.tracks.kinds,
+                |all, row| all.tracks.kind(all.track(row)),
+            ),
         )
         .id(
             "depth",
@@ -112,7 +131,11 @@ fn places(table: SliceTable) -> SliceTable {
         .id(
             "parent_id",
             "the slice that contains it",
-            Field::Int(|all, row| all.at(row).parent().map(|parent| parent.id().index() as i64)),
+            Field::Int(|all, row| {
+                all.at(row)
+                    .parent()
+                    .map(|parent| parent.id().index() as i64)
+            }),
         )
         .id(
             "op_id",
@@ -139,14 +162,20 @@ fn facts(table: SliceTable) -> SliceTable {
             "operations of this execution",
             Unit::Flop,
             Provenance::StaticCost,
-            Field::Int(|all, row| all.or_of_op(row, SliceAttr::Flops, |model, op| model.op(op).flops)),
+            Field::Int(|all, row| {
+                all.or_of_op(row, SliceAttr::Flops, |model, op| model.op(op).flops)
+            }),
         )
         .fact(
             "bytes_accessed",
             "bytes to and from all memories in this execution",
             Unit::Bytes,
             Provenance::StaticCost,
-            Field::Int(|all, row| all.or_of_op(row, SliceAttr::Bytes, |model, op| model.op(op).bytes_accessed)),
+            Field::Int(|all, row| {
+                all.or_of_op(row, SliceAttr::Bytes, |model, op| {
+                    model.op(op).bytes_accessed
+                })
+            }),
         )
         .fact(
             "run_id",
@@ -182,7 +211,10 @@ pub fn arguments(slice: SliceRef<'_>) -> Option<String> {
         ArgValue::Null => serde_json::Value::Null,
         ArgValue::Text(_) | ArgValue::Opaque(_) => json!(value.to_string()),
     };
-    let object: serde_json::Map<_, _> = args.into_iter().map(|arg| (arg.name, value(&arg.value))).collect();
+    let object: serde_json::Map<_, _> = args
+        .into_iter()
+        .map(|arg| (arg.name, value(&arg.value)))
+        .collect();
     Some(serde_json::Value::Object(object).to_string())
 }
 
@@ -191,14 +223,30 @@ impl SliceRows {
         let model = session.model();
         let context = session.context(Scope::WholeTrace);
         let mut names = ChoicesBuilder::default();
-        let name_of = model.labels().iter().map(|label| names.code(model.str(label.name))).collect();
+        let name_of = model
+            .labels()
+            .iter()
+            .map(|label| names.code(model.str(label.name)))
+            .collect();
         let mut categories = ChoicesBuilder::default();
         let codes = OpGroup::ALL.map(|group| (group, categories.code(group.title())));
-        let code = |wanted: OpGroup| codes.iter().find(|(group, _)| *group == wanted).map_or(0, |(_, code)| *code);
+        let code = |wanted: OpGroup| {
+            codes
+                .iter()
+                .find(|(group, _)| *group == wanted)
+                .map_or(0, |(_, code)| *code)
+        };
         let classes = context.classes();
-        let category_of = model.op_ids().map(|op| code(classes.class(op).group)).collect();
+        let category_of = model
+            .op_ids()
+            .map(|op| code(classes.class(op).group))
+            .collect();
         let mut programs = ChoicesBuilder::default();
-        let program_of = model.ops().iter().map(|op| Some(programs.code(&model.program_title(op.program?)))).collect();
+        let program_of = model
+            .ops()
+            .iter()
+            .map(|op| Some(programs.code(&model.program_title(op.program?))))
+            .collect();
         Self {
             tracks: Arc::clone(tracks),
             names: names.build(),
@@ -226,7 +274,11 @@ impl SliceRows {
 
     fn own(&self, row: usize) -> Picos {
         let slice = self.at(row);
-        if slice.children_dur() > Picos::ZERO { slice.self_dur() } else { self.measured(row) }
+        if slice.children_dur() > Picos::ZERO {
+            slice.self_dur()
+        } else {
+            self.measured(row)
+        }
     }
 
     fn name(&self, row: usize) -> Option<u32> {
@@ -238,7 +290,12 @@ impl SliceRows {
     }
 
     /// A fact of this execution, else of its op.
-    fn or_of_op(&self, row: usize, attr: SliceAttr, of: impl Fn(&TraceModel, OpId) -> Option<u64>) -> Option<i64> {
+    fn or_of_op(
+        &self,
+        row: usize,
+        attr: SliceAttr,
+        of: impl Fn(&TraceModel, OpId) -> Option<u64>,
+    ) -> Option<i64> {
         let slice = self.at(row);
         let by_op = || of(&self.model, slice.op()?).and_then(|value| i64::try_from(value).ok());
         slice.attr(attr).or_else(by_op)
@@ -246,10 +303,14 @@ impl SliceRows {
 
     /// Rows by id, track and start: the model is sorted by track, lane and start.
     fn find(&self, filters: &[RowFilter]) -> Vec<Range<usize>> {
-        let (tracks, starts) = (RowFilter::limits(filters, TRACK_ID), RowFilter::limits(filters, START));
+        let (tracks, starts) = (
+            RowFilter::limits(filters, TRACK_ID),
+            RowFilter::limits(filters, START),
+        );
         let ids = limits_of(filters, SLICE_ID, self.model.slice_count());
         let lanes = self.model.all_lanes().iter();
-        let lanes = lanes.filter(|lane| (tracks.0..=tracks.1).contains(&(lane.track.index() as i64)));
+        let lanes =
+            lanes.filter(|lane| (tracks.0..=tracks.1).contains(&(lane.track.index() as i64)));
         let parts = lanes.filter_map(|lane| {
             let rows = self.model.lane_rows(lane);
             let start_of = |row: &usize| self.at(*row).start().ps();
@@ -276,46 +337,74 @@ pub(super) fn in_scope(session: &Session, scope: Scope, all: Arc<DataTable>) -> 
         Scope::Range(range) => Some(range),
         // The whole span of the steps, so that not all slices are looked at.
         Scope::WholeTrace | Scope::Steps { .. } => steps.as_ref().map(|steps| {
-            let ranges = || steps.iter().flat_map(|steps| steps.iter().map(|(range, _)| *range));
+            let ranges = || {
+                steps
+                    .iter()
+                    .flat_map(|steps| steps.iter().map(|(range, _)| *range))
+            };
             let start = ranges().map(|range| range.start).min();
             let end = ranges().map(|range| range.end).max();
             TimeRange::new(start.unwrap_or_default(), end.unwrap_or_default())
         }),
     };
-    let starts =
-        range.map(|range| RowFilter { column: START, least: range.start.ps(), most: range.end.ps().saturating_sub(1) });
-    let tracks: Vec<bool> =
-        model.track_ids().map(|track| devices.is_empty() || is_on_device(model, track, devices)).collect();
+    let starts = range.map(|range| RowFilter {
+        column: START,
+        least: range.start.ps(),
+        most: range.end.ps().saturating_sub(1),
+    });
+    let tracks: Vec<bool> = model
+        .track_ids()
+        .map(|track| devices.is_empty() || is_on_device(model, track, devices))
+        .collect();
     let is_wanted = |&row: &usize| {
         let slice = model.slice(SliceId::from_index(row));
         let is_in_step = |steps: &Vec<_>| step_of(steps, slice).is_some();
         tracks.get(slice.track().index()) == Some(&true) && steps.as_ref().is_none_or(is_in_step)
     };
     let starts: Vec<_> = starts.into_iter().collect();
-    let rows = all.find(&starts).into_iter().flatten().filter(is_wanted).map(|row| row as u32).collect();
+    let rows = all
+        .find(&starts)
+        .into_iter()
+        .flatten()
+        .filter(is_wanted)
+        .map(|row| row as u32)
+        .collect();
     Arc::new(some_rows(&all, rows))
 }
 
 /// Some steps of the core or host of each track.
 fn wanted_steps(session: &Session, numbers: RangeInclusive<u32>) -> Vec<Arc<[(TimeRange, u32)]>> {
-    let of_track =
-        |steps: Arc<[(TimeRange, u32)]>| steps.iter().filter(|(_, step)| numbers.contains(step)).copied().collect();
+    let of_track = |steps: Arc<[(TimeRange, u32)]>| {
+        steps
+            .iter()
+            .filter(|(_, step)| numbers.contains(step))
+            .copied()
+            .collect()
+    };
     steps_by_track(session).into_iter().map(of_track).collect()
 }
 
 /// Whether a track belongs to one of these devices.
 pub fn is_on_device(model: &TraceModel, track: TrackId, devices: &[u32]) -> bool {
-    let groups = std::iter::successors(Some(model.track(track).group), |&group| model.group(group).parent);
-    groups.into_iter().any(|group| match model.group(group).kind {
-        GroupKind::TensorCore { ordinal } | GroupKind::Gpu { ordinal } => devices.contains(&ordinal),
-        _ => false,
-    })
+    let groups = std::iter::successors(Some(model.track(track).group), |&group| {
+        model.group(group).parent
+    });
+    groups
+        .into_iter()
+        .any(|group| match model.group(group).kind {
+            GroupKind::TensorCore { ordinal } | GroupKind::Gpu { ordinal } => {
+                devices.contains(&ordinal)
+            }
+            _ => false,
+        })
 }
 
 /// The step in which a slice begins.
 fn step_of(steps: &[Arc<[(TimeRange, u32)]>], slice: SliceRef<'_>) -> Option<i64> {
     let steps = steps.get(slice.track().index())?;
-    let before = steps.partition_point(|(range, _)| range.start <= slice.start()).checked_sub(1)?;
+    let before = steps
+        .partition_point(|(range, _)| range.start <= slice.start())
+        .checked_sub(1)?;
     let (range, number) = steps.get(before)?;
     range.contains(slice.start()).then_some(i64::from(*number))
 }
@@ -339,8 +428,16 @@ fn steps_by_track(session: &Session) -> Vec<Arc<[(TimeRange, u32)]>> {
     let of_group: Vec<Arc<[_]>> = of_group.into_iter().map(sorted).collect();
     let nearest = |group: GroupId| {
         let mut groups = std::iter::successors(Some(group), |&group| model.group(group).parent);
-        let found = groups.find_map(|group| of_group.get(group.index()).filter(|steps| !steps.is_empty()));
+        let found = groups.find_map(|group| {
+            of_group
+                .get(group.index())
+                .filter(|steps| !steps.is_empty())
+        });
         found.map_or_else(|| Arc::from([]), Arc::clone)
     };
-    model.tracks().iter().map(|track| nearest(track.group)).collect()
+    model
+        .tracks()
+        .iter()
+        .map(|track| nearest(track.group))
+        .collect()
 }

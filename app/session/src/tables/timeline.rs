@@ -16,39 +16,56 @@ pub(super) fn sources(model: &TraceModel) -> DataTable {
     }
     let unix = Unit::None;
     let about = "One row per file that the trace was read from.";
-    DataTable::of("sources", about, model.sources().len(), Arc::new(model.clone()))
-        .id("file", "name without directories", Field::Text(|all, row| Some(Cow::Borrowed(&*source(all, row)?.name))))
-        .id("format", "id of the format", Field::Text(|all, row| Some(Cow::Borrowed(source(all, row)?.format))))
-        .id("host", "host that wrote it", Field::Text(|all, row| source(all, row)?.host.as_deref().map(Cow::Borrowed)))
-        .fact(
-            "bytes",
-            "size on disk",
-            Unit::Bytes,
-            Provenance::Measured,
-            Field::Int(|all, row| i64::try_from(source(all, row)?.packed_bytes).ok()),
-        )
-        .fact(
-            "started_unix_ns",
-            "when the capture started, nanoseconds since 1970",
-            unix,
-            Provenance::Profile,
-            Field::Int(|all, row| source(all, row)?.started_unix_ns),
-        )
-        .fact(
-            "stopped_unix_ns",
-            "when it ended",
-            unix,
-            Provenance::Profile,
-            Field::Int(|all, row| source(all, row)?.stopped_unix_ns),
-        )
-        .fact(
-            "simulator",
-            "what computed the times; missing where they were measured",
-            unix,
-            Provenance::Profile,
-            Field::Text(|all, row| source(all, row)?.simulator.as_deref().map(Cow::Borrowed)),
-        )
-        .build()
+    DataTable::of(
+        "sources",
+        about,
+        model.sources().len(),
+        Arc::new(model.clone()),
+    )
+    .id(
+        "file",
+        "name without directories",
+        Field::Text(|all, row| Some(Cow::Borrowed(&*source(all, row)?.name))),
+    )
+    .id(
+        "format",
+        "id of the format",
+        Field::Text(|all, row| Some(Cow::Borrowed(source(all, row)?.format))),
+    )
+    .id(
+        "host",
+        "host that wrote it",
+        Field::Text(|all, row| source(all, row)?.host.as_deref().map(Cow::Borrowed)),
+    )
+    .fact(
+        "bytes",
+        "size on disk",
+        Unit::Bytes,
+        Provenance::Measured,
+        Field::Int(|all, row| i64::try_from(source(all, row)?.packed_bytes).ok()),
+    )
+    .fact(
+        "started_unix_ns",
+        "when the capture started, nanoseconds since 1970",
+        unix,
+        Provenance::Profile,
+        Field::Int(|all, row| source(all, row)?.started_unix_ns),
+    )
+    .fact(
+        "stopped_unix_ns",
+        "when it ended",
+        unix,
+        Provenance::Profile,
+        Field::Int(|all, row| source(all, row)?.stopped_unix_ns),
+    )
+    .fact(
+        "simulator",
+        "what computed the times; missing where they were measured",
+        unix,
+        Provenance::Profile,
+        Field::Text(|all, row| source(all, row)?.simulator.as_deref().map(Cow::Borrowed)),
+    )
+    .build()
 }
 
 /// Samples of all counters.
@@ -81,38 +98,67 @@ pub(super) fn counters(names: &Arc<TrackNames>) -> DataTable {
     });
     let ends = ends.collect();
     let about = "One row per sample of a counter; its value holds from start to end.";
-    DataTable::of("counters", about, len, Arc::new(CounterRows { names: Arc::clone(names), ends }))
-        .id("track_id", "track of the counter", Field::Int(|all, row| Some(all.at(row)?.0.track().index() as i64)))
-        .time("start_ps", "from when the value holds", Field::Int(|all, row| Some(all.sample(row)?.0.start.ps())))
-        .time("end_ps", "until when it holds", Field::Int(|all, row| Some(all.sample(row)?.0.end.ps())))
-        .fact(
-            "value",
-            "the value, in the unit that was recorded",
-            Unit::None,
-            Provenance::Profile,
-            Field::Float(|all, row| Some(all.sample(row)?.1)),
-        )
-        .id(
-            "unit",
-            "unit as recorded",
-            Field::Text(|all, row| Some(Cow::Borrowed(all.names.model.str(all.at(row)?.0.unit()?)))),
-        )
-        .id(
-            "name",
-            "name of the counter",
-            Field::Choice(|all| &all.names.tracks, |all, row| all.names.track(all.at(row)?.0.track())),
-        )
-        .id(
-            "host",
-            "host that recorded it",
-            Field::Choice(|all| &all.names.hosts, |all, row| all.names.host(all.at(row)?.0.track())),
-        )
-        .id(
-            "device",
-            "device; missing on hosts",
-            Field::Choice(|all| &all.names.devices, |all, row| all.names.device(all.at(row)?.0.track())),
-        )
-        .build()
+    DataTable::of(
+        "counters",
+        about,
+        len,
+        Arc::new(CounterRows {
+            names: Arc::clone(names),
+            ends,
+        }),
+    )
+    .id(
+        "track_id",
+        "track of the counter",
+        Field::Int(|all, row| Some(all.at(row)?.0.track().index() as i64)),
+    )
+    .time(
+        "start_ps",
+        "from when the value holds",
+        Field::Int(|all, row| Some(all.sample(row)?.0.start.ps())),
+    )
+    .time(
+        "end_ps",
+        "until when it holds",
+        Field::Int(|all, row| Some(all.sample(row)?.0.end.ps())),
+    )
+    .fact(
+        "value",
+        "the value, in the unit that was recorded",
+        Unit::None,
+        Provenance::Profile,
+        Field::Float(|all, row| Some(all.sample(row)?.1)),
+    )
+    .id(
+        "unit",
+        "unit as recorded",
+        Field::Text(|all, row| Some(Cow::Borrowed(all.names.model.str(all.at(row)?.0.unit()?)))),
+    )
+    .id(
+        "name",
+        "name of the counter",
+        Field::Choice(
+            |all| &all.names.tracks,
+            |all, row| all.names.track(all.at(row)?.0.track()),
+        ),
+    )
+    .id(
+        "host",
+        "host that recorded it",
+        Field::Choice(
+            |all| &all.names.hosts,
+            |all, row| all.names.host(all.at(row)?.0.track()),
+        ),
+    )
+    .id(
+        "device",
+        "device; missing on hosts",
+        Field::Choice(
+            |all| &all.names.devices,
+            |all, row| all.names.device(all.at(row)?.0.track()),
+        ),
+    )
+    .build()
 }
 
 pub(super) fn flows(model: &TraceModel) -> DataTable {

@@ -27,16 +27,25 @@ struct NamesOfTrack {
 
 impl TrackNames {
     pub(super) fn new(model: &TraceModel) -> Self {
-        let [mut tracks, mut devices, mut hosts, mut kinds] = std::array::from_fn(|_| ChoicesBuilder::default());
+        let [mut tracks, mut devices, mut hosts, mut kinds] =
+            std::array::from_fn(|_| ChoicesBuilder::default());
         let of = model.tracks().iter().map(|track| NamesOfTrack {
             track: tracks.code(model.str(track.name)),
-            device: device_of(model, track.group).map(|device| devices.code(&model.device_name(device))),
+            device: device_of(model, track.group)
+                .map(|device| devices.code(&model.device_name(device))),
             host: host_of(model, track.group).map(|host| hosts.code(host)),
             kind: kinds.code(kind_name(track.kind)),
         });
         let of = of.collect();
         let model = model.clone();
-        Self { model, tracks: tracks.build(), devices: devices.build(), hosts: hosts.build(), kinds: kinds.build(), of }
+        Self {
+            model,
+            tracks: tracks.build(),
+            devices: devices.build(),
+            hosts: hosts.build(),
+            kinds: kinds.build(),
+            of,
+        }
     }
 
     /// Code of the name of a track.
@@ -66,7 +75,10 @@ fn device_of(model: &TraceModel, group: GroupId) -> Option<GroupId> {
     let is_device = |kind| {
         matches!(
             kind,
-            GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. } | GroupKind::Gpu { .. } | GroupKind::Chip
+            GroupKind::TensorCore { .. }
+                | GroupKind::SparseCore { .. }
+                | GroupKind::Gpu { .. }
+                | GroupKind::Chip
         )
     };
     std::iter::successors(Some(group), |&group| model.group(group).parent)
@@ -75,7 +87,10 @@ fn device_of(model: &TraceModel, group: GroupId) -> Option<GroupId> {
 
 fn host_of(model: &TraceModel, group: GroupId) -> Option<&str> {
     let source = model.source(model.group(group).source);
-    source.host.as_deref().or_else(|| (!source.name.is_empty()).then_some(&*source.name))
+    source
+        .host
+        .as_deref()
+        .or_else(|| (!source.name.is_empty()).then_some(&*source.name))
 }
 
 fn kind_name(kind: TrackKind) -> &'static str {
@@ -97,36 +112,63 @@ fn kind_name(kind: TrackKind) -> &'static str {
 
 pub(super) fn table(names: &Arc<TrackNames>) -> DataTable {
     let about = "One row per track: a thread of a host, a line of a device, a counter.";
-    DataTable::of("tracks", about, names.model.tracks().len(), Arc::clone(names))
-        .id("track_id", "number of the track in this trace", Field::Int(|_, row| Some(row as i64)))
-        .id("host", "host that recorded it", Field::Choice(|all| &all.hosts, |all, row| all.host(all.id(row)?)))
-        .id(
-            "device",
-            "device; missing on hosts",
-            Field::Choice(|all| &all.devices, |all, row| all.device(all.id(row)?)),
-        )
-        .id(
-            "group_name",
-            "device, core or process as recorded",
-            Field::Text(|all, row| {
-                let group = all.model.tracks().get(row)?.group;
-                Some(Cow::Borrowed(all.model.str(all.model.group(group).name)))
-            }),
-        )
-        .id("track", "name as recorded", Field::Choice(|all| &all.tracks, |all, row| all.track(all.id(row)?)))
-        .id("track_kind", "what it records", Field::Choice(|all| &all.kinds, |all, row| all.kind(all.id(row)?)))
-        .id(
-            "external_id",
-            "line or thread id as recorded",
-            Field::Int(|all, row| all.model.tracks().get(row).map(|track| track.external_id)),
-        )
-        .id(
-            "slices",
-            "number of slices on it",
-            Field::Int(|all, row| {
-                Some(all.model.lanes(all.id(row)?).iter().map(trace_model::Lane::len).sum::<usize>() as i64)
-            }),
-        )
-        .numbered()
-        .build()
+    DataTable::of(
+        "tracks",
+        about,
+        names.model.tracks().len(),
+        Arc::clone(names),
+    )
+    .id(
+        "track_id",
+        "number of the track in this trace",
+        Field::Int(|_, row| Some(row as i64)),
+    )
+    .id(
+        "host",
+        "host that recorded it",
+        Field::Choice(|all| &all.hosts, |all, row| all.host(all.id(row)?)),
+    )
+    .id(
+        "device",
+        "device; missing on hosts",
+        Field::Choice(|all| &all.devices, |all, row| all.device(all.id(row)?)),
+    )
+    .id(
+        "group_name",
+        "device, core or process as recorded",
+        Field::Text(|all, row| {
+            let group = all.model.tracks().get(row)?.group;
+            Some(Cow::Borrowed(all.model.str(all.model.group(group).name)))
+        }),
+    )
+    .id(
+        "track",
+        "name as recorded",
+        Field::Choice(|all| &all.tracks, |all, row| all.track(all.id(row)?)),
+    )
+    .id(
+        "track_kind",
+        "what it records",
+        Field::Choice(|all| &all.kinds, |all, row| all.kind(all.id(row)?)),
+    )
+    .id(
+        "external_id",
+        "line or thread id as recorded",
+        Field::Int(|all, row| all.model.tracks().get(row).map(|track| track.external_id)),
+    )
+    .id(
+        "slices",
+        "number of slices on it",
+        Field::Int(|all, row| {
+            Some(
+                all.model
+                    .lanes(all.id(row)?)
+                    .iter()
+                    .map(trace_model::Lane::len)
+                    .sum::<usize>() as i64,
+            )
+        }),
+    )
+    .numbered()
+    .build()
 }

@@ -30,7 +30,8 @@ pub fn locked(_file: &Path) -> Option<NoLock> {
 
 pub fn read(file: &Path) -> io::Result<Vec<u8>> {
     let text = storage()?.get_item(&key(file)).ok().flatten();
-    text.map(String::into_bytes).ok_or_else(|| io::ErrorKind::NotFound.into())
+    text.map(String::into_bytes)
+        .ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// Writes a text file.
@@ -57,7 +58,9 @@ pub fn modified(_file: &Path) -> Option<SystemTime> {
 
 pub fn remove(file: &Path) -> io::Result<()> {
     let _ = read(file)?;
-    storage()?.remove_item(&key(file)).map_err(|_refused| io::Error::other("the storage refuses it"))
+    storage()?
+        .remove_item(&key(file))
+        .map_err(|_refused| io::Error::other("the storage refuses it"))
 }
 
 /// Gives a file another name.
@@ -68,7 +71,11 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 /// The files in a directory, in any order.
 pub fn list(folder: &Path) -> Vec<PathBuf> {
-    let Ok(storage) = storage() else { return Vec::new() };
+    let Ok(storage) = storage() else {
+        return Vec::new();
+    };
     let keys = (0..storage.length().unwrap_or(0)).filter_map(|n| storage.key(n).ok().flatten());
-    keys.map(PathBuf::from).filter(|path| path.parent() == Some(folder)).collect()
+    keys.map(PathBuf::from)
+        .filter(|path| path.parent() == Some(folder))
+        .collect()
 }

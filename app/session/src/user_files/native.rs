@@ -13,7 +13,11 @@ const LOCK_TRIES: usize = if cfg!(test) { 12_000 } else { 100 };
 
 /// The user's configuration directory.
 pub fn config_dir() -> Option<PathBuf> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute = |name: &str| {
+        env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     if cfg!(windows) {
         absolute("APPDATA")
     } else if cfg!(target_os = "macos") {
@@ -28,7 +32,11 @@ pub fn config_dir() -> Option<PathBuf> {
 pub fn locked(file: &Path) -> Option<File> {
     // Without the directory nothing can be locked or written, and writing reports it.
     let _ = file.parent().map(fs::create_dir_all);
-    let lock = OpenOptions::new().create(true).append(true).open(file).ok()?;
+    let lock = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(file)
+        .ok()?;
     for _ in 0..LOCK_TRIES {
         match lock.try_lock() {
             Ok(()) => return Some(lock),
@@ -75,6 +83,10 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 /// The files in a directory, in any order.
 pub fn list(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect()
 }

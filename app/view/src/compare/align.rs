@@ -37,7 +37,12 @@ impl StepAlignment {
     /// Pairs by step numbers; numbers that a report does not have are skipped.
     pub fn new(numbers: &[(u32, u32)], a: &StepsReport, b: &StepsReport) -> Self {
         let by_number = |report: &'_ StepsReport| -> BTreeMap<u32, usize> {
-            report.steps.iter().enumerate().map(|(at, step)| (step.number, at)).collect()
+            report
+                .steps
+                .iter()
+                .enumerate()
+                .map(|(at, step)| (step.number, at))
+                .collect()
         };
         let (of_a, of_b) = (by_number(a), by_number(b));
         let pair = |&(first, second): &(u32, u32)| {
@@ -55,7 +60,13 @@ impl StepAlignment {
 
     /// Sum of the times of `count` steps, of A and of B.
     pub fn times_ps(&self, from: usize, count: usize) -> [i64; 2] {
-        let at = |step: usize| self.before_ps.get(step).or(self.before_ps.last()).copied().unwrap_or_default();
+        let at = |step: usize| {
+            self.before_ps
+                .get(step)
+                .or(self.before_ps.last())
+                .copied()
+                .unwrap_or_default()
+        };
         let (before, after) = (at(from), at(from.saturating_add(count)));
         [0, 1].map(|side| {
             let time = after[side] - before[side];
@@ -74,7 +85,9 @@ impl StepAlignment {
 
     /// The step that contains a time or precedes it; the first step for earlier times.
     pub fn step_at(&self, side: TraceSide, at: Timestamp) -> Option<&AlignedStep> {
-        let after = self.steps.partition_point(|step| step.ranges[side.index()].start <= at);
+        let after = self
+            .steps
+            .partition_point(|step| step.ranges[side.index()].start <= at);
         self.steps.get(after.saturating_sub(1))
     }
 
@@ -83,7 +96,11 @@ impl StepAlignment {
     pub fn map(&self, side: TraceSide, at: Timestamp) -> Option<Timestamp> {
         let step = self.step_at(side, at)?;
         let (own, other) = (step.ranges[side.index()], step.ranges[side.other().index()]);
-        Some(if at >= own.end { other.end + (at - own.end) } else { (other.start + (at - own.start)).min(other.end) })
+        Some(if at >= own.end {
+            other.end + (at - own.end)
+        } else {
+            (other.start + (at - own.start)).min(other.end)
+        })
     }
 
     /// What to add to times of `side` to align a view of it: the steps begin at the same place. Uses the first step
@@ -91,7 +108,9 @@ impl StepAlignment {
     pub fn shift(&self, side: TraceSide, view: &Viewport) -> Option<Picos> {
         let own = |step: &AlignedStep| step.ranges[side.index()].start;
         let (left, middle) = (view.time_at(0.0), view.time_at(0.5));
-        let first = self.steps.get(self.steps.partition_point(|step| own(step) < left));
+        let first = self
+            .steps
+            .get(self.steps.partition_point(|step| own(step) < left));
         let step = match first.filter(|step| own(step) <= middle) {
             Some(step) => step,
             None => self.step_at(side, middle)?,

@@ -61,16 +61,22 @@ pub struct TimeDelta {
 pub fn change_text(format: TimeFormat, change_ps: f64, percent: Option<f64>) -> String {
     let change = Picos::from_ps(change_ps.round() as i64);
     let sign = if change > Picos::ZERO { "+" } else { "" };
-    let share = percent.map(|percent| format!(" ({percent:+.1})", percent = Percent(percent))).unwrap_or_default();
+    let share = percent
+        .map(|percent| format!(" ({percent:+.1})", percent = Percent(percent)))
+        .unwrap_or_default();
     format!("{sign}{}{share}", format.text(change))
 }
 
 /// The direction of a change: noise if the steps as a whole do not differ, or if equal runs vary by as much.
 pub fn tone_of(change_ps: i64, comparison: Option<&Comparison>) -> DeltaTone {
-    let steps = comparison.and_then(|comparison| comparison.steps.iter().find(|row| row.id == "step.time_ps"));
+    let steps = comparison
+        .and_then(|comparison| comparison.steps.iter().find(|row| row.id == "step.time_ps"));
     let is_noise = steps.is_some_and(|steps| {
         steps.change.finding == ChangeVerdict::Noise
-            || steps.change.noise.is_some_and(|noise| change_ps.unsigned_abs() as f64 <= noise)
+            || steps
+                .change
+                .noise
+                .is_some_and(|noise| change_ps.unsigned_abs() as f64 <= noise)
     });
     match change_ps {
         _ if is_noise => DeltaTone::Noise,
@@ -87,9 +93,15 @@ pub fn deltas(alignment: &StepAlignment, views: [&Viewport; 2], width: f32) -> V
     let visible = TraceSide::BOTH.map(|side| {
         let (range, i) = (views[side.index()].range(), side.index());
         let first = steps.partition_point(|step| step.ranges[i].end <= range.start);
-        (first, steps.partition_point(|step| step.ranges[i].start < range.end))
+        (
+            first,
+            steps.partition_point(|step| step.ranges[i].start < range.end),
+        )
     });
-    let (first, end) = (visible[0].0.min(visible[1].0), visible[0].1.max(visible[1].1));
+    let (first, end) = (
+        visible[0].0.min(visible[1].0),
+        visible[0].1.max(visible[1].1),
+    );
     let mut out: Vec<TimeDelta> = Vec::new();
     let mut open: Option<(usize, usize)> = None;
     for at in first..end.min(steps.len()) {
@@ -106,7 +118,13 @@ pub fn deltas(alignment: &StepAlignment, views: [&Viewport; 2], width: f32) -> V
     out
 }
 
-fn delta(alignment: &StepAlignment, views: [&Viewport; 2], width: f64, from: usize, count: usize) -> TimeDelta {
+fn delta(
+    alignment: &StepAlignment,
+    views: [&Viewport; 2],
+    width: f64,
+    from: usize,
+    count: usize,
+) -> TimeDelta {
     let steps = &alignment.steps()[from..from + count];
     let ends = |side: TraceSide| {
         let (i, view) = (side.index(), views[side.index()]);
@@ -120,5 +138,11 @@ fn delta(alignment: &StepAlignment, views: [&Viewport; 2], width: f64, from: usi
     let [a, b] = alignment.times_ps(from, count);
     let change_ps = b.saturating_sub(a);
     let percent = (a > 0).then(|| 100.0 * change_ps as f64 / a as f64);
-    TimeDelta { top: ends(TraceSide::A), bottom: ends(TraceSide::B), steps: (from, count), change_ps, percent }
+    TimeDelta {
+        top: ends(TraceSide::A),
+        bottom: ends(TraceSide::B),
+        steps: (from, count),
+        change_ps,
+        percent,
+    }
 }

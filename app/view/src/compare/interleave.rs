@@ -16,7 +16,11 @@ use crate::timeline::tree::{TrackRow, TrackTree, VisibleRows};
 
 /// The rows of A and of B, placed so that both can be drawn in the same area. A heading that both have becomes a row of
 /// A only.
-pub fn interleave(rows: [&VisibleRows; 2], trees: [&TrackTree; 2], places: &MatchingTracks) -> [VisibleRows; 2] {
+pub fn interleave(
+    rows: [&VisibleRows; 2],
+    trees: [&TrackTree; 2],
+    places: &MatchingTracks,
+) -> [VisibleRows; 2] {
     let scrolled = InterleavedRows::of([&rows[0].scrolled, &rows[1].scrolled], trees, places);
     let pinned = InterleavedRows::of([&rows[0].pinned, &rows[1].pinned], trees, places);
     let ends = (scrolled.end, pinned.end);
@@ -45,21 +49,31 @@ impl InterleavedRows {
     /// Interleaves rows in display order: headings before the content of their group.
     fn of([a, b]: [&[TrackRow]; 2], trees: [&TrackTree; 2], places: &MatchingTracks) -> Self {
         let ends = ends(a, trees[0]);
-        let at: BTreeMap<TreeItem, usize> =
-            a.iter().enumerate().map(|(at, row)| (trees[0].node(row.node).item, at)).collect();
+        let at: BTreeMap<TreeItem, usize> = a
+            .iter()
+            .enumerate()
+            .map(|(at, row)| (trees[0].node(row.node).item, at))
+            .collect();
         // One more for rows that have no place in A.
         let mut after = vec![RowsAfter::default(); a.len() + 1];
         // Groups of B around a row, with the row of A after which their unmatched rows are placed.
         let mut around: Vec<(usize, usize)> = Vec::new();
         for row in b {
-            while around.last().is_some_and(|&(group, _)| !trees[1].is_within(row.node, group)) {
+            while around
+                .last()
+                .is_some_and(|&(group, _)| !trees[1].is_within(row.node, group))
+            {
                 around.pop();
             }
             let item = trees[1].node(row.node).item;
-            let partner = places.item(TraceSide::B, item).and_then(|item| at.get(&item).copied());
+            let partner = places
+                .item(TraceSide::B, item)
+                .and_then(|item| at.get(&item).copied());
             let outside = around.last().map_or(a.len(), |&(_, last)| last);
             if matches!(item, TreeItem::Group(_)) {
-                let last = partner.and_then(|at| ends.get(at).copied()).unwrap_or(outside);
+                let last = partner
+                    .and_then(|at| ends.get(at).copied())
+                    .unwrap_or(outside);
                 around.push((row.node, last));
             }
             match (item, partner) {
@@ -71,8 +85,14 @@ impl InterleavedRows {
         let mut interleaved = Self::default();
         for (at, after) in after.into_iter().enumerate() {
             let is_joined = after.partner.is_some();
-            a.get(at).into_iter().for_each(|row| interleaved.push(TraceSide::A, TrackRow { is_joined, ..*row }));
-            after.partner.into_iter().chain(after.alone).for_each(|row| interleaved.push(TraceSide::B, row));
+            a.get(at)
+                .into_iter()
+                .for_each(|row| interleaved.push(TraceSide::A, TrackRow { is_joined, ..*row }));
+            after
+                .partner
+                .into_iter()
+                .chain(after.alone)
+                .for_each(|row| interleaved.push(TraceSide::B, row));
         }
         interleaved
     }
@@ -88,7 +108,10 @@ fn ends(rows: &[TrackRow], tree: &TrackTree) -> Vec<usize> {
     let mut ends: Vec<usize> = (0..rows.len()).collect();
     let mut open: Vec<usize> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
-        while open.last().is_some_and(|&group| !tree.is_within(row.node, rows[group].node)) {
+        while open
+            .last()
+            .is_some_and(|&group| !tree.is_within(row.node, rows[group].node))
+        {
             open.pop();
         }
         for &group in &open {
@@ -103,7 +126,9 @@ fn ends(rows: &[TrackRow], tree: &TrackTree) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::state::{ViewCommand, ViewState};
-    use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
+    use trace_model::{
+        GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
+    };
 
     /// A host with cores, each with tracks; `x` is an op.
     fn model(host: &str, cores: &[(&str, &[&str])]) -> TraceModel {
@@ -111,7 +136,11 @@ mod tests {
         let group = builder.group(None, GroupKind::Host, host);
         let label = builder.label("x", None);
         for (i, (core, tracks)) in cores.iter().enumerate() {
-            let core = builder.group(Some(group), GroupKind::TensorCore { ordinal: i as u32 }, core);
+            let core = builder.group(
+                Some(group),
+                GroupKind::TensorCore { ordinal: i as u32 },
+                core,
+            );
             for (number, name) in tracks.iter().enumerate() {
                 let track = builder.track(core, TrackKind::Ops, number as i64, name);
                 let range = TimeRange::new(Timestamp::from_ps(0), Timestamp::from_ps(100));
@@ -122,7 +151,10 @@ mod tests {
     }
 
     /// All rows from top to bottom, as `A name`.
-    fn picture(models: [&TraceModel; 2], change: impl Fn(TraceSide, &mut ViewState)) -> (Vec<String>, Vec<String>) {
+    fn picture(
+        models: [&TraceModel; 2],
+        change: impl Fn(TraceSide, &mut ViewState),
+    ) -> (Vec<String>, Vec<String>) {
         let trees = models.map(TrackTree::new);
         let states = TraceSide::BOTH.map(|side| {
             let mut state = ViewState::new(models[side.index()]);
@@ -132,14 +164,24 @@ mod tests {
         let rows = TraceSide::BOTH.map(|side| trees[side.index()].rows(&states[side.index()]));
         let places = MatchingTracks::new(models[0], models[1]);
         let both = interleave([&rows[0], &rows[1]], [&trees[0], &trees[1]], &places);
-        assert!((both[0].height() - both[1].height()).abs() < 1e-3, "both scroll alike");
+        assert!(
+            (both[0].height() - both[1].height()).abs() < 1e-3,
+            "both scroll alike"
+        );
         let list = |part: fn(&VisibleRows) -> &Vec<TrackRow>| {
             let mut all: Vec<(f32, f32, String)> = Vec::new();
             for side in TraceSide::BOTH {
                 let own = part(&both[side.index()]);
-                assert!(own.windows(2).all(|pair| pair[0].y < pair[1].y), "in the order in which they lie");
+                assert!(
+                    own.windows(2).all(|pair| pair[0].y < pair[1].y),
+                    "in the order in which they lie"
+                );
                 for row in own {
-                    let title = format!("{} {}", side.name(), trees[side.index()].node(row.node).title);
+                    let title = format!(
+                        "{} {}",
+                        side.name(),
+                        trees[side.index()].node(row.node).title
+                    );
                     all.push((row.y, row.y + row.height, title));
                     if let TreeItem::Track(track) = trees[side.index()].node(row.node).item {
                         let found = trees[side.index()].row_of(&both[side.index()], track, 0.0);
@@ -148,7 +190,11 @@ mod tests {
                 }
             }
             all.sort_by(|a, b| a.0.total_cmp(&b.0));
-            assert!(all.windows(2).all(|pair| (pair[0].1 - pair[1].0).abs() < 1e-3), "without gaps: {all:?}");
+            assert!(
+                all.windows(2)
+                    .all(|pair| (pair[0].1 - pair[1].0).abs() < 1e-3),
+                "without gaps: {all:?}"
+            );
             all.into_iter().map(|(.., title)| title).collect::<Vec<_>>()
         };
         (list(|rows| &rows.scrolled), list(|rows| &rows.pinned))
@@ -157,11 +203,18 @@ mod tests {
     #[test]
     fn matched_tracks_are_adjacent_and_others_follow_in_their_group() {
         let a = model("host", &[("TPU:0", &["ops", "steps"]), ("TPU:1", &["ops"])]);
-        let b = model("other", &[("TPU:0", &["memory", "ops"]), ("TPU:2", &["ops"]), ("TPU:3", &["new"])]);
+        let b = model(
+            "other",
+            &[
+                ("TPU:0", &["memory", "ops"]),
+                ("TPU:2", &["ops"]),
+                ("TPU:3", &["new"]),
+            ],
+        );
         let (scrolled, pinned) = picture([&a, &b], |_, _| {});
         let expected = [
-            "A host", "A TPU:0", "A ops", "B ops", "A steps", "B memory", "A TPU:1", "A ops", "B ops", "B TPU:3",
-            "B new",
+            "A host", "A TPU:0", "A ops", "B ops", "A steps", "B memory", "A TPU:1", "A ops",
+            "B ops", "B TPU:3", "B new",
         ];
         assert_eq!(scrolled, expected);
         assert!(pinned.is_empty());
@@ -186,7 +239,10 @@ mod tests {
         });
         assert_eq!(scrolled, ["A host", "A TPU:0", "A ops", "A steps"]);
         let nothing = TraceBuilder::new().finish();
-        assert_eq!(picture([&nothing, &b], |_, _| {}).0, ["B host", "B TPU:0", "B memory", "B ops"]);
+        assert_eq!(
+            picture([&nothing, &b], |_, _| {}).0,
+            ["B host", "B TPU:0", "B memory", "B ops"]
+        );
         assert_eq!(picture([&a, &nothing], |_, _| {}).0.len(), 4);
     }
 }

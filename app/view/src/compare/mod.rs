@@ -85,9 +85,21 @@ pub enum ViewLock {
 impl ViewLock {
     /// All modes, with a title and a tooltip.
     pub const ALL: [(Self, &'static str, &'static str); 4] = [
-        (Self::Step, "Steps", "The k-th steady step of A begins above the k-th steady step of B"),
-        (Self::Op, "Ops", "Click an op to align it with its matching op in the other trace"),
-        (Self::Offset, "Offset", "B follows A at a fixed offset, which you can type"),
+        (
+            Self::Step,
+            "Steps",
+            "The k-th steady step of A begins above the k-th steady step of B",
+        ),
+        (
+            Self::Op,
+            "Ops",
+            "Click an op to align it with its matching op in the other trace",
+        ),
+        (
+            Self::Offset,
+            "Offset",
+            "B follows A at a fixed offset, which you can type",
+        ),
         (Self::Free, "Free", "The timelines move independently"),
     ];
 }
@@ -117,15 +129,28 @@ impl ViewLink {
 
     /// Unlinks the views, or links them as before.
     pub fn toggle(&mut self) {
-        self.set(if self.lock == ViewLock::Free { self.before } else { ViewLock::Free });
+        self.set(if self.lock == ViewLock::Free {
+            self.before
+        } else {
+            ViewLock::Free
+        });
     }
 
     /// What to add to times of `side` in a view of it; `None` if the views are independent.
-    pub fn shift(&self, side: TraceSide, view: &Viewport, alignment: &StepAlignment) -> Option<Picos> {
+    pub fn shift(
+        &self,
+        side: TraceSide,
+        view: &Viewport,
+        alignment: &StepAlignment,
+    ) -> Option<Picos> {
         match self.lock {
             ViewLock::Free => None,
             ViewLock::Step => alignment.shift(side, view),
-            ViewLock::Op | ViewLock::Offset => Some(if side == TraceSide::A { self.offset } else { -self.offset }),
+            ViewLock::Op | ViewLock::Offset => Some(if side == TraceSide::A {
+                self.offset
+            } else {
+                -self.offset
+            }),
         }
     }
 
@@ -138,9 +163,13 @@ impl ViewLink {
         range: TimeRange,
         alignment: &StepAlignment,
     ) -> Option<TimeRange> {
-        let by_steps = !alignment.is_empty() && matches!(self.lock, ViewLock::Step | ViewLock::Free);
+        let by_steps =
+            !alignment.is_empty() && matches!(self.lock, ViewLock::Step | ViewLock::Free);
         let (start, end) = if by_steps {
-            (alignment.map(side, range.start)?, alignment.map(side, range.end)?)
+            (
+                alignment.map(side, range.start)?,
+                alignment.map(side, range.end)?,
+            )
         } else {
             let shift = self.shift(side, view, alignment)?;
             (range.start + shift, range.end + shift)
@@ -153,13 +182,28 @@ impl ViewLink {
 pub const CANCELLED: &str = "stopped";
 
 /// The reports that dominate the duration of a comparison.
-const REPORTS: [&str; 8] = ["steps", "step_parts", "ops", "utilization", "overlap", "collectives", "compile", "memory"];
+const REPORTS: [&str; 8] = [
+    "steps",
+    "step_parts",
+    "ops",
+    "utilization",
+    "overlap",
+    "collectives",
+    "compile",
+    "memory",
+];
 
 /// The matching steps from the step reports alone, which are available long before the rest.
 pub fn steps_of_both(a: &OpenTrace, b: &OpenTrace) -> Result<Arc<StepAlignment>, String> {
-    let steps = |trace: &OpenTrace| trace.session.report::<Steps>(Scope::WholeTrace).map_err(|error| error.to_string());
+    let steps = |trace: &OpenTrace| {
+        trace
+            .session
+            .report::<Steps>(Scope::WholeTrace)
+            .map_err(|error| error.to_string())
+    };
     let (a, b) = (steps(a)?, steps(b)?);
-    let numbers = |report: &StepsReport| report.counted().map(|step| step.number).collect::<Vec<_>>();
+    let numbers =
+        |report: &StepsReport| report.counted().map(|step| step.number).collect::<Vec<_>>();
     let pairs: Vec<(u32, u32)> = numbers(&a).into_iter().zip(numbers(&b)).collect();
     Ok(Arc::new(StepAlignment::new(&pairs, &a, &b)))
 }
@@ -196,20 +240,34 @@ impl TraceCorrespondence {
         let mut summaries = Vec::with_capacity(2);
         for (trace, side) in [(a, TraceSide::A), (b, TraceSide::B)] {
             let summary = Summary::of(&trace.session.context(Scope::WholeTrace));
-            summaries.push(summary.map_err(|error| format!("{} has no numbers to compare: {error}", side.name()))?);
+            summaries.push(
+                summary.map_err(|error| {
+                    format!("{} has no numbers to compare: {error}", side.name())
+                })?,
+            );
             done(1)?;
         }
         let comparison = compare(&summaries[..1], &summaries[1..], &CompareOptions::default());
         let steps = [a, b].map(|trace| trace.session.report::<Steps>(Scope::WholeTrace).ok());
         let (alignment, why_not) = match &steps {
             [Some(a), Some(b)] => aligned(&comparison, a, b),
-            _ => (StepAlignment::default(), Some("steps are not known on both sides".to_owned())),
+            _ => (
+                StepAlignment::default(),
+                Some("steps are not known on both sides".to_owned()),
+            ),
         };
         let partners = MatchingOps::new(&comparison, [a, b]);
         let divided = [a, b].map(|trace| trace.session.report::<StepParts>(Scope::WholeTrace).ok());
         let parts = PartChanges::new(&alignment, divided.each_ref().map(Option::as_deref));
         let tables = comparison.tables().into_iter().map(arranged).collect();
-        Ok(Self { tables, comparison, alignment: Arc::new(alignment), partners, parts, why_not })
+        Ok(Self {
+            tables,
+            comparison,
+            alignment: Arc::new(alignment),
+            partners,
+            parts,
+            why_not,
+        })
     }
 }
 
@@ -223,29 +281,43 @@ const SIDES: [(&str, &str); 9] = [
     ("as cand lists", "as B lists"),
     ("steps of base are", "steps of A are"),
     ("steps of cand are", "steps of B are"),
-    ("give several with --base and --cand", "give several to systole compare"),
+    (
+        "give several with --base and --cand",
+        "give several to systole compare",
+    ),
 ];
 
 /// A sentence of a comparison as the window says it.
 fn with_sides(text: &str) -> String {
     // Names of files may contain the same words.
-    if let Some((base, cand)) = text.strip_prefix("base: ").and_then(|rest| rest.rsplit_once("; cand: ")) {
+    if let Some((base, cand)) = text
+        .strip_prefix("base: ")
+        .and_then(|rest| rest.rsplit_once("; cand: "))
+    {
         return format!("A: {base}; B: {cand}");
     }
-    SIDES.iter().fold(text.to_owned(), |text, (said, shown)| text.replace(said, shown))
+    SIDES.iter().fold(text.to_owned(), |text, (said, shown)| {
+        text.replace(said, shown)
+    })
 }
 
 /// A table arranged for a narrow panel: the change first, and the sides named as in the window.
 fn arranged(mut table: Table) -> Table {
     let rank = |id: &str| match id {
-        "change_ps" | "change_percent" | "change_points" | "change_bytes" | "change_count" | "change" => 1,
+        "change_ps" | "change_percent" | "change_points" | "change_bytes" | "change_count"
+        | "change" => 1,
         "change_of_base_percent" | "change_of_step_percent" => 2,
         "verdict" => 3,
         "p" => 5,
         _ => 4,
     };
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
-    order.sort_by_key(|&at| table.columns.get(at).map(|column| if at == 0 { 0 } else { rank(column.id) }));
+    order.sort_by_key(|&at| {
+        table
+            .columns
+            .get(at)
+            .map(|column| if at == 0 { 0 } else { rank(column.id) })
+    });
     for column in &mut table.columns {
         column.title = match column.title {
             "Base ops" => "A ops",
@@ -260,30 +332,53 @@ fn arranged(mut table: Table) -> Table {
             title => title,
         };
     }
-    table.notes.iter_mut().for_each(|note| *note = with_sides(note));
-    let verdicts = table.columns.iter().position(|column| column.id == "verdict");
-    for cell in table.rows.iter_mut().filter_map(|row| row.get_mut(verdicts?)) {
+    table
+        .notes
+        .iter_mut()
+        .for_each(|note| *note = with_sides(note));
+    let verdicts = table
+        .columns
+        .iter()
+        .position(|column| column.id == "verdict");
+    for cell in table
+        .rows
+        .iter_mut()
+        .filter_map(|row| row.get_mut(verdicts?))
+    {
         if let Cell::Text(text) = cell {
             *text = with_sides(text);
         }
     }
-    table.columns = order.iter().filter_map(|&at| table.columns.get(at).cloned()).collect();
+    table.columns = order
+        .iter()
+        .filter_map(|&at| table.columns.get(at).cloned())
+        .collect();
     for row in &mut table.rows {
-        *row = order.iter().map(|&at| row.get(at).cloned().unwrap_or(Cell::Missing)).collect();
+        *row = order
+            .iter()
+            .map(|&at| row.get(at).cloned().unwrap_or(Cell::Missing))
+            .collect();
     }
     table
 }
 
 /// The matched steps of the comparison, or else the k-th steady steps of both sides.
-fn aligned(comparison: &Comparison, a: &StepsReport, b: &StepsReport) -> (StepAlignment, Option<String>) {
+fn aligned(
+    comparison: &Comparison,
+    a: &StepsReport,
+    b: &StepsReport,
+) -> (StepAlignment, Option<String>) {
     for (report, side) in [(a, TraceSide::A), (b, TraceSide::B)] {
         if !report.has_steps() || report.steps.is_empty() {
-            let why =
-                format!("{} has no steps, so the timelines are not linked; type an offset to align them", side.name());
+            let why = format!(
+                "{} has no steps, so the timelines are not linked; type an offset to align them",
+                side.name()
+            );
             return (StepAlignment::default(), Some(why));
         }
     }
-    let numbers = |report: &StepsReport| report.counted().map(|step| step.number).collect::<Vec<_>>();
+    let numbers =
+        |report: &StepsReport| report.counted().map(|step| step.number).collect::<Vec<_>>();
     let pairs = if comparison.aligned_steps.is_empty() {
         numbers(a).into_iter().zip(numbers(b)).collect()
     } else {

@@ -28,7 +28,10 @@ pub struct MatchingOps {
 impl MatchingOps {
     /// Finds the labels of the ops of a comparison.
     pub fn new(comparison: &Comparison, traces: [&OpenTrace; 2]) -> Self {
-        let mut partners = Self { labels: vec![Default::default(); comparison.ops.len()], ..Self::default() };
+        let mut partners = Self {
+            labels: vec![Default::default(); comparison.ops.len()],
+            ..Self::default()
+        };
         for side in TraceSide::BOTH {
             let model = &traces[side.index()].model;
             let rows = rows_of(comparison, side, model);
@@ -41,10 +44,14 @@ impl MatchingOps {
             partners.colors[side.index()] = rows.iter().map(|row| color_of(op(row))).collect();
             partners.only[side.index()] = rows
                 .iter()
-                .map(|row| op(row).is_some_and(|op| op.base_name.is_none() || op.cand_name.is_none()))
+                .map(|row| {
+                    op(row).is_some_and(|op| op.base_name.is_none() || op.cand_name.is_none())
+                })
                 .collect();
-            let of_op = |(label, row): (&trace_model::Label, &Option<u32>)| Some((label.op?, (*row)?));
-            partners.ops[side.index()] = model.labels().iter().zip(&rows).filter_map(of_op).collect();
+            let of_op =
+                |(label, row): (&trace_model::Label, &Option<u32>)| Some((label.op?, (*row)?));
+            partners.ops[side.index()] =
+                model.labels().iter().zip(&rows).filter_map(of_op).collect();
             partners.rows[side.index()] = rows;
         }
         partners
@@ -52,7 +59,11 @@ impl MatchingOps {
 
     /// The row of [`Comparison::ops`] that a label belongs to.
     pub fn row(&self, side: TraceSide, label: LabelId) -> Option<usize> {
-        self.rows[side.index()].get(label.index()).copied().flatten().map(|row| row as usize)
+        self.rows[side.index()]
+            .get(label.index())
+            .copied()
+            .flatten()
+            .map(|row| row as usize)
     }
 
     /// The row of [`Comparison::ops`] that an op belongs to.
@@ -62,15 +73,25 @@ impl MatchingOps {
 
     /// Labels of a row on one side.
     pub fn labels(&self, row: usize, side: TraceSide) -> BTreeSet<LabelId> {
-        self.labels.get(row).map(|labels| labels[side.index()].clone()).unwrap_or_default()
+        self.labels
+            .get(row)
+            .map(|labels| labels[side.index()].clone())
+            .unwrap_or_default()
     }
 
     /// Labels of the other side that correspond to a label: of the matched op, else of the same name.
-    pub fn across(&self, from: TraceSide, label: LabelId, traces: [&OpenTrace; 2]) -> BTreeSet<LabelId> {
+    pub fn across(
+        &self,
+        from: TraceSide,
+        label: LabelId,
+        traces: [&OpenTrace; 2],
+    ) -> BTreeSet<LabelId> {
         let (own, other) = (traces[from.index()], traces[from.other().index()]);
         let name = || own.model.str(own.model.label(label).name);
-        self.row(from, label)
-            .map_or_else(|| other.labels_named(name()).iter().copied().collect(), |row| self.labels(row, from.other()))
+        self.row(from, label).map_or_else(
+            || other.labels_named(name()).iter().copied().collect(),
+            |row| self.labels(row, from.other()),
+        )
     }
 
     /// The corresponding slice of the other side: of the matched op, else of the same name. In the matching step, the
@@ -87,19 +108,23 @@ impl MatchingOps {
         let (own, other) = (traces[from.index()], traces[to.index()]);
         let (model, slice) = (&own.model, own.model.slice(slice));
         let theirs = self.across(from, slice.label_id(), traces);
-        let mine = self
-            .row(from, slice.label_id())
-            .map_or_else(|| own.labels_named(slice.name()).iter().copied().collect(), |row| self.labels(row, from));
+        let mine = self.row(from, slice.label_id()).map_or_else(
+            || own.labels_named(slice.name()).iter().copied().collect(),
+            |row| self.labels(row, from),
+        );
         if theirs.is_empty() {
             return None;
         }
-        let step =
-            alignment.step_at(from, slice.start()).filter(|step| step.ranges[from.index()].contains(slice.start()));
+        let step = alignment
+            .step_at(from, slice.start())
+            .filter(|step| step.ranges[from.index()].contains(slice.start()));
         let (range, there) = match step {
             Some(step) => (step.ranges[from.index()], step.ranges[to.index()]),
             None => (model.extent(), other.model.extent()),
         };
-        let executions = places.track(from, slice.track()).map(|track| executions(&other.model, track, &theirs, there));
+        let executions = places
+            .track(from, slice.track())
+            .map(|track| executions(&other.model, track, &theirs, there));
         let number = executions_before(model, slice.track(), &mine, range, slice.id());
         match executions.as_deref() {
             Some([_, ..]) => executions.and_then(|all| all.get(number.min(all.len() - 1)).copied()),
@@ -109,9 +134,18 @@ impl MatchingOps {
 }
 
 /// Slices with some labels on a track that begin in a range, in time order.
-fn executions(model: &TraceModel, track: TrackId, labels: &BTreeSet<LabelId>, range: TimeRange) -> Vec<SliceId> {
-    let slices = model.lanes(track).iter().flat_map(|lane| model.slices_in(lane, range));
-    let own = slices.filter(|slice| slice.start() >= range.start && labels.contains(&slice.label_id()));
+fn executions(
+    model: &TraceModel,
+    track: TrackId,
+    labels: &BTreeSet<LabelId>,
+    range: TimeRange,
+) -> Vec<SliceId> {
+    let slices = model
+        .lanes(track)
+        .iter()
+        .flat_map(|lane| model.slices_in(lane, range));
+    let own =
+        slices.filter(|slice| slice.start() >= range.start && labels.contains(&slice.label_id()));
     let mut own: Vec<_> = own.map(|slice| (slice.start(), slice.id())).collect();
     own.sort_unstable();
     own.into_iter().map(|(_, id)| id).collect()
@@ -124,7 +158,10 @@ fn executions_before(
     range: TimeRange,
     slice: SliceId,
 ) -> usize {
-    executions(model, track, labels, range).iter().position(|&other| other == slice).unwrap_or(0)
+    executions(model, track, labels, range)
+        .iter()
+        .position(|&other| other == slice)
+        .unwrap_or(0)
 }
 
 /// By label: the row of its op. If programs have different names on the two sides, only the name of the op is used.
@@ -132,7 +169,11 @@ fn rows_of(comparison: &Comparison, side: TraceSide, model: &TraceModel) -> Vec<
     let mut exact: BTreeMap<(&str, &str), u32> = BTreeMap::new();
     let mut by_name: BTreeMap<&str, u32> = BTreeMap::new();
     for (row, op) in comparison.ops.iter().enumerate() {
-        let name = if side == TraceSide::A { &op.base_name } else { &op.cand_name };
+        let name = if side == TraceSide::A {
+            &op.base_name
+        } else {
+            &op.cand_name
+        };
         if let Some(name) = name {
             exact.entry((name, &op.program)).or_insert(row as u32);
             by_name.entry(name).or_insert(row as u32);
@@ -141,35 +182,60 @@ fn rows_of(comparison: &Comparison, side: TraceSide, model: &TraceModel) -> Vec<
     let row_of = |label: &trace_model::Label| {
         let op = model.op(label.op?);
         let name = model.str(op.name);
-        let program = op.program.map_or("", |program| model.str(model.program(program).name));
-        exact.get(&(name, program)).or_else(|| by_name.get(name)).copied()
+        let program = op
+            .program
+            .map_or("", |program| model.str(model.program(program).name));
+        exact
+            .get(&(name, program))
+            .or_else(|| by_name.get(name))
+            .copied()
     };
     model.labels().iter().map(row_of).collect()
 }
 
 /// The colour of a change, from slower to faster; gray for noise and for ops that are not compared.
 fn color_of(op: Option<&OpChange>) -> ColorKey {
-    let Some(op) = op else { return ColorKey::of_group(OpGroup::Idle) };
-    let median = |estimate: Option<analysis::compare::ShiftEstimate>| estimate.map(|estimate| estimate.median);
-    match (median(op.change.base), median(op.change.cand), op.change.finding) {
-        (Some(base), Some(cand), ChangeVerdict::Changed | ChangeVerdict::TooFew | ChangeVerdict::Untested)
-            if base > 0.0 && (cand - base).abs() >= 1.0 =>
-        {
-            ColorKey::of_change(cand / base)
-        }
+    let Some(op) = op else {
+        return ColorKey::of_group(OpGroup::Idle);
+    };
+    let median = |estimate: Option<analysis::compare::ShiftEstimate>| {
+        estimate.map(|estimate| estimate.median)
+    };
+    match (
+        median(op.change.base),
+        median(op.change.cand),
+        op.change.finding,
+    ) {
+        (
+            Some(base),
+            Some(cand),
+            ChangeVerdict::Changed | ChangeVerdict::TooFew | ChangeVerdict::Untested,
+        ) if base > 0.0 && (cand - base).abs() >= 1.0 => ColorKey::of_change(cand / base),
         _ => ColorKey::of_group(OpGroup::Other),
     }
 }
 
 /// The rows of [`Comparison::ops`] in a row of the attribution.
 pub fn family_rows(comparison: &Comparison, family: usize) -> Vec<usize> {
-    let family = comparison.attribution.as_ref().and_then(|attribution| attribution.families.get(family));
-    let Some(family) = family else { return Vec::new() };
+    let family = comparison
+        .attribution
+        .as_ref()
+        .and_then(|attribution| attribution.families.get(family));
+    let Some(family) = family else {
+        return Vec::new();
+    };
     // `before → after`: members are listed under their new name.
     let now = family.name.rsplit(" → ").next().unwrap_or(&family.name);
     let is_member = |op: &OpChange| {
         let name = op.cand_name.as_ref().or(op.base_name.as_ref());
-        op.part == family.part && name.is_some_and(|name| name == now || without_number(name) == now)
+        op.part == family.part
+            && name.is_some_and(|name| name == now || without_number(name) == now)
     };
-    comparison.ops.iter().enumerate().filter(|(_, op)| is_member(op)).map(|(row, _)| row).collect()
+    comparison
+        .ops
+        .iter()
+        .enumerate()
+        .filter(|(_, op)| is_member(op))
+        .map(|(row, _)| row)
+        .collect()
 }

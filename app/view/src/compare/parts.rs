@@ -21,11 +21,19 @@ impl PartChanges {
     /// From the slowest cores.
     pub fn new(alignment: &StepAlignment, divided: [Option<&StepPartsReport>; 2]) -> Self {
         let by_number = divided.map(|report| -> BTreeMap<u32, &DividedStep> {
-            report.map_or(&[][..], |report| &report.steps).iter().map(|step| (step.step, step)).collect()
+            report
+                .map_or(&[][..], |report| &report.steps)
+                .iter()
+                .map(|step| (step.step, step))
+                .collect()
         });
-        let parts = |side: usize, number: u32| Some(by_number.get(side)?.get(&number)?.critical()?.parts);
+        let parts =
+            |side: usize, number: u32| Some(by_number.get(side)?.get(&number)?.critical()?.parts);
         let (mut sum, mut unknown) = ([0_i128; PARTS], 0);
-        let mut changes = Self { before_ps: vec![sum], unknown: vec![0] };
+        let mut changes = Self {
+            before_ps: vec![sum],
+            unknown: vec![0],
+        };
         for step in alignment.steps() {
             match (parts(0, step.numbers[0]), parts(1, step.numbers[1])) {
                 (Some(a), Some(b)) => {
@@ -52,7 +60,11 @@ impl PartChanges {
             let change = after.get::<usize>(at)? - before.get::<usize>(at)?;
             (change != 0).then(|| (part, i64::try_from(change).unwrap_or(i64::MAX)))
         };
-        let mut changes: Vec<(StepPart, i64)> = StepPart::ALL.into_iter().enumerate().filter_map(change).collect();
+        let mut changes: Vec<(StepPart, i64)> = StepPart::ALL
+            .into_iter()
+            .enumerate()
+            .filter_map(change)
+            .collect();
         changes.sort_by_key(|&(_, ps)| std::cmp::Reverse(ps.unsigned_abs()));
         Some(changes)
     }

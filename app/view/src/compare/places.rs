@@ -27,11 +27,19 @@ impl MatchingTracks {
             let name_b = |id: &GroupId| b.str(b.group(*id).name).to_owned();
             let mut pairs = paired(&children_a, &children_b, name_a, name_b);
             let left = |all: &[GroupId], taken: &BTreeSet<GroupId>| -> Vec<GroupId> {
-                all.iter().copied().filter(|id| !taken.contains(id)).collect()
+                all.iter()
+                    .copied()
+                    .filter(|id| !taken.contains(id))
+                    .collect()
             };
             let rest_a = left(&children_a, &pairs.iter().map(|pair| pair.0).collect());
             let rest_b = left(&children_b, &pairs.iter().map(|pair| pair.1).collect());
-            pairs.extend(paired(&rest_a, &rest_b, |id| a.group(*id).kind, |id| b.group(*id).kind));
+            pairs.extend(paired(
+                &rest_a,
+                &rest_b,
+                |id| a.group(*id).kind,
+                |id| b.group(*id).kind,
+            ));
             for (first, second) in pairs {
                 places.groups[0].insert(first, second);
                 places.groups[1].insert(second, first);
@@ -71,7 +79,10 @@ impl MatchingTracks {
 
     /// The matching tracks of the other side.
     pub fn tracks(&self, from: TraceSide, tracks: &BTreeSet<TrackId>) -> BTreeSet<TrackId> {
-        tracks.iter().filter_map(|&track| self.track(from, track)).collect()
+        tracks
+            .iter()
+            .filter_map(|&track| self.track(from, track))
+            .collect()
     }
 
     /// The command for the other side that corresponds to a command about tracks or search; `None` if there is none.
@@ -103,10 +114,17 @@ impl MatchingTracks {
 }
 
 /// Pairs the n-th element with a key with the n-th element of the same key.
-fn paired<T: Copy, K: Ord>(a: &[T], b: &[T], key_a: impl Fn(&T) -> K, key_b: impl Fn(&T) -> K) -> Vec<(T, T)> {
+fn paired<T: Copy, K: Ord>(
+    a: &[T],
+    b: &[T],
+    key_a: impl Fn(&T) -> K,
+    key_b: impl Fn(&T) -> K,
+) -> Vec<(T, T)> {
     let mut waiting: BTreeMap<K, std::collections::VecDeque<T>> = BTreeMap::new();
     for id in b {
         waiting.entry(key_b(id)).or_default().push_back(*id);
     }
-    a.iter().filter_map(|id| Some((*id, waiting.get_mut(&key_a(id))?.pop_front()?))).collect()
+    a.iter()
+        .filter_map(|id| Some((*id, waiting.get_mut(&key_a(id))?.pop_front()?)))
+        .collect()
 }

@@ -56,7 +56,11 @@ impl ColorKey {
     /// The variant for tracks with work in flight.
     #[must_use]
     pub fn beside_work(self) -> Self {
-        if self == Self::of_group(OpGroup::Collective) { Self::IN_FLIGHT } else { self }
+        if self == Self::of_group(OpGroup::Collective) {
+            Self::IN_FLIGHT
+        } else {
+            self
+        }
     }
 
     /// The colour of a category.
@@ -74,22 +78,27 @@ impl ColorKey {
     /// The colour of a time that changed by `ratio`: orange for twice as long or more, blue for half or less, paler
     /// between.
     pub fn of_change(ratio: f64) -> Self {
-        let doublings = if ratio > 0.0 { ratio.log2().clamp(-1.0, 1.0) } else { -1.0 };
+        let doublings = if ratio > 0.0 {
+            ratio.log2().clamp(-1.0, 1.0)
+        } else {
+            -1.0
+        };
         Self::of_share(50.0 - 50.0 * doublings)
     }
 
     /// The colour of a name without its trailing number: `fusion.12` and `fusion.99` look alike.
     pub fn of_name(name: &str) -> Self {
-        let stem =
-            name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '(' | ')' | ' '));
+        let stem = name.trim_end_matches(|c: char| {
+            c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '(' | ')' | ' ')
+        });
         if stem.is_empty() {
             // Names of steps are only numbers, which need no colours of their own.
             return Self::of_group(OpGroup::Other);
         }
         // FNV-1a: the same name has the same colour in every trace and every version.
-        let hash = stem
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let hash = stem.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
         Self((OpGroup::ALL.len() + ((hash >> 16) % NAME_COLORS as u64) as usize) as u8)
     }
 }
@@ -156,7 +165,14 @@ impl<C: Copy> Palette<C> {
             counter: to(self.counter),
             flow_in: to(self.flow_in),
             flow_out: to(self.flow_out),
-            slices: self.slices.iter().map(|slice| SliceColor { fill: to(slice.fill), text: to(slice.text) }).collect(),
+            slices: self
+                .slices
+                .iter()
+                .map(|slice| SliceColor {
+                    fill: to(slice.fill),
+                    text: to(slice.text),
+                })
+                .collect(),
         }
     }
 
@@ -185,7 +201,9 @@ impl Palette<Rgb> {
     /// The dark or light theme, with the slice colours of a preset.
     pub fn of(dark: bool, preset: Preset) -> &'static Self {
         static ALL: LazyLock<Vec<[Palette<Rgb>; 2]>> = LazyLock::new(|| {
-            Preset::all().map(|(preset, _)| [Palette::light(preset), Palette::dark(preset)]).collect()
+            Preset::all()
+                .map(|(preset, _)| [Palette::light(preset), Palette::dark(preset)])
+                .collect()
         });
         &ALL[preset.index()][usize::from(dark)]
     }
@@ -245,20 +263,26 @@ fn slices(preset: Preset, dark: bool, grays: [f32; 3]) -> Vec<SliceColor<Rgb>> {
     let row = preset.row();
     let lift = if dark { 0.0 } else { 0.08 };
     let most = if dark { 1.0 } else { 0.83 };
-    let groups = OpGroup::ALL.map(|group| match WORK.into_iter().position(|work| work == group) {
-        Some(at) => {
-            let (lightness, chroma, hue) = row.work[at];
-            oklch((lightness + lift).min(most), chroma, hue)
-        }
-        None if group == OpGroup::Control => oklch(grays[0], 0.02, 262.0),
-        None if group == OpGroup::Idle => oklch(grays[2], 0.01, 262.0),
-        None => oklch(grays[1], 0.02, 262.0),
-    });
+    let groups = OpGroup::ALL.map(
+        |group| match WORK.into_iter().position(|work| work == group) {
+            Some(at) => {
+                let (lightness, chroma, hue) = row.work[at];
+                oklch((lightness + lift).min(most), chroma, hue)
+            }
+            None if group == OpGroup::Control => oklch(grays[0], 0.02, 262.0),
+            None if group == OpGroup::Idle => oklch(grays[2], 0.01, 262.0),
+            None => oklch(grays[1], 0.02, 262.0),
+        },
+    );
     let names = (0..NAME_COLORS).map(|i| {
         let hue = i as f32 * 360.0 / NAME_COLORS as f32;
         let (in_dark, in_light, chroma) = row.names;
         let lightness = if dark { in_dark } else { in_light };
-        oklch(lightness + if i % 2 == 0 { 0.04 } else { -0.03 }, chroma, hue)
+        oklch(
+            lightness + if i % 2 == 0 { 0.04 } else { -0.03 },
+            chroma,
+            hue,
+        )
     });
     // Orange to blue, which people with red-green colour blindness can distinguish.
     let scale = (0..SCALE_COLORS).map(|i| {
@@ -268,19 +292,34 @@ fn slices(preset: Preset, dark: bool, grays: [f32; 3]) -> Vec<SliceColor<Rgb>> {
         oklch(0.62 + lift, chroma.min(0.17), hue)
     });
     // Waiting stands out; work in flight beside other work is less prominent.
-    let (lightness, chroma, hue) = row.work[WORK.into_iter().position(|work| work == OpGroup::Collective).unwrap_or(0)];
+    let (lightness, chroma, hue) = row.work[WORK
+        .into_iter()
+        .position(|work| work == OpGroup::Collective)
+        .unwrap_or(0)];
     let ground = if dark { 0.185 } else { 0.995 };
     let lightness = (lightness + lift).min(most);
     let in_flight = oklch(lightness + (ground - lightness) * 0.45, chroma * 0.7, hue);
     let compilation = oklch(0.60 + lift, 0.13, 330.0);
-    let all = groups.into_iter().chain(names).chain(scale).chain([in_flight, compilation]);
-    all.map(|fill| SliceColor { fill, text: readable_on(fill) }).collect()
+    let all = groups
+        .into_iter()
+        .chain(names)
+        .chain(scale)
+        .chain([in_flight, compilation]);
+    all.map(|fill| SliceColor {
+        fill,
+        text: readable_on(fill),
+    })
+    .collect()
 }
 
 /// Black or white, whichever contrasts more.
 pub fn readable_on(fill: Rgb) -> Rgb {
     let black = Rgb([12; 3]);
-    if contrast(black, fill) >= contrast(Rgb([255; 3]), fill) { black } else { Rgb([255; 3]) }
+    if contrast(black, fill) >= contrast(Rgb([255; 3]), fill) {
+        black
+    } else {
+        Rgb([255; 3])
+    }
 }
 
 /// Contrast ratio of two opaque colours, 1 to 21 (WCAG 2).
@@ -288,7 +327,11 @@ pub fn contrast(a: Rgb, b: Rgb) -> f32 {
     let luminance = |color: Rgb| {
         let [r, g, b] = color.0.map(|v| {
             let v = f32::from(v) / 255.0;
-            if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+            if v <= 0.04045 {
+                v / 12.92
+            } else {
+                ((v + 0.055) / 1.055).powf(2.4)
+            }
         });
         0.2126 * r + 0.7152 * g + 0.0722 * b
     };
@@ -297,7 +340,10 @@ pub fn contrast(a: Rgb, b: Rgb) -> f32 {
 }
 
 /// Oklch to sRGB, clipped to the gamut.
-#[expect(clippy::many_single_char_names, reason = "the names of the colour spaces' axes")]
+#[expect(
+    clippy::many_single_char_names,
+    reason = "the names of the colour spaces' axes"
+)]
 fn oklch(lightness: f32, chroma: f32, hue_degrees: f32) -> Rgb {
     let (sin, cos) = hue_degrees.to_radians().sin_cos();
     let (a, b) = (chroma * cos, chroma * sin);
@@ -311,7 +357,11 @@ fn oklch(lightness: f32, chroma: f32, hue_degrees: f32) -> Rgb {
     ];
     let [r, g, b] = linear.map(|v| {
         let v = v.clamp(0.0, 1.0);
-        let v = if v <= 0.003_130_8 { v * 12.92 } else { 1.055 * v.powf(1.0 / 2.4) - 0.055 };
+        let v = if v <= 0.003_130_8 {
+            v * 12.92
+        } else {
+            1.055 * v.powf(1.0 / 2.4) - 0.055
+        };
         (v * 255.0).round() as u8
     });
     Rgb([r, g, b])
@@ -323,7 +373,9 @@ mod tests {
 
     /// Every preset on both grounds.
     fn all() -> impl Iterator<Item = (bool, Preset)> {
-        [true, false].into_iter().flat_map(|dark| Preset::all().map(move |(preset, _)| (dark, preset)))
+        [true, false]
+            .into_iter()
+            .flat_map(|dark| Preset::all().map(move |(preset, _)| (dark, preset)))
     }
 
     #[test]
@@ -348,15 +400,36 @@ mod tests {
         for (dark, preset) in all() {
             let theme = Palette::of(dark, preset);
             // All colours of the scale, and two others: in flight, compilation.
-            assert_eq!(theme.slices.len(), OpGroup::ALL.len() + NAME_COLORS + SCALE_COLORS + 2);
+            assert_eq!(
+                theme.slices.len(),
+                OpGroup::ALL.len() + NAME_COLORS + SCALE_COLORS + 2
+            );
             for (i, color) in theme.slices.iter().enumerate() {
                 let ratio = contrast(color.fill, color.text);
-                assert!(ratio >= 4.5, "dark {dark}, {preset:?}, colour {i}: {ratio:.2}");
+                assert!(
+                    ratio >= 4.5,
+                    "dark {dark}, {preset:?}, colour {i}: {ratio:.2}"
+                );
             }
-            for back in [theme.panel, theme.labels, theme.heading, theme.canvas, theme.raised] {
-                for text in [theme.text, theme.text_weak, theme.text_strong, theme.warning, theme.error] {
+            for back in [
+                theme.panel,
+                theme.labels,
+                theme.heading,
+                theme.canvas,
+                theme.raised,
+            ] {
+                for text in [
+                    theme.text,
+                    theme.text_weak,
+                    theme.text_strong,
+                    theme.warning,
+                    theme.error,
+                ] {
                     let ratio = contrast(text, back);
-                    assert!(ratio >= 4.5, "dark {dark}: {text:?} on {back:?} is {ratio:.2}");
+                    assert!(
+                        ratio >= 4.5,
+                        "dark {dark}: {text:?} on {back:?} is {ratio:.2}"
+                    );
                 }
             }
         }
@@ -366,23 +439,37 @@ mod tests {
     fn slices_stand_out_from_the_canvas() {
         for (dark, preset) in all() {
             let theme = Palette::of(dark, preset);
-            for group in OpGroup::ALL.into_iter().filter(|&group| group != OpGroup::Idle) {
+            for group in OpGroup::ALL
+                .into_iter()
+                .filter(|&group| group != OpGroup::Idle)
+            {
                 let ratio = contrast(theme.group(group), theme.canvas);
-                assert!(ratio >= 1.5, "dark {dark}, {preset:?}, {group:?}: {ratio:.2}");
+                assert!(
+                    ratio >= 1.5,
+                    "dark {dark}, {preset:?}, {group:?}: {ratio:.2}"
+                );
             }
         }
     }
 
     #[test]
     fn overlapping_activity_has_muted_colours() {
-        for (dark, (preset, title)) in
-            [true, false].into_iter().flat_map(|dark| Preset::all().map(move |of| (dark, of)))
+        for (dark, (preset, title)) in [true, false]
+            .into_iter()
+            .flat_map(|dark| Preset::all().map(move |of| (dark, of)))
         {
             let theme = Palette::of(dark, preset);
             let from_ground = |key: ColorKey| contrast(theme.slice(key).fill, theme.canvas);
             let waited_for = ColorKey::of_group(OpGroup::Collective);
-            assert!(from_ground(waited_for.beside_work()) < from_ground(waited_for), "{title}, dark {dark}");
-            assert!(from_ground(ColorKey::IN_FLIGHT) >= 1.3 && from_ground(ColorKey::COMPILATION) >= 1.5, "{title}");
+            assert!(
+                from_ground(waited_for.beside_work()) < from_ground(waited_for),
+                "{title}, dark {dark}"
+            );
+            assert!(
+                from_ground(ColorKey::IN_FLIGHT) >= 1.3
+                    && from_ground(ColorKey::COMPILATION) >= 1.5,
+                "{title}"
+            );
         }
         let matmul = ColorKey::of_group(OpGroup::MatMul);
         assert_eq!(matmul.beside_work(), matmul);
@@ -390,8 +477,14 @@ mod tests {
 
     #[test]
     fn names_that_differ_by_number_share_a_colour() {
-        assert_eq!(ColorKey::of_name("fusion.12"), ColorKey::of_name("fusion.99"));
-        assert_eq!(ColorKey::of_name("jit_step(123)"), ColorKey::of_name("jit_step(9)"));
+        assert_eq!(
+            ColorKey::of_name("fusion.12"),
+            ColorKey::of_name("fusion.99")
+        );
+        assert_eq!(
+            ColorKey::of_name("jit_step(123)"),
+            ColorKey::of_name("jit_step(9)")
+        );
         assert_ne!(ColorKey::of_name("fusion"), ColorKey::of_name("copy"));
         assert_eq!(ColorKey::of_name("12"), ColorKey::of_group(OpGroup::Other));
     }

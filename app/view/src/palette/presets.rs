@@ -51,7 +51,12 @@ pub(super) struct PresetColors {
 }
 
 const fn row(preset: Preset, title: &'static str, work: [Lch; 8], names: Lch) -> PresetColors {
-    PresetColors { preset, title, work, names }
+    PresetColors {
+        preset,
+        title,
+        work,
+        names,
+    }
 }
 
 /// Hues of presets with a model were measured there and assigned to categories; lightness is adjusted where text would
@@ -124,8 +129,17 @@ mod tests {
             for (i, &one) in row.work.iter().enumerate() {
                 for &other in &row.work[i + 1..] {
                     let [a, b] = [one, other].map(place);
-                    let apart = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f32>().sqrt();
-                    assert!(apart >= 0.06, "{}: {one:?} and {other:?} are {apart:.3} apart", row.title);
+                    let apart = a
+                        .iter()
+                        .zip(b)
+                        .map(|(a, b)| (a - b).powi(2))
+                        .sum::<f32>()
+                        .sqrt();
+                    assert!(
+                        apart >= 0.06,
+                        "{}: {one:?} and {other:?} are {apart:.3} apart",
+                        row.title
+                    );
                 }
             }
         }

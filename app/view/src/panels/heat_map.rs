@@ -30,10 +30,22 @@ pub enum HeatQuantity {
 impl HeatQuantity {
     /// All of them, with their names and what they mean.
     pub const ALL: [(Self, &'static str, &'static str); 4] = [
-        (Self::Work, "work", "Time of the step in which the device computes or moves data: a straggler has more"),
+        (
+            Self::Work,
+            "work",
+            "Time of the step in which the device computes or moves data: a straggler has more",
+        ),
         (Self::Time, "time", "Length of the step on the device"),
-        (Self::Exposed, "exposed comm", "Time of the step in which the device only communicates or waits for others"),
-        (Self::Idle, "idle", "Time of the step in which the device runs nothing"),
+        (
+            Self::Exposed,
+            "exposed comm",
+            "Time of the step in which the device only communicates or waits for others",
+        ),
+        (
+            Self::Idle,
+            "idle",
+            "Time of the step in which the device runs nothing",
+        ),
     ];
 
     /// Its value for a device in a step, ps.
@@ -44,8 +56,14 @@ impl HeatQuantity {
             Self::Exposed => part(StepPart::ExposedComm),
             Self::Idle => part(StepPart::Idle),
             Self::Work => {
-                let lost = [StepPart::ExposedComm, StepPart::CopyWait, StepPart::HostIo, StepPart::Idle];
-                lost.into_iter().fold(core.time_ps, |rest, lost| rest.saturating_sub(part(lost)))
+                let lost = [
+                    StepPart::ExposedComm,
+                    StepPart::CopyWait,
+                    StepPart::HostIo,
+                    StepPart::Idle,
+                ];
+                lost.into_iter()
+                    .fold(core.time_ps, |rest, lost| rest.saturating_sub(part(lost)))
             }
         }
     }
@@ -103,15 +121,25 @@ pub struct HeatMap {
 
 impl HeatMap {
     /// From the parts of all steps; `None` without any.
-    pub fn of(steps: &StepsReport, parts: &StepPartsReport, quantity: HeatQuantity) -> Option<Self> {
+    pub fn of(
+        steps: &StepsReport,
+        parts: &StepPartsReport,
+        quantity: HeatQuantity,
+    ) -> Option<Self> {
         let columns: Vec<HeatStep> = parts
             .steps
             .iter()
             .map(|step| {
                 let known = steps.steps.iter().find(|known| known.number == step.step);
-                let label = known.map_or_else(|| step.step.to_string(), |known| known.label.clone());
+                let label =
+                    known.map_or_else(|| step.step.to_string(), |known| known.label.clone());
                 let range = known.and_then(Step::range);
-                HeatStep { number: step.step, label, range, is_counted: step.is_counted }
+                HeatStep {
+                    number: step.step,
+                    label,
+                    range,
+                    is_counted: step.is_counted,
+                }
             })
             .collect();
         let mut rows: BTreeMap<GroupId, HeatDevice> = BTreeMap::new();
@@ -124,40 +152,75 @@ impl HeatMap {
                     median_ps: None,
                 });
                 if let Some(slot) = row.cells.get_mut(at) {
-                    *slot = Some(HeatCell { ps: quantity.of(core), time_ps: core.time_ps, heat: 0.0 });
+                    *slot = Some(HeatCell {
+                        ps: quantity.of(core),
+                        time_ps: core.time_ps,
+                        heat: 0.0,
+                    });
                 }
             }
         }
         let mut devices: Vec<HeatDevice> = rows.into_values().collect();
         let is_counted: Vec<bool> = columns.iter().map(|step| step.is_counted).collect();
         let counted = |device: &HeatDevice| -> Vec<i64> {
-            let cells = device.cells.iter().zip(&is_counted).filter(|(_, counted)| **counted);
-            cells.filter_map(|(cell, _)| Some(cell.as_ref()?.ps)).collect()
+            let cells = device
+                .cells
+                .iter()
+                .zip(&is_counted)
+                .filter(|(_, counted)| **counted);
+            cells
+                .filter_map(|(cell, _)| Some(cell.as_ref()?.ps))
+                .collect()
         };
         for device in &mut devices {
             device.median_ps = median(counted(device));
         }
         let all: Vec<i64> = devices.iter().flat_map(counted).collect();
         let range = (all.iter().copied().min()?, all.iter().copied().max()?);
-        let time = median(devices.iter().flat_map(|row| &row.cells).flatten().map(|cell| cell.time_ps).collect());
+        let time = median(
+            devices
+                .iter()
+                .flat_map(|row| &row.cells)
+                .flatten()
+                .map(|cell| cell.time_ps)
+                .collect(),
+        );
         let time = time.unwrap_or(0);
         // Nearly equal devices must have the same colour.
-        let span = range.1.saturating_sub(range.0).max(time / LEAST_SPAN).max(1) as f32;
-        for cell in devices.iter_mut().flat_map(|device| &mut device.cells).flatten() {
+        let span = range
+            .1
+            .saturating_sub(range.0)
+            .max(time / LEAST_SPAN)
+            .max(1) as f32;
+        for cell in devices
+            .iter_mut()
+            .flat_map(|device| &mut device.cells)
+            .flatten()
+        {
             cell.heat = (cell.ps.saturating_sub(range.0) as f32 / span).clamp(0.0, 1.0);
         }
         let hottest = hottest(&devices, range, time);
-        Some(Self { quantity, steps: columns, devices, range, hottest })
+        Some(Self {
+            quantity,
+            steps: columns,
+            devices,
+            range,
+            hottest,
+        })
     }
 }
 
 /// The device that stands out, if one does.
 fn hottest(devices: &[HeatDevice], (least, most): (i64, i64), time_ps: i64) -> Option<usize> {
     // A device without counted steps is neither slow nor fast.
-    let mut medians: Vec<(i64, usize)> =
-        (0..).zip(devices).filter_map(|(at, one)| Some((one.median_ps?, at))).collect();
+    let mut medians: Vec<(i64, usize)> = (0..)
+        .zip(devices)
+        .filter_map(|(at, one)| Some((one.median_ps?, at)))
+        .collect();
     medians.sort_by_key(|&(median, _)| std::cmp::Reverse(median));
-    let [(highest, first), (second, _), _, ..] = medians[..] else { return None };
+    let [(highest, first), (second, _), _, ..] = medians[..] else {
+        return None;
+    };
     let above = highest.saturating_sub(second);
     let is_clear = above > most.saturating_sub(least) / 10 && above > time_ps / 200;
     is_clear.then_some(first)
@@ -180,13 +243,20 @@ mod tests {
 
     #[test]
     fn device_without_counted_steps_highlights_no_other() {
-        let device = |median_ps| HeatDevice { median_ps, ..map(HeatQuantity::Work).devices[0].clone() };
+        let device = |median_ps| HeatDevice {
+            median_ps,
+            ..map(HeatQuantity::Work).devices[0].clone()
+        };
         let devices = [Some(90), Some(88), None, None].map(device);
         assert_eq!(hottest(&devices, (0, 90), 100), None);
         let devices = [Some(90), Some(10), Some(11), None].map(device);
         assert_eq!(hottest(&devices, (0, 90), 100), Some(0));
         let devices = [Some(90), None, None].map(device);
-        assert_eq!(hottest(&devices, (0, 90), 100), None, "there is nothing to compare it with");
+        assert_eq!(
+            hottest(&devices, (0, 90), 100),
+            None,
+            "there is nothing to compare it with"
+        );
     }
 
     #[test]
@@ -197,10 +267,18 @@ mod tests {
     }
 
     fn map(quantity: HeatQuantity) -> HeatMap {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/samples/synthetic_v5e_8chip_straggler.xplane.pb");
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../assets/samples/synthetic_v5e_8chip_straggler.xplane.pb"
+        );
         let options = importers::ImportOptions::default();
-        let session =
-            Session::open(path.as_ref(), &options, Options::default(), &importers::Progress::default()).unwrap();
+        let session = Session::open(
+            path.as_ref(),
+            &options,
+            Options::default(),
+            &importers::Progress::default(),
+        )
+        .unwrap();
         let steps = session.report::<Steps>(Scope::WholeTrace).unwrap();
         let parts = session.report::<StepParts>(Scope::WholeTrace).unwrap();
         HeatMap::of(&steps, &parts, quantity).unwrap()
@@ -211,11 +289,23 @@ mod tests {
         let work = map(HeatQuantity::Work);
         assert_eq!(work.devices.len(), 8);
         let name = |map: &HeatMap| map.hottest.map(|at| map.devices[at].name.clone());
-        assert_eq!(name(&work).as_deref(), Some("/device:TPU:5"), "{:?}", work.devices);
-        assert_eq!(name(&map(HeatQuantity::Time)), None, "collectives make all of them take equally long");
+        assert_eq!(
+            name(&work).as_deref(),
+            Some("/device:TPU:5"),
+            "{:?}",
+            work.devices
+        );
+        assert_eq!(
+            name(&map(HeatQuantity::Time)),
+            None,
+            "collectives make all of them take equally long"
+        );
         for device in &work.devices {
             for cell in device.cells.iter().flatten() {
-                assert!(cell.ps <= cell.time_ps && (0.0..=1.0).contains(&cell.heat), "{cell:?}");
+                assert!(
+                    cell.ps <= cell.time_ps && (0.0..=1.0).contains(&cell.heat),
+                    "{cell:?}"
+                );
             }
         }
     }

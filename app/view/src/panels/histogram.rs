@@ -27,18 +27,26 @@ impl Histogram {
     /// From durations in any order.
     pub fn of(mut times: Vec<i64>) -> Self {
         times.sort_unstable();
-        let (Some(&min), Some(&max)) = (times.first(), times.last()) else { return Self::default() };
+        let (Some(&min), Some(&max)) = (times.first(), times.last()) else {
+            return Self::default();
+        };
         let mut histogram = Self {
             count: times.len(),
             min,
             median: times[times.len() / 2],
             max,
-            total: times.iter().fold(0, |sum: i64, &time| sum.saturating_add(time)),
+            total: times
+                .iter()
+                .fold(0, |sum: i64, &time| sum.saturating_add(time)),
             bars: Vec::new(),
             is_log: max / min.max(1) >= 10,
         };
         // More bars than slices would leave gaps.
-        let bars = if min == max { 1 } else { MOST_BARS.min(times.len().max(2)) };
+        let bars = if min == max {
+            1
+        } else {
+            MOST_BARS.min(times.len().max(2))
+        };
         histogram.bars = vec![0; bars];
         for time in times {
             let bar = histogram.bar_of(time);
@@ -49,9 +57,19 @@ impl Histogram {
 
     /// The bar of a duration.
     pub fn bar_of(&self, time: i64) -> usize {
-        let position = |time: i64| if self.is_log { (time.max(1) as f64).ln() } else { time as f64 };
+        let position = |time: i64| {
+            if self.is_log {
+                (time.max(1) as f64).ln()
+            } else {
+                time as f64
+            }
+        };
         let (from, to) = (position(self.min), position(self.max));
-        let share = if to > from { (position(time) - from) / (to - from) } else { 0.0 };
+        let share = if to > from {
+            (position(time) - from) / (to - from)
+        } else {
+            0.0
+        };
         ((share * self.bars.len() as f64) as usize).min(self.bars.len().saturating_sub(1))
     }
 
@@ -64,9 +82,14 @@ impl Histogram {
     /// each rounded outwards, in picoseconds.
     pub fn part(&self, from: f32, to: f32) -> (std::ops::RangeInclusive<usize>, i64, i64) {
         let last = self.bars.len().saturating_sub(1);
-        let bar = |share: f32| ((share.clamp(0.0, 1.0) * self.bars.len() as f32) as usize).min(last);
+        let bar =
+            |share: f32| ((share.clamp(0.0, 1.0) * self.bars.len() as f32) as usize).min(last);
         let (first, end) = (bar(from.min(to)), bar(from.max(to)));
-        (first..=end, self.bounds(first).0.floor() as i64, self.bounds(end).1.ceil() as i64)
+        (
+            first..=end,
+            self.bounds(first).0.floor() as i64,
+            self.bounds(end).1.ceil() as i64,
+        )
     }
 
     /// The bounds of a bar, in picoseconds.
@@ -85,7 +108,11 @@ impl Histogram {
 }
 
 /// Durations of all slices of a label, by the clock that timed them.
-pub fn durations(model: &TraceModel, label: LabelId, progress: &Progress) -> Result<Histogram, String> {
+pub fn durations(
+    model: &TraceModel,
+    label: LabelId,
+    progress: &Progress,
+) -> Result<Histogram, String> {
     let mut times = Vec::new();
     for (i, slice) in model.all_slices().enumerate() {
         if i % (1 << 16) == 0 {
@@ -113,12 +140,20 @@ mod tests {
 
     #[test]
     fn every_duration_is_in_its_bar() {
-        for times in [vec![5], vec![7, 7, 7], (100..200).collect(), vec![1, 10, 100, 100_000, 5_000_000]] {
+        for times in [
+            vec![5],
+            vec![7, 7, 7],
+            (100..200).collect(),
+            vec![1, 10, 100, 100_000, 5_000_000],
+        ] {
             let histogram = Histogram::of(times.clone());
             assert_eq!(histogram.bars.iter().sum::<usize>(), times.len());
             for time in times {
                 let (from, to) = histogram.bounds(histogram.bar_of(time));
-                assert!(from * 0.999 <= time as f64 && time as f64 <= to * 1.001, "{time} in {from}..{to}");
+                assert!(
+                    from * 0.999 <= time as f64 && time as f64 <= to * 1.001,
+                    "{time} in {from}..{to}"
+                );
             }
         }
         assert_eq!(Histogram::of(Vec::new()).count, 0);

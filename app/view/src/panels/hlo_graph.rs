@@ -32,7 +32,9 @@ pub struct HloGraph {
 impl HloGraph {
     /// Places the instructions that are `wanted`.
     pub fn of(found: &Neighbourhood, wanted: impl Fn(&HloNode) -> bool) -> Self {
-        let rows: Vec<usize> = (0..found.nodes.len()).filter(|&at| found.nodes.get(at).is_some_and(&wanted)).collect();
+        let rows: Vec<usize> = (0..found.nodes.len())
+            .filter(|&at| found.nodes.get(at).is_some_and(&wanted))
+            .collect();
         let place = |row: usize| rows.binary_search(&row).ok();
         let edges: BTreeSet<(usize, usize)> = found
             .edges
@@ -55,7 +57,10 @@ impl HloGraph {
             }
         }
         let height = layers.len() as f32 * (HEIGHT + GAP_Y) - GAP_Y;
-        let size = (width(widest.max(1)) + 2.0 * MARGIN, height.max(0.0) + 2.0 * MARGIN);
+        let size = (
+            width(widest.max(1)) + 2.0 * MARGIN,
+            height.max(0.0) + 2.0 * MARGIN,
+        );
         Self { boxes, edges, size }
     }
 
@@ -88,13 +93,23 @@ fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
         }
     }
     for &at in &order {
-        let above = operands.get(at).into_iter().flatten().map(|&from| get(&level, from) + 1).max();
+        let above = operands
+            .get(at)
+            .into_iter()
+            .flatten()
+            .map(|&from| get(&level, from) + 1)
+            .max();
         if let Some(slot) = level.get_mut(at) {
             *slot = above.unwrap_or(0);
         }
     }
     for &at in order.iter().rev() {
-        let below = users.get(at).into_iter().flatten().map(|&to| get(&level, to).saturating_sub(1)).min();
+        let below = users
+            .get(at)
+            .into_iter()
+            .flatten()
+            .map(|&to| get(&level, to).saturating_sub(1))
+            .min();
         if let (Some(slot), Some(below)) = (level.get_mut(at), below) {
             *slot = (*slot).max(below);
         }
@@ -160,15 +175,26 @@ fn ordered(mut layers: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<Vec<usi
         let mut step = |layer: &mut Vec<usize>| {
             let mean = |at: usize| {
                 let near = near.get(at).filter(|near| !near.is_empty());
-                let sum = |near: &Vec<usize>| near.iter().filter_map(|&other| place.get(other)).sum::<f32>();
-                near.map_or_else(|| place.get(at).copied().unwrap_or(0.0), |near| sum(near) / near.len() as f32)
+                let sum = |near: &Vec<usize>| {
+                    near.iter()
+                        .filter_map(|&other| place.get(other))
+                        .sum::<f32>()
+                };
+                near.map_or_else(
+                    || place.get(at).copied().unwrap_or(0.0),
+                    |near| sum(near) / near.len() as f32,
+                )
             };
             let mut by_mean: Vec<(f32, usize)> = layer.iter().map(|&at| (mean(at), at)).collect();
             by_mean.sort_by(|a, b| a.0.total_cmp(&b.0));
             *layer = by_mean.into_iter().map(|(_, at)| at).collect();
             put(layer, &mut place);
         };
-        if sweep % 2 == 0 { layers.iter_mut().for_each(&mut step) } else { layers.iter_mut().rev().for_each(&mut step) }
+        if sweep % 2 == 0 {
+            layers.iter_mut().for_each(&mut step)
+        } else {
+            layers.iter_mut().rev().for_each(&mut step)
+        }
     }
     layers
 }
@@ -176,14 +202,28 @@ fn ordered(mut layers: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<Vec<usi
 /// Opcode and shape, as far as they are known.
 pub fn shape_line(node: &HloNode) -> String {
     let parts = [Some(&*node.op.opcode), node.op.shape.as_deref()];
-    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Times; empty if nothing was measured.
 pub fn time_line(node: &HloNode) -> String {
-    let own = node.op.self_time_ps.map(|ps| format!("self {}", Picos::from_ps(ps)));
-    let exposed = node.op.exposed_ps.map(|ps| format!("exposed {}", Picos::from_ps(ps)));
-    own.into_iter().chain(exposed).collect::<Vec<_>>().join(" · ")
+    let own = node
+        .op
+        .self_time_ps
+        .map(|ps| format!("self {}", Picos::from_ps(ps)));
+    let exposed = node
+        .op
+        .exposed_ps
+        .map(|ps| format!("exposed {}", Picos::from_ps(ps)));
+    own.into_iter()
+        .chain(exposed)
+        .collect::<Vec<_>>()
+        .join(" · ")
 }
 
 #[cfg(test)]
@@ -202,7 +242,12 @@ mod tests {
         // Two edges that would cross if instructions were ordered by number.
         let edges = [(0, 3), (1, 2)];
         let layers = ordered(layers(4, &edges), &edges);
-        let place = |at: usize| layers.iter().find_map(|layer| layer.iter().position(|&own| own == at)).unwrap();
+        let place = |at: usize| {
+            layers
+                .iter()
+                .find_map(|layer| layer.iter().position(|&own| own == at))
+                .unwrap()
+        };
         assert_eq!(place(0), place(3));
         assert_eq!(place(1), place(2));
     }

@@ -21,7 +21,11 @@ pub struct OpFamily<'a> {
 impl<'a> OpFamily<'a> {
     /// The op alone, or the common name.
     pub fn title(&self) -> &'a str {
-        if let [only] = &self.rows[..] { &only.name } else { self.name }
+        if let [only] = &self.rows[..] {
+            &only.name
+        } else {
+            self.name
+        }
     }
 
     /// Executions of all ops.
@@ -32,7 +36,11 @@ impl<'a> OpFamily<'a> {
     /// The least time that the limits of the device allow as a share of the time taken; `None` unless it is known for
     /// all ops.
     pub fn efficiency_percent(&self) -> Option<f64> {
-        let ideal: f64 = self.rows.iter().map(|row| row.rates.ideal_time_ps).sum::<Option<f64>>()?;
+        let ideal: f64 = self
+            .rows
+            .iter()
+            .map(|row| row.rates.ideal_time_ps)
+            .sum::<Option<f64>>()?;
         let total: f64 = self.rows.iter().map(|row| row.total_time_ps as f64).sum();
         (total > 0.0).then(|| (100.0 * ideal / total).min(100.0))
     }
@@ -45,10 +53,17 @@ pub fn families(rows: &[OpRow]) -> Vec<OpFamily<'_>> {
     for (number, row) in rows.iter().enumerate() {
         let name = without_number(&row.name);
         let place = row.source.as_deref().filter(|_| row.is_custom_call);
-        let at = *index.entry((name, &*row.category, place)).or_insert_with(|| {
-            families.push(OpFamily { name, rows: Vec::new(), places: Vec::new(), self_time_ps: 0 });
-            families.len() - 1
-        });
+        let at = *index
+            .entry((name, &*row.category, place))
+            .or_insert_with(|| {
+                families.push(OpFamily {
+                    name,
+                    rows: Vec::new(),
+                    places: Vec::new(),
+                    self_time_ps: 0,
+                });
+                families.len() - 1
+            });
         families[at].rows.push(row);
         families[at].places.push(number);
         families[at].self_time_ps = families[at].self_time_ps.saturating_add(row.self_time_ps);
@@ -80,10 +95,19 @@ mod tests {
         let session = Session::from_model(trace, Options::default());
         let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
         let families = families(&report.rows);
-        let shown: Vec<_> =
-            families.iter().map(|family| (family.title(), family.rows.len(), family.self_time_ps)).collect();
-        assert_eq!(shown, [("f", 3, 9_000), ("big", 1, 5_000), ("f.3", 1, 1_000)]);
+        let shown: Vec<_> = families
+            .iter()
+            .map(|family| (family.title(), family.rows.len(), family.self_time_ps))
+            .collect();
+        assert_eq!(
+            shown,
+            [("f", 3, 9_000), ("big", 1, 5_000), ("f.3", 1, 1_000)]
+        );
         assert_eq!(families[0].occurrences(), 3);
-        assert_eq!(families[0].efficiency_percent(), None, "the device has no limits");
+        assert_eq!(
+            families[0].efficiency_percent(),
+            None,
+            "the device has no limits"
+        );
     }
 }

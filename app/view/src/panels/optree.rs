@@ -43,7 +43,8 @@ pub enum TreeTime {
 
 impl TreeTime {
     /// Both, with their names.
-    pub const ALL: [(Self, &'static str); 2] = [(Self::SelfTime, "self time"), (Self::Total, "total time")];
+    pub const ALL: [(Self, &'static str); 2] =
+        [(Self::SelfTime, "self time"), (Self::Total, "total time")];
 }
 
 /// Times of some ops in a step of each of two runs, as far as they are compared.
@@ -95,7 +96,10 @@ impl OpNode {
     /// Roofline efficiency: least time of its work over all of its time, waiting included. `None` if it only waits, or
     /// if the work of too much of the time is unknown (`UNKNOWN`).
     pub fn efficiency_percent(&self) -> Option<f64> {
-        let unknown = self.self_time_ps.saturating_sub(self.known_ps).saturating_sub(self.wait_ps);
+        let unknown = self
+            .self_time_ps
+            .saturating_sub(self.known_ps)
+            .saturating_sub(self.wait_ps);
         let is_known = self.known_ps > 0 && unknown as f64 <= UNKNOWN * self.self_time_ps as f64;
         is_known.then(|| self.ideal_ps * 100.0 / self.self_time_ps as f64)
     }
@@ -120,10 +124,27 @@ impl OpNode {
             .recorded("path", "Inside", Unit::None, |(_, path, _)| path)
             .recorded("depth", "Depth", Unit::Count, |&(.., depth)| depth)
             .measured("ops", "Ops", Unit::Count, |(node, ..)| node.ops.len())
-            .measured("occurrences", "Runs", Unit::Count, |(node, ..)| node.occurrences)
-            .measured("self_time_ps", "Self time", Unit::Picoseconds, |(node, ..)| node.self_time_ps)
-            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |(node, ..)| share(node.self_time_ps))
-            .derived("efficiency_percent", "of limit", Unit::Percent, |(node, ..)| node.efficiency_percent())
+            .measured("occurrences", "Runs", Unit::Count, |(node, ..)| {
+                node.occurrences
+            })
+            .measured(
+                "self_time_ps",
+                "Self time",
+                Unit::Picoseconds,
+                |(node, ..)| node.self_time_ps,
+            )
+            .measured(
+                "self_of_op_time_percent",
+                "of op time",
+                Unit::Percent,
+                |(node, ..)| share(node.self_time_ps),
+            )
+            .derived(
+                "efficiency_percent",
+                "of limit",
+                Unit::Percent,
+                |(node, ..)| node.efficiency_percent(),
+            )
             .note(ARE_SUMS)
             .note("of op time: self time of all ops, idle time left out")
             .build()
@@ -132,7 +153,11 @@ impl OpNode {
     fn add_rows<'a>(&'a self, path: &str, depth: u64, rows: &mut Vec<(&'a Self, String, u64)>) {
         rows.push((self, path.to_owned(), depth));
         // The root is part of every path, so it is left out.
-        let inside = if depth == 0 { String::new() } else { format!("{path}{} / ", self.title) };
+        let inside = if depth == 0 {
+            String::new()
+        } else {
+            format!("{path}{} / ", self.title)
+        };
         for child in &self.children {
             child.add_rows(&inside, depth + 1, rows);
         }
@@ -155,7 +180,10 @@ impl OpNode {
     }
 
     fn leaf(row: &OpRow, compared: Option<ComparedTimes>) -> Self {
-        let known = row.rates.efficiency_percent.filter(|percent| percent.is_finite());
+        let known = row
+            .rates
+            .efficiency_percent
+            .filter(|percent| percent.is_finite());
         Self {
             self_time_ps: row.self_time_ps,
             total_time_ps: row.total_time_ps,
@@ -163,7 +191,11 @@ impl OpNode {
             compared,
             ideal_ps: known.map_or(0.0, |percent| row.self_time_ps as f64 * percent / 100.0),
             known_ps: known.map_or(0, |_| row.self_time_ps),
-            wait_ps: if row.is_async || row.collective.is_some() { row.self_time_ps } else { 0 },
+            wait_ps: if row.is_async || row.collective.is_some() {
+                row.self_time_ps
+            } else {
+                0
+            },
             ops: row.op.into_iter().collect(),
             group: row.group,
             ..Self::branch(row.name.to_string())
@@ -187,11 +219,21 @@ impl OpNode {
             self.known_ps = self.known_ps.saturating_add(child.known_ps);
             self.wait_ps = self.wait_ps.saturating_add(child.wait_ps);
             self.ops.extend(child.ops.iter().copied());
-            let index = OpGroup::ALL.iter().position(|group| *group == child.group).unwrap_or(0);
+            let index = OpGroup::ALL
+                .iter()
+                .position(|group| *group == child.group)
+                .unwrap_or(0);
             *by_group.entry(index).or_default() += Picos::from_ps(child.self_time_ps);
         }
-        self.group = by_group.into_iter().max_by_key(|&(_, ps)| ps).map_or(OpGroup::Other, |(i, _)| OpGroup::ALL[i]);
-        self.children.sort_by(|a, b| b.time_ps(time).cmp(&a.time_ps(time)).then_with(|| a.title.cmp(&b.title)));
+        self.group = by_group
+            .into_iter()
+            .max_by_key(|&(_, ps)| ps)
+            .map_or(OpGroup::Other, |(i, _)| OpGroup::ALL[i]);
+        self.children.sort_by(|a, b| {
+            b.time_ps(time)
+                .cmp(&a.time_ps(time))
+                .then_with(|| a.title.cmp(&b.title))
+        });
     }
 }
 
@@ -205,7 +247,11 @@ pub struct TreeSpec {
 }
 
 /// The tree; its root stands for all ops. `compared` tells the times of an op in two runs.
-pub fn tree(rows: &[OpRow], spec: &TreeSpec, compared: &dyn Fn(OpId) -> Option<ComparedTimes>) -> OpNode {
+pub fn tree(
+    rows: &[OpRow],
+    spec: &TreeSpec,
+    compared: &dyn Fn(OpId) -> Option<ComparedTimes>,
+) -> OpNode {
     let mut root = OpTreeBuilder::default();
     for row in rows.iter().filter(|row| row.group != OpGroup::Idle) {
         let mut at = &mut root;
@@ -227,9 +273,15 @@ struct OpTreeBuilder {
 
 impl OpTreeBuilder {
     fn finish(self, title: String) -> OpNode {
-        let branches = self.branches.into_iter().map(|(title, branch)| branch.finish(title));
+        let branches = self
+            .branches
+            .into_iter()
+            .map(|(title, branch)| branch.finish(title));
         let children = branches.chain(self.leaves).collect();
-        OpNode { children, ..OpNode::branch(title) }
+        OpNode {
+            children,
+            ..OpNode::branch(title)
+        }
     }
 }
 
@@ -254,7 +306,11 @@ fn path(row: &OpRow, by: TreeGrouping) -> Vec<String> {
             Some(name) => {
                 let parts: Vec<&str> = scopes(name).filter(|part| !part.is_empty()).collect();
                 let modules = parts.split_last().map_or(&[][..], |(_, modules)| modules);
-                modules.iter().take(DEEPEST).map(|part| (*part).to_owned()).collect()
+                modules
+                    .iter()
+                    .take(DEEPEST)
+                    .map(|part| (*part).to_owned())
+                    .collect()
             }
         },
     }
@@ -284,15 +340,29 @@ mod tests {
     use session::Session;
 
     fn made(report: &OpsReport, levels: &[TreeGrouping]) -> OpNode {
-        tree(&report.rows, &TreeSpec { levels: levels.to_vec(), time: TreeTime::SelfTime }, &|_| None)
+        tree(
+            &report.rows,
+            &TreeSpec {
+                levels: levels.to_vec(),
+                time: TreeTime::SelfTime,
+            },
+            &|_| None,
+        )
     }
 
     #[test]
     fn transformed_scopes_stay_whole() {
         let parts = |name| scopes(name).collect::<Vec<_>>();
         let name = "jit(f)/transpose(jvp(layer_2/mlp))/down/dot";
-        assert_eq!(parts(name), ["jit(f)", "transpose(jvp(layer_2/mlp))", "down", "dot"]);
-        assert_eq!(parts("a)/b/c(d/e"), ["a)", "b", "c(d/e"], "also where brackets are missing");
+        assert_eq!(
+            parts(name),
+            ["jit(f)", "transpose(jvp(layer_2/mlp))", "down", "dot"]
+        );
+        assert_eq!(
+            parts("a)/b/c(d/e"),
+            ["a)", "b", "c(d/e"],
+            "also where brackets are missing"
+        );
     }
 
     #[test]
@@ -309,13 +379,31 @@ mod tests {
         );
         let session = Session::from_model(trace, Options::default());
         let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
-        let spec = TreeSpec { levels: vec![TreeGrouping::Category], time: TreeTime::Total };
+        let spec = TreeSpec {
+            levels: vec![TreeGrouping::Category],
+            time: TreeTime::Total,
+        };
         let tree = tree(&report.rows, &spec, &|op| Some((op.index() as f64, 3.0)));
-        let branch = |title: &str| tree.children.iter().find(|node| node.title == title).unwrap();
-        assert_eq!((branch("while").self_time_ps, branch("while").total_time_ps), (0, 6_000_000));
+        let branch = |title: &str| {
+            tree.children
+                .iter()
+                .find(|node| node.title == title)
+                .unwrap()
+        };
+        assert_eq!(
+            (branch("while").self_time_ps, branch("while").total_time_ps),
+            (0, 6_000_000)
+        );
         assert_eq!(branch("loop fusion").total_time_ps, 6_000_000);
-        assert!(tree.children.is_sorted_by(|a, b| a.total_time_ps >= b.total_time_ps));
-        assert_eq!(tree.compared.map(|(_, b)| b), Some(9.0), "the sum over its ops");
+        assert!(
+            tree.children
+                .is_sorted_by(|a, b| a.total_time_ps >= b.total_time_ps)
+        );
+        assert_eq!(
+            tree.compared.map(|(_, b)| b),
+            Some(9.0),
+            "the sum over its ops"
+        );
     }
 
     #[test]
@@ -337,20 +425,55 @@ mod tests {
         for (by, _) in TreeGrouping::ALL {
             let tree = made(&report, &[by]);
             assert_eq!(tree.self_time_ps, whole, "{by:?}");
-            assert_eq!(tree.ops.len(), report.rows.iter().filter(|row| row.op.is_some()).count());
-            assert!(tree.children.is_sorted_by(|a, b| a.self_time_ps >= b.self_time_ps));
+            assert_eq!(
+                tree.ops.len(),
+                report.rows.iter().filter(|row| row.op.is_some()).count()
+            );
+            assert!(
+                tree.children
+                    .is_sorted_by(|a, b| a.self_time_ps >= b.self_time_ps)
+            );
         }
         let by_category = made(&report, &[TreeGrouping::Category]);
-        let matmul = by_category.children.iter().find(|node| node.title == "convolution fusion").unwrap();
-        assert_eq!((matmul.self_time_ps, matmul.group), (3_000_000, OpGroup::MatMul));
-        assert_eq!(matmul.efficiency_percent(), None, "this device has no peaks");
-        assert_eq!(by_category.efficiency_percent(), None, "the work of its other ops is not known");
+        let matmul = by_category
+            .children
+            .iter()
+            .find(|node| node.title == "convolution fusion")
+            .unwrap();
+        assert_eq!(
+            (matmul.self_time_ps, matmul.group),
+            (3_000_000, OpGroup::MatMul)
+        );
+        assert_eq!(
+            matmul.efficiency_percent(),
+            None,
+            "this device has no peaks"
+        );
+        assert_eq!(
+            by_category.efficiency_percent(),
+            None,
+            "the work of its other ops is not known"
+        );
         let table = by_category.table();
-        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
-        let place = |name: &str| table.rows.iter().find(|row| row[0] == Cell::text(name)).map(|row| row[1].clone());
+        assert!(
+            table
+                .rows
+                .iter()
+                .all(|row| row.len() == table.columns.len())
+        );
+        let place = |name: &str| {
+            table
+                .rows
+                .iter()
+                .find(|row| row[0] == Cell::text(name))
+                .map(|row| row[1].clone())
+        };
         assert_eq!(
             (place("All ops"), place("fusion.1")),
-            (Some(Cell::text("")), Some(Cell::text("convolution fusion / ")))
+            (
+                Some(Cell::text("")),
+                Some(Cell::text("convolution fusion / "))
+            )
         );
     }
 
@@ -372,10 +495,22 @@ mod tests {
         let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
         let by_program = made(&report, &[TreeGrouping::Program, TreeGrouping::Category]);
         let program = &by_program.children[0];
-        let near = |node: &OpNode, percent: f64| (node.efficiency_percent().unwrap() - percent).abs() < 1e-9;
+        let near = |node: &OpNode, percent: f64| {
+            (node.efficiency_percent().unwrap() - percent).abs() < 1e-9
+        };
         assert!(near(&by_program, 8.0) && near(program, 8.0), "{program:?}");
-        let category = |name: &str| program.children.iter().find(|node| node.title == name).unwrap();
+        let category = |name: &str| {
+            program
+                .children
+                .iter()
+                .find(|node| node.title == name)
+                .unwrap()
+        };
         assert!(near(category("loop fusion"), 80.0));
-        assert_eq!(category("copy-done").efficiency_percent(), None, "nothing binds an op that waits");
+        assert_eq!(
+            category("copy-done").efficiency_percent(),
+            None,
+            "nothing binds an op that waits"
+        );
     }
 }

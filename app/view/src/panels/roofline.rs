@@ -33,13 +33,34 @@ pub struct PlotRange {
 impl PlotRange {
     /// A range that contains all of `places` but the farthest, and the ridge point.
     pub fn of(report: &RooflineReport, places: impl Iterator<Item = PlotPlace> + Clone) -> Self {
-        let ridge = report.ridges.iter().map(|ridge| ridge.flops_per_byte.log10()).fold(2.0, f64::max);
-        let peak = report.peaks.flops.map_or(14.0, |peak| peak.per_second.log10());
+        let ridge = report
+            .ridges
+            .iter()
+            .map(|ridge| ridge.flops_per_byte.log10())
+            .fold(2.0, f64::max);
+        let peak = report
+            .peaks
+            .flops
+            .map_or(14.0, |peak| peak.per_second.log10());
         // Ops with almost no work would compress the range of all others.
-        let left = places.clone().map(|place| place.0).fold(0.0, f64::min).max(-3.0);
-        let right = places.clone().map(|place| place.0).fold(ridge + 1.0, f64::max).min(ridge + 3.0);
-        let low = places.map(|place| place.1).fold(peak - 3.0, f64::min).max(peak - 6.0);
-        Self { x: (left.floor(), right), y: (low.floor(), peak + 0.4) }
+        let left = places
+            .clone()
+            .map(|place| place.0)
+            .fold(0.0, f64::min)
+            .max(-3.0);
+        let right = places
+            .clone()
+            .map(|place| place.0)
+            .fold(ridge + 1.0, f64::max)
+            .min(ridge + 3.0);
+        let low = places
+            .map(|place| place.1)
+            .fold(peak - 3.0, f64::min)
+            .max(peak - 6.0);
+        Self {
+            x: (left.floor(), right),
+            y: (low.floor(), peak + 0.4),
+        }
     }
 }
 
@@ -71,7 +92,8 @@ pub struct RooflineCeiling {
 fn crosses(ceiling: &RooflineCeiling, own: &[f64; 4]) -> bool {
     let (from, to) = (ceiling.from, ceiling.to);
     let (start, end) = (own[0].max(from.0), own[2].min(to.0));
-    let at = |x: f64| from.1 + (x - from.0) * (to.1 - from.1) / (to.0 - from.0).max(f64::MIN_POSITIVE);
+    let at =
+        |x: f64| from.1 + (x - from.0) * (to.1 - from.1) / (to.0 - from.0).max(f64::MIN_POSITIVE);
     start < end && at(start) < own[3] && own[1] < at(end)
 }
 
@@ -86,8 +108,14 @@ pub fn name_places(
     size: impl Fn(&str) -> PlotPlace,
 ) -> Vec<Option<PlotPlace>> {
     const STEP: f64 = 0.125;
-    let left = ceilings.iter().map(|ceiling| ceiling.from.0).fold(f64::INFINITY, f64::min);
-    let top = ceilings.iter().map(|ceiling| ceiling.to.1).fold(f64::NEG_INFINITY, f64::max);
+    let left = ceilings
+        .iter()
+        .map(|ceiling| ceiling.from.0)
+        .fold(f64::INFINITY, f64::min);
+    let top = ceilings
+        .iter()
+        .map(|ceiling| ceiling.to.1)
+        .fold(f64::NEG_INFINITY, f64::max);
     let mut taken: Vec<[f64; 4]> = Vec::new();
     let place = |ceiling: &RooflineCeiling| {
         let ((width, height), (from, to)) = (size(&ceiling.name), (ceiling.from, ceiling.to));
@@ -106,11 +134,15 @@ pub fn name_places(
                 })
                 .collect()
         };
-        let is_clear = |own: &[f64; 4]| ceilings.iter().all(|other| other == ceiling || !crosses(other, own));
-        let is_free = |own: &[f64; 4]| {
-            taken
+        let is_clear = |own: &[f64; 4]| {
+            ceilings
                 .iter()
-                .all(|other| own[2] <= other[0] || other[2] <= own[0] || own[3] <= other[1] || other[3] <= own[1])
+                .all(|other| other == ceiling || !crosses(other, own))
+        };
+        let is_free = |own: &[f64; 4]| {
+            taken.iter().all(|other| {
+                own[2] <= other[0] || other[2] <= own[0] || own[3] <= other[1] || other[3] <= own[1]
+            })
         };
         // Where slopes are close to each other, only the outermost has room for its name above it.
         let above = candidates.iter().map(|&((_, y), _)| {
@@ -118,9 +150,15 @@ pub fn name_places(
             ((x - width, y + height), [x - width, y, x, y + height])
         });
         let is_inside = |own: &[f64; 4]| own[0] >= left && own[2] <= right && own[3] <= top;
-        let above = above.filter(|(_, own)| ceiling.roof != RooflineRoof::Compute && is_inside(own));
-        let clear = candidates.iter().copied().chain(above).find(|(_, own)| is_free(own) && is_clear(own));
-        let (at, own) = clear.or_else(|| candidates.iter().copied().find(|(_, own)| is_free(own)))?;
+        let above =
+            above.filter(|(_, own)| ceiling.roof != RooflineRoof::Compute && is_inside(own));
+        let clear = candidates
+            .iter()
+            .copied()
+            .chain(above)
+            .find(|(_, own)| is_free(own) && is_clear(own));
+        let (at, own) =
+            clear.or_else(|| candidates.iter().copied().find(|(_, own)| is_free(own)))?;
         taken.push(own);
         Some(at)
     };
@@ -132,24 +170,54 @@ pub fn ceilings(report: &RooflineReport, range: PlotRange) -> Vec<RooflineCeilin
     let mut all = Vec::new();
     let flat = report.peaks.flops.map(|peak| peak.per_second.log10());
     if let (Some(flat), Some(peak)) = (flat, report.peaks.flops) {
-        let ridge = report.ridges.iter().find(|ridge| ridge.memory == BoundBy::Hbm);
+        let ridge = report
+            .ridges
+            .iter()
+            .find(|ridge| ridge.memory == BoundBy::Hbm);
         let from = ridge.map_or(range.x.0, |ridge| ridge.flops_per_byte.log10());
         let name = format!("{} peak", value(peak.per_second, Unit::FlopPerSecond));
-        all.push(RooflineCeiling { name, from: (from, flat), to: (range.x.1, flat), roof: RooflineRoof::Compute });
+        all.push(RooflineCeiling {
+            name,
+            from: (from, flat),
+            to: (range.x.1, flat),
+            roof: RooflineRoof::Compute,
+        });
     }
     let top = flat.unwrap_or(range.y.1);
     let begin = |slope: f64| range.x.0.max(range.y.0 - slope);
-    for limit in BoundBy::ALL.into_iter().filter(|limit| *limit != BoundBy::Compute) {
-        let Some(peak) = limit.peak(&report.peaks) else { continue };
+    for limit in BoundBy::ALL
+        .into_iter()
+        .filter(|limit| *limit != BoundBy::Compute)
+    {
+        let Some(peak) = limit.peak(&report.peaks) else {
+            continue;
+        };
         let slope = peak.per_second.log10();
         // Other memories have their own traffic: their slopes are drawn as if it were HBM traffic.
         let from = begin(slope);
         // The ceilings of reading and writing are close to each other.
         let is_write = matches!(limit, BoundBy::VmemWrite | BoundBy::CmemWrite);
-        let from = if is_write { from + (top - slope - from) * 0.25 } else { from };
-        let roof = if limit == BoundBy::Hbm { RooflineRoof::Hbm } else { RooflineRoof::Memory };
-        let name = format!("{} {}", limit.title(), value(peak.per_second, Unit::BytesPerSecond));
-        all.push(RooflineCeiling { name, from: (from, slope + from), to: (top - slope, top), roof });
+        let from = if is_write {
+            from + (top - slope - from) * 0.25
+        } else {
+            from
+        };
+        let roof = if limit == BoundBy::Hbm {
+            RooflineRoof::Hbm
+        } else {
+            RooflineRoof::Memory
+        };
+        let name = format!(
+            "{} {}",
+            limit.title(),
+            value(peak.per_second, Unit::BytesPerSecond)
+        );
+        all.push(RooflineCeiling {
+            name,
+            from: (from, slope + from),
+            to: (top - slope, top),
+            roof,
+        });
     }
     // Links have their own traffic, too: the bytes that leave the device, which are far fewer than those of HBM.
     for (title, peak) in report.ici.iter().flat_map(IciRoof::ceilings) {
@@ -204,13 +272,23 @@ mod tests {
             ceiling("peak", 0.0, RooflineRoof::Compute),
         ];
         let places = name_places(&all, 20.0, |_| (1.0, 0.3));
-        let [Some(read), Some(write), Some(peak)] = places[..] else { panic!("{places:?}") };
+        let [Some(read), Some(write), Some(peak)] = places[..] else {
+            panic!("{places:?}")
+        };
         // Above its slope, because the other one is close below it.
         assert_eq!((read, peak), ((0.0, 11.3), (4.0, 14.0)));
-        assert!((write.0 - read.0).abs() >= 1.0 || (write.1 - read.1).abs() >= 0.3, "{write:?}");
+        assert!(
+            (write.0 - read.0).abs() >= 1.0 || (write.1 - read.1).abs() >= 0.3,
+            "{write:?}"
+        );
         // Two wide names near the right edge: neither crosses it.
         let places = name_places(&all[..2], 2.0, |_| (1.9, 0.3));
-        assert!(places.iter().all(|place| place.is_some_and(|(x, _)| x + 1.9 <= 2.0 + 1e-9)), "{places:?}");
+        assert!(
+            places
+                .iter()
+                .all(|place| place.is_some_and(|(x, _)| x + 1.9 <= 2.0 + 1e-9)),
+            "{places:?}"
+        );
         // No room for a second one.
         assert_eq!(name_places(&all[..2], 20.0, |_| (9.0, 9.0))[1], None);
     }

@@ -28,8 +28,13 @@ impl FromStr for SourcePrefix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (old, new) = text.split_once('=').ok_or("write OLD=NEW, for example /home/runner/job=/home/me/job")?;
-        Ok(Self { old: old.to_owned(), new: PathBuf::from(new) })
+        let (old, new) = text
+            .split_once('=')
+            .ok_or("write OLD=NEW, for example /home/runner/job=/home/me/job")?;
+        Ok(Self {
+            old: old.to_owned(),
+            new: PathBuf::from(new),
+        })
     }
 }
 
@@ -56,13 +61,21 @@ impl SourcePlace {
             },
             _ => (text, None),
         };
-        (!file.is_empty()).then(|| Self { file: file.to_owned(), line: line.unwrap_or(0), function: String::new() })
+        (!file.is_empty()).then(|| Self {
+            file: file.to_owned(),
+            line: line.unwrap_or(0),
+            function: String::new(),
+        })
     }
 
     /// `file:line` with the last part of the path only.
     pub fn short(&self) -> String {
         let name = self.file.rsplit(['/', '\\']).next().unwrap_or(&self.file);
-        if self.line == 0 { name.to_owned() } else { format!("{name}:{}", self.line) }
+        if self.line == 0 {
+            name.to_owned()
+        } else {
+            format!("{name}:{}", self.line)
+        }
     }
 }
 
@@ -71,24 +84,37 @@ pub fn stack_of(session: &Session, op: OpId) -> Vec<SourcePlace> {
     let model = session.model();
     let facts = model.op(op);
     if let Some(stack) = facts.source_stack {
-        let frames: Vec<SourcePlace> = model.str(stack).lines().rev().filter_map(SourcePlace::parse).collect();
+        let frames: Vec<SourcePlace> = model
+            .str(stack)
+            .lines()
+            .rev()
+            .filter_map(SourcePlace::parse)
+            .collect();
         if !frames.is_empty() {
             return frames;
         }
     }
     let cx = session.context(Scope::WholeTrace);
     if let Some(instruction) = cx.instruction(op) {
-        let frames = instruction.module().stack(&instruction).into_iter().map(|frame| SourcePlace {
-            file: frame.file.to_owned(),
-            line: u32::try_from(frame.line).unwrap_or(0),
-            function: frame.function.to_owned(),
-        });
+        let frames = instruction
+            .module()
+            .stack(&instruction)
+            .into_iter()
+            .map(|frame| SourcePlace {
+                file: frame.file.to_owned(),
+                line: u32::try_from(frame.line).unwrap_or(0),
+                function: frame.function.to_owned(),
+            });
         let frames: Vec<SourcePlace> = frames.filter(|frame| !frame.file.is_empty()).collect();
         if !frames.is_empty() {
             return frames;
         }
     }
-    facts.source.and_then(|source| SourcePlace::parse(model.str(source))).into_iter().collect()
+    facts
+        .source
+        .and_then(|source| SourcePlace::parse(model.str(source)))
+        .into_iter()
+        .collect()
 }
 
 /// The ops of a line.
@@ -112,7 +138,10 @@ pub struct FileTimes {
 impl FileTimes {
     /// The line with the most self time.
     pub fn hottest(&self) -> u32 {
-        let most = self.lines.iter().max_by_key(|(line, time)| (time.self_time_ps, std::cmp::Reverse(**line)));
+        let most = self
+            .lines
+            .iter()
+            .max_by_key(|(line, time)| (time.self_time_ps, std::cmp::Reverse(**line)));
         most.map_or(0, |(line, _)| *line)
     }
 }
@@ -121,14 +150,19 @@ impl FileTimes {
 pub fn files(rows: &[OpRow]) -> Vec<FileTimes> {
     let mut files: BTreeMap<String, FileTimes> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.group != OpGroup::Idle) {
-        let Some(place) = row.source.as_deref().and_then(SourcePlace::parse) else { continue };
+        let Some(place) = row.source.as_deref().and_then(SourcePlace::parse) else {
+            continue;
+        };
         let file = files.entry(place.file.clone()).or_default();
         file.self_time_ps = file.self_time_ps.saturating_add(row.self_time_ps);
         let line = file.lines.entry(place.line).or_default();
         line.self_time_ps = line.self_time_ps.saturating_add(row.self_time_ps);
         line.ops.extend(row.op);
     }
-    let mut files: Vec<FileTimes> = files.into_iter().map(|(file, times)| FileTimes { file, ..times }).collect();
+    let mut files: Vec<FileTimes> = files
+        .into_iter()
+        .map(|(file, times)| FileTimes { file, ..times })
+        .collect();
     files.sort_by_key(|file| std::cmp::Reverse(file.self_time_ps));
     files
 }
@@ -139,7 +173,10 @@ pub fn locate(file: &str, prefixes: &[SourcePrefix], folder: &Path) -> Option<Pa
         let rest = file.strip_prefix(&prefix.old)?;
         Some(prefix.new.join(rest.trim_start_matches(['/', '\\'])))
     });
-    let as_recorded = [PathBuf::from(file), folder.join(file.trim_start_matches('/'))];
+    let as_recorded = [
+        PathBuf::from(file),
+        folder.join(file.trim_start_matches('/')),
+    ];
     mapped.chain(as_recorded).find(|path| path.is_file())
 }
 
@@ -157,11 +194,18 @@ pub fn read(path: PathBuf) -> Result<SourceText, String> {
     let file = open_regular(&path).map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len();
     if bytes > LARGEST {
-        return Err(format!("is too large to show ({} MB): {}", bytes / 1_000_000, path.display()));
+        return Err(format!(
+            "is too large to show ({} MB): {}",
+            bytes / 1_000_000,
+            path.display()
+        ));
     }
     let mut text = Vec::new();
     file.take(LARGEST).read_to_end(&mut text).map_err(failed)?;
-    let lines = String::from_utf8_lossy(&text).lines().map(|line| line.replace('\t', "    ")).collect();
+    let lines = String::from_utf8_lossy(&text)
+        .lines()
+        .map(|line| line.replace('\t', "    "))
+        .collect();
     Ok(SourceText { path, lines })
 }
 
@@ -177,12 +221,24 @@ mod tests {
 
     #[test]
     fn places_are_read_with_and_without_columns() {
-        let place = |text: &str| SourcePlace::parse(text).map(|place| (place.file.clone(), place.line, place.short()));
-        let expected = |file: &str, line, short: &str| Some((file.to_owned(), line, short.to_owned()));
-        assert_eq!(place("a/train.py:37"), expected("a/train.py", 37, "train.py:37"));
-        assert_eq!(place("a/train.py:37:8"), expected("a/train.py", 37, "train.py:37"));
+        let place = |text: &str| {
+            SourcePlace::parse(text).map(|place| (place.file.clone(), place.line, place.short()))
+        };
+        let expected =
+            |file: &str, line, short: &str| Some((file.to_owned(), line, short.to_owned()));
+        assert_eq!(
+            place("a/train.py:37"),
+            expected("a/train.py", 37, "train.py:37")
+        );
+        assert_eq!(
+            place("a/train.py:37:8"),
+            expected("a/train.py", 37, "train.py:37")
+        );
         assert_eq!(place("train.py"), expected("train.py", 0, "train.py"));
-        assert_eq!(place(r"C:\x\train.py:5"), expected(r"C:\x\train.py", 5, "train.py:5"));
+        assert_eq!(
+            place(r"C:\x\train.py:5"),
+            expected(r"C:\x\train.py", 5, "train.py:5")
+        );
         assert_eq!(place(" "), None);
     }
 
@@ -192,11 +248,24 @@ mod tests {
         let file = here.path().join("job").join("train.py");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, "import jax\n\tx = 1\n").unwrap();
-        let prefix: SourcePrefix = format!("/home/runner={}", here.path().display()).parse().unwrap();
+        let prefix: SourcePrefix = format!("/home/runner={}", here.path().display())
+            .parse()
+            .unwrap();
         let none = Path::new("/no such folder");
-        assert_eq!(locate("/home/runner/job/train.py", std::slice::from_ref(&prefix), none), Some(file.clone()));
+        assert_eq!(
+            locate(
+                "/home/runner/job/train.py",
+                std::slice::from_ref(&prefix),
+                none
+            ),
+            Some(file.clone())
+        );
         assert_eq!(locate("/home/runner/job/other.py", &[prefix], none), None);
-        assert_eq!(locate("job/train.py", &[], here.path()), Some(file.clone()), "beside the trace");
+        assert_eq!(
+            locate("job/train.py", &[], here.path()),
+            Some(file.clone()),
+            "beside the trace"
+        );
         assert_eq!(read(file).unwrap().lines, ["import jax", "    x = 1"]);
         assert!("no equals sign".parse::<SourcePrefix>().is_err());
     }
@@ -215,9 +284,18 @@ mod tests {
         let session = Session::from_model(trace, Options::default());
         let report = session.report::<Ops>(Scope::WholeTrace).unwrap();
         let files = files(&report.rows);
-        assert_eq!(files.iter().map(|file| file.file.as_str()).collect::<Vec<_>>(), ["model.py", "other.py"]);
+        assert_eq!(
+            files
+                .iter()
+                .map(|file| file.file.as_str())
+                .collect::<Vec<_>>(),
+            ["model.py", "other.py"]
+        );
         assert_eq!((files[0].self_time_ps, files[0].hottest()), (5_000_000, 9));
         let op = files[0].lines[&7].ops.first().copied().unwrap();
-        assert_eq!(stack_of(&session, op), [SourcePlace::parse("model.py:7").unwrap()]);
+        assert_eq!(
+            stack_of(&session, op),
+            [SourcePlace::parse("model.py:7").unwrap()]
+        );
     }
 }

@@ -29,13 +29,26 @@ pub fn transfer(
     times: TimeFormat,
 ) -> Option<TransferEnds> {
     let is_op = |slice: &SliceRef<'_>| {
-        slice.op().is_some() && matches!(model.track(slice.track()).kind, TrackKind::Ops | TrackKind::AsyncOps)
+        slice.op().is_some()
+            && matches!(
+                model.track(slice.track()).kind,
+                TrackKind::Ops | TrackKind::AsyncOps
+            )
     };
     if !is_op(&slice) {
         return None;
     }
-    let start = model.flows_to(slice.id()).map(|flow| model.slice(flow.from)).find(is_op);
-    let done = || model.flows_from(slice.id()).iter().map(|flow| model.slice(flow.to)).find(is_op);
+    let start = model
+        .flows_to(slice.id())
+        .map(|flow| model.slice(flow.from))
+        .find(is_op);
+    let done = || {
+        model
+            .flows_from(slice.id())
+            .iter()
+            .map(|flow| model.slice(flow.to))
+            .find(is_op)
+    };
     let (start, done, other, before) = if let Some(start) = start {
         (start, slice, start, "Waits for")
     } else {
@@ -48,18 +61,31 @@ pub fn transfer(
     let bytes = message.map_or_else(|| moved_bytes(model, done), |message| message.bytes);
     let mut parts = Vec::new();
     if let Some(bytes) = bytes {
-        let most = if message.is_some_and(|message| message.is_upper_bound) { "at most " } else { "" };
-        parts.push(format!("{most}{}", number::value(bytes as f64, Unit::Bytes)));
+        let most = if message.is_some_and(|message| message.is_upper_bound) {
+            "at most "
+        } else {
+            ""
+        };
+        parts.push(format!(
+            "{most}{}",
+            number::value(bytes as f64, Unit::Bytes)
+        ));
     }
     parts.extend(match message.and_then(|message| message.participants) {
         Some(count) => Some(format!("between {count} devices")),
         None => link(model, start, done),
     });
     let seconds = in_flight.as_secs_f64();
-    let rate = bytes.filter(|_| seconds > 0.0).map(|bytes| number::value(bytes as f64 / seconds, Unit::BytesPerSecond));
+    let rate = bytes
+        .filter(|_| seconds > 0.0)
+        .map(|bytes| number::value(bytes as f64 / seconds, Unit::BytesPerSecond));
     let flight = format!("{} from start to end", times.text(in_flight));
     parts.push(rate.map_or(flight.clone(), |rate| format!("{flight}, {rate}")));
-    Some(TransferEnds { other: other.id(), before, about: parts.join(", ") })
+    Some(TransferEnds {
+        other: other.id(),
+        before,
+        about: parts.join(", "),
+    })
 }
 
 /// Bytes of the result of a copy or slice.
@@ -75,12 +101,17 @@ fn link(model: &TraceModel, start: SliceRef<'_>, done: SliceRef<'_>) -> Option<S
     let shape = |slice: SliceRef<'_>| Some(model.str(model.op(slice.op()?).shape?));
     let name = |space: u64| {
         let known = SPACES.iter().find(|(number, _)| *number == space);
-        known.map_or_else(|| format!("memory space {space}"), |(_, name)| (*name).to_owned())
+        known.map_or_else(
+            || format!("memory space {space}"),
+            |(_, name)| (*name).to_owned(),
+        )
     };
     let start_name = model.str(model.op(start.op()?).name);
     let to = array_texts(shape(done)?).next()?.memory_space();
     // The result of a copy-start is destination, source and context.
-    let from = array_texts(shape(start)?).nth(1).filter(|_| start_name.starts_with("copy-start"));
+    let from = array_texts(shape(start)?)
+        .nth(1)
+        .filter(|_| start_name.starts_with("copy-start"));
     Some(match from {
         Some(from) => format!("from {} to {}", name(from.memory_space()), name(to)),
         None => format!("to {}", name(to)),
@@ -88,12 +119,24 @@ fn link(model: &TraceModel, start: SliceRef<'_>, done: SliceRef<'_>) -> Option<S
 }
 
 /// The communication or copy that a slice performs or ends.
-pub fn transfer_of<'a>(model: &TraceModel, report: &'a OverlapReport, slice: SliceRef<'_>) -> Option<&'a Transfer> {
-    let begins = model.flows_to(slice.id()).map(|flow| model.slice(flow.from));
-    let mut parts = std::iter::once(slice).chain(begins).filter_map(|slice| Some(model.op(slice.op()?)));
+pub fn transfer_of<'a>(
+    model: &TraceModel,
+    report: &'a OverlapReport,
+    slice: SliceRef<'_>,
+) -> Option<&'a Transfer> {
+    let begins = model
+        .flows_to(slice.id())
+        .map(|flow| model.slice(flow.from));
+    let mut parts = std::iter::once(slice)
+        .chain(begins)
+        .filter_map(|slice| Some(model.op(slice.op()?)));
     parts.find_map(|op| {
-        let program = op.program.map(|program| model.str(model.program(program).name));
-        let is_own = |other: &&Transfer| other.op == model.str(op.name) && other.program.as_deref() == program;
+        let program = op
+            .program
+            .map(|program| model.str(model.program(program).name));
+        let is_own = |other: &&Transfer| {
+            other.op == model.str(op.name) && other.program.as_deref() == program
+        };
         report.transfers.iter().find(is_own)
     })
 }

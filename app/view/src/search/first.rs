@@ -28,7 +28,11 @@ pub(super) struct FirstSlices {
 /// list 1   a  b     c  d    e f  g
 /// list 2       h  i     j       k       → a b h | i c d j | …
 /// ```
-pub(super) fn first_in_time(model: &TraceModel, lists: &[Vec<SliceId>], limit: usize) -> FirstSlices {
+pub(super) fn first_in_time(
+    model: &TraceModel,
+    lists: &[Vec<SliceId>],
+    limit: usize,
+) -> FirstSlices {
     let start = |slice: SliceId| model.slice(slice).start();
     let cuts = cuts(model, lists);
     // The end of each span in each list.
@@ -38,8 +42,13 @@ pub(super) fn first_in_time(model: &TraceModel, lists: &[Vec<SliceId>], limit: u
     };
     let ends: Vec<Vec<usize>> = lists.par_iter().map(ends_in).collect();
     let of_span = |span: usize| -> Vec<&[SliceId]> {
-        let part = |ends: &Vec<usize>| span.checked_sub(1).map_or(0, |before| ends[before])..ends[span];
-        lists.iter().zip(&ends).map(|(list, ends)| &list[part(ends)]).collect()
+        let part =
+            |ends: &Vec<usize>| span.checked_sub(1).map_or(0, |before| ends[before])..ends[span];
+        lists
+            .iter()
+            .zip(&ends)
+            .map(|(list, ends)| &list[part(ends)])
+            .collect()
     };
     let spans: Vec<Vec<&[SliceId]>> = (0..=cuts.len()).map(of_span).collect();
     let mut before = 0;
@@ -50,7 +59,12 @@ pub(super) fn first_in_time(model: &TraceModel, lists: &[Vec<SliceId>], limit: u
     });
     let sorted = |parts: &&Vec<&[SliceId]>| -> Vec<SliceId> {
         let mut slices = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
-        slices.extend(parts.iter().flat_map(|part| part.iter()).map(|&slice| (start(slice), slice)));
+        slices.extend(
+            parts
+                .iter()
+                .flat_map(|part| part.iter())
+                .map(|&slice| (start(slice), slice)),
+        );
         let mut sorted = Vec::new();
         // Stable: they are in the order of their ids.
         in_time::sort(&slices, &mut sorted, |&(start, _)| start);
@@ -61,12 +75,20 @@ pub(super) fn first_in_time(model: &TraceModel, lists: &[Vec<SliceId>], limit: u
     first.truncate(limit);
     let by_id = match first.last().map(|&last| (start(last), last)) {
         Some(last) => {
-            let until = |list: &Vec<SliceId>| list.partition_point(|&slice| (start(slice), slice) <= last);
-            lists.iter().map(|list| &list[..until(list)]).collect::<Vec<_>>().concat()
+            let until =
+                |list: &Vec<SliceId>| list.partition_point(|&slice| (start(slice), slice) <= last);
+            lists
+                .iter()
+                .map(|list| &list[..until(list)])
+                .collect::<Vec<_>>()
+                .concat()
         }
         None => Vec::new(),
     };
-    FirstSlices { in_time: first, by_id }
+    FirstSlices {
+        in_time: first,
+        by_id,
+    }
 }
 
 /// Times that cut the slices of all lists into spans with about as many each.
@@ -74,7 +96,14 @@ fn cuts(model: &TraceModel, lists: &[Vec<SliceId>]) -> Vec<Timestamp> {
     let count: usize = lists.iter().map(Vec::len).sum();
     let spans = count / SPAN.max(SHARE * lists.len());
     let every = (count / (spans * SAMPLES).max(1)).max(1);
-    in_time::cuts(lists.iter().flatten().step_by(every).map(|&slice| model.slice(slice).start()).collect())
+    in_time::cuts(
+        lists
+            .iter()
+            .flatten()
+            .step_by(every)
+            .map(|&slice| model.slice(slice).start())
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -96,7 +125,12 @@ mod tests {
             }
         }
         let model = builder.finish();
-        let ids = |lane| model.slices_of(lane).map(trace_model::SliceRef::id).collect();
+        let ids = |lane| {
+            model
+                .slices_of(lane)
+                .map(trace_model::SliceRef::id)
+                .collect()
+        };
         let lists = model.all_lanes().iter().map(ids).collect();
         (model, lists)
     }
@@ -116,7 +150,11 @@ mod tests {
     #[test]
     fn first_slices_of_several_lists() {
         for seed in 0..400_i64 {
-            let list = |list: i64| (0..(seed * (list + 3)) % 17).map(|i| (i * i * (seed + list)) % 50).collect();
+            let list = |list: i64| {
+                (0..(seed * (list + 3)) % 17)
+                    .map(|i| (i * i * (seed + list)) % 50)
+                    .collect()
+            };
             let lists: Vec<Vec<i64>> = (0..seed % 6).map(list).collect();
             check(&lists, 1 + (seed * 7 % 60) as usize);
         }
@@ -125,10 +163,13 @@ mod tests {
     #[test]
     fn first_slices_of_long_lists() {
         let step = |list: i64, i: i64| i * 10 + (i * i + list) % 9;
-        let even: Vec<Vec<i64>> = (0..5).map(|list| (0..30_000).map(|i| step(list, i)).collect()).collect();
+        let even: Vec<Vec<i64>> = (0..5)
+            .map(|list| (0..30_000).map(|i| step(list, i)).collect())
+            .collect();
         // Most of them at the same time.
-        let uneven: Vec<Vec<i64>> =
-            (0..5).map(|list| (0..30_000).map(|i| step(list, i).min(5_000)).collect()).collect();
+        let uneven: Vec<Vec<i64>> = (0..5)
+            .map(|list| (0..30_000).map(|i| step(list, i).min(5_000)).collect())
+            .collect();
         for lists in [even, uneven] {
             for limit in [1, 50_000, 149_999, 200_000] {
                 check(&lists, limit);

@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use analysis::{OpClasses, measured_range};
 use importers::Progress;
-use rayon::prelude::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+use rayon::prelude::{
+    IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+};
 use trace_model::{Label, LabelId, Picos, SliceId, TraceModel, TrackId, TrackKind};
 
 use self::first::{FirstSlices, first_in_time};
@@ -56,7 +58,12 @@ pub struct SearchResults {
 
 impl SearchResults {
     /// The listed slice after (or before) `from`, wrapping around, with its number counted from 1.
-    pub fn next(&self, model: &TraceModel, from: Option<SliceId>, forth: bool) -> Option<(usize, SliceId)> {
+    pub fn next(
+        &self,
+        model: &TraceModel,
+        from: Option<SliceId>,
+        forth: bool,
+    ) -> Option<(usize, SliceId)> {
         let count = self.slices.len();
         let at = self.place(model, from);
         let next = match (at, forth) {
@@ -77,7 +84,9 @@ impl SearchResults {
     fn place(&self, model: &TraceModel, slice: Option<SliceId>) -> Option<usize> {
         let in_time = |slice: SliceId| (model.slice(slice).start(), slice);
         let wanted = in_time(slice?);
-        self.slices.binary_search_by_key(&wanted, |&slice| in_time(slice)).ok()
+        self.slices
+            .binary_search_by_key(&wanted, |&slice| in_time(slice))
+            .ok()
     }
 }
 
@@ -103,7 +112,13 @@ pub fn search(
             let has = |label: &Label| query.has_label(model, classes, *label);
             let labels: Vec<bool> = model.labels().par_iter().map(has).collect();
             let limits = Some(&query).filter(|query| query.limits_durations());
-            collect(model, progress, &labels, |track| query.has_track(model, track), limits)
+            collect(
+                model,
+                progress,
+                &labels,
+                |track| query.has_track(model, track),
+                limits,
+            )
         }
     }
 }
@@ -117,11 +132,16 @@ fn collect(
     limits: Option<&Query>,
 ) -> Result<SearchResults, String> {
     let tracks: Vec<bool> = model.track_ids().map(is_wanted_track).collect();
-    let lanes = model.all_lanes().iter().filter(|lane| tracks[lane.track.index()]);
+    let lanes = model
+        .all_lanes()
+        .iter()
+        .filter(|lane| tracks[lane.track.index()]);
     let chunks: Vec<_> = lanes
         .flat_map(|lane| {
             let rows = model.lane_rows(lane);
-            rows.clone().step_by(CHUNK).map(move |from| (lane.track, from..(from + CHUNK).min(rows.end)))
+            rows.clone()
+                .step_by(CHUNK)
+                .map(move |from| (lane.track, from..(from + CHUNK).min(rows.end)))
         })
         .collect();
     let of_chunk = |(track, rows)| {
@@ -132,10 +152,17 @@ fn collect(
         }
         Ok(found)
     };
-    let found: Vec<Vec<SliceId>> = chunks.into_par_iter().map(of_chunk).collect::<Result<_, String>>()?;
+    let found: Vec<Vec<SliceId>> = chunks
+        .into_par_iter()
+        .map(of_chunk)
+        .collect::<Result<_, String>>()?;
     let total = found.iter().map(Vec::len).sum();
     let FirstSlices { in_time, by_id } = first_in_time(model, &found, LISTED);
-    Ok(SearchResults { slices: in_time, highlighted: Highlighted::new(model, by_id), total })
+    Ok(SearchResults {
+        slices: in_time,
+        highlighted: Highlighted::new(model, by_id),
+        total,
+    })
 }
 
 /// The slices with wanted labels. Which rows match cannot be predicted, so each is written and only counted if it does.
@@ -171,43 +198,81 @@ mod tests {
     fn model() -> TraceModel {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
-        let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 1 }, "/device:TPU:1");
+        let core = builder.group(
+            Some(host),
+            GroupKind::TensorCore { ordinal: 1 },
+            "/device:TPU:1",
+        );
         let tracks = [
             builder.track(core, TrackKind::Ops, 1, "XLA Ops"),
             builder.track(host, TrackKind::HostThread, 2, "python"),
         ];
         let name = builder.intern("psum.3");
         let category = builder.intern("all-reduce");
-        let op = builder.op(Op { name, category: Some(category), ..Op::default() });
-        let slices = [("psum.3", Some(op), 20, 0), ("All-Reduce.1", None, 10, 1), ("fusion", None, 0, 0)];
+        let op = builder.op(Op {
+            name,
+            category: Some(category),
+            ..Op::default()
+        });
+        let slices = [
+            ("psum.3", Some(op), 20, 0),
+            ("All-Reduce.1", None, 10, 1),
+            ("fusion", None, 0, 0),
+        ];
         for (name, op, start, track) in slices {
             let label = builder.label(name, op);
-            let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(start + 5 + start / 10));
+            let range = TimeRange::new(
+                Timestamp::from_ps(start),
+                Timestamp::from_ps(start + 5 + start / 10),
+            );
             builder.add_slice(tracks[track], SliceSpec::new(range, label));
         }
         builder.finish()
     }
 
     fn names(model: &TraceModel, text: &str) -> Vec<String> {
-        let found = search(model, &OpClasses::new(model), &SearchFor::Text(text.to_owned()), &Progress::new()).unwrap();
-        found.slices.iter().map(|&slice| model.slice(slice).name().to_owned()).collect()
+        let found = search(
+            model,
+            &OpClasses::new(model),
+            &SearchFor::Text(text.to_owned()),
+            &Progress::new(),
+        )
+        .unwrap();
+        found
+            .slices
+            .iter()
+            .map(|&slice| model.slice(slice).name().to_owned())
+            .collect()
     }
 
     #[test]
     fn searches_names_and_categories_and_wraps_around() {
         let model = model();
         assert_eq!(names(&model, "all-REDUCE"), ["All-Reduce.1", "psum.3"]);
-        let found =
-            search(&model, &OpClasses::new(&model), &SearchFor::Text("reduce".to_owned()), &Progress::new()).unwrap();
+        let found = search(
+            &model,
+            &OpClasses::new(&model),
+            &SearchFor::Text("reduce".to_owned()),
+            &Progress::new(),
+        )
+        .unwrap();
         assert_eq!(found.total, 2);
         let first = found.next(&model, None, true).unwrap();
         assert_eq!(first, (1, found.slices[0]));
-        assert_eq!(found.next(&model, Some(first.1), false), Some((2, found.slices[1])));
+        assert_eq!(
+            found.next(&model, Some(first.1), false),
+            Some((2, found.slices[1]))
+        );
         assert_eq!(found.next(&model, Some(found.slices[1]), true), Some(first));
         assert_eq!(found.number(&model, Some(found.slices[1])), Some(2));
         assert!(found.highlighted.ids().is_sorted());
-        let nothing =
-            search(&model, &OpClasses::new(&model), &SearchFor::Text("nothing".to_owned()), &Progress::new()).unwrap();
+        let nothing = search(
+            &model,
+            &OpClasses::new(&model),
+            &SearchFor::Text("nothing".to_owned()),
+            &Progress::new(),
+        )
+        .unwrap();
         assert_eq!(nothing.next(&model, None, true), None);
     }
 
@@ -215,7 +280,11 @@ mod tests {
     fn search_filters_by_field_pattern_duration_and_device() {
         let model = model();
         assert_eq!(names(&model, "cat:reduce"), ["psum.3"]);
-        assert_eq!(names(&model, "cat:collective"), ["psum.3"], "as the legend calls it");
+        assert_eq!(
+            names(&model, "cat:collective"),
+            ["psum.3"],
+            "as the legend calls it"
+        );
         assert_eq!(names(&model, "collective"), Vec::<String>::new());
         assert_eq!(names(&model, "name:reduce"), ["All-Reduce.1"]);
         assert_eq!(names(&model, r"/^psum\.\d$/"), ["psum.3"]);
@@ -224,8 +293,17 @@ mod tests {
         assert_eq!(names(&model, "core:11"), Vec::<String>::new());
         assert_eq!(names(&model, "track:python"), ["All-Reduce.1"]);
         assert_eq!(names(&model, "track:tpu -name:fusion"), ["psum.3"]);
-        let fusion = model.all_slices().find(|s| s.name() == "fusion").unwrap().label_id();
+        let fusion = model
+            .all_slices()
+            .find(|s| s.name() == "fusion")
+            .unwrap()
+            .label_id();
         let labels = SearchFor::Labels(Arc::new(BTreeSet::from([fusion])));
-        assert_eq!(search(&model, &OpClasses::new(&model), &labels, &Progress::new()).unwrap().total, 1);
+        assert_eq!(
+            search(&model, &OpClasses::new(&model), &labels, &Progress::new())
+                .unwrap()
+                .total,
+            1
+        );
     }
 }

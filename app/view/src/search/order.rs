@@ -27,9 +27,25 @@ pub fn order(
     descending: bool,
     progress: &Progress,
 ) -> Result<Vec<u32>, String> {
-    let slice = |at: u32| found.slices.get(at as usize).map(|&slice| model.slice(slice));
-    let names = if by == OrderBy::Name { ranks_of_names(model) } else { Vec::new() };
-    let mut tracks = vec![usize::MAX; if by == OrderBy::Track { model.tracks().len() } else { 0 }];
+    let slice = |at: u32| {
+        found
+            .slices
+            .get(at as usize)
+            .map(|&slice| model.slice(slice))
+    };
+    let names = if by == OrderBy::Name {
+        ranks_of_names(model)
+    } else {
+        Vec::new()
+    };
+    let mut tracks = vec![
+        usize::MAX;
+        if by == OrderBy::Track {
+            model.tracks().len()
+        } else {
+            0
+        }
+    ];
     for (rank, node) in tree.nodes().iter().enumerate() {
         if let TreeItem::Track(track) = node.item
             && let Some(slot) = tracks.get_mut(track.index())
@@ -42,8 +58,13 @@ pub fn order(
         match by {
             OrderBy::Time => i64::from(at),
             OrderBy::Duration => measured_range(slice, model).dur().ps(),
-            OrderBy::Name => names.get(slice.label_id().index()).copied().map_or(0, i64::from),
-            OrderBy::Track => tracks.get(slice.track().index()).map_or(0, |&rank| rank as i64),
+            OrderBy::Name => names
+                .get(slice.label_id().index())
+                .copied()
+                .map_or(0, i64::from),
+            OrderBy::Track => tracks
+                .get(slice.track().index())
+                .map_or(0, |&rank| rank as i64),
         }
     };
     let keys: Vec<i64> = (0..found.slices.len() as u32).map(key).collect();
@@ -61,13 +82,21 @@ pub fn order(
 /// For each label, the alphabetical rank of its name; equal names have the same rank.
 fn ranks_of_names(model: &TraceModel) -> Vec<u32> {
     let labels = model.labels();
-    let name = |at: u32| labels.get(at as usize).map_or("", |label| model.str(label.name));
+    let name = |at: u32| {
+        labels
+            .get(at as usize)
+            .map_or("", |label| model.str(label.name))
+    };
     let mut order: Vec<u32> = (0..labels.len() as u32).collect();
     order.sort_by(|&a, &b| name(a).cmp(name(b)));
     let mut ranks = vec![0; labels.len()];
     let mut rank = 0;
     for (i, &at) in order.iter().enumerate() {
-        if i > 0 && order.get(i - 1).is_some_and(|&before| name(before) != name(at)) {
+        if i > 0
+            && order
+                .get(i - 1)
+                .is_some_and(|&before| name(before) != name(at))
+        {
             rank += 1;
         }
         if let Some(slot) = ranks.get_mut(at as usize) {
@@ -87,24 +116,41 @@ mod tests {
     fn found_slices_are_sorted() {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
-        let tracks = [1, 2].map(|id| builder.track(host, TrackKind::HostThread, id, &format!("thread {id}")));
-        for (name, start, end, track) in [("b", 0, 30, 1), ("a", 10, 20, 0), ("b", 40, 50, 0), ("c", 60, 100, 1)] {
+        let tracks = [1, 2]
+            .map(|id| builder.track(host, TrackKind::HostThread, id, &format!("thread {id}")));
+        for (name, start, end, track) in [
+            ("b", 0, 30, 1),
+            ("a", 10, 20, 0),
+            ("b", 40, 50, 0),
+            ("c", 60, 100, 1),
+        ] {
             let label = builder.label(name, None);
             let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
             builder.add_slice(tracks[track], SliceSpec::new(range, label));
         }
         let model = builder.finish();
         let tree = TrackTree::new(&model);
-        let found =
-            search(&model, &analysis::OpClasses::new(&model), &SearchFor::Text("dur>0ps".to_owned()), &Progress::new())
-                .unwrap();
+        let found = search(
+            &model,
+            &analysis::OpClasses::new(&model),
+            &SearchFor::Text("dur>0ps".to_owned()),
+            &Progress::new(),
+        )
+        .unwrap();
         let order = |by, descending| {
             let order = order(&model, &tree, &found, by, descending, &Progress::new()).unwrap();
-            order.iter().map(|&at| model.slice(found.slices[at as usize]).start().ps()).collect::<Vec<_>>()
+            order
+                .iter()
+                .map(|&at| model.slice(found.slices[at as usize]).start().ps())
+                .collect::<Vec<_>>()
         };
         assert_eq!(order(OrderBy::Time, false), [0, 10, 40, 60]);
         assert_eq!(order(OrderBy::Time, true), [60, 40, 10, 0]);
-        assert_eq!(order(OrderBy::Duration, true), [60, 0, 10, 40], "equals by time");
+        assert_eq!(
+            order(OrderBy::Duration, true),
+            [60, 0, 10, 40],
+            "equals by time"
+        );
         assert_eq!(order(OrderBy::Name, false), [10, 0, 40, 60]);
         assert_eq!(order(OrderBy::Name, true), [60, 0, 40, 10]);
         assert_eq!(order(OrderBy::Track, false), [10, 40, 0, 60]);

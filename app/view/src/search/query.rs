@@ -18,11 +18,23 @@ use trace_model::{GroupKind, Label, Picos, TraceModel, TrackId};
 /// Field names with their aliases and descriptions.
 pub const FIELDS: [(&str, &[&str], &str); 7] = [
     ("name", &["op"], "what the timeline shows"),
-    ("cat", &["category"], "the category of the op, as recorded or in the legend"),
+    (
+        "cat",
+        &["category"],
+        "the category of the op, as recorded or in the legend",
+    ),
     ("module", &["program"], "the program of the op"),
-    ("scope", &["framework", "tf_op"], "the name that the framework gave the op"),
+    (
+        "scope",
+        &["framework", "tf_op"],
+        "the name that the framework gave the op",
+    ),
     ("source", &["file", "src"], "file and line"),
-    ("track", &["thread", "line"], "the track, or a group around it"),
+    (
+        "track",
+        &["thread", "line"],
+        "the track, or a group around it",
+    ),
     ("core", &["device"], "the number of the device"),
 ];
 
@@ -67,7 +79,9 @@ impl Query {
     }
 
     fn add(&mut self, word: &str) -> Result<(), String> {
-        if let Some(rest) = word.strip_prefix("duration").or_else(|| word.strip_prefix("dur"))
+        if let Some(rest) = word
+            .strip_prefix("duration")
+            .or_else(|| word.strip_prefix("dur"))
             && let Some(at) = rest.find(['<', '>', ':', '='])
             && at == 0
         {
@@ -78,7 +92,10 @@ impl Query {
             _ => (false, word),
         };
         let named = |name: &str| {
-            FIELDS.iter().find(|(field, others, _)| *field == name || others.contains(&name)).map(|field| field.0)
+            FIELDS
+                .iter()
+                .find(|(field, others, _)| *field == name || others.contains(&name))
+                .map(|field| field.0)
         };
         // Text with a colon but an unknown field is searched literally: "std::vector" is a name.
         let (field, value) = match word.split_once(':') {
@@ -87,21 +104,34 @@ impl Query {
             }
             _ => (None, word),
         };
-        let pattern = match value.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
+        let pattern = match value
+            .strip_prefix('/')
+            .and_then(|rest| rest.strip_suffix('/'))
+        {
             Some(regex) if !regex.is_empty() => {
-                let regex = RegexBuilder::new(regex).case_insensitive(true).size_limit(1 << 20).build();
-                TextPattern::Regex(regex.map_err(|error| format!("this is no regular expression: {error}"))?)
+                let regex = RegexBuilder::new(regex)
+                    .case_insensitive(true)
+                    .size_limit(1 << 20)
+                    .build();
+                TextPattern::Regex(
+                    regex.map_err(|error| format!("this is no regular expression: {error}"))?,
+                )
             }
             _ => TextPattern::Text(value.trim_matches('"').to_lowercase()),
         };
-        self.terms.push(QueryTerm { field, pattern, negated });
+        self.terms.push(QueryTerm {
+            field,
+            pattern,
+            negated,
+        });
         Ok(())
     }
 
     fn add_duration(&mut self, rest: &str) -> Result<(), String> {
         let value = rest.trim_start_matches(['<', '>', '=', ':']);
-        let time: Picos =
-            value.parse().map_err(|_error| format!("write a time with its unit: dur>100us, not dur{rest}"))?;
+        let time: Picos = value
+            .parse()
+            .map_err(|_error| format!("write a time with its unit: dur>100us, not dur{rest}"))?;
         let one = Picos::from_ps(1);
         match &rest[..rest.len() - value.len()] {
             ">" => self.least = Some(time + one),
@@ -126,12 +156,16 @@ impl Query {
     /// Whether the label matches.
     pub fn has_label(&self, model: &TraceModel, classes: &OpClasses, label: Label) -> bool {
         let holds = |term: &QueryTerm| term.has_label(model, classes, label) != term.negated;
-        self.terms.iter().all(|term| is_track_field(term.field) || holds(term))
+        self.terms
+            .iter()
+            .all(|term| is_track_field(term.field) || holds(term))
     }
 
     /// Whether the track matches.
     pub fn has_track(&self, model: &TraceModel, track: TrackId) -> bool {
-        self.terms.iter().all(|term| !is_track_field(term.field) || term.has_track(model, track) != term.negated)
+        self.terms
+            .iter()
+            .all(|term| !is_track_field(term.field) || term.has_track(model, track) != term.negated)
     }
 }
 
@@ -149,11 +183,15 @@ impl QueryTerm {
         let Some(id) = label.op else { return false };
         let op = model.op(id);
         // Only where a category is asked for: "vector" alone must not find every op of that kind.
-        let in_legend = || self.field.is_some() && self.pattern.is_in(classes.class(id).group.title());
+        let in_legend =
+            || self.field.is_some() && self.pattern.is_in(classes.class(id).group.title());
         (wants("cat") && (self.pattern.is_in(classes.category(id)) || in_legend()))
             || (wants("scope") && op.framework_name.is_some_and(has))
             || (wants("source") && op.source.is_some_and(has))
-            || (wants("module") && op.program.is_some_and(|program| has(model.program(program).name)))
+            || (wants("module")
+                && op
+                    .program
+                    .is_some_and(|program| has(model.program(program).name)))
     }
 
     fn has_track(&self, model: &TraceModel, track: TrackId) -> bool {
@@ -225,7 +263,11 @@ mod tests {
         let allows = |ps| query.allows(Picos::from_ps(ps));
         assert!(!allows(999_999) && allows(1_000_000) && allows(1_999_999) && !allows(2_000_000));
         assert!(Query::read("dur>much").unwrap_err().contains("dur>100us"));
-        assert!(Query::read("/(/").unwrap_err().contains("regular expression"));
+        assert!(
+            Query::read("/(/")
+                .unwrap_err()
+                .contains("regular expression")
+        );
         // Not a field of ours.
         assert_eq!(Query::read("std::vector during").unwrap().terms.len(), 2);
     }

@@ -5,12 +5,27 @@ use trace_model::{SliceId, SliceRef, TraceModel};
 
 /// One row per slice: start, duration, name and track.
 pub fn table(model: &TraceModel, slices: impl Iterator<Item = SliceId>) -> Table {
-    let groups: Vec<String> = model.group_ids().map(|group| model.device_name(group)).collect();
-    Table::of("found", "What was found", slices.map(|slice| model.slice(slice)))
-        .measured("start_ps", "Time", Unit::Picoseconds, |slice| slice.start().ps())
-        .measured("time_ps", "Duration", Unit::Picoseconds, |slice| measured_range(slice, model).dur().ps())
-        .recorded("name", "Name", Unit::None, SliceRef::name)
-        .recorded("track", "Track", Unit::None, |slice| model.str(model.track(slice.track()).name))
-        .recorded("group", "Of", Unit::None, |slice| groups.get(model.track(slice.track()).group.index()))
-        .build()
+    let groups: Vec<String> = model
+        .group_ids()
+        .map(|group| model.device_name(group))
+        .collect();
+    Table::of(
+        "found",
+        "What was found",
+        slices.map(|slice| model.slice(slice)),
+    )
+    .measured("start_ps", "Time", Unit::Picoseconds, |slice| {
+        slice.start().ps()
+    })
+    .measured("time_ps", "Duration", Unit::Picoseconds, |slice| {
+        measured_range(slice, model).dur().ps()
+    })
+    .recorded("name", "Name", Unit::None, SliceRef::name)
+    .recorded("track", "Track", Unit::None, |slice| {
+        model.str(model.track(slice.track()).name)
+    })
+    .recorded("group", "Of", Unit::None, |slice| {
+        groups.get(model.track(slice.track()).group.index())
+    })
+    .build()
 }

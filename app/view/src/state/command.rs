@@ -74,8 +74,12 @@ pub enum TimelineLayer {
 
 impl TimelineLayer {
     /// All layers with their names.
-    pub const ALL: [(Self, &'static str); 4] =
-        [(Self::Grid, "Grid"), (Self::Minimap, "Minimap"), (Self::Steps, "Steps"), (Self::Arrows, "Arrows")];
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::Grid, "Grid"),
+        (Self::Minimap, "Minimap"),
+        (Self::Steps, "Steps"),
+        (Self::Arrows, "Arrows"),
+    ];
 }
 
 /// What dragging with the left button does.
@@ -114,8 +118,12 @@ impl MouseMode {
     }
 
     /// All modes in the order of their keys, with their names.
-    pub const ALL: [(Self, &'static str); 4] =
-        [(Self::Select, "Select"), (Self::Pan, "Pan"), (Self::Zoom, "Zoom"), (Self::Time, "Time")];
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::Select, "Select"),
+        (Self::Pan, "Pan"),
+        (Self::Zoom, "Zoom"),
+        (Self::Time, "Time"),
+    ];
 }
 
 /// Slices that are highlighted while all others are dimmed.
@@ -129,7 +137,10 @@ pub struct HighlightedLabels {
 impl HighlightedLabels {
     /// Highlights slices with these labels.
     pub fn new(title: impl Into<String>, labels: impl IntoIterator<Item = LabelId>) -> Self {
-        Self { title: title.into(), labels: Arc::new(labels.into_iter().collect()) }
+        Self {
+            title: title.into(),
+            labels: Arc::new(labels.into_iter().collect()),
+        }
     }
 }
 

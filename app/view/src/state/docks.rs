@@ -11,7 +11,11 @@ impl ViewState {
 
     /// The open tab below the timeline; `None` if there is none.
     pub fn tab_below(&self) -> Option<&str> {
-        self.below.iter().find(|tab| **tab == self.open_below).or(self.below.first()).map(String::as_str)
+        self.below
+            .iter()
+            .find(|tab| **tab == self.open_below)
+            .or(self.below.first())
+            .map(String::as_str)
     }
 
     /// Whether a tab was moved below.
@@ -60,7 +64,11 @@ impl ViewState {
         if self.tab == FOUND {
             let before = std::mem::take(&mut self.before_found);
             let is_there = is_known(&before) && before != FOUND && !self.is_below(&before);
-            self.tab = if is_there { before } else { TABS[0].id.to_owned() };
+            self.tab = if is_there {
+                before
+            } else {
+                TABS[0].id.to_owned()
+            };
         }
     }
 

@@ -11,5 +11,9 @@ const MOST_UNFOLDED: usize = 16;
 pub(super) fn folded_at_first(model: &TraceModel) -> BTreeSet<GroupId> {
     let is_core = |&id: &GroupId| matches!(model.group(id).kind, GroupKind::TensorCore { .. });
     let cores: BTreeSet<GroupId> = model.group_ids().filter(is_core).collect();
-    if cores.len() > MOST_UNFOLDED { cores } else { BTreeSet::new() }
+    if cores.len() > MOST_UNFOLDED {
+        cores
+    } else {
+        BTreeSet::new()
+    }
 }

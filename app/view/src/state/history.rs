@@ -100,8 +100,16 @@ mod tests {
     fn cloned_marks_share_their_tracks() {
         let mark_tracks = Arc::new(BTreeSet::new());
         let mut history = ViewHistory::default();
-        let place = ViewPlace { time: Viewport::default(), scroll: 0.0, selection: None, mark: None };
-        history.jump(HistoryEntry { place, mark_tracks: Arc::clone(&mark_tracks) });
+        let place = ViewPlace {
+            time: Viewport::default(),
+            scroll: 0.0,
+            selection: None,
+            mark: None,
+        };
+        history.jump(HistoryEntry {
+            place,
+            mark_tracks: Arc::clone(&mark_tracks),
+        });
         let copy = history.clone();
         assert_eq!(Arc::strong_count(&mark_tracks), 3);
         assert_eq!(copy, history);

@@ -137,7 +137,12 @@ pub struct ViewState {
 impl ViewState {
     /// Shows the [first view](first_view), without a selection.
     pub fn new(model: &TraceModel) -> Self {
-        let place = ViewPlace { time: first_view(model), scroll: 0.0, selection: None, mark: None };
+        let place = ViewPlace {
+            time: first_view(model),
+            scroll: 0.0,
+            selection: None,
+            mark: None,
+        };
         Self {
             shape: Some(TraceShape::of(model)),
             place,
@@ -159,7 +164,10 @@ impl ViewState {
             wide_reports: false,
             reports_over: false,
             before_found: String::new(),
-            layers: TimelineLayer::ALL.into_iter().map(|(layer, _)| layer).collect(),
+            layers: TimelineLayer::ALL
+                .into_iter()
+                .map(|(layer, _)| layer)
+                .collect(),
             mouse: MouseMode::default(),
             color_by: ColorBy::default(),
             colors: Preset::default(),
@@ -235,7 +243,8 @@ impl ViewState {
         self.below.clone_from(&other.below);
         self.open_below.clone_from(&other.open_below);
         self.layers.clone_from(&other.layers);
-        (self.wide_reports, self.mouse, self.color_by) = (other.wide_reports, other.mouse, other.color_by);
+        (self.wide_reports, self.mouse, self.color_by) =
+            (other.wide_reports, other.mouse, other.color_by);
         self.reports_over = other.reports_over;
         (self.colors, self.label_width) = (other.colors, other.label_width);
     }
@@ -243,9 +252,12 @@ impl ViewState {
     pub fn apply(&mut self, command: &ViewCommand, model: &TraceModel) {
         use ViewCommand as C;
         let remembered = match command {
-            C::Pan(_) | C::Zoom { .. } | C::ScrollTo(_) | C::Look { in_gesture: true, .. } => {
-                Some(ViewHistory::gesture as HistoryPush)
-            }
+            C::Pan(_)
+            | C::Zoom { .. }
+            | C::ScrollTo(_)
+            | C::Look {
+                in_gesture: true, ..
+            } => Some(ViewHistory::gesture as HistoryPush),
             C::Show(_)
             | C::ShowAround(_)
             | C::Center(_)
@@ -280,7 +292,10 @@ impl ViewState {
     }
 
     fn seen(&self) -> HistoryEntry {
-        HistoryEntry { place: self.place, mark_tracks: Arc::clone(&self.mark_tracks) }
+        HistoryEntry {
+            place: self.place,
+            mark_tracks: Arc::clone(&self.mark_tracks),
+        }
     }
 
     /// Applies commands about the visible place; false for others.
@@ -289,7 +304,9 @@ impl ViewState {
         let extent = model.extent();
         match command {
             C::Pan(share) => self.place.time = self.place.time.panned(*share).clamped(extent),
-            C::Zoom { factor, anchor } => self.place.time = self.place.time.zoomed(*factor, *anchor).clamped(extent),
+            C::Zoom { factor, anchor } => {
+                self.place.time = self.place.time.zoomed(*factor, *anchor).clamped(extent)
+            }
             C::Show(range) => self.place.time = Viewport::of(*range).clamped(extent),
             C::Look { time, .. } => self.place.time = *time,
             C::Center(at) => {
@@ -299,11 +316,17 @@ impl ViewState {
             }
             C::RevealTrack(track) => self.reveal_track = Some(*track),
             C::ShowAround(range) => {
-                self.place.time = Viewport::of(*range).zoomed(1.0 / FOCUS_SPAN, 0.5).clamped(extent);
+                self.place.time = Viewport::of(*range)
+                    .zoomed(1.0 / FOCUS_SPAN, 0.5)
+                    .clamped(extent);
             }
             C::Fit => {
                 let first = first_view(model);
-                self.place.time = if self.place.time == first { Viewport::fit(extent) } else { first };
+                self.place.time = if self.place.time == first {
+                    Viewport::fit(extent)
+                } else {
+                    first
+                };
             }
             C::Focus => self.focus(model),
             C::ScrollTo(points) => self.place.scroll = points.max(0.0),
@@ -313,7 +336,9 @@ impl ViewState {
             }
             C::Select(slice) => {
                 // The drawer that opens must not cover the slice.
-                self.reveal = Some(*slice).filter(|_| !self.shows(Panel::Details)).or(self.reveal);
+                self.reveal = Some(*slice)
+                    .filter(|_| !self.shows(Panel::Details))
+                    .or(self.reveal);
                 self.select(*slice);
                 self.unmark();
             }
@@ -329,7 +354,13 @@ impl ViewState {
             }
             C::Step(neighbour) => self.step(*neighbour, model),
             C::FollowFlow(forth) => self.follow_flow(*forth, model),
-            C::CycleFlow(forth) => self.flow = if *forth { self.flow + 1 } else { self.flow.saturating_sub(1) },
+            C::CycleFlow(forth) => {
+                self.flow = if *forth {
+                    self.flow + 1
+                } else {
+                    self.flow.saturating_sub(1)
+                }
+            }
             C::Mark(range, tracks) => {
                 self.place.mark = (!range.is_empty()).then_some(*range);
                 if *self.mark_tracks != *tracks {
@@ -350,9 +381,16 @@ impl ViewState {
             }
             C::Undo | C::Redo => {
                 let seen = self.seen();
-                let other = if *command == C::Undo { self.history.undo(seen) } else { self.history.redo(seen) };
+                let other = if *command == C::Undo {
+                    self.history.undo(seen)
+                } else {
+                    self.history.redo(seen)
+                };
                 if let Some(HistoryEntry { place, mark_tracks }) = other {
-                    let follows = self.place.mark.is_some_and(|mark| self.scope == ReportScope::Range(mark));
+                    let follows = self
+                        .place
+                        .mark
+                        .is_some_and(|mark| self.scope == ReportScope::Range(mark));
                     (self.place, self.mark_tracks) = (place, mark_tracks);
                     if follows {
                         self.scope_to_mark();
@@ -382,15 +420,22 @@ impl ViewState {
             C::Hide(TreeItem::Group(group), hide) => set(&mut self.hidden_groups, *group, *hide),
             C::Hide(TreeItem::Track(track), hide) => set(&mut self.hidden_tracks, *track, *hide),
             C::PinEverywhere(track, pin) => self.pin_everywhere(*track, *pin, model),
-            C::TrackHeight(track, times) => drop(self.track_heights.insert(*track, (*times).clamp(1, MOST_HEIGHT))),
+            C::TrackHeight(track, times) => drop(
+                self.track_heights
+                    .insert(*track, (*times).clamp(1, MOST_HEIGHT)),
+            ),
             C::HideEmpty => self.hide_empty(model),
             C::ShowAllTracks => {
                 self.hidden_groups.clear();
                 self.hidden_tracks.clear();
                 self.track_filter.clear();
             }
-            C::Move(TreeItem::Group(group), by) => *self.moved_groups.entry(*group).or_default() += by,
-            C::Move(TreeItem::Track(track), by) => *self.moved_tracks.entry(*track).or_default() += by,
+            C::Move(TreeItem::Group(group), by) => {
+                *self.moved_groups.entry(*group).or_default() += by
+            }
+            C::Move(TreeItem::Track(track), by) => {
+                *self.moved_tracks.entry(*track).or_default() += by
+            }
             C::FilterTracks(text) => self.track_filter.clone_from(text),
             C::ShowPanel(panel, show) => {
                 set(&mut self.panels, *panel, *show);
@@ -433,7 +478,8 @@ impl ViewState {
             C::Isolate(isolate) => self.isolate = *isolate,
             C::AddNote(note) => {
                 self.notes.push(note.clone());
-                self.notes.sort_by_key(|note| (note.range.start, note.range.end));
+                self.notes
+                    .sort_by_key(|note| (note.range.start, note.range.end));
             }
             C::EditNote(index, text) => {
                 if let Some(note) = self.notes.get_mut(*index) {
@@ -454,11 +500,16 @@ mod shared {
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub fn serialize<T: Serialize, S: Serializer>(value: &Arc<T>, to: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<T: Serialize, S: Serializer>(
+        value: &Arc<T>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         (**value).serialize(to)
     }
 
-    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Arc<T>, D::Error> {
+    pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Arc<T>, D::Error> {
         T::deserialize(from).map(Arc::new)
     }
 }

@@ -11,12 +11,20 @@ use crate::viewport::Viewport;
 impl ViewState {
     /// Sets the scope of the reports to the mark.
     pub(super) fn scope_to_mark(&mut self) {
-        self.scope = self.place.mark.map_or(ReportScope::Capture, ReportScope::Range);
+        self.scope = self
+            .place
+            .mark
+            .map_or(ReportScope::Capture, ReportScope::Range);
     }
 
     /// Clears the mark; reports limited to it cover everything again.
     pub(super) fn unmark(&mut self) {
-        if self.place.mark.take().is_some_and(|mark| self.scope == ReportScope::Range(mark)) {
+        if self
+            .place
+            .mark
+            .take()
+            .is_some_and(|mark| self.scope == ReportScope::Range(mark))
+        {
             self.scope = ReportScope::Capture;
         }
     }
@@ -52,16 +60,27 @@ impl ViewState {
         };
         let around = focused(model, slice, FOCUS_SPAN).clamped(model.extent());
         let near = (self.place.time.span_ps() / around.span_ps() - 1.0).abs() < 1e-6
-            && (self.place.time.start_after(around.start()) - around.start_after(around.start())).abs()
+            && (self.place.time.start_after(around.start()) - around.start_after(around.start()))
+                .abs()
                 < around.span_ps() * 1e-6;
-        self.place.time = if near { focused(model, slice, 1.0) } else { around };
+        self.place.time = if near {
+            focused(model, slice, 1.0)
+        } else {
+            around
+        };
         self.reveal = Some(slice);
     }
 
     pub(super) fn follow_flow(&mut self, forth: bool, model: &TraceModel) {
-        let Some(selected) = self.place.selection else { return };
+        let Some(selected) = self.place.selection else {
+            return;
+        };
         let ends: Vec<SliceId> = if forth {
-            model.flows_from(selected).iter().map(|flow| flow.to).collect()
+            model
+                .flows_from(selected)
+                .iter()
+                .map(|flow| flow.to)
+                .collect()
         } else {
             model.flows_to(selected).map(|flow| flow.from).collect()
         };
@@ -91,8 +110,12 @@ fn neighbour_of(model: &TraceModel, selected: SliceId, neighbour: Neighbour) -> 
     let lane = model.lane_of(selected);
     let rows = model.lane_rows(lane);
     match neighbour {
-        Neighbour::Previous => (selected.index() > rows.start).then(|| SliceId::from_index(selected.index() - 1)),
-        Neighbour::Next => (selected.index() + 1 < rows.end).then(|| SliceId::from_index(selected.index() + 1)),
+        Neighbour::Previous => {
+            (selected.index() > rows.start).then(|| SliceId::from_index(selected.index() - 1))
+        }
+        Neighbour::Next => {
+            (selected.index() + 1 < rows.end).then(|| SliceId::from_index(selected.index() + 1))
+        }
         Neighbour::PreviousOfName => of_same_name(model, selected, false),
         Neighbour::NextOfName => of_same_name(model, selected, true),
         Neighbour::Parent => model.slice(selected).parent().map(SliceRef::id),
@@ -106,16 +129,31 @@ fn of_same_name(model: &TraceModel, selected: SliceId, forth: bool) -> Option<Sl
     let name = model.label(own.label_id()).name;
     let place = |slice: SliceRef<'_>| (slice.start(), slice.id());
     let is_wanted = |slice: &SliceRef<'_>| {
-        let is_beyond = if forth { place(*slice) > place(own) } else { place(*slice) < place(own) };
+        let is_beyond = if forth {
+            place(*slice) > place(own)
+        } else {
+            place(*slice) < place(own)
+        };
         is_beyond && model.label(slice.label_id()).name == name
     };
     let nearest = |lane: &trace_model::Lane| {
         // Slices of a lane are in time order.
-        let mut rows = model.lane_rows(lane).map(|row| model.slice(SliceId::from_index(row)));
-        if forth { rows.find(is_wanted) } else { rows.rev().find(is_wanted) }
+        let mut rows = model
+            .lane_rows(lane)
+            .map(|row| model.slice(SliceId::from_index(row)));
+        if forth {
+            rows.find(is_wanted)
+        } else {
+            rows.rev().find(is_wanted)
+        }
     };
     let all = model.lanes(own.track()).iter().filter_map(nearest);
-    if forth { all.min_by_key(|&slice| place(slice)) } else { all.max_by_key(|&slice| place(slice)) }.map(SliceRef::id)
+    if forth {
+        all.min_by_key(|&slice| place(slice))
+    } else {
+        all.max_by_key(|&slice| place(slice))
+    }
+    .map(SliceRef::id)
 }
 
 /// The first visible slice, from which stepping starts if nothing is selected.
@@ -124,7 +162,11 @@ fn first_visible(model: &TraceModel, time: &Viewport) -> Option<SliceId> {
     model
         .all_lanes()
         .iter()
-        .filter_map(|lane| model.slices_in(lane, time.range()).find(|slice| slice.start() >= from))
+        .filter_map(|lane| {
+            model
+                .slices_in(lane, time.range())
+                .find(|slice| slice.start() >= from)
+        })
         .min_by_key(|slice| (slice.start(), slice.id()))
         .map(SliceRef::id)
 }

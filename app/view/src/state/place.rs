@@ -40,20 +40,28 @@ pub fn first_view(model: &TraceModel) -> Viewport {
     /// Share of the trace.
     const LITTLE: f64 = 0.5;
     let extent = model.extent();
-    let of_devices = device_activity(model).filter(|own| own.dur().ps() as f64 <= LITTLE * extent.dur().ps() as f64);
+    let of_devices = device_activity(model)
+        .filter(|own| own.dur().ps() as f64 <= LITTLE * extent.dur().ps() as f64);
     Viewport::fit(of_devices.unwrap_or(extent))
 }
 
 /// From the first op to the end of the last one, on any device.
 fn device_activity(model: &TraceModel) -> Option<TimeRange> {
-    let tracks = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::Ops);
+    let tracks = model
+        .track_ids()
+        .filter(|&track| model.track(track).kind == TrackKind::Ops);
     // Slices of a lane follow each other.
     let ranges = tracks.filter_map(|track| {
         let rows = model.lane_rows(model.lanes(track).first()?);
         let range = |row| model.slice(SliceId::from_index(row)).range();
-        Some(TimeRange::new(range(rows.start).start, range(rows.end.checked_sub(1)?).end))
+        Some(TimeRange::new(
+            range(rows.start).start,
+            range(rows.end.checked_sub(1)?).end,
+        ))
     });
-    ranges.reduce(|a, b| TimeRange::new(a.start.min(b.start), a.end.max(b.end))).filter(|range| !range.is_empty())
+    ranges
+        .reduce(|a, b| TimeRange::new(a.start.min(b.start), a.end.max(b.end)))
+        .filter(|range| !range.is_empty())
 }
 
 /// The slice in the middle of `span` times its own length.

@@ -32,20 +32,29 @@ impl TraceShape {
 impl ViewState {
     /// Whether it can be a view of this trace. Old sessions do not identify their trace.
     pub fn may_be_of(&self, model: &TraceModel) -> bool {
-        self.shape.is_none_or(|shape| shape == TraceShape::of(model))
+        self.shape
+            .is_none_or(|shape| shape == TraceShape::of(model))
     }
 
     /// The view without anything that the trace does not have; for another trace only window settings, notes and
     /// search.
     #[must_use]
     pub fn fitted_to(&self, model: &TraceModel) -> Self {
-        let mut state = if self.may_be_of(model) { self.within(model) } else { self.carried_over(model) };
+        let mut state = if self.may_be_of(model) {
+            self.within(model)
+        } else {
+            self.carried_over(model)
+        };
         state.isolate &= state.is_searching();
         if !state.search.is_empty() {
             // If slices are dimmed, the reason must be visible.
             state.panels.insert(Panel::Search);
         }
-        state.label_width = if state.label_width.is_finite() { state.label_width.clamp(80.0, 600.0) } else { 250.0 };
+        state.label_width = if state.label_width.is_finite() {
+            state.label_width.clamp(80.0, 600.0)
+        } else {
+            250.0
+        };
         state.forget_unknown_tabs();
         state
     }
@@ -63,7 +72,11 @@ impl ViewState {
 
     fn within(&self, model: &TraceModel) -> Self {
         let mut state = self.clone();
-        let (tracks, groups, slices) = (model.tracks().len(), model.groups().len(), model.slice_count());
+        let (tracks, groups, slices) = (
+            model.tracks().len(),
+            model.groups().len(),
+            model.slice_count(),
+        );
         state.shape = Some(TraceShape::of(model));
         state.place.time = state.place.time.clamped(model.extent());
         if !state.place.scroll.is_finite() {
@@ -82,7 +95,9 @@ impl ViewState {
         state.folded_groups.retain(|group| group.index() < groups);
         state.hidden_groups.retain(|group| group.index() < groups);
         state.moved_tracks.retain(|track, _| track.index() < tracks);
-        state.track_heights.retain(|track, _| track.index() < tracks);
+        state
+            .track_heights
+            .retain(|track, _| track.index() < tracks);
         state.moved_groups.retain(|group, _| group.index() < groups);
         (state.history, state.reveal, state.flow) = (ViewHistory::default(), None, 0);
         state

@@ -24,21 +24,37 @@ pub enum ReportScope {
 
 impl ReportScope {
     pub fn step(number: u32) -> Self {
-        Self::Steps { first: number, last: number }
+        Self::Steps {
+            first: number,
+            last: number,
+        }
     }
 
     /// The first to the last steady step: complete and not warm-up. `None` without any.
     pub fn steady(report: &StepsReport) -> Option<Self> {
-        let mut counted = report.steps.iter().filter(|step| !(step.is_partial || step.is_warmup));
+        let mut counted = report
+            .steps
+            .iter()
+            .filter(|step| !(step.is_partial || step.is_warmup));
         let first = counted.next()?.number;
-        Some(Self::Steps { first, last: counted.next_back().map_or(first, |step| step.number) })
+        Some(Self::Steps {
+            first,
+            last: counted.next_back().map_or(first, |step| step.number),
+        })
     }
 
     /// The longest steady step. `None` if there is only one.
     pub fn slowest(report: &StepsReport) -> Option<Self> {
-        let counted = || report.steps.iter().filter(|step| !(step.is_partial || step.is_warmup));
+        let counted = || {
+            report
+                .steps
+                .iter()
+                .filter(|step| !(step.is_partial || step.is_warmup))
+        };
         counted().nth(1)?;
-        counted().max_by_key(|step| step.time_ps).map(|step| Self::step(step.number))
+        counted()
+            .max_by_key(|step| step.time_ps)
+            .map(|step| Self::step(step.number))
     }
 }
 
@@ -70,7 +86,10 @@ mod tests {
             B = jit_step(1)
             C = jit_step(1)
             D = jit_step(1)";
-        let options = Options { warmup_steps: 1, ..Options::default() };
+        let options = Options {
+            warmup_steps: 1,
+            ..Options::default()
+        };
         let session = Session::from_model(text_trace(picture), options);
         let report = session.report::<Steps>(Scope::WholeTrace).unwrap();
         let numbers: Vec<u32> = report.steps.iter().map(|step| step.number).collect();
@@ -78,9 +97,15 @@ mod tests {
         assert!(report.steps[3].is_partial);
         assert_eq!(
             ReportScope::steady(&report),
-            Some(ReportScope::Steps { first: numbers[1], last: numbers[2] }),
+            Some(ReportScope::Steps {
+                first: numbers[1],
+                last: numbers[2]
+            }),
             "without the warm-up, and without the last one, whose end is not in the capture"
         );
-        assert_eq!(ReportScope::slowest(&report), Some(ReportScope::step(numbers[1])));
+        assert_eq!(
+            ReportScope::slowest(&report),
+            Some(ReportScope::step(numbers[1]))
+        );
     }
 }

@@ -18,17 +18,29 @@ const fn tab(id: &'static str, title: &'static str, reports: &'static [&'static 
 
 /// All tabs except the one for the remaining reports.
 pub const TABS: &[Tab] = &[
-    tab("overview", "Overview", &["verdict", "targets", "utilization", "devices"]),
+    tab(
+        "overview",
+        "Overview",
+        &["verdict", "targets", "utilization", "devices"],
+    ),
     tab("hints", "Hints", &["hints"]),
     tab("ops", "Ops", &["ops", "expected", "matmuls", "loops"]),
     tab("roofline", "Roofline", &["roofline"]),
     tab(HLO, "HLO", &[]),
     tab(SOURCE, "Source", &[]),
-    tab("collectives", "Collectives", &["collectives", "overlap", "dcn"]),
+    tab(
+        "collectives",
+        "Collectives",
+        &["collectives", "overlap", "dcn"],
+    ),
     tab("steps", "Steps", &["steps", "step_parts", "balance"]),
     tab("compile", "Compile", &["compile"]),
     tab("memory", "Memory", &["memory", "buffers"]),
-    tab("kernels", "Kernels", &["kernels", "hardware_counters", "sparse_cores"]),
+    tab(
+        "kernels",
+        "Kernels",
+        &["kernels", "hardware_counters", "sparse_cores"],
+    ),
     tab("serving", "Serving", &["serving"]),
     tab("host", "Host", &["gaps", "dispatch", "input"]),
     tab("health", "Health", &["doctor", "clocks"]),
@@ -78,7 +90,11 @@ pub fn report_tabs() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// Analyses that are in no other tab.
 pub fn others() -> Vec<&'static str> {
     let named = |id: &str| TABS.iter().any(|tab| tab.reports.contains(&id));
-    ANALYSES.iter().map(|entry| entry.id).filter(|id| !named(id)).collect()
+    ANALYSES
+        .iter()
+        .map(|entry| entry.id)
+        .filter(|id| !named(id))
+        .collect()
 }
 
 #[cfg(test)]

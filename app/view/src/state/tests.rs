@@ -8,7 +8,12 @@ fn model() -> TraceModel {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let track = builder.track(host, TrackKind::Ops, 1, "ops");
-    for (name, start, end) in [("a", 0, 1_000), ("b", 100, 200), ("c", 300, 400), ("d", 2_000, 2_000)] {
+    for (name, start, end) in [
+        ("a", 0, 1_000),
+        ("b", 100, 200),
+        ("c", 300, 400),
+        ("d", 2_000, 2_000),
+    ] {
         let label = builder.label(name, None);
         let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
         builder.add_slice(track, SliceSpec::new(range, label));
@@ -17,7 +22,11 @@ fn model() -> TraceModel {
 }
 
 fn named(model: &TraceModel, name: &str) -> SliceId {
-    model.all_slices().find(|slice| slice.name() == name).unwrap().id()
+    model
+        .all_slices()
+        .find(|slice| slice.name() == name)
+        .unwrap()
+        .id()
 }
 
 fn selected<'a>(state: &ViewState, model: &'a TraceModel) -> &'a str {
@@ -38,7 +47,13 @@ fn one_gesture_is_one_undo_step() {
     let mut state = ViewState::new(&model);
     let home = state.place;
     for _ in 0..10 {
-        state.apply(&ViewCommand::Zoom { factor: 1.1, anchor: 0.5 }, &model);
+        state.apply(
+            &ViewCommand::Zoom {
+                factor: 1.1,
+                anchor: 0.5,
+            },
+            &model,
+        );
         state.apply(&ViewCommand::Pan(0.01), &model);
     }
     assert!(state.in_gesture());
@@ -118,7 +133,10 @@ fn view_state_round_trips() {
 fn tabs_can_be_docked_below_and_returned() {
     let model = model();
     let mut state = ViewState::new(&model);
-    let place = |tab: &str, below| ViewCommand::MoveTab { tab: tab.to_owned(), below };
+    let place = |tab: &str, below| ViewCommand::MoveTab {
+        tab: tab.to_owned(),
+        below,
+    };
     state.apply(&place("overview", true), &model);
     assert_eq!(
         (state.tab.as_str(), state.tab_below()),
@@ -128,9 +146,15 @@ fn tabs_can_be_docked_below_and_returned() {
     state.apply(&place("ops", true), &model);
     assert!(state.shows_tab("ops") && !state.shows_tab("overview") && state.shows_tab("hints"));
     state.apply(&ViewCommand::ShowTab("overview".to_owned()), &model);
-    assert!(state.shows_tab("overview") && state.tab == "hints", "it opens where it is");
+    assert!(
+        state.shows_tab("overview") && state.tab == "hints",
+        "it opens where it is"
+    );
     state.apply(&place("overview", false), &model);
-    assert_eq!((state.tab.as_str(), state.tab_below()), ("overview", Some("ops")));
+    assert_eq!(
+        (state.tab.as_str(), state.tab_below()),
+        ("overview", Some("ops"))
+    );
     state.apply(&place("of another version", true), &model);
     assert_eq!(state.below, ["ops"]);
     state.apply(&ViewCommand::ShowPanel(Panel::Reports, false), &model);
@@ -148,7 +172,10 @@ fn undo_restores_the_tracks_of_the_mark() {
     state.apply(&ViewCommand::MarkAll, &model);
     assert!(state.mark_tracks.is_empty());
     state.apply(&ViewCommand::Undo, &model);
-    assert_eq!((state.place.mark, &*state.mark_tracks), (Some(range), &tracks));
+    assert_eq!(
+        (state.place.mark, &*state.mark_tracks),
+        (Some(range), &tracks)
+    );
     state.apply(&ViewCommand::Redo, &model);
     assert!(state.mark_tracks.is_empty());
 }
@@ -158,14 +185,23 @@ fn moving_the_view_does_not_copy_mark_tracks() {
     let model = model();
     let mut state = ViewState::new(&model);
     let range = TimeRange::new(Timestamp::from_ps(100), Timestamp::from_ps(200));
-    state.apply(&ViewCommand::Mark(range, model.track_ids().collect()), &model);
+    state.apply(
+        &ViewCommand::Mark(range, model.track_ids().collect()),
+        &model,
+    );
     let tracks = Arc::clone(&state.mark_tracks);
     state.apply(&ViewCommand::Pan(0.1), &model);
     state.apply(&ViewCommand::Fit, &model);
     state.apply(&ViewCommand::Undo, &model);
     assert!(Arc::ptr_eq(&tracks, &state.mark_tracks));
     // Dragging an edge of the mark keeps its tracks.
-    state.apply(&ViewCommand::Mark(TimeRange::new(range.start, Timestamp::from_ps(300)), (*tracks).clone()), &model);
+    state.apply(
+        &ViewCommand::Mark(
+            TimeRange::new(range.start, Timestamp::from_ps(300)),
+            (*tracks).clone(),
+        ),
+        &model,
+    );
     assert!(Arc::ptr_eq(&tracks, &state.mark_tracks));
 }
 
@@ -180,7 +216,11 @@ fn back_returns_from_a_followed_flow_and_no_op_commands_are_not_recorded() {
         builder.add_slice(track, SliceSpec::new(range, label))
     };
     let (from, to) = (slice("launch", 0), slice("run", 1_000_000));
-    builder.add_flow(trace_model::FlowEnd::Slice(from), trace_model::FlowEnd::Slice(to), 1);
+    builder.add_flow(
+        trace_model::FlowEnd::Slice(from),
+        trace_model::FlowEnd::Slice(to),
+        1,
+    );
     let model = builder.finish();
     let mut state = ViewState::new(&model);
     state.apply(&ViewCommand::Fit, &model);
@@ -209,7 +249,10 @@ fn view_moved_to_another_trace_keeps_only_notes_and_window() {
     for command in [
         ViewCommand::Mark(range, tracks.clone()),
         ViewCommand::Pin(model.track_ids().next().unwrap(), true),
-        ViewCommand::AddNote(Note { range, text: "here".to_owned() }),
+        ViewCommand::AddNote(Note {
+            range,
+            text: "here".to_owned(),
+        }),
         ViewCommand::Color(ColorBy::Name),
         ViewCommand::Search("b".to_owned()),
         ViewCommand::Isolate(true),
@@ -219,7 +262,10 @@ fn view_moved_to_another_trace_keeps_only_notes_and_window() {
     }
     assert!(state.may_be_of(&model));
     let same = state.fitted_to(&model);
-    assert_eq!((same.place, &*same.mark_tracks, same.pinned.len()), (state.place, &tracks, 1));
+    assert_eq!(
+        (same.place, &*same.mark_tracks, same.pinned.len()),
+        (state.place, &tracks, 1)
+    );
     assert!(same.shows(Panel::Search) && same.isolate);
 
     // The same number of tracks and slices, but other ones.
@@ -236,7 +282,10 @@ fn view_moved_to_another_trace_keeps_only_notes_and_window() {
     let fitted = state.fitted_to(&other);
     assert_eq!(fitted.place, ViewState::new(&other).place);
     assert!(fitted.pinned.is_empty() && fitted.mark_tracks.is_empty());
-    assert_eq!((fitted.notes.len(), fitted.color_by, fitted.search.as_str()), (1, ColorBy::Name, "b"));
+    assert_eq!(
+        (fitted.notes.len(), fitted.color_by, fitted.search.as_str()),
+        (1, ColorBy::Name, "b")
+    );
 
     // The session does not identify its trace: a mark on missing tracks must not become a mark on all tracks.
     let mut old = state.clone();
@@ -261,16 +310,29 @@ fn closing_the_search_clears_results() {
 
 #[test]
 fn initial_view_shows_device_activity_then_the_whole_trace() {
-    let model = sample_traces::text_trace("@column 1us\nops: ........AA..\nhost python: PPPPPPPPPPPPPPPPPPPPPP\n");
+    let model = sample_traces::text_trace(
+        "@column 1us\nops: ........AA..\nhost python: PPPPPPPPPPPPPPPPPPPPPP\n",
+    );
     let mut state = ViewState::new(&model);
-    let shown = |state: &ViewState| (state.place.time.start().since_origin().ps(), state.place.time.span_ps());
+    let shown = |state: &ViewState| {
+        (
+            state.place.time.start().since_origin().ps(),
+            state.place.time.span_ps(),
+        )
+    };
     let (start, span) = shown(&state);
-    assert!((7_000_000..8_000_000).contains(&start) && (2e6..3e6).contains(&span), "{start} {span}");
+    assert!(
+        (7_000_000..8_000_000).contains(&start) && (2e6..3e6).contains(&span),
+        "{start} {span}"
+    );
     state.apply(&ViewCommand::Fit, &model);
     assert_eq!(state.place.time, Viewport::fit(model.extent()));
     state.apply(&ViewCommand::Fit, &model);
     assert_eq!(shown(&state), (start, span));
     // If devices are busy most of the time, the whole trace is shown.
     let model = sample_traces::text_trace("@column 1us\nops: AAAAAAAA\nhost python: PPPPPPPPPP\n");
-    assert_eq!(ViewState::new(&model).place.time, Viewport::fit(model.extent()));
+    assert_eq!(
+        ViewState::new(&model).place.time,
+        Viewport::fit(model.extent())
+    );
 }

@@ -10,9 +10,14 @@ impl ViewState {
         self.folded_tracks.clear();
         self.folded_groups.clear();
         if fold {
-            self.folded_tracks.extend(model.track_ids().filter(|&id| model.lanes(id).len() > 1));
+            self.folded_tracks
+                .extend(model.track_ids().filter(|&id| model.lanes(id).len() > 1));
             // The top groups stay open, because an empty window would be no overview.
-            self.folded_groups.extend(model.group_ids().filter(|&id| model.group(id).parent.is_some()));
+            self.folded_groups.extend(
+                model
+                    .group_ids()
+                    .filter(|&id| model.group(id).parent.is_some()),
+            );
         }
     }
 
@@ -33,8 +38,13 @@ impl ViewState {
     pub(super) fn hide_empty(&mut self, model: &TraceModel) {
         let time = self.place.time.range();
         let is_empty = |&track: &TrackId| {
-            let has_slices = model.lanes(track).iter().any(|lane| model.slices_in(lane, time).next().is_some());
-            let has_samples = model.counter(track).is_some_and(|series| series.samples_in(time).next().is_some());
+            let has_slices = model
+                .lanes(track)
+                .iter()
+                .any(|lane| model.slices_in(lane, time).next().is_some());
+            let has_samples = model
+                .counter(track)
+                .is_some_and(|series| series.samples_in(time).next().is_some());
             !has_slices && !has_samples && !self.pinned.contains(&track)
         };
         let empty: Vec<TrackId> = model.track_ids().filter(is_empty).collect();

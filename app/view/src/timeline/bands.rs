@@ -33,7 +33,11 @@ impl StepBand {
 
     /// A shorter form, for little room.
     pub fn short_name(&self) -> Cow<'_, str> {
-        if is_number(&self.title) { Cow::Borrowed(&self.title) } else { Cow::Owned(self.number.to_string()) }
+        if is_number(&self.title) {
+            Cow::Borrowed(&self.title)
+        } else {
+            Cow::Owned(self.number.to_string())
+        }
     }
 }
 
@@ -45,7 +49,11 @@ fn is_number(name: &str) -> bool {
 pub fn heading_of<'a>(model: &'a TraceModel, slice: SliceRef<'a>) -> Cow<'a, str> {
     let name = slice.name();
     let is_step = model.track(slice.track()).kind == TrackKind::Steps && is_number(name);
-    if is_step { Cow::Owned(format!("Step {name}")) } else { Cow::Borrowed(name) }
+    if is_step {
+        Cow::Owned(format!("Step {name}"))
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
 /// All steps in time order; none if the whole capture counts as one step.
@@ -73,7 +81,10 @@ pub fn bands(report: &StepsReport) -> Vec<StepBand> {
 pub fn in_sight(bands: &[StepBand], range: TimeRange) -> &[StepBand] {
     let end = bands.partition_point(|band| band.range.start < range.end);
     // Steps overlap a little, because cores do not begin at the same time.
-    let start = bands[..end].iter().rposition(|band| band.range.end <= range.start).map_or(0, |at| at + 1);
+    let start = bands[..end]
+        .iter()
+        .rposition(|band| band.range.end <= range.start)
+        .map_or(0, |at| at + 1);
     &bands[start..end]
 }
 
@@ -81,7 +92,9 @@ pub fn in_sight(bands: &[StepBand], range: TimeRange) -> &[StepBand] {
 pub fn step_at(bands: &[StepBand], at: Timestamp) -> Option<usize> {
     let end = bands.partition_point(|band| band.range.start <= at);
     // Steps overlap a little, because cores do not begin at the same time.
-    (end.saturating_sub(2)..end).rev().find(|&place| at < bands[place].range.end)
+    (end.saturating_sub(2)..end)
+        .rev()
+        .find(|&place| at < bands[place].range.end)
 }
 
 /// The category whose colour a step part has.
@@ -146,26 +159,41 @@ impl StepBars {
     /// From all steps, with the parts where known.
     pub fn new(steps: &StepsReport, divided: Option<&StepPartsReport>) -> Self {
         let divided = divided.map_or(&[][..], |report| &report.steps);
-        let parts: BTreeMap<u32, &DividedStep> = divided.iter().map(|step| (step.step, step)).collect();
+        let parts: BTreeMap<u32, &DividedStep> =
+            divided.iter().map(|step| (step.step, step)).collect();
         let each = steps.steps.len().div_ceil(MOST_BARS).max(1);
         let bar = |chunk: &[Step]| {
             let longest = chunk.iter().max_by_key(|step| step.time_ps)?;
             let mean = |time: &dyn Fn(&Step) -> Option<i64>| {
-                let sum = chunk.iter().map(time).try_fold(0_i64, |sum, time| Some(sum.saturating_add(time?)))?;
+                let sum = chunk
+                    .iter()
+                    .map(time)
+                    .try_fold(0_i64, |sum, time| Some(sum.saturating_add(time?)))?;
                 Some((sum as f64 / chunk.len() as f64).round() as i64)
             };
-            let of_part = |part: StepPart, step: &Step| Some(parts.get(&step.number)?.critical()?.parts.get(part));
-            let own = StepPart::ALL.into_iter().filter_map(|part| Some((part, mean(&|step| of_part(part, step))?)));
+            let of_part = |part: StepPart, step: &Step| {
+                Some(parts.get(&step.number)?.critical()?.parts.get(part))
+            };
+            let own = StepPart::ALL
+                .into_iter()
+                .filter_map(|part| Some((part, mean(&|step| of_part(part, step))?)));
             Some(StepBar {
                 steps: (chunk.first()?.number, chunk.last()?.number),
                 time_ps: mean(&|step| Some(step.time_ps))?,
                 longest: (longest.number, longest.time_ps),
                 parts: own.filter(|&(_, ps)| ps > 0).collect(),
-                is_counted: chunk.iter().any(|step| !(step.is_partial || step.is_warmup)),
+                is_counted: chunk
+                    .iter()
+                    .any(|step| !(step.is_partial || step.is_warmup)),
             })
         };
         let bars: Vec<StepBar> = steps.steps.chunks(each).filter_map(bar).collect();
-        let highest = |counted: bool| bars.iter().filter(|bar| bar.is_counted || !counted).map(|bar| bar.time_ps).max();
+        let highest = |counted: bool| {
+            bars.iter()
+                .filter(|bar| bar.is_counted || !counted)
+                .map(|bar| bar.time_ps)
+                .max()
+        };
         let cut = highest(true).map_or(i64::MAX, |ps| ps.saturating_mul(2));
         let cut_ps = cut.min(highest(false).unwrap_or(1)).max(1);
         Self { bars, cut_ps, each }
@@ -189,14 +217,26 @@ mod tests {
         let all = [band(0, 10), band(10, 20), band(19, 30), band(40, 50)];
         let shown = |start: i64, end: i64| {
             let range = TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(end - start));
-            in_sight(&all, range).iter().map(|band| band.title.clone()).collect::<Vec<_>>()
+            in_sight(&all, range)
+                .iter()
+                .map(|band| band.title.clone())
+                .collect::<Vec<_>>()
         };
         assert_eq!(shown(12, 42), ["10", "19", "40"]);
         assert_eq!(shown(31, 39), Vec::<String>::new());
-        let step = |at: i64| step_at(&all, Timestamp::from_ps(at)).map(|place| all[place].title.as_str());
+        let step =
+            |at: i64| step_at(&all, Timestamp::from_ps(at)).map(|place| all[place].title.as_str());
         assert_eq!(
             [0, 9, 10, 19, 29, 30, 49].map(step),
-            [Some("0"), Some("0"), Some("10"), Some("19"), Some("19"), None, Some("40")]
+            [
+                Some("0"),
+                Some("0"),
+                Some("10"),
+                Some("19"),
+                Some("19"),
+                None,
+                Some("40")
+            ]
         );
         assert_eq!(shown(0, 5), ["0"]);
     }

@@ -56,9 +56,15 @@ impl LongSlice {
     /// A slice, and whether it is distorted.
     pub fn new(model: &TraceModel, slice: SliceId) -> Self {
         let of_model = model.slice(slice);
-        let [drawn, measured] = [of_model.dur(), measured_range(of_model, model).dur()].map(|dur| dur.ps() as f64);
+        let [drawn, measured] =
+            [of_model.dur(), measured_range(of_model, model).dur()].map(|dur| dur.ps() as f64);
         let is_distorted = (drawn - measured).abs() > drawn.max(measured) * Self::LEAST;
-        Self { slice, range: of_model.range(), label: of_model.label_id(), is_distorted }
+        Self {
+            slice,
+            range: of_model.range(),
+            label: of_model.label_id(),
+            is_distorted,
+        }
     }
 }
 
@@ -79,7 +85,10 @@ impl ColumnTile {
     /// By colour, the shares of the time of a column.
     pub fn column(&self, column: usize) -> impl Iterator<Item = (ColorKey, f32)> {
         let count = self.colors.len();
-        let shares = self.shares.get(column * count..(column + 1) * count).unwrap_or_default();
+        let shares = self
+            .shares
+            .get(column * count..(column + 1) * count)
+            .unwrap_or_default();
         self.colors.iter().copied().zip(shares.iter().copied())
     }
 
@@ -94,7 +103,13 @@ impl ColumnTile {
                 set(column, top..bottom, ColumnCell::Work(color));
                 bottom = top;
             }
-            if let Some(mark) = self.marks.get(column).copied().flatten().filter(|_| bottom == rows) {
+            if let Some(mark) = self
+                .marks
+                .get(column)
+                .copied()
+                .flatten()
+                .filter(|_| bottom == rows)
+            {
                 bottom = rows.saturating_sub(MARK_ROWS);
                 set(column, bottom..rows, ColumnCell::Mark(mark));
             }
@@ -131,7 +146,11 @@ impl ColorRows {
 impl RowStack {
     /// For columns of so many rows.
     pub fn new(rows: usize) -> Self {
-        Self { rows: rows as f32, owed: Vec::new(), colors: Vec::new() }
+        Self {
+            rows: rows as f32,
+            owed: Vec::new(),
+            colors: Vec::new(),
+        }
     }
 
     /// The rows of each colour in the next column. All columns have the same colours in the same order.
@@ -150,7 +169,12 @@ impl RowStack {
             }
             if let Some(owed) = owed.get(place).filter(|_| share > 0.0) {
                 let wanted = share * *rows + owed;
-                colors.push(ColorRows { color, place, wanted, count: wanted.floor().max(0.0) });
+                colors.push(ColorRows {
+                    color,
+                    place,
+                    wanted,
+                    count: wanted.floor().max(0.0),
+                });
             }
         }
         let wanted: f32 = colors.iter().map(|color| color.wanted).sum();
@@ -159,22 +183,34 @@ impl RowStack {
         for _ in 0..left.abs() {
             let by_owed = |a: &&mut ColorRows, b: &&mut ColorRows| a.owed().total_cmp(&b.owed());
             if left > 0 {
-                colors.iter_mut().max_by(by_owed).into_iter().for_each(|most| most.count += 1.0);
+                colors
+                    .iter_mut()
+                    .max_by(by_owed)
+                    .into_iter()
+                    .for_each(|most| most.count += 1.0);
             } else {
                 let with_rows = colors.iter_mut().filter(|color| color.count > 0.0);
-                with_rows.min_by(by_owed).into_iter().for_each(|least| least.count -= 1.0);
+                with_rows
+                    .min_by(by_owed)
+                    .into_iter()
+                    .for_each(|least| least.count -= 1.0);
             }
         }
         for color in colors.iter() {
             owed[color.place] = color.owed();
         }
-        colors.iter().map(|color| (color.color, color.count as usize))
+        colors
+            .iter()
+            .map(|color| (color.color, color.count as usize))
     }
 }
 
 /// The colour of each label as a class of [`trace_model::ClassSums`].
 pub fn class_of(keys: &[ColorKey]) -> impl Fn(LabelId) -> u8 + Sync + Copy {
-    |label| keys.get(label.index()).map_or(ColorKey::of_group(OpGroup::Other).0, |key| key.0)
+    |label| {
+        keys.get(label.index())
+            .map_or(ColorKey::of_group(OpGroup::Other).0, |key| key.0)
+    }
 }
 
 /// The part of a piece of time that lies in a column.
@@ -201,16 +237,26 @@ impl ColumnGrid {
     /// Columns of this length. If they are so short that they differ by whether they begin at a picosecond, tiles do.
     pub fn new(origin: Timestamp, length_ps: f64) -> Self {
         const OF_TILE: f64 = TILE_COLUMNS as f64;
-        let length_ps = if length_ps < Self::SHORT { (length_ps * OF_TILE).round() / OF_TILE } else { length_ps };
+        let length_ps = if length_ps < Self::SHORT {
+            (length_ps * OF_TILE).round() / OF_TILE
+        } else {
+            length_ps
+        };
         // 2^62 ps are two months; a longer trace needs no longer columns.
-        Self { origin, length: (length_ps.clamp(1.0 / OF_TILE, (1_u64 << 62) as f64) * Self::ONE) as i128 }
+        Self {
+            origin,
+            length: (length_ps.clamp(1.0 / OF_TILE, (1_u64 << 62) as f64) * Self::ONE) as i128,
+        }
     }
 
     /// Columns that are about three times as long: the next power of two.
     #[must_use]
     pub fn rough(self) -> Self {
         let least = 2 * self.length;
-        Self { length: 1 << (i128::BITS - (least - 1).leading_zeros()), ..self }
+        Self {
+            length: 1 << (i128::BITS - (least - 1).leading_zeros()),
+            ..self
+        }
     }
 
     /// Length of a column in picoseconds.
@@ -236,13 +282,27 @@ impl ColumnGrid {
     /// Times that divide the tile of a column into pieces, and which part of a piece lies in which column. Pieces are as
     /// long as columns; short columns also share pieces of a picosecond, in which nothing begins or ends.
     fn parts(self, first: i64) -> (Vec<Timestamp>, Vec<ColumnPart>) {
-        let starts = (0..=TILE_COLUMNS as i64).map(|column| self.exact_start_of(first.saturating_add(column)));
+        let starts = (0..=TILE_COLUMNS as i64)
+            .map(|column| self.exact_start_of(first.saturating_add(column)));
         let starts: Vec<i128> = starts.collect();
         if self.length_ps() >= Self::SHORT {
-            let parts = (0..TILE_COLUMNS).map(|column| ColumnPart { piece: column, column, of_piece: 1.0 });
-            return (starts.iter().map(|start| self.time_of(start >> 32)).collect(), parts.collect());
+            let parts = (0..TILE_COLUMNS).map(|column| ColumnPart {
+                piece: column,
+                column,
+                of_piece: 1.0,
+            });
+            return (
+                starts
+                    .iter()
+                    .map(|start| self.time_of(start >> 32))
+                    .collect(),
+                parts.collect(),
+            );
         }
-        let mut times: Vec<i128> = starts.iter().flat_map(|start| [start >> 32, -(-start >> 32)]).collect();
+        let mut times: Vec<i128> = starts
+            .iter()
+            .flat_map(|start| [start >> 32, -(-start >> 32)])
+            .collect();
         times.sort_unstable();
         times.dedup();
         let (mut parts, mut column) = (Vec::new(), 0);
@@ -250,14 +310,21 @@ impl ColumnGrid {
             let [from, to] = [ends[0] << 32, ends[1] << 32];
             while column < TILE_COLUMNS && starts[column] < to {
                 let inside = starts[column + 1].min(to) - starts[column].max(from);
-                parts.push(ColumnPart { piece, column, of_piece: inside as f64 / (to - from) as f64 });
+                parts.push(ColumnPart {
+                    piece,
+                    column,
+                    of_piece: inside as f64 / (to - from) as f64,
+                });
                 if starts[column + 1] > to {
                     break;
                 }
                 column += 1;
             }
         }
-        (times.into_iter().map(|time| self.time_of(time)).collect(), parts)
+        (
+            times.into_iter().map(|time| self.time_of(time)).collect(),
+            parts,
+        )
     }
 
     /// The column at a time.
@@ -286,7 +353,11 @@ impl ColumnTile {
         first: i64,
     ) -> Self {
         let class_of = class_of(keys);
-        let classes: BTreeSet<u8> = lanes.iter().flat_map(|(_, sums)| sums.classes()).copied().collect();
+        let classes: BTreeSet<u8> = lanes
+            .iter()
+            .flat_map(|(_, sums)| sums.classes())
+            .copied()
+            .collect();
         let count = classes.len();
         let mut place_of = [0; 256];
         for (place, &class) in classes.iter().enumerate() {
@@ -298,31 +369,57 @@ impl ColumnTile {
         let mut marks = vec![None; TILE_COLUMNS];
         for (lane, sums) in lanes {
             let mut parts = parts.chunk_by(|a, b| a.piece == b.piece);
-            sums.between(model, lane, class_of, times.iter().copied(), |covered, begin| {
-                let parts = parts.next().unwrap_or_default();
-                let mut most = (0, None);
-                for (&class, &ps) in sums.classes().iter().zip(covered).filter(|(_, ps)| **ps > 0) {
-                    for part in parts {
-                        let share = ps as f64 * part.of_piece / whole;
-                        shares[part.column * count + place_of[usize::from(class)]] += share as f32;
+            sums.between(
+                model,
+                lane,
+                class_of,
+                times.iter().copied(),
+                |covered, begin| {
+                    let parts = parts.next().unwrap_or_default();
+                    let mut most = (0, None);
+                    for (&class, &ps) in sums
+                        .classes()
+                        .iter()
+                        .zip(covered)
+                        .filter(|(_, ps)| **ps > 0)
+                    {
+                        for part in parts {
+                            let share = ps as f64 * part.of_piece / whole;
+                            shares[part.column * count + place_of[usize::from(class)]] +=
+                                share as f32;
+                        }
+                        most = most.max((ps, Some(ColorKey(class))));
                     }
-                    most = most.max((ps, Some(ColorKey(class))));
-                }
-                let without_length = || ColorKey(class_of(model.slice(begin.start).label_id()));
-                let mark = most.1.or_else(|| (begin.start < begin.end).then(without_length));
-                for part in parts.iter().take(if most.0 > 0 { parts.len() } else { 1 }) {
-                    marks[part.column] = marks[part.column].or(mark);
-                }
-            });
+                    let without_length = || ColorKey(class_of(model.slice(begin.start).label_id()));
+                    let mark = most
+                        .1
+                        .or_else(|| (begin.start < begin.end).then(without_length));
+                    for part in parts.iter().take(if most.0 > 0 { parts.len() } else { 1 }) {
+                        marks[part.column] = marks[part.column].or(mark);
+                    }
+                },
+            );
         }
-        let occurs = |place: &usize| shares.iter().skip(*place).step_by(count).any(|&share| share > 0.0);
+        let occurs = |place: &usize| {
+            shares
+                .iter()
+                .skip(*place)
+                .step_by(count)
+                .any(|&share| share > 0.0)
+        };
         let places: Vec<usize> = (0..count).filter(occurs).collect();
         let color = |&place: &usize| classes.iter().nth(place).map(|&class| ColorKey(class));
         Self {
             id: 0,
-            range: TimeRange::new(grid.start_of(first), grid.start_of(first.saturating_add(TILE_COLUMNS as i64))),
+            range: TimeRange::new(
+                grid.start_of(first),
+                grid.start_of(first.saturating_add(TILE_COLUMNS as i64)),
+            ),
             colors: places.iter().filter_map(color).collect(),
-            shares: shares.chunks(count.max(1)).flat_map(|column| places.iter().map(|&place| column[place])).collect(),
+            shares: shares
+                .chunks(count.max(1))
+                .flat_map(|column| places.iter().map(|&place| column[place]))
+                .collect(),
             marks: marks.into(),
             long: Box::default(),
         }

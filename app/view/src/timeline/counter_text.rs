@@ -23,6 +23,9 @@ mod tests {
         assert_eq!(counter_value(2.5e9, "bytes/s"), "2.500 GB/s");
         assert_eq!(counter_value(12.0, "%"), "12.00 %");
         assert_eq!(counter_value(1_234_567.0, ""), "1,234,567");
-        assert_eq!(counter_value(3.25, "% of free bytes"), "3.250 % of free bytes");
+        assert_eq!(
+            counter_value(3.25, "% of free bytes"),
+            "3.250 % of free bytes"
+        );
     }
 }

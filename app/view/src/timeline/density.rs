@@ -1,6 +1,8 @@
 //! Load of the trace over its whole length, for the minimap.
 
-use trace_model::{Picos, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind, may_pause, pausing};
+use trace_model::{
+    Picos, SliceRef, TimeRange, Timestamp, TraceModel, TrackId, TrackKind, may_pause, pausing,
+};
 
 use crate::palette::ColorKey;
 use crate::state::TreeItem;
@@ -24,13 +26,22 @@ pub struct MinimapDensity {
 impl MinimapDensity {
     /// From a whole trace. Uses only the top lanes and their sums for tracks that are no devices.
     pub fn new(scene: DrawnTrace<'_>) -> Self {
-        let DrawnTrace { model, lod, tree, keys } = scene;
+        let DrawnTrace {
+            model,
+            lod,
+            tree,
+            keys,
+        } = scene;
         let extent = model.extent();
         let (mut devices, mut others) = (DensitySum::default(), DensitySum::default());
         let mut categories = CategorySums::default();
         for node in tree.nodes() {
-            let TreeItem::Track(track) = node.item else { continue };
-            let (Some(lane), true) = (model.all_lanes().get(node.lanes.0), node.lanes.1 > 0) else { continue };
+            let TreeItem::Track(track) = node.item else {
+                continue;
+            };
+            let (Some(lane), true) = (model.all_lanes().get(node.lanes.0), node.lanes.1 > 0) else {
+                continue;
+            };
             let sum = match model.track(track).kind {
                 TrackKind::Ops | TrackKind::Stream => {
                     categories.add(model, track, keys, extent);
@@ -45,20 +56,32 @@ impl MinimapDensity {
             sum.columns.resize(COLUMNS, 0.0);
             let length = (extent.dur().ps() as f64 / COLUMNS as f64).max(1.0);
             let mut columns = sum.columns.iter_mut();
-            lod.sums(node.lanes.0).between(model, lane, class_of(keys), ends(extent), |covered, _| {
-                if let Some(share) = columns.next() {
-                    *share += covered.iter().sum::<i64>() as f64 / length;
-                }
-            });
+            lod.sums(node.lanes.0).between(
+                model,
+                lane,
+                class_of(keys),
+                ends(extent),
+                |covered, _| {
+                    if let Some(share) = columns.next() {
+                        *share += covered.iter().sum::<i64>() as f64 / length;
+                    }
+                },
+            );
         }
         let categories = categories.mean(devices.tracks);
-        Self { devices: devices.mean(), others: others.mean(), categories }
+        Self {
+            devices: devices.mean(),
+            others: others.mean(),
+            categories,
+        }
     }
 
     /// By category, the share of each of so many equal pieces of the trace, left to right.
     pub fn resampled(&self, pieces: usize) -> impl Iterator<Item = Vec<(ColorKey, f32)>> {
         (0..pieces).map(move |piece| {
-            let of = |(color, columns): &(ColorKey, Vec<f32>)| (*color, mean_within(columns, piece, pieces));
+            let of = |(color, columns): &(ColorKey, Vec<f32>)| {
+                (*color, mean_within(columns, piece, pieces))
+            };
             self.categories.iter().map(of).collect()
         })
     }
@@ -66,16 +89,25 @@ impl MinimapDensity {
 
 /// The mean of one of so many equal pieces of some columns.
 fn mean_within(columns: &[f32], piece: usize, pieces: usize) -> f32 {
-    let [from, to] = [piece, piece + 1].map(|at| at as f64 * columns.len() as f64 / pieces.max(1) as f64);
-    let own = columns.iter().enumerate().take(to.ceil() as usize).skip(from as usize);
-    let weighted = own.map(|(i, &share)| f64::from(share) * (to.min(i as f64 + 1.0) - from.max(i as f64)).max(0.0));
+    let [from, to] =
+        [piece, piece + 1].map(|at| at as f64 * columns.len() as f64 / pieces.max(1) as f64);
+    let own = columns
+        .iter()
+        .enumerate()
+        .take(to.ceil() as usize)
+        .skip(from as usize);
+    let weighted = own.map(|(i, &share)| {
+        f64::from(share) * (to.min(i as f64 + 1.0) - from.max(i as f64)).max(0.0)
+    });
     (weighted.sum::<f64>() / (to - from).max(f64::MIN_POSITIVE)) as f32
 }
 
 /// Where columns begin and end.
 fn ends(extent: TimeRange) -> impl Iterator<Item = Timestamp> {
     let at = move |column: usize| i128::from(extent.dur().ps()) * column as i128 / COLUMNS as i128;
-    (0..=COLUMNS).map(move |column| extent.start + Picos::from_ps(i64::try_from(at(column)).unwrap_or(i64::MAX)))
+    (0..=COLUMNS).map(move |column| {
+        extent.start + Picos::from_ps(i64::try_from(at(column)).unwrap_or(i64::MAX))
+    })
 }
 
 /// Covered columns by category: each moment of a track counts for the innermost slice.
@@ -87,25 +119,38 @@ impl CategorySums {
         let scale = COLUMNS as f64 / (extent.dur().ps() as f64).max(1.0);
         let color = |slice: SliceRef<'_>| colors.get(slice.label_id().index()).copied();
         for slice in pausing(model.slices_on(track)) {
-            let [from, to] = [slice.range().start, slice.range().end].map(|at| (at - extent.start).ps() as f64 * scale);
+            let [from, to] = [slice.range().start, slice.range().end]
+                .map(|at| (at - extent.start).ps() as f64 * scale);
             // The time of children does not count for the parent.
             let parent = slice.parent().and_then(color).map(|color| (color, -1.0));
-            for (color, sign) in color(slice).map(|color| (color, 1.0)).into_iter().chain(parent) {
+            for (color, sign) in color(slice)
+                .map(|color| (color, 1.0))
+                .into_iter()
+                .chain(parent)
+            {
                 let columns = self.columns(color);
-                for (i, column) in
-                    columns.iter_mut().enumerate().take((to.ceil() as usize).min(COLUMNS)).skip(from as usize)
+                for (i, column) in columns
+                    .iter_mut()
+                    .enumerate()
+                    .take((to.ceil() as usize).min(COLUMNS))
+                    .skip(from as usize)
                 {
-                    *column += (sign * (to.min(i as f64 + 1.0) - from.max(i as f64)).max(0.0)) as f32;
+                    *column +=
+                        (sign * (to.min(i as f64 + 1.0) - from.max(i as f64)).max(0.0)) as f32;
                 }
             }
         }
     }
 
     fn columns(&mut self, color: ColorKey) -> &mut Vec<f32> {
-        let at = self.0.iter().position(|(other, _)| *other == color).unwrap_or_else(|| {
-            self.0.push((color, vec![0.0; COLUMNS]));
-            self.0.len() - 1
-        });
+        let at = self
+            .0
+            .iter()
+            .position(|(other, _)| *other == color)
+            .unwrap_or_else(|| {
+                self.0.push((color, vec![0.0; COLUMNS]));
+                self.0.len() - 1
+            });
         &mut self.0[at].1
     }
 
@@ -129,7 +174,10 @@ struct DensitySum {
 impl DensitySum {
     fn mean(self) -> Vec<f32> {
         let tracks = f64::from(self.tracks.max(1));
-        self.columns.into_iter().map(|sum| (sum / tracks).min(1.0) as f32).collect()
+        self.columns
+            .into_iter()
+            .map(|sum| (sum / tracks).min(1.0) as f32)
+            .collect()
     }
 }
 
@@ -154,16 +202,35 @@ mod tests {
             builder.add_slice(track, SliceSpec::new(within, inner));
         }
         let model = builder.finish();
-        let colors = [ColorKey::of_group(OpGroup::MatMul), ColorKey::of_group(OpGroup::Vector)];
-        let (lod, tree) = (LodIndex::build(&model, class_of(&colors)), TrackTree::new(&model));
-        let density = MinimapDensity::new(DrawnTrace { model: &model, lod: &lod, tree: &tree, keys: &colors });
-        assert!((density.devices[100] - 0.5).abs() < 1e-3 && (density.devices[900] - 1.0).abs() < 1e-3);
+        let colors = [
+            ColorKey::of_group(OpGroup::MatMul),
+            ColorKey::of_group(OpGroup::Vector),
+        ];
+        let (lod, tree) = (
+            LodIndex::build(&model, class_of(&colors)),
+            TrackTree::new(&model),
+        );
+        let density = MinimapDensity::new(DrawnTrace {
+            model: &model,
+            lod: &lod,
+            tree: &tree,
+            keys: &colors,
+        });
+        assert!(
+            (density.devices[100] - 0.5).abs() < 1e-3 && (density.devices[900] - 1.0).abs() < 1e-3
+        );
         assert!(density.others.is_empty());
         let of = |group: OpGroup, column: usize| {
-            let own = density.categories.iter().find(|(color, _)| *color == ColorKey::of_group(group));
+            let own = density
+                .categories
+                .iter()
+                .find(|(color, _)| *color == ColorKey::of_group(group));
             own.map(|(_, columns)| columns[column])
         };
-        assert_eq!((of(OpGroup::MatMul, 100), of(OpGroup::Vector, 100)), (Some(0.5), Some(0.0)));
+        assert_eq!(
+            (of(OpGroup::MatMul, 100), of(OpGroup::Vector, 100)),
+            (Some(0.5), Some(0.0))
+        );
         assert_eq!(
             (of(OpGroup::MatMul, 600), of(OpGroup::Vector, 600)),
             (Some(0.0), Some(1.0)),
@@ -173,13 +240,24 @@ mod tests {
         for pieces in [1, 7, 300, 1024, 1500] {
             let shares = |group: OpGroup| {
                 let color = ColorKey::of_group(group);
-                let own =
-                    density.resampled(pieces).map(move |column| column.into_iter().find(|(key, _)| *key == color));
-                own.map(|found| found.map_or(0.0, |(_, share)| f64::from(share))).sum::<f64>() / pieces as f64
+                let own = density
+                    .resampled(pieces)
+                    .map(move |column| column.into_iter().find(|(key, _)| *key == color));
+                own.map(|found| found.map_or(0.0, |(_, share)| f64::from(share)))
+                    .sum::<f64>()
+                    / pieces as f64
             };
             // 5,120 of one track, 7,680 of both less the inner one: (5120 + 2 · 2560) / (2 · 10240).
-            assert!((shares(OpGroup::MatMul) - 0.5).abs() < 1e-4, "{pieces}: {}", shares(OpGroup::MatMul));
-            assert!((shares(OpGroup::Vector) - 0.25).abs() < 1e-4, "{pieces}: {}", shares(OpGroup::Vector));
+            assert!(
+                (shares(OpGroup::MatMul) - 0.5).abs() < 1e-4,
+                "{pieces}: {}",
+                shares(OpGroup::MatMul)
+            );
+            assert!(
+                (shares(OpGroup::Vector) - 0.25).abs() < 1e-4,
+                "{pieces}: {}",
+                shares(OpGroup::Vector)
+            );
         }
     }
 }

@@ -27,8 +27,12 @@ pub enum GroupLoad {
 
 impl GroupLoad {
     pub fn of(model: &TraceModel, tracks: &[TrackId]) -> Self {
-        let cores = tracks.iter().filter(|&&track| model.track(track).kind == TrackKind::Ops);
-        let cores: Vec<usize> = cores.filter_map(|&track| fullest_lane(model, track)).collect();
+        let cores = tracks
+            .iter()
+            .filter(|&&track| model.track(track).kind == TrackKind::Ops);
+        let cores: Vec<usize> = cores
+            .filter_map(|&track| fullest_lane(model, track))
+            .collect();
         match cores[..] {
             [] if tracks.iter().any(|&track| shows_work(model, track)) => Self::Busy,
             [] => Self::Nothing,
@@ -48,7 +52,10 @@ fn fullest_lane(model: &TraceModel, track: TrackId) -> Option<usize> {
 /// Whether slices of a track are work, and not its division into steps, programs and scopes.
 fn shows_work(model: &TraceModel, track: TrackId) -> bool {
     use TrackKind as K;
-    let is_work = matches!(model.track(track).kind, K::HostThread | K::Stream | K::Async | K::AsyncOps | K::Other);
+    let is_work = matches!(
+        model.track(track).kind,
+        K::HostThread | K::Stream | K::Async | K::AsyncOps | K::Other
+    );
     is_work && !model.lanes(track).is_empty()
 }
 
@@ -91,7 +98,12 @@ impl BusyThreads {
             // Children lie within their parents, so they are left out.
             let roots = pausing(model.slices_on(track)).filter(|slice| slice.parent().is_none());
             let stretches = union(roots.map(trace_model::SliceRef::range).collect());
-            ends.push_back(stretches.into_iter().flat_map(|(start, end)| [(start, 1), (end, -1)]).collect());
+            ends.push_back(
+                stretches
+                    .into_iter()
+                    .flat_map(|(start, end)| [(start, 1), (end, -1)])
+                    .collect(),
+            );
         }
         if ends.iter().map(Vec::len).sum::<usize>() > 2 * Self::MOST_EXACT {
             let step = (model.extent().dur().ps() / Self::MOST_EXACT as i64).max(1);
@@ -110,9 +122,16 @@ impl BusyThreads {
     /// The load from starts and ends in order.
     fn of_ends(ends: &[(i64, i32)]) -> Self {
         let mut busy = Self::default();
-        let mut now = BusyChange { at: 0, threads: 0, any: 0, sum: 0 };
+        let mut now = BusyChange {
+            at: 0,
+            threads: 0,
+            any: 0,
+            sum: 0,
+        };
         for same in pausing(ends.chunk_by(|a, b| a.0 == b.0)) {
-            let Some(&(at, _)) = same.first() else { continue };
+            let Some(&(at, _)) = same.first() else {
+                continue;
+            };
             let by: i32 = same.iter().map(|(_, by)| by).sum();
             let passed = at - now.at;
             let threads = now.threads.saturating_add_signed(by);
@@ -120,7 +139,9 @@ impl BusyThreads {
                 at,
                 threads,
                 any: now.any + if now.threads > 0 { passed } else { 0 },
-                sum: now.sum.saturating_add(passed.saturating_mul(i64::from(now.threads))),
+                sum: now
+                    .sum
+                    .saturating_add(passed.saturating_mul(i64::from(now.threads))),
             };
             if by != 0 {
                 busy.changes.push(now);
@@ -139,17 +160,26 @@ impl BusyThreads {
     /// Busy picoseconds before a time: of any thread, and the sum over all.
     fn until(&self, at: i64) -> (i64, i64) {
         let next = self.changes.partition_point(|change| change.at <= at);
-        let Some(last) = next.checked_sub(1).and_then(|last| self.changes.get(last)) else { return (0, 0) };
+        let Some(last) = next.checked_sub(1).and_then(|last| self.changes.get(last)) else {
+            return (0, 0);
+        };
         let passed = at - last.at;
         let any = if last.threads > 0 { passed } else { 0 };
-        (last.any + any, last.sum.saturating_add(passed.saturating_mul(i64::from(last.threads))))
+        (
+            last.any + any,
+            last.sum
+                .saturating_add(passed.saturating_mul(i64::from(last.threads))),
+        )
     }
 
     /// How busy the threads are in a range.
     pub fn share(&self, range: TimeRange) -> BusyShare {
         let (from, to) = (self.until(range.start.ps()), self.until(range.end.ps()));
         let whole = (range.dur().ps() as f64).max(1.0);
-        BusyShare { any: (to.0 - from.0) as f64 / whole, threads: (to.1 - from.1) as f64 / whole }
+        BusyShare {
+            any: (to.0 - from.0) as f64 / whole,
+            threads: (to.1 - from.1) as f64 / whole,
+        }
     }
 }
 
@@ -193,7 +223,10 @@ mod tests {
 
     #[test]
     fn ends_of_two_tracks_are_merged_in_order() {
-        let (one, other) = ([(0, 1), (5, -1), (5, 1)], [(-1, 1), (2, -1), (5, 1), (9, -1)]);
+        let (one, other) = (
+            [(0, 1), (5, -1), (5, 1)],
+            [(-1, 1), (2, -1), (5, 1), (9, -1)],
+        );
         let times = |ends: &[(i64, i32)]| ends.iter().map(|end| end.0).collect::<Vec<_>>();
         assert_eq!(times(&merged(&one, &other)), [-1, 0, 2, 5, 5, 5, 9]);
         assert_eq!(merged(&one, &[]), one);
@@ -223,8 +256,14 @@ mod tests {
             let share = busy.share(range(start, end));
             [share.any * 100.0, share.threads * 100.0].map(|percent| percent.round() as i64)
         };
-        assert_eq!([percent(0, 10), percent(10, 20), percent(12, 20)], [[100, 150], [20, 20], [0, 0]]);
-        assert_eq!([percent(0, 40), percent(25, 35), percent(6, 8)], [[55, 68], [50, 50], [100, 200]]);
+        assert_eq!(
+            [percent(0, 10), percent(10, 20), percent(12, 20)],
+            [[100, 150], [20, 20], [0, 0]]
+        );
+        assert_eq!(
+            [percent(0, 40), percent(25, 35), percent(6, 8)],
+            [[55, 68], [50, 50], [100, 200]]
+        );
         assert_eq!(busy.most(), 2);
     }
 

@@ -26,7 +26,13 @@ impl MaximumIndex {
             let level: Vec<u32> = (0..size.div_ceil(FOLD))
                 .filter_map(|chunk| {
                     let members = chunk * FOLD..((chunk + 1) * FOLD).min(size);
-                    let index = |member: usize| if levels.is_empty() { member as u32 } else { below[member] };
+                    let index = |member: usize| {
+                        if levels.is_empty() {
+                            member as u32
+                        } else {
+                            below[member]
+                        }
+                    };
                     larger(members.map(index), &value)
                 })
                 .collect();
@@ -38,7 +44,11 @@ impl MaximumIndex {
     }
 
     /// Index of the largest value of a range; of equal values the first.
-    pub fn largest<T: PartialOrd>(&self, range: Range<usize>, value: impl Fn(usize) -> T) -> Option<usize> {
+    pub fn largest<T: PartialOrd>(
+        &self,
+        range: Range<usize>,
+        value: impl Fn(usize) -> T,
+    ) -> Option<usize> {
         let mut best: Option<u32> = None;
         let mut keep = |members: &mut dyn Iterator<Item = u32>| {
             let found = larger(best.into_iter().chain(members), &value);
@@ -47,7 +57,10 @@ impl MaximumIndex {
         let (mut start, mut end) = (range.start, range.end);
         let mut tail: Vec<Vec<u32>> = Vec::new();
         for level in 0..=self.levels.len() {
-            let at = |member: usize| match level.checked_sub(1).and_then(|below| self.levels.get(below)) {
+            let at = |member: usize| match level
+                .checked_sub(1)
+                .and_then(|below| self.levels.get(below))
+            {
                 Some(below) => below.get(member).copied(),
                 None => Some(member as u32),
             };
@@ -69,8 +82,17 @@ impl MaximumIndex {
 }
 
 /// The first of the largest values.
-fn larger<T: PartialOrd>(members: impl Iterator<Item = u32>, value: &impl Fn(usize) -> T) -> Option<u32> {
-    members.reduce(|best, next| if value(next as usize) > value(best as usize) { next } else { best })
+fn larger<T: PartialOrd>(
+    members: impl Iterator<Item = u32>,
+    value: &impl Fn(usize) -> T,
+) -> Option<u32> {
+    members.reduce(|best, next| {
+        if value(next as usize) > value(best as usize) {
+            next
+        } else {
+            best
+        }
+    })
 }
 
 #[cfg(test)]
@@ -82,7 +104,9 @@ mod tests {
         let mut random = 7_u64;
         let values: Vec<u64> = (0..5_000)
             .map(|_| {
-                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 (random >> 40) % 1_000
             })
             .collect();
@@ -91,7 +115,11 @@ mod tests {
             for start in (0..=count).step_by(37) {
                 for end in (start..=count).step_by(41).chain([count]) {
                     let expected = (start..end).max_by_key(|&i| (values[i], std::cmp::Reverse(i)));
-                    assert_eq!(peaks.largest(start..end, |i| values[i]), expected, "{start}..{end} of {count}");
+                    assert_eq!(
+                        peaks.largest(start..end, |i| values[i]),
+                        expected,
+                        "{start}..{end} of {count}"
+                    );
                 }
             }
         }

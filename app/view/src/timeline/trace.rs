@@ -10,7 +10,9 @@ use analysis::facts::host_class::{HostClass, classify};
 use analysis::reports::ops::op_stats::OpsReport;
 use analysis::{OpClasses, OpGroup, Scope, TraceFacts as _, measured_range};
 use importers::Progress;
-use trace_model::{Label, LabelId, LodIndex, OpId, SliceId, StringId, TimeRange, TraceModel, TrackKind, pausing};
+use trace_model::{
+    Label, LabelId, LodIndex, OpId, SliceId, StringId, TimeRange, TraceModel, TrackKind, pausing,
+};
 
 use crate::palette::ColorKey;
 use crate::timeline::columns::class_of;
@@ -73,15 +75,21 @@ impl OpenTrace {
         let kinds = kinds(&model, &classes, &by_category);
         let module_key = |label: &Label| {
             let program = label.op.and_then(|op| model.op(op).program);
-            program.map_or(name_key(label), |program| ColorKey::of_name(model.str(model.program(program).name)))
+            program.map_or(name_key(label), |program| {
+                ColorKey::of_name(model.str(model.program(program).name))
+            })
         };
         let by_module = model.labels().iter().map(module_key).collect();
         let mut labels: HashMap<StringId, Vec<LabelId>> = HashMap::new();
         for (id, label) in model.label_ids().zip(model.labels()) {
             labels.entry(label.name).or_default().push(id);
         }
-        let density =
-            Arc::new(MinimapDensity::new(DrawnTrace { model: &model, lod: &lod, tree: &tree, keys: &by_category }));
+        let density = Arc::new(MinimapDensity::new(DrawnTrace {
+            model: &model,
+            lod: &lod,
+            tree: &tree,
+            keys: &by_category,
+        }));
         let (labels, longest) = (Arc::new(labels), Arc::default());
         Self {
             path,
@@ -110,24 +118,37 @@ impl OpenTrace {
                 *slot = Some(percent);
             }
         }
-        let key = |op: Option<OpId>| match op.and_then(|op| by_op.get(op.index()).copied().flatten()) {
-            Some(percent) => ColorKey::of_share(percent),
-            None => ColorKey::of_group(OpGroup::Idle),
-        };
-        self.model.labels().iter().map(|label| key(label.op)).collect()
+        let key =
+            |op: Option<OpId>| match op.and_then(|op| by_op.get(op.index()).copied().flatten()) {
+                Some(percent) => ColorKey::of_share(percent),
+                None => ColorKey::of_group(OpGroup::Idle),
+            };
+        self.model
+            .labels()
+            .iter()
+            .map(|label| key(label.op))
+            .collect()
     }
 
     pub fn labels_named(&self, name: &str) -> &[LabelId] {
         let id = self.model.strings().find(name);
-        id.and_then(|id| self.labels.get(&id)).map_or(&[], Vec::as_slice)
+        id.and_then(|id| self.labels.get(&id))
+            .map_or(&[], Vec::as_slice)
     }
 
     /// The longest slice of some labels; of equal ones the first. The first call reads all
     /// slices of the trace.
     pub fn longest<'a>(&self, labels: impl IntoIterator<Item = &'a LabelId>) -> Option<SliceId> {
         let longest = self.longest.get_or_init(|| longest_of_labels(&self.model));
-        let slices = labels.into_iter().filter_map(|label| longest.get(label.index()).copied().flatten());
-        slices.max_by_key(|&slice| (measured_range(self.model.slice(slice), &self.model).dur(), Reverse(slice)))
+        let slices = labels
+            .into_iter()
+            .filter_map(|label| longest.get(label.index()).copied().flatten());
+        slices.max_by_key(|&slice| {
+            (
+                measured_range(self.model.slice(slice), &self.model).dur(),
+                Reverse(slice),
+            )
+        })
     }
 
     /// Finds what [`Self::longest`] needs, ahead of the first call.
@@ -141,7 +162,9 @@ impl OpenTrace {
     /// Labels of these ops.
     pub fn labels_of(&self, ops: &BTreeSet<OpId>) -> BTreeSet<LabelId> {
         let all = self.model.label_ids().zip(self.model.labels());
-        all.filter(|(_, label)| label.op.is_some_and(|op| ops.contains(&op))).map(|(id, _)| id).collect()
+        all.filter(|(_, label)| label.op.is_some_and(|op| ops.contains(&op)))
+            .map(|(id, _)| id)
+            .collect()
     }
 
     /// The share of a time that slices of some lanes cover, the mean over the lanes, and those of the kinds of work
@@ -151,18 +174,32 @@ impl OpenTrace {
         let mut shares: BTreeMap<&'static str, f64> = BTreeMap::new();
         let whole = range.dur().ps().max(1) as f64 * lanes.len() as f64;
         for &lane in lanes {
-            let (Some(of_model), sums) = (self.model.all_lanes().get(lane), self.lod.sums(lane)) else { continue };
+            let (Some(of_model), sums) = (self.model.all_lanes().get(lane), self.lod.sums(lane))
+            else {
+                continue;
+            };
             let ends = [range.start, range.end];
-            sums.between(&self.model, of_model, class_of(&self.by_category), ends, |covered, _| {
-                for (&class, &ps) in sums.classes().iter().zip(covered).filter(|(_, ps)| **ps > 0) {
-                    covered_share += ps as f64 / whole;
-                    // Names have colours, too, but no kind.
-                    let kind = self.kinds.iter().find(|(color, _)| color.0 == class);
-                    if let Some((_, title)) = kind {
-                        *shares.entry(title).or_default() += ps as f64 / whole;
+            sums.between(
+                &self.model,
+                of_model,
+                class_of(&self.by_category),
+                ends,
+                |covered, _| {
+                    for (&class, &ps) in sums
+                        .classes()
+                        .iter()
+                        .zip(covered)
+                        .filter(|(_, ps)| **ps > 0)
+                    {
+                        covered_share += ps as f64 / whole;
+                        // Names have colours, too, but no kind.
+                        let kind = self.kinds.iter().find(|(color, _)| color.0 == class);
+                        if let Some((_, title)) = kind {
+                            *shares.entry(title).or_default() += ps as f64 / whole;
+                        }
                     }
-                }
-            });
+                },
+            );
         }
         let mut shares: Vec<_> = shares.into_iter().collect();
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -171,36 +208,61 @@ impl OpenTrace {
 
     /// The data that the timeline draws.
     pub fn scene(&self) -> DrawnTrace<'_> {
-        DrawnTrace { model: &self.model, lod: &self.lod, tree: &self.tree, keys: &self.by_category }
+        DrawnTrace {
+            model: &self.model,
+            lod: &self.lod,
+            tree: &self.tree,
+            keys: &self.by_category,
+        }
     }
 
     /// File name, preceded by the badge if times were not measured.
     pub fn title(&self) -> String {
-        let badge = self.model.badge().map_or_else(String::new, |badge| format!("{badge} · "));
+        let badge = self
+            .model
+            .badge()
+            .map_or_else(String::new, |badge| format!("{badge} · "));
         badge + &self.name()
     }
 
     /// File name.
     pub fn name(&self) -> String {
-        self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
+        self.path
+            .file_name()
+            .unwrap_or(self.path.as_os_str())
+            .to_string_lossy()
+            .into_owned()
     }
 }
 
 /// Whether a host function traces, lowers or compiles a program.
 fn is_compilation(name: &str) -> bool {
-    matches!(classify(name), HostClass::Trace | HostClass::Lower | HostClass::Compile)
+    matches!(
+        classify(name),
+        HostClass::Trace | HostClass::Lower | HostClass::Compile
+    )
 }
 
 /// Kinds of work that occur and their colours.
-fn kinds(model: &TraceModel, classes: &OpClasses, colors: &[ColorKey]) -> Arc<[(ColorKey, &'static str)]> {
+fn kinds(
+    model: &TraceModel,
+    classes: &OpClasses,
+    colors: &[ColorKey],
+) -> Arc<[(ColorKey, &'static str)]> {
     let mut occurring = BTreeSet::new();
     for op in model.labels().iter().filter_map(|label| label.op) {
         occurring.insert(classes.class(op).group);
     }
-    let groups = OpGroup::ALL.into_iter().filter(|group| occurring.contains(group));
-    let mut kinds: Vec<_> = groups.map(|group| (ColorKey::of_group(group), group.title())).collect();
+    let groups = OpGroup::ALL
+        .into_iter()
+        .filter(|group| occurring.contains(group));
+    let mut kinds: Vec<_> = groups
+        .map(|group| (ColorKey::of_group(group), group.title()))
+        .collect();
     let collective = ColorKey::of_group(OpGroup::Collective);
-    let beside = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::AsyncOps);
+    let beside = model
+        .track_ids()
+        .filter(|&track| model.track(track).kind == TrackKind::AsyncOps);
     let mut beside = beside.flat_map(|track| model.slices_on(track));
     if let Some(at) = kinds.iter().position(|(color, _)| *color == collective)
         && beside.any(|slice| colors.get(slice.label_id().index()) == Some(&collective))
@@ -224,5 +286,8 @@ fn longest_of_labels(model: &TraceModel) -> Vec<Option<SliceId>> {
             *best = Some((dur, slice.id()));
         }
     }
-    longest.into_iter().map(|best| best.map(|(_, slice)| slice)).collect()
+    longest
+        .into_iter()
+        .map(|best| best.map(|(_, slice)| slice))
+        .collect()
 }

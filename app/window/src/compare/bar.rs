@@ -1,6 +1,9 @@
 //! The bar that shows the result of a comparison and how the two timelines are linked.
 
-use egui::{Align, Button, DragValue, Layout, Panel as EguiPanel, ProgressBar, RichText, Role, Ui, WidgetInfo};
+use egui::{
+    Align, Button, DragValue, Layout, Panel as EguiPanel, ProgressBar, RichText, Role, Ui,
+    WidgetInfo,
+};
 use trace_model::Picos;
 
 use super::{TraceComparison, second_later};
@@ -15,7 +18,12 @@ use view::time_format;
 use view::words::capitalised;
 
 /// The bar below the toolbar.
-pub fn bar_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut Vec<AppCommand>) {
+pub fn bar_ui(
+    ui: &mut Ui,
+    comparison: &TraceComparison,
+    first: &Workspace,
+    out: &mut Vec<AppCommand>,
+) {
     EguiPanel::top("comparison").show(ui, |ui| {
         ui.spacing_mut().button_padding.y = 0.0;
         ui.spacing_mut().interact_size.y = 18.0;
@@ -24,13 +32,20 @@ pub fn bar_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out:
             ui.separator();
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 ends_ui(ui, comparison, out);
-                ui.with_layout(Layout::left_to_right(Align::Center), |ui| statement_ui(ui, comparison, out));
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    statement_ui(ui, comparison, out)
+                });
             });
         });
     });
 }
 
-fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &mut Vec<AppCommand>) {
+fn locks_ui(
+    ui: &mut Ui,
+    comparison: &TraceComparison,
+    first: &Workspace,
+    out: &mut Vec<AppCommand>,
+) {
     ui.spacing_mut().item_spacing.x = 3.0;
     ui.label(RichText::new("Locked by").small().weak());
     let has_steps = !comparison.alignment().is_empty();
@@ -38,9 +53,14 @@ fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &
         let is_on = comparison.link.lock == lock;
         let enabled = lock != ViewLock::Step || has_steps;
         let button = ui.add_enabled(enabled, Button::selectable(is_on, title));
-        button.widget_info(|| WidgetInfo::selected(Role::Button, enabled, is_on, format!("Lock: {title}")));
+        button.widget_info(|| {
+            WidgetInfo::selected(Role::Button, enabled, is_on, format!("Lock: {title}"))
+        });
         let button = button.on_disabled_hover_text("The traces have no matching steps");
-        if button.on_hover_text(hint(ui.ctx(), &format!("{about}. Lock, unlock"), "lock")).clicked() {
+        if button
+            .on_hover_text(hint(ui.ctx(), &format!("{about}. Lock, unlock"), "lock"))
+            .clicked()
+        {
             out.push(ComparisonCommand::Lock(lock).into());
         }
     }
@@ -54,7 +74,10 @@ fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &
             .custom_parser(|text| time_format::read(text).map(|time| time.ps() as f64));
         let response = ui.add(field);
         response.widget_info(|| WidgetInfo::labeled(Role::SpinButton, true, "Offset of B"));
-        if response.on_hover_text("How much later B is shown, counted from both beginnings: 1.5ms").changed() {
+        if response
+            .on_hover_text("How much later B is shown, counted from both beginnings: 1.5ms")
+            .changed()
+        {
             out.push(ComparisonCommand::Offset(Picos::from_ps(ps as i64)).into());
         }
     }
@@ -63,20 +86,32 @@ fn locks_ui(ui: &mut Ui, comparison: &TraceComparison, first: &Workspace, out: &
 fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
     ui.menu_button("Close", |ui| {
         for side in TraceSide::BOTH {
-            let label = format!("Close {} and continue with {}", side.other().name(), side.name());
+            let label = format!(
+                "Close {} and continue with {}",
+                side.other().name(),
+                side.name()
+            );
             if ui.button(label).clicked() {
                 out.push(ComparisonCommand::Keep(side).into());
                 ui.close();
             }
         }
     });
-    if ui.button("Swap A and B").on_hover_text(hint(ui.ctx(), "Swap which run is the base", "swap")).clicked() {
+    if ui
+        .button("Swap A and B")
+        .on_hover_text(hint(ui.ctx(), "Swap which run is the base", "swap"))
+        .clicked()
+    {
         out.push(ComparisonCommand::Swap.into());
     }
     let is_on = comparison.tracks_are_interleaved();
     let button = ui.add(Button::selectable(is_on, "Interleave"));
     button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_on, "Interleave tracks"));
-    let about = hint(ui.ctx(), "Show each track of B directly below the matching track of A", "interleave");
+    let about = hint(
+        ui.ctx(),
+        "Show each track of B directly below the matching track of A",
+        "interleave",
+    );
     if button.on_hover_text(about).clicked() {
         out.push(ComparisonCommand::Interleave.into());
     }
@@ -88,11 +123,15 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
         JobAnswer::Ready(compared) => {
             let text = capitalised(&compared.comparison.statement);
             let strong = RichText::new(&text).color(theme.text_strong);
-            let text = compared.why_not.as_ref().map_or(text.clone(), |why| format!("{text}\n{}", capitalised(why)));
+            let text = compared
+                .why_not
+                .as_ref()
+                .map_or(text.clone(), |why| format!("{text}\n{}", capitalised(why)));
             if let Some(why) = &compared.why_not {
                 ui.label(RichText::new(capitalised(why)).color(theme.warning));
             }
-            ui.add(egui::Label::new(strong).truncate()).on_hover_text(text);
+            ui.add(egui::Label::new(strong).truncate())
+                .on_hover_text(text);
         }
         JobAnswer::Failed { error, .. } if error == CANCELLED => {
             ui.weak("The comparison was stopped.");
@@ -101,8 +140,10 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
             }
         }
         JobAnswer::Failed { error, .. } => {
-            let text = format!("The traces cannot be compared: {error}. The timelines are not linked.");
-            ui.add(egui::Label::new(RichText::new(&text).color(theme.warning)).truncate()).on_hover_text(&text);
+            let text =
+                format!("The traces cannot be compared: {error}. The timelines are not linked.");
+            ui.add(egui::Label::new(RichText::new(&text).color(theme.warning)).truncate())
+                .on_hover_text(&text);
         }
         _ => progress_ui(ui, comparison, out),
     }
@@ -110,16 +151,22 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
 
 /// Progress of the comparison, with a button to stop it.
 fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
-    let Some(progress) = comparison.progress() else { return drop(ui.weak("Comparing …")) };
+    let Some(progress) = comparison.progress() else {
+        return drop(ui.weak("Comparing …"));
+    };
     if progress.check().is_err() {
         ui.spinner();
         return drop(ui.weak("Stopping …"));
     }
     let (done, total) = progress.bytes();
-    let bar =
-        ProgressBar::new(progress.fraction().unwrap_or(0.0)).text(format!("Comparing: {done} of {total} reports"));
+    let bar = ProgressBar::new(progress.fraction().unwrap_or(0.0))
+        .text(format!("Comparing: {done} of {total} reports"));
     ui.add(bar.desired_width(260.0));
-    if ui.button("Stop").on_hover_text("Show both traces without comparing them").clicked() {
+    if ui
+        .button("Stop")
+        .on_hover_text("Show both traces without comparing them")
+        .clicked()
+    {
         out.push(ComparisonCommand::Stop.into());
     }
 }

@@ -2,7 +2,8 @@
 
 use analysis::Percent;
 use egui::{
-    Align2, Color32, CursorIcon, FontId, Painter, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
+    Align2, Color32, CursorIcon, FontId, Painter, Rect, Role, Sense, Shape, Stroke, Ui, WidgetInfo,
+    pos2, vec2,
 };
 use trace_model::Picos;
 
@@ -14,7 +15,9 @@ use crate::timeline::canvas_x;
 use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
 use crate::workspace::Workspace;
-use view::compare::{DeltaTone, StepAlignment, TimeDelta, TraceCorrespondence, TraceSide, deltas, tone_of};
+use view::compare::{
+    DeltaTone, StepAlignment, TimeDelta, TraceCorrespondence, TraceSide, deltas, tone_of,
+};
 use view::words::capitalised;
 
 /// Height of the lane in a low window and in a tall one.
@@ -57,7 +60,13 @@ impl ComparisonAreas {
         let top = rect.top() + upper;
         let lane = Rect::from_x_y_ranges(rect.x_range(), top..=top + height);
         let timelines = [rect.with_max_y(lane.top()), rect.with_min_y(lane.bottom())];
-        Self { heads: heads(lane, label_width), timelines, body: None, lane, whole: rect }
+        Self {
+            heads: heads(lane, label_width),
+            timelines,
+            body: None,
+            lane,
+            whole: rect,
+        }
     }
 
     /// Divides a rectangle for interleaved tracks; `rulers` are the heights of ruler and minimap of both sides.
@@ -70,7 +79,13 @@ impl ComparisonAreas {
         };
         let (a, lane, b) = (next(rulers[0]), next(height_of_lane(rect)), next(rulers[1]));
         let body = Some(rect.with_min_y(b.bottom().min(rect.bottom())));
-        Self { heads: heads(lane, label_width), timelines: [a, b], body, lane, whole: rect }
+        Self {
+            heads: heads(lane, label_width),
+            timelines: [a, b],
+            body,
+            lane,
+            whole: rect,
+        }
     }
 }
 
@@ -91,16 +106,42 @@ pub fn head_ui(
     let fill = if has_focus { theme.accent } else { theme.edge };
     painter.rect_filled(badge, 3.0, fill);
     let font = FontId::proportional((rect.height() - 2.5).min(12.0));
-    painter.text(badge.center(), Align2::CENTER_CENTER, side.name(), font.clone(), readable_on(fill));
-    let color = if has_focus { theme.text_strong } else { theme.text };
+    painter.text(
+        badge.center(),
+        Align2::CENTER_CENTER,
+        side.name(),
+        font.clone(),
+        readable_on(fill),
+    );
+    let color = if has_focus {
+        theme.text_strong
+    } else {
+        theme.text
+    };
     let name = distinct_name(&own.trace.name(), &other.trace.name());
     let mut at = pos2(badge.right() + 6.0, rect.center().y);
     if let Some(text) = own.trace.model.badge() {
         let warning = ui.visuals().warn_fg_color;
         let room = rect.right() - at.x;
-        at.x += elided(&painter, at, Align2::LEFT_CENTER, &text, room, &font, warning).x + 8.0;
+        at.x += elided(
+            &painter,
+            at,
+            Align2::LEFT_CENTER,
+            &text,
+            room,
+            &font,
+            warning,
+        )
+        .x + 8.0;
     }
-    let used = elided_middle(&painter, at, &name, (rect.right() - at.x) * 0.62, &font, color);
+    let used = elided_middle(
+        &painter,
+        at,
+        &name,
+        (rect.right() - at.x) * 0.62,
+        &font,
+        color,
+    );
     if let Some(compared) = compared {
         let steps = match side {
             TraceSide::A => &compared.comparison.base,
@@ -108,29 +149,65 @@ pub fn head_ui(
         };
         let text = match steps.steps {
             0 => "no steady steps".to_owned(),
-            n => format!("{n} × {}", times::time(Picos::from_ps(steps.middle_ps as i64))),
+            n => format!(
+                "{n} × {}",
+                times::time(Picos::from_ps(steps.middle_ps as i64))
+            ),
         };
         let at = at + vec2(used.x + 10.0, 0.0);
-        elided(&painter, at, Align2::LEFT_CENTER, &text, (rect.right() - at.x).max(0.0), &font, theme.text_weak);
+        elided(
+            &painter,
+            at,
+            Align2::LEFT_CENTER,
+            &text,
+            (rect.right() - at.x).max(0.0),
+            &font,
+            theme.text_weak,
+        );
     }
-    let response = ui.interact(rect, ui.scope_id().with(("head", side.name())), Sense::click());
+    let response = ui.interact(
+        rect,
+        ui.scope_id().with(("head", side.name())),
+        Sense::click(),
+    );
     let label = || format!("{}: {}", side.name(), own.trace.title());
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, has_focus, label()));
-    let about = hint(ui.ctx(), "Click to direct keys and panels to this trace", "swap-focus");
-    let steps = compared.map_or("", |_| "\nBeside it: the number of steady steps and their mean of the middle half");
+    let about = hint(
+        ui.ctx(),
+        "Click to direct keys and panels to this trace",
+        "swap-focus",
+    );
+    let steps = compared.map_or(
+        "",
+        |_| "\nBeside it: the number of steady steps and their mean of the middle half",
+    );
     let hint = format!("{}{steps}\n{about}", own.trace.path.display());
-    if response.on_hover_text(hint).on_hover_cursor(CursorIcon::PointingHand).clicked() {
+    if response
+        .on_hover_text(hint)
+        .on_hover_cursor(CursorIcon::PointingHand)
+        .clicked()
+    {
         out.push(ComparisonCommand::Focus(side).into());
     }
 }
 
 /// A name without the beginning that another name shares, as far as a word of it goes: `…overlap.xplane.pb`.
 fn distinct_name(name: &str, other: &str) -> String {
-    let shared = name.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
+    let shared = name
+        .char_indices()
+        .zip(other.chars())
+        .take_while(|((_, a), b)| a == b);
     let is_end = |c: char| ['_', '-', '.', ' '].contains(&c);
-    let cut = shared.filter(|((_, c), _)| is_end(*c)).last().map_or(0, |((at, c), _)| at + c.len_utf8());
+    let cut = shared
+        .filter(|((_, c), _)| is_end(*c))
+        .last()
+        .map_or(0, |((at, c), _)| at + c.len_utf8());
     // A short beginning is no trouble, and equal names stay whole.
-    if cut < 8 || name == other { name.to_owned() } else { format!("…{}", &name[cut..]) }
+    if cut < 8 || name == other {
+        name.to_owned()
+    } else {
+        format!("…{}", &name[cut..])
+    }
 }
 
 /// The lane. A click on a step shows it in both timelines; dragging moves the lane.
@@ -165,11 +242,20 @@ pub fn lane_ui(
     let compared = memo.latest();
     if alignment.is_empty() {
         let why = match compared {
-            Some(compared) => compared.why_not.as_deref().unwrap_or("the traces have no matching steps"),
+            Some(compared) => compared
+                .why_not
+                .as_deref()
+                .unwrap_or("the traces have no matching steps"),
             None if memo.is_running() => "comparing …",
             None => "the traces are not compared",
         };
-        painter.text(canvas.center(), Align2::CENTER_CENTER, capitalised(why), small_font(), theme.text_weak);
+        painter.text(
+            canvas.center(),
+            Align2::CENTER_CENTER,
+            capitalised(why),
+            small_font(),
+            theme.text_weak,
+        );
         return;
     }
     let views = sides.map(Workspace::shown_time);
@@ -184,10 +270,19 @@ pub fn lane_ui(
     };
     for delta in &found {
         let tone = tone_of(delta);
-        delta_ui(&painter, canvas, delta, tone, || parts_of(compared, delta), theme);
+        delta_ui(
+            &painter,
+            canvas,
+            delta,
+            tone,
+            || parts_of(compared, delta),
+            theme,
+        );
     }
     selection_ui(&painter, canvas, sides, theme);
-    let pointed = response.hover_pos().and_then(|at| found.iter().find(|delta| holds(delta, canvas, at)));
+    let pointed = response
+        .hover_pos()
+        .and_then(|at| found.iter().find(|delta| holds(delta, canvas, at)));
     if let Some(delta) = pointed {
         ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
         if response.clicked() {
@@ -199,8 +294,13 @@ pub fn lane_ui(
 
 /// The changes of the step parts of a shape, the largest first.
 fn parts_of(compared: Option<&TraceCorrespondence>, delta: &TimeDelta) -> Vec<String> {
-    let parts = compared.and_then(|compared| compared.parts.of(delta.steps.0, delta.steps.1)).unwrap_or_default();
-    parts.iter().map(|(part, ps)| format!("{} {}", part.title(), times::change(*ps as f64, None))).collect()
+    let parts = compared
+        .and_then(|compared| compared.parts.of(delta.steps.0, delta.steps.1))
+        .unwrap_or_default();
+    parts
+        .iter()
+        .map(|(part, ps)| format!("{} {}", part.title(), times::change(*ps as f64, None)))
+        .collect()
 }
 
 /// A shape with its change and, if there is room, the changes of its parts below.
@@ -215,7 +315,11 @@ fn delta_ui(
     let color = theme.slice(tone.unwrap_or(DeltaTone::Noise).color());
     let (top, bottom) = (canvas.top() + 3.0, canvas.bottom() - 3.0);
     let x = |x: f32| canvas.left() + x;
-    let gap = if delta.top.1 - delta.top.0 > 6.0 { 0.5 } else { 0.0 };
+    let gap = if delta.top.1 - delta.top.0 > 6.0 {
+        0.5
+    } else {
+        0.0
+    };
     let border = Stroke::new(1.0, theme.labels);
     let corners = vec![
         pos2(x(delta.top.0) + gap, top),
@@ -223,7 +327,11 @@ fn delta_ui(
         pos2(x(delta.bottom.1) - gap, bottom),
         pos2(x(delta.bottom.0) + gap, bottom),
     ];
-    painter.add(Shape::convex_polygon(corners, color.fill, if gap > 0.0 { border } else { Stroke::NONE }));
+    painter.add(Shape::convex_polygon(
+        corners,
+        color.fill,
+        if gap > 0.0 { border } else { Stroke::NONE },
+    ));
     let Some(tone) = tone else { return };
     // The horizontal range inside the shape at the upper and the lower edge of the text.
     let at = |(above, below): (f32, f32), share: f32| x(above + (below - above) * share);
@@ -234,32 +342,74 @@ fn delta_ui(
     let room = right - left - 10.0 - mark;
     let font = small_font();
     let full = times::change(delta.change_ps as f64, delta.percent);
-    let full = if tone == DeltaTone::Noise { format!("~ {full}") } else { full };
-    let short = delta.percent.map(|percent| format!("{percent:+.1}", percent = Percent(percent))).unwrap_or_default();
-    let width = |text: &str| painter.layout_no_wrap(text.to_owned(), font.clone(), color.text).size().x;
-    let Some(text) = [full, short].into_iter().find(|text| !text.is_empty() && width(text) <= room) else {
+    let full = if tone == DeltaTone::Noise {
+        format!("~ {full}")
+    } else {
+        full
+    };
+    let short = delta
+        .percent
+        .map(|percent| format!("{percent:+.1}", percent = Percent(percent)))
+        .unwrap_or_default();
+    let width = |text: &str| {
+        painter
+            .layout_no_wrap(text.to_owned(), font.clone(), color.text)
+            .size()
+            .x
+    };
+    let Some(text) = [full, short]
+        .into_iter()
+        .find(|text| !text.is_empty() && width(text) <= room)
+    else {
         return;
     };
     let center = f32::midpoint(left, right) + mark / 2.0;
-    let lines = if room < TWO_LINES || canvas.height() < LANES[1] { Vec::new() } else { parts() };
+    let lines = if room < TWO_LINES || canvas.height() < LANES[1] {
+        Vec::new()
+    } else {
+        parts()
+    };
     // As many as fit, and at least two: a single part would look like the whole change.
-    let fitting =
-        (2..=lines.len()).rev().map(|count| lines[..count].join(", ")).find(|text| width(text) <= right - left);
+    let fitting = (2..=lines.len())
+        .rev()
+        .map(|count| lines[..count].join(", "))
+        .find(|text| width(text) <= right - left);
     let up = if fitting.is_some() { 7.0 } else { 0.0 };
     if let Some(text) = fitting {
-        painter.text(pos2(center, canvas.center().y + up), Align2::CENTER_CENTER, text, font.clone(), color.text);
+        painter.text(
+            pos2(center, canvas.center().y + up),
+            Align2::CENTER_CENTER,
+            text,
+            font.clone(),
+            color.text,
+        );
     }
     let middle = pos2(center, canvas.center().y - up);
-    let written = painter.text(middle, Align2::CENTER_CENTER, text, font.clone(), color.text);
+    let written = painter.text(
+        middle,
+        Align2::CENTER_CENTER,
+        text,
+        font.clone(),
+        color.text,
+    );
     if tone != DeltaTone::Noise {
-        sign_mark(painter, pos2(written.left() - 8.0, middle.y), tone == DeltaTone::Slower, color.text);
+        sign_mark(
+            painter,
+            pos2(written.left() - 8.0, middle.y),
+            tone == DeltaTone::Slower,
+            color.text,
+        );
     }
 }
 
 /// A triangle that points up for an increase and down for a decrease.
 fn sign_mark(painter: &Painter, center: egui::Pos2, up: bool, color: Color32) {
     let r = if up { -4.0 } else { 4.0 };
-    let points = vec![center + vec2(-4.0, -r * 0.7), center + vec2(4.0, -r * 0.7), center + vec2(0.0, r * 0.7)];
+    let points = vec![
+        center + vec2(-4.0, -r * 0.7),
+        center + vec2(4.0, -r * 0.7),
+        center + vec2(0.0, r * 0.7),
+    ];
     painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
 }
 
@@ -282,11 +432,14 @@ fn holds(delta: &TimeDelta, canvas: Rect, at: egui::Pos2) -> bool {
     let share = ((at.y - canvas.top()) / canvas.height().max(1.0)).clamp(0.0, 1.0);
     let x = at.x - canvas.left();
     let edge = |above: f32, below: f32| above + (below - above) * share;
-    canvas.contains(at) && edge(delta.top.0, delta.bottom.0) <= x && x < edge(delta.top.1, delta.bottom.1)
+    canvas.contains(at)
+        && edge(delta.top.0, delta.bottom.0) <= x
+        && x < edge(delta.top.1, delta.bottom.1)
 }
 
 /// How the step times of the lane are measured.
-const MEASURED: &str = "Measured: each step on the device that took longest. Shares: of the time in A.";
+const MEASURED: &str =
+    "Measured: each step on the device that took longest. Shares: of the time in A.";
 
 fn about(
     alignment: &StepAlignment,
@@ -295,8 +448,13 @@ fn about(
     compared: Option<&TraceCorrespondence>,
 ) -> String {
     let (from, count) = delta.steps;
-    let steps = alignment.steps().get(from..from + count).unwrap_or_default();
-    let [a, b] = alignment.times_ps(from, count).map(|ps| times::time(Picos::from_ps(ps)));
+    let steps = alignment
+        .steps()
+        .get(from..from + count)
+        .unwrap_or_default();
+    let [a, b] = alignment
+        .times_ps(from, count)
+        .map(|ps| times::time(Picos::from_ps(ps)));
     let change = times::change(delta.change_ps as f64, delta.percent);
     let verdict = match tone {
         Some(DeltaTone::Slower) => format!("{change}, longer in B"),
@@ -305,14 +463,18 @@ fn about(
         None if compared.is_some() => "The runs are not comparable.".to_owned(),
         None => "Not compared yet.".to_owned(),
     };
-    let verdict = parts_of(compared, delta).iter().fold(verdict, |text, part| format!("{text}\n  {part}"));
+    let verdict = parts_of(compared, delta)
+        .iter()
+        .fold(verdict, |text, part| format!("{text}\n  {part}"));
     match steps {
         [step] => format!(
             "Step {} of A, {} of B\n{} in A, {} in B\n{verdict}\n{MEASURED}\nClick to show it in both",
             step.titles[0], step.titles[1], a, b
         ),
         _ => {
-            format!("{count} steps\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show them in both")
+            format!(
+                "{count} steps\n{a} in A, {b} in B\n{verdict}\n{MEASURED}\nClick to show them in both"
+            )
         }
     }
 }
@@ -323,11 +485,18 @@ mod tests {
 
     #[test]
     fn names_are_shown_by_what_tells_them_apart() {
-        let (a, b) = ("synthetic_v5e_serial.xplane.pb", "synthetic_v5e_overlap.xplane.pb");
+        let (a, b) = (
+            "synthetic_v5e_serial.xplane.pb",
+            "synthetic_v5e_overlap.xplane.pb",
+        );
         assert_eq!(distinct_name(a, b), "…serial.xplane.pb");
         assert_eq!(distinct_name(b, a), "…overlap.xplane.pb");
         assert_eq!(distinct_name(a, a), a);
         assert_eq!(distinct_name("a.pb", "b.pb"), "a.pb");
-        assert_eq!(distinct_name("run_1_ä.pb", "run_1_ö.pb"), "run_1_ä.pb", "little is shared");
+        assert_eq!(
+            distinct_name("run_1_ä.pb", "run_1_ö.pb"),
+            "run_1_ä.pb",
+            "little is shared"
+        );
     }
 }

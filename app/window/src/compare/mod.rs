@@ -15,7 +15,10 @@ use trace_model::{Picos, SliceId, Timestamp};
 use crate::command::ComparisonCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::workspace::Workspace;
-use view::compare::{MatchingTracks, StepAlignment, TraceCorrespondence, TraceSide, ViewLink, ViewLock, steps_of_both};
+use view::compare::{
+    MatchingTracks, StepAlignment, TraceCorrespondence, TraceSide, ViewLink, ViewLock,
+    steps_of_both,
+};
 use view::sessions::SavedSecondTrace;
 use view::state::tabs::COMPARE;
 use view::state::{HighlightedLabels, ReportScope, ViewCommand, first_view};
@@ -81,10 +84,15 @@ impl TraceComparison {
 
     /// Restores the state saved in a session.
     pub fn restore(&mut self, first: &mut Workspace, saved: SavedSecondTrace) {
-        self.second.apply(&ViewCommand::Restore(Box::new(saved.view)));
+        self.second
+            .apply(&ViewCommand::Restore(Box::new(saved.view)));
         first.state.share_window(&self.second.state);
         self.link = saved.link;
-        self.split = if saved.split.is_finite() { saved.split.clamp(0.15, 0.85) } else { 0.5 };
+        self.split = if saved.split.is_finite() {
+            saved.split.clamp(0.15, 0.85)
+        } else {
+            0.5
+        };
         self.is_restored = true;
         self.is_interleaved = saved.interleaved;
         self.scroll_as_one(first, self.link.focus);
@@ -135,12 +143,16 @@ impl TraceComparison {
             let (a, b) = (a.clone(), b.clone());
             move |_| steps_of_both(&a, &b)
         });
-        self.compared.ask((), move |progress| TraceCorrespondence::new(&a, &b, progress));
+        self.compared.ask((), move |progress| {
+            TraceCorrespondence::new(&a, &b, progress)
+        });
     }
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.second.is_settled() && !self.compared.memo().is_running() && !self.steps.memo().is_running()
+        self.second.is_settled()
+            && !self.compared.memo().is_running()
+            && !self.steps.memo().is_running()
     }
 
     /// Exchanges A and B and compares again: the signs of all changes flip.
@@ -192,7 +204,11 @@ impl TraceComparison {
     /// Locks the views at their current relative position, unless steps define how they align.
     fn lock(&mut self, first: &mut Workspace, lock: ViewLock) {
         // Without steps, the current relative position is the only thing to lock.
-        let lock = if lock == ViewLock::Step && self.alignment().is_empty() { ViewLock::Offset } else { lock };
+        let lock = if lock == ViewLock::Step && self.alignment().is_empty() {
+            ViewLock::Offset
+        } else {
+            lock
+        };
         if lock != ViewLock::Step {
             let (a, b) = (first.state.place.time, self.second.state.place.time);
             self.link.offset = b.time_at(0.0) - a.time_at(0.0);
@@ -203,7 +219,10 @@ impl TraceComparison {
 
     /// Changes the view of one side, and the linked parts of the other.
     pub fn apply(&mut self, first: &mut Workspace, side: TraceSide, command: &ViewCommand) {
-        if *command == ViewCommand::EndGesture && self.link.lock != ViewLock::Free && side != self.link.leader {
+        if *command == ViewCommand::EndGesture
+            && self.link.lock != ViewLock::Free
+            && side != self.link.leader
+        {
             // This side only follows while the user moves the other one.
             let leader = self.link.leader;
             if self.of(first, leader).state.in_gesture() {
@@ -217,7 +236,10 @@ impl TraceComparison {
         let marks = after.mark != before.mark || own.state.mark_tracks != tracks;
         let picks = matches!(
             command,
-            ViewCommand::Select(_) | ViewCommand::GoTo(_) | ViewCommand::Mark(..) | ViewCommand::Deselect
+            ViewCommand::Select(_)
+                | ViewCommand::GoTo(_)
+                | ViewCommand::Mark(..)
+                | ViewCommand::Deselect
         );
         if picks {
             self.link.focus = side;
@@ -231,7 +253,11 @@ impl TraceComparison {
         if linked && scrolls {
             self.link.leader = side;
         }
-        if let Some(mirrored) = self.places.mirrored(side, command).filter(|_| linked || !scrolls) {
+        if let Some(mirrored) = self
+            .places
+            .mirrored(side, command)
+            .filter(|_| linked || !scrolls)
+        {
             self.of(first, side.other()).apply(&mirrored);
         }
         if *command == ViewCommand::EndGesture && linked {
@@ -289,7 +315,9 @@ impl TraceComparison {
         let other = self.of(first, side.other());
         match range {
             // An empty list would mean all tracks, but the other side has none of the marked ones.
-            Some(range) if theirs.is_empty() == tracks.is_empty() => other.apply(&ViewCommand::Mark(range, theirs)),
+            Some(range) if theirs.is_empty() == tracks.is_empty() => {
+                other.apply(&ViewCommand::Mark(range, theirs))
+            }
             _ => {
                 let mark = other.state.place.mark;
                 if mark.is_some_and(|mark| other.state.scope == ReportScope::Range(mark)) {
@@ -302,21 +330,37 @@ impl TraceComparison {
     }
 
     /// Highlights the matching ops on the other side.
-    fn highlight(&mut self, first: &mut Workspace, side: TraceSide, highlighted: &HighlightedLabels) {
+    fn highlight(
+        &mut self,
+        first: &mut Workspace,
+        side: TraceSide,
+        highlighted: &HighlightedLabels,
+    ) {
         let Some(compared) = self.compared.memo().latest() else {
             // Earlier highlights of the other side are unrelated.
-            return self.of(first, side.other()).apply(&ViewCommand::Highlight(None));
+            return self
+                .of(first, side.other())
+                .apply(&ViewCommand::Highlight(None));
         };
         let traces = [&first.trace, &self.second.trace];
         let across = |&label: &trace_model::LabelId| compared.partners.across(side, label, traces);
-        let counterparts = HighlightedLabels::new(&highlighted.title, highlighted.labels.iter().flat_map(across));
-        self.of(first, side.other()).apply(&ViewCommand::Highlight(Some(counterparts)));
+        let counterparts = HighlightedLabels::new(
+            &highlighted.title,
+            highlighted.labels.iter().flat_map(across),
+        );
+        self.of(first, side.other())
+            .apply(&ViewCommand::Highlight(Some(counterparts)));
     }
 
     /// Keeps the partner of a selected op visible: if locked steps put it outside the view, the lock switches to ops.
     fn keep_in_sight(&mut self, first: &mut Workspace, side: TraceSide) {
-        let start = |own: &Workspace| Some(own.trace.model.slice(own.state.place.selection?).range());
-        let other = if side == TraceSide::A { &self.second } else { &*first };
+        let start =
+            |own: &Workspace| Some(own.trace.model.slice(own.state.place.selection?).range());
+        let other = if side == TraceSide::A {
+            &self.second
+        } else {
+            &*first
+        };
         let Some(theirs) = start(other) else { return };
         let view = other.state.place.time.range();
         if self.link.lock != ViewLock::Step || view.encloses(theirs) || theirs.encloses(view) {
@@ -331,9 +375,14 @@ impl TraceComparison {
 
     /// Selects the counterpart of a slice; returns true if the views should align there.
     fn select_partner(&mut self, first: &mut Workspace, side: TraceSide, slice: SliceId) -> bool {
-        let Some(compared) = self.compared.memo().latest() else { return false };
+        let Some(compared) = self.compared.memo().latest() else {
+            return false;
+        };
         let traces = [&first.trace, &self.second.trace];
-        let partner = compared.partners.partner(side, slice, traces, &compared.alignment, &self.places);
+        let partner =
+            compared
+                .partners
+                .partner(side, slice, traces, &compared.alignment, &self.places);
         let starts = |own: SliceId, other: SliceId| {
             let own = traces[side.index()].model.slice(own).start();
             (own, traces[side.other().index()].model.slice(other).start())
@@ -345,8 +394,14 @@ impl TraceComparison {
             return false;
         };
         other.apply(&ViewCommand::Reveal(partner));
-        let Some((own, other)) = starts.filter(|_| self.link.lock == ViewLock::Op) else { return false };
-        self.link.offset = if side == TraceSide::A { other - own } else { own - other };
+        let Some((own, other)) = starts.filter(|_| self.link.lock == ViewLock::Op) else {
+            return false;
+        };
+        self.link.offset = if side == TraceSide::A {
+            other - own
+        } else {
+            own - other
+        };
         true
     }
 
@@ -355,7 +410,10 @@ impl TraceComparison {
         self.link.leader = leader;
         let view = self.of(first, leader).state.place.time;
         if let Some(shift) = self.link.shift(leader, &view, &self.alignment()) {
-            let look = ViewCommand::Look { time: view.shifted(shift), in_gesture };
+            let look = ViewCommand::Look {
+                time: view.shifted(shift),
+                in_gesture,
+            };
             let other = self.of(first, leader.other());
             if other.state.place.time != view.shifted(shift) {
                 other.apply(&look);
@@ -378,8 +436,15 @@ impl TraceComparison {
     }
 
     fn alignment(&self) -> Arc<StepAlignment> {
-        let compared = self.compared.memo().latest().map(|compared| &compared.alignment);
-        compared.or(self.steps.memo().latest()).cloned().unwrap_or_default()
+        let compared = self
+            .compared
+            .memo()
+            .latest()
+            .map(|compared| &compared.alignment);
+        compared
+            .or(self.steps.memo().latest())
+            .cloned()
+            .unwrap_or_default()
     }
 
     fn of<'a>(&'a mut self, first: &'a mut Workspace, side: TraceSide) -> &'a mut Workspace {

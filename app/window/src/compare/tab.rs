@@ -52,25 +52,49 @@ impl ComparisonTables {
         ui.label(RichText::new(capitalised(&compared.comparison.statement)).strong());
         ui.add_space(4.0);
         let has = |id: &str| compared.tables.iter().any(|table| table.id == id);
-        let start = if has(FIRST) { FIRST } else { compared.tables.first().map_or(FIRST, |table| table.id) };
+        let start = if has(FIRST) {
+            FIRST
+        } else {
+            compared.tables.first().map_or(FIRST, |table| table.id)
+        };
         let open = self.open.filter(|id| has(id)).unwrap_or(start);
         let title = |table: &Table| format!("{} ({})", table.title, table.rows.len());
-        let shown = compared.tables.iter().find(|table| table.id == open).map(title).unwrap_or_default();
-        let list = ComboBox::from_id_salt("tables of the comparison").selected_text(RichText::new(&shown).strong());
-        let list = list.truncate().width(ui.available_width() - 8.0).height(420.0).show_ui(ui, |ui| {
-            for table in &compared.tables {
-                if ui.selectable_label(table.id == open, title(table)).clicked() {
-                    self.open = Some(table.id);
+        let shown = compared
+            .tables
+            .iter()
+            .find(|table| table.id == open)
+            .map(title)
+            .unwrap_or_default();
+        let list = ComboBox::from_id_salt("tables of the comparison")
+            .selected_text(RichText::new(&shown).strong());
+        let list = list
+            .truncate()
+            .width(ui.available_width() - 8.0)
+            .height(420.0)
+            .show_ui(ui, |ui| {
+                for table in &compared.tables {
+                    if ui
+                        .selectable_label(table.id == open, title(table))
+                        .clicked()
+                    {
+                        self.open = Some(table.id);
+                    }
                 }
-            }
-        });
-        list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Table: {shown}")));
-        let Some(table) = compared.tables.iter().find(|table| table.id == open) else { return };
+            });
+        list.response
+            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Table: {shown}")));
+        let Some(table) = compared.tables.iter().find(|table| table.id == open) else {
+            return;
+        };
         let names = |cell: &Cell| matches!(cell, Cell::Text(text) if selected.is_some_and(|own| is_named(text, own)));
         let is_marked = |row: &[Cell]| row.first().is_some_and(names);
         let sorted = self.sorted.entry(table.id).or_default();
         let ops = |row: usize| ops_of(&compared.comparison, table, row);
-        let about = RowReactions { selected: None, is_marked: &is_marked, leads: &|row| !ops(row).is_empty() };
+        let about = RowReactions {
+            selected: None,
+            is_marked: &is_marked,
+            leads: &|row| !ops(row).is_empty(),
+        };
         if let Some(row) = one_table_ui(ui, table, sorted, about, out) {
             let ops = ops(row);
             if !ops.is_empty() {
@@ -90,7 +114,10 @@ fn ops_of(comparison: &Comparison, table: &Table, row: usize) -> Vec<usize> {
     match table.id {
         "ops" => vec![row],
         // The first row is the whole step.
-        "attribution" => row.checked_sub(1).map(|row| family_rows(comparison, row)).unwrap_or_default(),
+        "attribution" => row
+            .checked_sub(1)
+            .map(|row| family_rows(comparison, row))
+            .unwrap_or_default(),
         _ => Vec::new(),
     }
 }

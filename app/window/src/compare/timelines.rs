@@ -27,12 +27,17 @@ impl TraceComparison {
         let shares_head = self.link.lock != ViewLock::Free;
         let areas = if self.is_interleaved {
             let own = TimelineHead::slim(first.state.draws(TimelineLayer::Minimap)).height();
-            lane::ComparisonAreas::interleaved(rect, label_width, [own, if shares_head { 0.0 } else { own }])
+            lane::ComparisonAreas::interleaved(
+                rect,
+                label_width,
+                [own, if shares_head { 0.0 } else { own }],
+            )
         } else {
             lane::ComparisonAreas::of(rect, label_width, self.split)
         };
         let rows = self.is_interleaved.then(|| {
-            let [a, b] = [&*first, &self.second].map(|own| (own.trace.tree.rows(&own.state), &*own.trace.tree));
+            let [a, b] = [&*first, &self.second]
+                .map(|own| (own.trace.tree.rows(&own.state), &*own.trace.tree));
             interleave([&a.0, &b.0], [a.1, b.1], &self.places)
         });
         let over = self.over(ui, first, &areas);
@@ -40,17 +45,27 @@ impl TraceComparison {
         let alignment = self.alignment();
         let mut hovered = None;
         for side in TraceSide::BOTH {
-            let cursor = self.pointer.filter(|(on, _)| *on == side.other()).and_then(|(on, at)| {
-                let range = TimeRange::new(at, at);
-                let view = if on == TraceSide::A { first.state.place.time } else { self.second.state.place.time };
-                let there = self.link.counterpart(on, &view, range, &alignment);
-                there.map(|range| range.start)
-            });
-            let interleaved = rows.as_ref().zip(areas.body).map(|(rows, body)| InterleavedTracks {
-                rows: &rows[side.index()],
-                body,
-                has_mouse: self.mouse == side,
-            });
+            let cursor = self
+                .pointer
+                .filter(|(on, _)| *on == side.other())
+                .and_then(|(on, at)| {
+                    let range = TimeRange::new(at, at);
+                    let view = if on == TraceSide::A {
+                        first.state.place.time
+                    } else {
+                        self.second.state.place.time
+                    };
+                    let there = self.link.counterpart(on, &view, range, &alignment);
+                    there.map(|range| range.start)
+                });
+            let interleaved = rows
+                .as_ref()
+                .zip(areas.body)
+                .map(|(rows, body)| InterleavedTracks {
+                    rows: &rows[side.index()],
+                    body,
+                    has_mouse: self.mouse == side,
+                });
             let beside = OtherTrace {
                 side,
                 only: compared.map_or(&[], |compared| &compared.partners.only[side.index()]),
@@ -60,11 +75,23 @@ impl TraceComparison {
                 hears_keys: over.unwrap_or(self.link.focus) == side,
                 interleaved,
             };
-            let own = if side == TraceSide::A { &mut *first } else { &mut self.second };
+            let own = if side == TraceSide::A {
+                &mut *first
+            } else {
+                &mut self.second
+            };
             let mut wanted: Vec<ViewCommand> = Vec::new();
-            let builder = egui::UiBuilder::new().max_rect(areas.timelines[side.index()]).id_salt(side.name());
-            ui.scope_builder(builder, |ui| own.timeline_ui(ui, settings, keys, Some(beside), &mut wanted));
-            out.extend(wanted.into_iter().map(|command| AppCommand::On(side, command)));
+            let builder = egui::UiBuilder::new()
+                .max_rect(areas.timelines[side.index()])
+                .id_salt(side.name());
+            ui.scope_builder(builder, |ui| {
+                own.timeline_ui(ui, settings, keys, Some(beside), &mut wanted)
+            });
+            out.extend(
+                wanted
+                    .into_iter()
+                    .map(|command| AppCommand::On(side, command)),
+            );
             hovered = hovered.or(own.hovered().map(|at| (side, at)));
         }
         if hovered != self.pointer {
@@ -74,22 +101,51 @@ impl TraceComparison {
         }
         let compared = self.compared.memo().latest();
         for side in TraceSide::BOTH {
-            let own = if side == TraceSide::A { [&*first, &self.second] } else { [&self.second, &*first] };
-            lane::head_ui(ui, areas.heads[side.index()], own, side, side == self.link.focus, compared, out);
+            let own = if side == TraceSide::A {
+                [&*first, &self.second]
+            } else {
+                [&self.second, &*first]
+            };
+            lane::head_ui(
+                ui,
+                areas.heads[side.index()],
+                own,
+                side,
+                side == self.link.focus,
+                compared,
+                out,
+            );
         }
-        lane::lane_ui(ui, &areas, [&*first, &self.second], self.compared.memo(), &alignment, out);
+        lane::lane_ui(
+            ui,
+            &areas,
+            [&*first, &self.second],
+            self.compared.memo(),
+            &alignment,
+            out,
+        );
         if self.compared.memo().is_running() {
-            ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
+            ui.ctx()
+                .request_repaint_after(std::time::Duration::from_millis(100));
         }
     }
 
     /// The side below the pointer. With interleaved tracks it is the side of the track below the pointer; it does not
     /// change while a button or key is held, so that a drag does not end at the next track.
-    fn over(&mut self, ui: &Ui, first: &Workspace, areas: &lane::ComparisonAreas) -> Option<TraceSide> {
+    fn over(
+        &mut self,
+        ui: &Ui,
+        first: &Workspace,
+        areas: &lane::ComparisonAreas,
+    ) -> Option<TraceSide> {
         let at = ui.input(|i| i.pointer.hover_pos())?;
-        let above = TraceSide::BOTH.into_iter().find(|side| areas.timelines[side.index()].contains(at));
+        let above = TraceSide::BOTH
+            .into_iter()
+            .find(|side| areas.timelines[side.index()].contains(at));
         let body = areas.body.filter(|body| body.contains(at));
-        let (None, Some(body)) = (above, body) else { return above };
+        let (None, Some(body)) = (above, body) else {
+            return above;
+        };
         if !ui.input(|i| i.pointer.any_down() || !i.keys_down.is_empty()) {
             self.mouse = self.side_at(first, at, body).unwrap_or(self.link.focus);
         }
@@ -98,6 +154,9 @@ impl TraceComparison {
 
     fn side_at(&self, first: &Workspace, at: Pos2, body: Rect) -> Option<TraceSide> {
         let sides = [(TraceSide::A, first), (TraceSide::B, &self.second)];
-        sides.into_iter().find(|(_, own)| own.has_row_at(at.y - body.top())).map(|(side, _)| side)
+        sides
+            .into_iter()
+            .find(|(_, own)| own.has_row_at(at.y - body.top()))
+            .map(|(side, _)| side)
     }
 }

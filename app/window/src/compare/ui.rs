@@ -26,20 +26,47 @@ impl TraceComparison {
     ) {
         bar::bar_ui(ui, self, first, out);
         let focus = self.link.focus;
-        let focused = if focus == TraceSide::A { &*first } else { &self.second };
+        let focused = if focus == TraceSide::A {
+            &*first
+        } else {
+            &self.second
+        };
         let (about, selected) = (self.about(focused), focused.selected_name());
-        let Self { second, compared, tables, .. } = self;
-        let other = if focus == TraceSide::A { second.trace.clone() } else { first.trace.clone() };
+        let Self {
+            second,
+            compared,
+            tables,
+            ..
+        } = self;
+        let other = if focus == TraceSide::A {
+            second.trace.clone()
+        } else {
+            first.trace.clone()
+        };
         let known = compared.memo().latest();
-        let other = OtherRun { trace: &other, side: focus, compared: known };
+        let other = OtherRun {
+            trace: &other,
+            side: focus,
+            compared: known,
+        };
         let mut tab = |ui: &mut Ui, out: &mut Vec<AppCommand>| {
             tables.ui(ui, compared.memo(), selected.as_deref(), out);
         };
-        let companion = Companion { tab: &mut tab, about, other };
-        let focused = if focus == TraceSide::A { &mut *first } else { second };
+        let companion = Companion {
+            tab: &mut tab,
+            about,
+            other,
+        };
+        let focused = if focus == TraceSide::A {
+            &mut *first
+        } else {
+            second
+        };
         focused.panels_ui(ui, settings, keys, Some(companion), loading, out);
-        egui::CentralPanel::default().frame(egui::Frame::NONE).show(ui, |ui| {
-            self.timelines_ui(ui, first, settings, keys, out);
-        });
+        egui::CentralPanel::default()
+            .frame(egui::Frame::NONE)
+            .show(ui, |ui| {
+                self.timelines_ui(ui, first, settings, keys, out);
+            });
     }
 }

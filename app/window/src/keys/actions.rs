@@ -26,11 +26,21 @@ const fn action(
     keys: &'static [&'static str],
     run: fn(&ViewState) -> AppCommand,
 ) -> Action {
-    Action { id, title, keys, run: Some(run) }
+    Action {
+        id,
+        title,
+        keys,
+        run: Some(run),
+    }
 }
 
 const fn held(id: &'static str, title: &'static str, keys: &'static [&'static str]) -> Action {
-    Action { id, title, keys, run: None }
+    Action {
+        id,
+        title,
+        keys,
+        run: None,
+    }
 }
 
 fn toggle(state: &ViewState, panel: Panel) -> AppCommand {
@@ -165,23 +175,43 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
 
 /// Mouse actions, for the help.
 pub const MOUSE: &[(&str, &str)] = &[
-    ("Wheel", "Scroll the tracks; Ctrl: zoom (or the reverse, see Help); Shift: pan"),
+    (
+        "Wheel",
+        "Scroll the tracks; Ctrl: zoom (or the reverse, see Help); Shift: pan",
+    ),
     ("Click", "Select; double-click: select and zoom"),
-    ("Ctrl+click", "Highlight all slices of this name too; again: stop highlighting them"),
-    ("Drag", "Mark an area and show its sums; drag its edges to change it (Alt: no snapping)"),
+    (
+        "Ctrl+click",
+        "Highlight all slices of this name too; again: stop highlighting them",
+    ),
+    (
+        "Drag",
+        "Mark an area and show its sums; drag its edges to change it (Alt: no snapping)",
+    ),
     ("Drag on the ruler", "Mark a time on all tracks"),
     ("Shift, Space, middle or right drag", "Pan"),
-    ("Right-click on the name of a track", "Pin, fold, hide or move it"),
+    (
+        "Right-click on the name of a track",
+        "Pin, fold, hide or move it",
+    ),
 ];
 
 /// Escape closes the innermost open thing.
 fn leave(state: &ViewState) -> AppCommand {
-    for panel in [Panel::Palette, Panel::Keys, Panel::Help, Panel::Search, Panel::Notes] {
+    for panel in [
+        Panel::Palette,
+        Panel::Keys,
+        Panel::Help,
+        Panel::Search,
+        Panel::Notes,
+    ] {
         if state.shows(panel) {
             return ViewCommand::ShowPanel(panel, false).into();
         }
     }
-    let is_bare = state.place.selection.is_none() && state.place.mark.is_none() && state.highlighted.is_none();
+    let is_bare = state.place.selection.is_none()
+        && state.place.mark.is_none()
+        && state.highlighted.is_none();
     if is_bare && state.reports_over && state.shows(Panel::Reports) {
         // They lie over the timeline.
         return ViewCommand::ShowPanel(Panel::Reports, false).into();

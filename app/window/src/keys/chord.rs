@@ -16,7 +16,12 @@ impl Chord {
     pub fn read(text: &str) -> Option<Self> {
         let mut parts: Vec<&str> = text.split('+').map(str::trim).collect();
         let key = Key::from_name(parts.pop()?)?;
-        let mut chord = Self { key, command: false, shift: false, alt: false };
+        let mut chord = Self {
+            key,
+            command: false,
+            shift: false,
+            alt: false,
+        };
         for part in parts {
             match part.to_ascii_lowercase().as_str() {
                 "ctrl" | "cmd" => chord.command = true,
@@ -51,7 +56,12 @@ impl Chord {
             _ if is_letter(physical) => physical,
             _ => key,
         };
-        Self { key, command: modifiers.command, shift: modifiers.shift, alt: modifiers.alt }
+        Self {
+            key,
+            command: modifiers.command,
+            shift: modifiers.shift,
+            alt: modifiers.alt,
+        }
     }
 
     /// Whether both are the same key. Shift matters only if it does not select another character.
@@ -62,19 +72,35 @@ impl Chord {
 
     /// Whether it neither types nor edits text: a function key, or one with Ctrl.
     pub(super) fn types_nothing(self) -> bool {
-        let is_function = self.key.name().strip_prefix('F').is_some_and(|number| number.parse::<u8>().is_ok());
+        let is_function = self
+            .key
+            .name()
+            .strip_prefix('F')
+            .is_some_and(|number| number.parse::<u8>().is_ok());
         self.command || is_function
     }
 
     pub fn shown(self) -> String {
         let name = self.key.symbol_or_name();
         // Not every font has the other symbols.
-        self.modifiers() + if name.is_ascii() { name } else { self.key.name() }
+        self.modifiers()
+            + if name.is_ascii() {
+                name
+            } else {
+                self.key.name()
+            }
     }
 
     fn modifiers(self) -> String {
-        let all = [(self.command, "Ctrl+"), (self.alt, "Alt+"), (self.shift, "Shift+")];
-        all.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect()
+        let all = [
+            (self.command, "Ctrl+"),
+            (self.alt, "Alt+"),
+            (self.shift, "Shift+"),
+        ];
+        all.into_iter()
+            .filter(|(is, _)| *is)
+            .map(|(_, name)| name)
+            .collect()
     }
 }
 
@@ -84,7 +110,10 @@ fn is_letter(key: Key) -> bool {
 }
 
 fn is_arrow(key: Key) -> bool {
-    matches!(key, Key::ArrowLeft | Key::ArrowRight | Key::ArrowUp | Key::ArrowDown)
+    matches!(
+        key,
+        Key::ArrowLeft | Key::ArrowRight | Key::ArrowUp | Key::ArrowDown
+    )
 }
 
 #[cfg(test)]
@@ -94,8 +123,17 @@ mod tests {
     #[test]
     fn key_chords_round_trip() {
         for &key in Key::ALL {
-            for (command, alt, shift) in [(false, false, false), (true, false, true), (true, true, false)] {
-                let chord = Chord { key, command, shift, alt };
+            for (command, alt, shift) in [
+                (false, false, false),
+                (true, false, true),
+                (true, true, false),
+            ] {
+                let chord = Chord {
+                    key,
+                    command,
+                    shift,
+                    alt,
+                };
                 assert_eq!(Chord::read(&chord.text()), Some(chord), "{}", chord.text());
             }
         }
@@ -115,7 +153,16 @@ mod tests {
     #[test]
     fn slash_is_recognized_with_shift() {
         let german = Chord::pressed(Key::Slash, Key::Num7, Modifiers::SHIFT);
-        assert!(german.is(Chord::read("Slash").unwrap()), "{}", german.text());
-        assert_eq!(Chord::to_assign(Key::Slash, Key::Num7, Modifiers::SHIFT).unwrap().text(), "Slash");
+        assert!(
+            german.is(Chord::read("Slash").unwrap()),
+            "{}",
+            german.text()
+        );
+        assert_eq!(
+            Chord::to_assign(Key::Slash, Key::Num7, Modifiers::SHIFT)
+                .unwrap()
+                .text(),
+            "Slash"
+        );
     }
 }

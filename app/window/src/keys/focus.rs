@@ -40,7 +40,11 @@ impl KeyFocus {
         match self {
             Self::Timeline => true,
             Self::Widget => !operates(chord.key),
-            Self::Text => chord.types_nothing() && BETWEEN_FIELDS.contains(&id) && (!has_palette || id == "palette"),
+            Self::Text => {
+                chord.types_nothing()
+                    && BETWEEN_FIELDS.contains(&id)
+                    && (!has_palette || id == "palette")
+            }
         }
     }
 
@@ -52,7 +56,13 @@ impl KeyFocus {
 
 /// Whether a key operates a widget or moves the focus.
 fn operates(key: Key) -> bool {
-    use Key::{ArrowDown, ArrowLeft, ArrowRight, ArrowUp, End, Enter, Escape, Home, PageDown, PageUp, Space, Tab};
-    let all = [ArrowDown, ArrowLeft, ArrowRight, ArrowUp, End, Enter, Escape, Home, PageDown, PageUp, Space, Tab];
+    use Key::{
+        ArrowDown, ArrowLeft, ArrowRight, ArrowUp, End, Enter, Escape, Home, PageDown, PageUp,
+        Space, Tab,
+    };
+    let all = [
+        ArrowDown, ArrowLeft, ArrowRight, ArrowUp, End, Enter, Escape, Home, PageDown, PageUp,
+        Space, Tab,
+    ];
     all.contains(&key)
 }

@@ -39,15 +39,29 @@ impl Keys {
     pub fn new(replaced: &BTreeMap<String, Vec<String>>) -> Self {
         let actions = || ACTIONS.iter().flat_map(|(_, actions)| *actions);
         let own_of = |action: &'static Action| -> Option<Vec<(Chord, &'static str)>> {
-            let own = replaced.get(action.id).filter(|_| action.id != LEAVE)?.iter();
-            let own = own.filter_map(|text| Chord::read(text)).filter(|chord| can_mean(*chord, action));
+            let own = replaced
+                .get(action.id)
+                .filter(|_| action.id != LEAVE)?
+                .iter();
+            let own = own
+                .filter_map(|text| Chord::read(text))
+                .filter(|chord| can_mean(*chord, action));
             Some(own.map(|chord| (chord, action.id)).collect())
         };
         let all_own: Vec<_> = actions().filter_map(own_of).flatten().collect();
-        let is_free = |usual: &(Chord, &'static str)| !all_own.iter().any(|own| clash(*own, *usual));
-        let usual =
-            |action: &'static Action| usual(action).map(|chord| (chord, action.id)).filter(is_free).collect::<Vec<_>>();
-        Self { chords: actions().flat_map(|action| own_of(action).unwrap_or_else(|| usual(action))).collect() }
+        let is_free =
+            |usual: &(Chord, &'static str)| !all_own.iter().any(|own| clash(*own, *usual));
+        let usual = |action: &'static Action| {
+            usual(action)
+                .map(|chord| (chord, action.id))
+                .filter(is_free)
+                .collect::<Vec<_>>()
+        };
+        Self {
+            chords: actions()
+                .flat_map(|action| own_of(action).unwrap_or_else(|| usual(action)))
+                .collect(),
+        }
     }
 
     /// Keys of an action, for display.
@@ -60,12 +74,16 @@ impl Keys {
         // Regardless of Shift and Alt, which change the speed.
         let chord = Chord::pressed(key, physical, Modifiers::NONE);
         let mut held = self.chords.iter().filter(|(_, id)| lasts(id));
-        held.find(|(own, _)| own.key == chord.key && !own.command).map(|&(_, id)| id)
+        held.find(|(own, _)| own.key == chord.key && !own.command)
+            .map(|&(_, id)| id)
     }
 
     /// Keys of an action.
     pub fn of(&self, id: &str) -> impl Iterator<Item = Chord> {
-        self.chords.iter().filter(move |(_, other)| *other == id).map(|&(chord, _)| chord)
+        self.chords
+            .iter()
+            .filter(move |(_, other)| *other == id)
+            .map(|&(chord, _)| chord)
     }
 
     /// Whether an action has its default keys: not changed, and none taken by another action.
@@ -90,10 +108,22 @@ impl Keys {
     }
 
     /// Commands of the keys pressed in this frame that do not belong to what has the focus.
-    pub fn pressed(&self, input: &InputState, focus: KeyFocus, state: Option<&ViewState>) -> Vec<AppCommand> {
+    pub fn pressed(
+        &self,
+        input: &InputState,
+        focus: KeyFocus,
+        state: Option<&ViewState>,
+    ) -> Vec<AppCommand> {
         let has_palette = state.is_some_and(|state| state.shows(Panel::Palette));
         let events = input.events.iter().filter_map(|event| match event {
-            Event::Key { key, physical_key, pressed: true, repeat, modifiers, .. } => {
+            Event::Key {
+                key,
+                physical_key,
+                pressed: true,
+                repeat,
+                modifiers,
+                ..
+            } => {
                 let chord = Chord::pressed(*key, physical_key.unwrap_or(*key), *modifiers);
                 let found = self.chords.iter().find(|(own, _)| own.is(chord))?.1;
                 if !focus.leaves(chord, found, has_palette) {
@@ -116,7 +146,9 @@ impl Keys {
         });
         let mut commands = Vec::new();
         for id in events {
-            let Some(run) = action_of(id).and_then(|action| action.run) else { continue };
+            let Some(run) = action_of(id).and_then(|action| action.run) else {
+                continue;
+            };
             match state {
                 Some(state) => commands.push(run(state)),
                 None => commands.extend(without_trace(id)),
@@ -141,19 +173,28 @@ fn without_trace(id: &str) -> Option<AppCommand> {
 
 /// The action with this name.
 pub fn action_of(id: &str) -> Option<&'static Action> {
-    ACTIONS.iter().flat_map(|(_, actions)| *actions).find(|action| action.id == id)
+    ACTIONS
+        .iter()
+        .flat_map(|(_, actions)| *actions)
+        .find(|action| action.id == id)
 }
 
 /// The keys of an action, for menus and tooltips; empty where it has none.
 pub fn shown_keys(ctx: &Context, id: &str) -> String {
     let keys = ctx.data(|data| data.get_temp::<Arc<Keys>>(Id::unique("keys")));
-    keys.map_or_else(String::new, |keys| keys.of(id).map(Chord::shown).collect::<Vec<_>>().join(", "))
+    keys.map_or_else(String::new, |keys| {
+        keys.of(id).map(Chord::shown).collect::<Vec<_>>().join(", ")
+    })
 }
 
 /// The description of a button with its keys.
 pub fn hint(ctx: &Context, about: &str, id: &str) -> String {
     let shown = shown_keys(ctx, id);
-    if shown.is_empty() { about.to_owned() } else { format!("{about} ({shown})") }
+    if shown.is_empty() {
+        about.to_owned()
+    } else {
+        format!("{about} ({shown})")
+    }
 }
 
 /// An entry of a menu, with the keys of an action beside it.
@@ -164,13 +205,25 @@ pub fn menu_entry(ui: &mut egui::Ui, label: &str, id: &str) -> egui::Response {
 }
 
 /// Entries of the command palette: title, keys and command, for one open trace or two.
-pub fn palette(keys: &Keys, state: &ViewState, comparing: bool) -> Vec<(String, String, AppCommand)> {
-    let themes = ACTIONS.iter().filter(|(theme, _)| comparing || *theme != COMPARE);
+pub fn palette(
+    keys: &Keys,
+    state: &ViewState,
+    comparing: bool,
+) -> Vec<(String, String, AppCommand)> {
+    let themes = ACTIONS
+        .iter()
+        .filter(|(theme, _)| comparing || *theme != COMPARE);
     let actions = themes.flat_map(|(_, actions)| *actions);
     let mut all: Vec<_> = actions
         // The pointer is over the palette, so there is no track below it.
         .filter(|action| !["palette", "pin", LEAVE].contains(&action.id))
-        .filter_map(|action| Some((action.title.to_owned(), keys.shown(action.id), action.run?(state))))
+        .filter_map(|action| {
+            Some((
+                action.title.to_owned(),
+                keys.shown(action.id),
+                action.run?(state),
+            ))
+        })
         .collect();
     for tab in TABS {
         let command = ViewCommand::ShowTab(tab.id.to_owned()).into();
@@ -210,11 +263,19 @@ mod tests {
     #[test]
     fn default_keys_are_valid_and_unique() {
         let keys = Keys::default();
-        let named: usize = ACTIONS.iter().flat_map(|(_, actions)| *actions).map(|action| action.keys.len()).sum();
+        let named: usize = ACTIONS
+            .iter()
+            .flat_map(|(_, actions)| *actions)
+            .map(|action| action.keys.len())
+            .sum();
         assert_eq!(keys.chords.len(), named);
         for (i, (chord, id)) in keys.chords.iter().enumerate() {
             for (other, other_id) in &keys.chords[i + 1..] {
-                assert!(!clash((*chord, id), (*other, other_id)), "{id} and {other_id} share {}", chord.shown());
+                assert!(
+                    !clash((*chord, id), (*other, other_id)),
+                    "{id} and {other_id} share {}",
+                    chord.shown()
+                );
             }
         }
     }
@@ -227,18 +288,37 @@ mod tests {
         let german = Chord::pressed(Key::Z, Key::Y, Modifiers::NONE);
         assert!(german.is(Chord::read("Z").unwrap()));
         assert_eq!(keys.held(Key::Q, Key::A), Some("pan-left"));
-        let own = Keys::new(&BTreeMap::from([("focus".to_owned(), vec!["Ctrl+E".to_owned(), "nonsense".to_owned()])]));
+        let own = Keys::new(&BTreeMap::from([(
+            "focus".to_owned(),
+            vec!["Ctrl+E".to_owned(), "nonsense".to_owned()],
+        )]));
         assert_eq!(own.shown("focus"), "Ctrl+E");
         let own = Keys::new(&BTreeMap::from([
             ("zoom-in".to_owned(), vec!["Ctrl+B".to_owned()]),
             (LEAVE.to_owned(), vec!["Q".to_owned()]),
-            ("notes".to_owned(), vec!["Escape".to_owned(), "F".to_owned()]),
+            (
+                "notes".to_owned(),
+                vec!["Escape".to_owned(), "F".to_owned()],
+            ),
         ]));
-        assert_eq!((own.shown("zoom-in"), own.shown("reports")), (String::new(), "Ctrl+B".to_owned()));
-        assert_eq!((own.shown(LEAVE).as_str(), own.shown("details").as_str()), ("Escape", "Q"));
-        assert_eq!((own.shown("notes").as_str(), own.shown("focus").as_str()), ("F", ""), "one press means one thing");
+        assert_eq!(
+            (own.shown("zoom-in"), own.shown("reports")),
+            (String::new(), "Ctrl+B".to_owned())
+        );
+        assert_eq!(
+            (own.shown(LEAVE).as_str(), own.shown("details").as_str()),
+            ("Escape", "Q")
+        );
+        assert_eq!(
+            (own.shown("notes").as_str(), own.shown("focus").as_str()),
+            ("F", ""),
+            "one press means one thing"
+        );
         // A letter with Shift while another letter is held: the held key still works.
-        let own = Keys::new(&BTreeMap::from([("fit".to_owned(), vec!["Ctrl+W".to_owned()])]));
+        let own = Keys::new(&BTreeMap::from([(
+            "fit".to_owned(),
+            vec!["Ctrl+W".to_owned()],
+        )]));
         assert_eq!(own.held(Key::W, Key::W), Some("zoom-in"));
     }
 }

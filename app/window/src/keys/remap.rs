@@ -6,17 +6,26 @@ use super::{Chord, Keys, action_of};
 use crate::command::Remap;
 
 /// The replacements of default keys after a change. Entries of actions that this version does not know are kept.
-pub fn remapped(replaced: &BTreeMap<String, Vec<String>>, wish: Remap) -> BTreeMap<String, Vec<String>> {
+pub fn remapped(
+    replaced: &BTreeMap<String, Vec<String>>,
+    wish: Remap,
+) -> BTreeMap<String, Vec<String>> {
     let mut next = replaced.clone();
     match wish {
         Remap::ResetAll => next.retain(|id, _| action_of(id).is_none()),
         Remap::Remove(id, chord) => {
-            let rest = Keys::new(&next).of(id).filter(|own| *own != chord).collect();
+            let rest = Keys::new(&next)
+                .of(id)
+                .filter(|own| *own != chord)
+                .collect();
             set(&mut next, id, rest);
         }
         Remap::Assign(id, chord) => {
             take(&mut next, id, chord);
-            let mut own: Vec<Chord> = Keys::new(&next).of(id).filter(|own| !own.is(chord)).collect();
+            let mut own: Vec<Chord> = Keys::new(&next)
+                .of(id)
+                .filter(|own| !own.is(chord))
+                .collect();
             own.push(chord);
             set(&mut next, id, own);
         }
@@ -35,7 +44,11 @@ fn take(replaced: &mut BTreeMap<String, Vec<String>>, id: &str, chord: Chord) {
     let keys = Keys::new(replaced);
     for other in keys.clashes(id, chord) {
         let clashes = |own: &Chord| super::clash((chord, id), (*own, other.id));
-        set(replaced, other.id, keys.of(other.id).filter(|own| !clashes(own)).collect());
+        set(
+            replaced,
+            other.id,
+            keys.of(other.id).filter(|own| !clashes(own)).collect(),
+        );
     }
 }
 
@@ -63,18 +76,31 @@ mod tests {
         // F is a key of the focus action; from now on it follows a flow arrow.
         let taken = remapped(&none, Remap::Assign("follow", chord("F")));
         let keys = Keys::new(&taken);
-        assert_eq!((keys.shown("focus").as_str(), keys.shown("follow").as_str()), ("", "]  F"));
+        assert_eq!(
+            (keys.shown("focus").as_str(), keys.shown("follow").as_str()),
+            ("", "]  F")
+        );
         let back = remapped(&taken, Remap::Reset("focus"));
         let keys = Keys::new(&back);
-        assert_eq!((keys.shown("focus").as_str(), keys.shown("follow").as_str()), ("F", "]"));
-        assert_eq!(back, none, "usual keys are not kept, and those of an unknown action stay");
+        assert_eq!(
+            (keys.shown("focus").as_str(), keys.shown("follow").as_str()),
+            ("F", "]")
+        );
+        assert_eq!(
+            back, none,
+            "usual keys are not kept, and those of an unknown action stay"
+        );
         assert_eq!(remapped(&taken, Remap::ResetAll), none);
     }
 
     #[test]
     fn held_key_is_reassigned_with_its_modifiers() {
         let keys = Keys::default();
-        let others: Vec<&str> = keys.clashes("focus", chord("Shift+W")).iter().map(|other| other.id).collect();
+        let others: Vec<&str> = keys
+            .clashes("focus", chord("Shift+W"))
+            .iter()
+            .map(|other| other.id)
+            .collect();
         assert_eq!(others, ["zoom-in"], "Shift and W zoom faster");
         assert!(keys.clashes("focus", chord("Ctrl+W")).is_empty());
         // W for panning left: zooming keeps its other keys.
@@ -89,6 +115,9 @@ mod tests {
         let none = remapped(&less, Remap::Remove("mark", chord("M")));
         assert_eq!(Keys::new(&none).shown("mark"), "");
         let again = remapped(&none, Remap::Assign("mark", chord("M")));
-        assert_eq!(remapped(&again, Remap::Assign("mark", chord("R"))), BTreeMap::new());
+        assert_eq!(
+            remapped(&again, Remap::Assign("mark", chord("R"))),
+            BTreeMap::new()
+        );
     }
 }

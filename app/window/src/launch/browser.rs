@@ -27,8 +27,12 @@ pub async fn start_in_page(
     tell_panics();
     trace_model::pause_with(pause);
     let create: eframe::AppCreator<'static> = Box::new(move |cc| {
-        let loader = file_loader(ImportOptions::default(), Arc::new(|| Ok(Options::default())));
-        let mut app = App::new(&cc.egui_ctx, Settings::load(), loader).with_sessions(SessionStore::of_user());
+        let loader = file_loader(
+            ImportOptions::default(),
+            Arc::new(|| Ok(Options::default())),
+        );
+        let mut app =
+            App::new(&cc.egui_ctx, Settings::load(), loader).with_sessions(SessionStore::of_user());
         app.address.want(&place);
         let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
         match &paths[..] {
@@ -40,8 +44,13 @@ pub async fn start_in_page(
         Ok(Box::new(app))
     });
     // Dithering costs a sixth of the time of drawing in software, and nothing here is a gradient.
-    let options = eframe::WebOptions { dithering: false, ..eframe::WebOptions::default() };
-    eframe::WebRunner::new().start(canvas, options, create).await
+    let options = eframe::WebOptions {
+        dithering: false,
+        ..eframe::WebOptions::default()
+    };
+    eframe::WebRunner::new()
+        .start(canvas, options, create)
+        .await
 }
 
 /// Imports files (name, host or nothing, bytes) for another instance of this module, and returns a snapshot of the
@@ -50,15 +59,24 @@ pub async fn start_in_page(
 /// # Errors
 ///
 /// A sentence: nothing could be imported.
-pub fn import_in_worker(files: Vec<(String, Option<String>, Vec<u8>)>, tell: fn(u64, u64)) -> Result<Vec<u8>, String> {
+pub fn import_in_worker(
+    files: Vec<(String, Option<String>, Vec<u8>)>,
+    tell: fn(u64, u64),
+) -> Result<Vec<u8>, String> {
     tell_panics();
     let progress = Progress::watched(tell);
     let sources = files.into_iter().map(|(name, host, bytes)| {
         InputSource::from_bytes(name, bytes).and_then(|source| importers::sources_in(source, host))
     });
-    let sources = sources.collect::<Result<Vec<_>, _>>().map(|all| all.into_iter().flatten().collect());
-    let model = sources.and_then(|sources| importers::import_sources(sources, &ImportOptions::default(), &progress));
-    model.map(|model| model.to_snapshot()).map_err(|error| error.to_string())
+    let sources = sources
+        .collect::<Result<Vec<_>, _>>()
+        .map(|all| all.into_iter().flatten().collect());
+    let model = sources.and_then(|sources| {
+        importers::import_sources(sources, &ImportOptions::default(), &progress)
+    });
+    model
+        .map(|model| model.to_snapshot())
+        .map_err(|error| error.to_string())
 }
 
 /// Tells the page of a panic, which ends this instance.

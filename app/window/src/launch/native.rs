@@ -54,17 +54,26 @@ pub struct NoWindow(pub String);
 pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
     let start_times = launch.start_times.then(StartTimes::new);
     keep_freed_memory();
-    let (width, height) = launch.screenshot.as_ref().map_or((1440.0, 900.0), |shot| shot.size);
+    let (width, height) = launch
+        .screenshot
+        .as_ref()
+        .map_or((1440.0, 900.0), |shot| shot.size);
     let mut viewport = egui::ViewportBuilder::default()
         .with_app_id("systole")
         .with_title("Systole")
         .with_inner_size([width, height])
         .with_min_inner_size([640.0, 400.0])
         .with_drag_and_drop(true);
-    if let Ok(icon) = eframe::icon_data::from_png_bytes(include_bytes!("../../../../assets/icon.png")) {
+    if let Ok(icon) =
+        eframe::icon_data::from_png_bytes(include_bytes!("../../../../assets/icon.png"))
+    {
         viewport = viewport.with_icon(icon);
     }
-    let native = eframe::NativeOptions { viewport, renderer: eframe::Renderer::Glow, ..Default::default() };
+    let native = eframe::NativeOptions {
+        viewport,
+        renderer: eframe::Renderer::Glow,
+        ..Default::default()
+    };
     let loader = file_loader(launch.import, launch.options.clone());
     // Opening the window takes longer than loading a small trace, so loading begins before.
     let window: Arc<OnceLock<egui::Context>> = Arc::default();
@@ -85,18 +94,31 @@ pub fn launch(launch: WindowOptions) -> anyhow::Result<()> {
         native,
         Box::new(move |cc| {
             let _only_window = window.set(cc.egui_ctx.clone());
-            let mut settings = if launch.screenshot.is_some() { Settings::default() } else { Settings::load() };
+            let mut settings = if launch.screenshot.is_some() {
+                Settings::default()
+            } else {
+                Settings::load()
+            };
             settings.source_prefixes = launch.source_prefixes;
             // If a trace is opened, its loader reports errors in them.
-            let problem = if launch.path.is_none() { (launch.options)().err() } else { None };
-            let mut app =
-                App::new(&cc.egui_ctx, settings, loader).with_sessions(SessionStore::of_user()).with_early(loading);
+            let problem = if launch.path.is_none() {
+                (launch.options)().err()
+            } else {
+                None
+            };
+            let mut app = App::new(&cc.egui_ctx, settings, loader)
+                .with_sessions(SessionStore::of_user())
+                .with_early(loading);
             app.error = problem.map(FailedToOpen::open);
             app.start_times = start_times;
-            app.screenshot = launch.screenshot.map(|shot| screenshot::Photographer::new(shot, outcome));
+            app.screenshot = launch
+                .screenshot
+                .map(|shot| screenshot::Photographer::new(shot, outcome));
             match (launch.path, launch.second) {
                 (Some(path), Some(second)) => app.push(AppCommand::Dropped(vec![path, second])),
-                (path, _) => path.into_iter().for_each(|path| app.push(AppCommand::Open(path))),
+                (path, _) => path
+                    .into_iter()
+                    .for_each(|path| app.push(AppCommand::Open(path))),
             }
             Ok(Box::new(app))
         }),

@@ -36,8 +36,12 @@ pub fn area_ui(
     let Some(mark) = state.place.mark else { return };
     ui.add_space(4.0);
     let title_ui = |ui: &mut Ui| {
-        ui.label(RichText::new(format!("Marked: {}", time(mark.dur()))).heading().strong())
-            .on_hover_text(format!("{} ps", mark.dur().ps()));
+        ui.label(
+            RichText::new(format!("Marked: {}", time(mark.dur())))
+                .heading()
+                .strong(),
+        )
+        .on_hover_text(format!("{} ps", mark.dur().ps()));
         ui.weak(format!("from {}", time(mark.start.since_origin())));
     };
     if ui.available_width() < BESIDE {
@@ -46,12 +50,17 @@ pub fn area_ui(
     } else {
         ui.horizontal(|ui| {
             title_ui(ui);
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| buttons_ui(ui, summary, out));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                buttons_ui(ui, summary, out)
+            });
         });
     }
     ui.horizontal_wrapped(|ui| {
         for (pivot, word) in AreaGrouping::ALL {
-            if ui.selectable_label(choice.pivot == pivot, format!("by {word}")).clicked() {
+            if ui
+                .selectable_label(choice.pivot == pivot, format!("by {word}"))
+                .clicked()
+            {
                 choice.pivot = pivot;
             }
         }
@@ -66,8 +75,9 @@ pub fn area_ui(
                 counted(summary.tracks as u64, "track"),
                 share = Percent(share)
             );
-            ui.label(text)
-                .on_hover_text("Busy: time during which at least one slice runs; overlapping slices count once");
+            ui.label(text).on_hover_text(
+                "Busy: time during which at least one slice runs; overlapping slices count once",
+            );
         }
     });
     ui.separator();
@@ -81,13 +91,25 @@ pub fn area_ui(
 }
 
 fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCommand>) {
-    if ui.button("Close").on_hover_text(hint(ui.ctx(), "Clear the mark", LEAVE)).clicked() {
+    if ui
+        .button("Close")
+        .on_hover_text(hint(ui.ctx(), "Clear the mark", LEAVE))
+        .clicked()
+    {
         out.push(ViewCommand::Deselect.into());
     }
-    if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Fill the view", "focus")).clicked() {
+    if ui
+        .button("Zoom to it")
+        .on_hover_text(hint(ui.ctx(), "Fill the view", "focus"))
+        .clicked()
+    {
         out.push(ViewCommand::Focus.into());
     }
-    if ui.button("Note").on_hover_text(hint(ui.ctx(), "Save it as a note", "keep-mark")).clicked() {
+    if ui
+        .button("Note")
+        .on_hover_text(hint(ui.ctx(), "Save it as a note", "keep-mark"))
+        .clicked()
+    {
         out.push(ViewCommand::MarkSelection(true).into());
     }
     if let Some(summary) = summary.latest() {
@@ -95,18 +117,33 @@ fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCo
     }
 }
 
-fn rows_ui(ui: &mut Ui, summary: &AreaSummary, choice: &mut AreaPanelState, out: &mut Vec<AppCommand>) {
+fn rows_ui(
+    ui: &mut Ui,
+    summary: &AreaSummary,
+    choice: &mut AreaPanelState,
+    out: &mut Vec<AppCommand>,
+) {
     if choice.shown.as_ref() != Some(&summary.area) {
         // The rows are different, so the prepared state of the old ones is dropped.
         choice.shown = Some(summary.area.clone());
         choice.sorted.forget();
     }
     let height = ui.available_height();
-    let about = RowReactions { selected: None, is_marked: &|_| false, leads: &|row| row < summary.labels.len() };
+    let about = RowReactions {
+        selected: None,
+        is_marked: &|_| false,
+        leads: &|row| row < summary.labels.len(),
+    };
     if let Some(row) = table_ui(ui, &summary.table, &mut choice.sorted, height, about)
         && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
     {
-        let title = cells.first().map(|cell| super::number::shown(cell, analysis::Unit::None)).unwrap_or_default();
-        out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(title, labels.iter().copied()))).into());
+        let title = cells
+            .first()
+            .map(|cell| super::number::shown(cell, analysis::Unit::None))
+            .unwrap_or_default();
+        out.push(
+            ViewCommand::Highlight(Some(HighlightedLabels::new(title, labels.iter().copied())))
+                .into(),
+        );
     }
 }

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use egui::{Align2, Button, Checkbox, ComboBox, Context, DragValue, Grid, Key, ProgressBar, RichText, TextEdit};
+use egui::{
+    Align2, Button, Checkbox, ComboBox, Context, DragValue, Grid, Key, ProgressBar, RichText,
+    TextEdit,
+};
 use egui::{Role, Ui, WidgetInfo, Window};
 
 use crate::AppCommand;
@@ -13,7 +16,12 @@ use crate::theme;
 use capture::{Capture, CaptureOptions, CaptureStage, ServerAddress, capture};
 
 /// What is recorded of the host, by level.
-const HOST_LEVELS: [&str; 4] = ["nothing", "annotations", "annotations and the runtime", "the runtime and its details"];
+const HOST_LEVELS: [&str; 4] = [
+    "nothing",
+    "annotations",
+    "annotations and the runtime",
+    "the runtime and its details",
+];
 /// Width of the fields.
 const FIELD: f32 = 380.0;
 /// Longest recording, in seconds: as long as that of `systole capture`.
@@ -48,7 +56,9 @@ pub struct CaptureDialog {
 impl CaptureDialog {
     /// A closed dialog.
     pub fn new(wake: &WakeUi) -> Self {
-        let logdir = std::env::home_dir().unwrap_or_default().join("systole-captures");
+        let logdir = std::env::home_dir()
+            .unwrap_or_default()
+            .join("systole-captures");
         Self {
             state: DialogState::Closed,
             servers: String::new(),
@@ -78,20 +88,24 @@ impl CaptureDialog {
             return;
         }
         let is_running = self.job.memo().is_running();
-        let window = Window::new("Capture a running program").collapsible(false).resizable(false);
-        window.anchor(Align2::CENTER_TOP, [0.0, 80.0]).show(ctx, |ui| {
-            ui.add_enabled_ui(!is_running, |ui| self.fields_ui(ui));
-            ui.add_space(6.0);
-            let theme = theme::current(ui);
-            for line in &self.failed {
-                ui.label(RichText::new(line).color(theme.error));
-            }
-            if is_running {
-                self.progress_ui(ui);
-            } else {
-                self.buttons_ui(ui);
-            }
-        });
+        let window = Window::new("Capture a running program")
+            .collapsible(false)
+            .resizable(false);
+        window
+            .anchor(Align2::CENTER_TOP, [0.0, 80.0])
+            .show(ctx, |ui| {
+                ui.add_enabled_ui(!is_running, |ui| self.fields_ui(ui));
+                ui.add_space(6.0);
+                let theme = theme::current(ui);
+                for line in &self.failed {
+                    ui.label(RichText::new(line).color(theme.error));
+                }
+                if is_running {
+                    self.progress_ui(ui);
+                } else {
+                    self.buttons_ui(ui);
+                }
+            });
         if is_running {
             ctx.request_repaint_after(Duration::from_millis(100));
         } else if ctx.input(|i| i.key_pressed(Key::Escape)) {
@@ -100,46 +114,66 @@ impl CaptureDialog {
     }
 
     fn fields_ui(&mut self, ui: &mut Ui) {
-        Grid::new("capture").num_columns(2).spacing([12.0, 6.0]).show(ui, |ui| {
-            let label = ui.label("Profiler servers");
-            let field = TextEdit::singleline(&mut self.servers).desired_width(FIELD);
-            let field = ui.add(field.hint_text("worker0:9012, worker1:9012")).labelled_by(label.id);
-            if self.state == DialogState::New {
-                field.request_focus();
-                self.state = DialogState::Open;
-            }
-            ui.end_row();
-            let label = ui.label("Length");
-            let length = DragValue::new(&mut self.seconds).range(0.001..=MOST_SECONDS).speed(0.1).suffix(" s");
-            ui.add(length).labelled_by(label.id);
-            ui.end_row();
-            let label = ui.label("Host");
-            let levels = ComboBox::from_id_salt("host level").width(FIELD).selected_text(HOST_LEVELS[self.host_level]);
-            let levels = levels.show_ui(ui, |ui| {
-                for (level, name) in HOST_LEVELS.iter().enumerate() {
-                    ui.selectable_value(&mut self.host_level, level, *name);
+        Grid::new("capture")
+            .num_columns(2)
+            .spacing([12.0, 6.0])
+            .show(ui, |ui| {
+                let label = ui.label("Profiler servers");
+                let field = TextEdit::singleline(&mut self.servers).desired_width(FIELD);
+                let field = ui
+                    .add(field.hint_text("worker0:9012, worker1:9012"))
+                    .labelled_by(label.id);
+                if self.state == DialogState::New {
+                    field.request_focus();
+                    self.state = DialogState::Open;
                 }
+                ui.end_row();
+                let label = ui.label("Length");
+                let length = DragValue::new(&mut self.seconds)
+                    .range(0.001..=MOST_SECONDS)
+                    .speed(0.1)
+                    .suffix(" s");
+                ui.add(length).labelled_by(label.id);
+                ui.end_row();
+                let label = ui.label("Host");
+                let levels = ComboBox::from_id_salt("host level")
+                    .width(FIELD)
+                    .selected_text(HOST_LEVELS[self.host_level]);
+                let levels = levels.show_ui(ui, |ui| {
+                    for (level, name) in HOST_LEVELS.iter().enumerate() {
+                        ui.selectable_value(&mut self.host_level, level, *name);
+                    }
+                });
+                levels.response.labelled_by(label.id);
+                ui.end_row();
+                ui.label("");
+                ui.add(Checkbox::new(
+                    &mut self.python,
+                    "Python calls, which slows the program down",
+                ));
+                ui.end_row();
+                ui.label("");
+                ui.add(Checkbox::new(&mut self.devices, "Devices"));
+                ui.end_row();
+                let label = ui.label("Attempts");
+                ui.horizontal(|ui| {
+                    ui.add(DragValue::new(&mut self.attempts).range(1..=1000))
+                        .labelled_by(label.id);
+                    ui.weak("until each host has recorded a device");
+                });
+                ui.end_row();
+                let label = ui.label("Log directory");
+                ui.add(TextEdit::singleline(&mut self.logdir).desired_width(FIELD))
+                    .labelled_by(label.id);
+                ui.end_row();
             });
-            levels.response.labelled_by(label.id);
-            ui.end_row();
-            ui.label("");
-            ui.add(Checkbox::new(&mut self.python, "Python calls, which slows the program down"));
-            ui.end_row();
-            ui.label("");
-            ui.add(Checkbox::new(&mut self.devices, "Devices"));
-            ui.end_row();
-            let label = ui.label("Attempts");
-            ui.horizontal(|ui| {
-                ui.add(DragValue::new(&mut self.attempts).range(1..=1000)).labelled_by(label.id);
-                ui.weak("until each host has recorded a device");
-            });
-            ui.end_row();
-            let label = ui.label("Log directory");
-            ui.add(TextEdit::singleline(&mut self.logdir).desired_width(FIELD)).labelled_by(label.id);
-            ui.end_row();
-        });
         ui.add_space(4.0);
-        ui.label(RichText::new("In the program: jax.profiler.start_server(9012), or that of its framework.").small());
+        ui.label(
+            RichText::new(
+                "In the program: jax.profiler.start_server(9012), or that of its framework.",
+            )
+            .small(),
+        );
         let warning = "The server has no password and no encryption: reach it through a tunnel, not an open port.";
         ui.label(RichText::new(warning).small().weak());
     }
@@ -160,13 +194,21 @@ impl CaptureDialog {
     fn progress_ui(&self, ui: &mut Ui) {
         let stage = *self.stage.lock().unwrap_or_else(PoisonError::into_inner);
         let share = match stage {
-            CaptureStage::Recording { passed, total } => passed.as_secs_f32() / total.as_secs_f32().max(0.001),
+            CaptureStage::Recording { passed, total } => {
+                passed.as_secs_f32() / total.as_secs_f32().max(0.001)
+            }
             CaptureStage::Receiving { .. } => 1.0,
             CaptureStage::Connecting | CaptureStage::Retrying { .. } => 0.0,
         };
         ui.horizontal(|ui| {
-            ui.add(ProgressBar::new(share.min(1.0)).desired_width(FIELD).text(stage.to_string()));
-            let stop = ui.button("Stop").on_hover_text("The servers stop recording; nothing is kept");
+            ui.add(
+                ProgressBar::new(share.min(1.0))
+                    .desired_width(FIELD)
+                    .text(stage.to_string()),
+            );
+            let stop = ui
+                .button("Stop")
+                .on_hover_text("The servers stop recording; nothing is kept");
             stop.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Stop the capture"));
             if stop.clicked() {
                 self.job.cancel();
@@ -176,7 +218,11 @@ impl CaptureDialog {
 
     /// What is asked for, or what is wrong with it.
     fn options(&self) -> Result<CaptureOptions, String> {
-        let typed = self.servers.split([',', ';', ' ']).map(str::trim).filter(|text| !text.is_empty());
+        let typed = self
+            .servers
+            .split([',', ';', ' '])
+            .map(str::trim)
+            .filter(|text| !text.is_empty());
         let addresses: Vec<ServerAddress> = typed.map(str::parse).collect::<Result<_, _>>()?;
         if addresses.is_empty() {
             return Err("Profiler servers: write HOST:PORT, as in localhost:9012".to_owned());

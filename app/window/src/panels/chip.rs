@@ -10,23 +10,32 @@ use crate::AppCommand;
 /// A list of chips, where the capture records no peaks or the user has named a chip.
 pub fn chip_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<AppCommand>) {
     let assumed = context.trace.session.options().device_spec.as_deref();
-    let Ok(Some(ops)) = context.whole.get::<Ops>() else { return };
+    let Ok(Some(ops)) = context.whole.get::<Ops>() else {
+        return;
+    };
     if assumed.is_none() && (ops.peaks.flops.is_some() || ops.peaks.hbm.is_some()) {
         return;
     }
     ui.horizontal_wrapped(|ui| {
         let text = match assumed {
-            None => "The capture records no peaks: shares of a limit are not known. Assume those of",
+            None => {
+                "The capture records no peaks: shares of a limit are not known. Assume those of"
+            }
             Some(_) => "Peaks that the capture does not record are assumed to be those of",
         };
         ui.label(RichText::new(text).small().weak());
         let shown = assumed.unwrap_or("choose a chip");
-        ComboBox::from_id_salt("assumed chip").selected_text(shown).show_ui(ui, |ui| {
-            for chip in chips() {
-                if ui.selectable_label(assumed == Some(chip.id.as_str()), &chip.id).clicked() {
-                    out.push(AppCommand::AssumeChip(chip.id.clone()));
+        ComboBox::from_id_salt("assumed chip")
+            .selected_text(shown)
+            .show_ui(ui, |ui| {
+                for chip in chips() {
+                    if ui
+                        .selectable_label(assumed == Some(chip.id.as_str()), &chip.id)
+                        .clicked()
+                    {
+                        out.push(AppCommand::AssumeChip(chip.id.clone()));
+                    }
                 }
-            }
-        });
+            });
     });
 }

@@ -40,7 +40,10 @@ impl<'a> PanelContext<'a> {
     /// The changes of ops between two compared runs.
     pub fn changes(&self) -> Option<OpChanges<'a>> {
         let other = self.other?;
-        Some(OpChanges { side: other.side, compared: other.compared? })
+        Some(OpChanges {
+            side: other.side,
+            compared: other.compared?,
+        })
     }
 }
 
@@ -75,7 +78,10 @@ pub fn section_ui(ui: &mut Ui, title: &str, note: &str) -> Response {
 /// Why there is no report, as a sentence.
 pub fn reason_ui(ui: &mut Ui, reason: &str) {
     let mut letters = reason.chars();
-    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    let first: String = letters
+        .next()
+        .map(|c| c.to_uppercase().collect())
+        .unwrap_or_default();
     ui.weak(format!("{first}{}", letters.as_str()));
 }
 

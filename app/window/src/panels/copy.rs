@@ -38,12 +38,18 @@ pub fn made_row_menu(response: &Response, table: impl FnOnce() -> Table) {
 
 fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
     if ui.button("Copy row").clicked() {
-        ui.ctx().copy_text(row.iter().map(exact).collect::<Vec<_>>().join("\t"));
+        ui.ctx()
+            .copy_text(row.iter().map(exact).collect::<Vec<_>>().join("\t"));
         ui.close();
     }
     ui.separator();
     ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
-        for (column, cell) in table.columns.iter().zip(row).filter(|(_, cell)| **cell != Cell::Missing) {
+        for (column, cell) in table
+            .columns
+            .iter()
+            .zip(row)
+            .filter(|(_, cell)| **cell != Cell::Missing)
+        {
             let text: String = exact(cell).chars().take(60).collect();
             if ui.button(format!("Copy {}: {text}", column.id)).clicked() {
                 ui.ctx().copy_text(exact(cell));
@@ -54,14 +60,28 @@ fn row_ui(ui: &mut Ui, table: &Table, row: &[Cell]) {
 }
 
 /// Right-aligned buttons that save or copy all rows of a table as CSV; the table is made only on a click.
-pub fn csv_ui(ui: &mut Ui, name: &str, table: impl Fn() -> Option<Table>, out: &mut Vec<AppCommand>) {
+pub fn csv_ui(
+    ui: &mut Ui,
+    name: &str,
+    table: impl Fn() -> Option<Table>,
+    out: &mut Vec<AppCommand>,
+) {
     let text = || table().map(|table| csv(&table, 0, render::CsvCells::Exact));
-    if ui.small_button("Save CSV…").on_hover_text("All rows, exact values").clicked()
+    if ui
+        .small_button("Save CSV…")
+        .on_hover_text("All rows, exact values")
+        .clicked()
         && let Some(text) = text()
     {
-        out.push(AppCommand::Save(TextToSave { name: format!("{name}.csv"), text }));
+        out.push(AppCommand::Save(TextToSave {
+            name: format!("{name}.csv"),
+            text,
+        }));
     }
-    if ui.small_button("Copy CSV").on_hover_text("All rows, exact values").clicked()
+    if ui
+        .small_button("Copy CSV")
+        .on_hover_text("All rows, exact values")
+        .clicked()
         && let Some(text) = text()
     {
         ui.ctx().copy_text(text);

@@ -29,8 +29,7 @@ const LONG: usize = 300;
 const STATIC: &str = "static: by the compiler's cost model, for one execution";
 const ACHIEVED: &str = "static amount divided by the measured duration of this execution";
 
-const SLOTS: &str =
-    "issue slots of the unit that the code of the op uses; each bundle counts once, however often it runs";
+const SLOTS: &str = "issue slots of the unit that the code of the op uses; each bundle counts once, however often it runs";
 
 /// What was read and computed about the selected slice.
 #[derive(Clone, Copy)]
@@ -57,7 +56,11 @@ pub fn details_ui(
     let Some(selected) = context.state.place.selection else {
         ui.add_space(6.0);
         ui.label(RichText::new("Nothing is selected.").strong());
-        let first = hint(ui.ctx(), "Click a slice, or select the first one in sight", "next");
+        let first = hint(
+            ui.ctx(),
+            "Click a slice, or select the first one in sight",
+            "next",
+        );
         ui.weak(format!("{first}. Drag over the tracks to measure a range."));
         return;
     };
@@ -66,50 +69,73 @@ pub fn details_ui(
     transfer_ui(ui, context, slice, out);
     ui.separator();
     // The details of another slice are scrolled to the top.
-    ScrollArea::vertical().id_salt(("details", selected)).auto_shrink([false, false]).show(ui, |ui| {
-        let parts = [Part::Timing, Part::Op, Part::Occurrences, Part::Args];
-        let parts = parts.into_iter().filter(|part| *part != Part::Op || slice.op().is_some());
-        let count = ((ui.available_width() / COLUMN) as usize).clamp(1, parts.clone().count());
-        ui.columns(count, |columns| {
-            for (i, part) in parts.enumerate() {
-                let ui = &mut columns[i % count];
-                match part {
-                    Part::Timing => timing_ui(ui, trace, slice, known.steps, out),
-                    Part::Op => op_ui(ui, context, slice, out),
-                    Part::Occurrences => {
-                        let own = (slice.name(), measured_range(slice, &trace.model).dur().ps());
-                        histogram_ui(ui, known.durations, own, out);
-                        flows_ui(ui, trace, slice, out);
+    ScrollArea::vertical()
+        .id_salt(("details", selected))
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            let parts = [Part::Timing, Part::Op, Part::Occurrences, Part::Args];
+            let parts = parts
+                .into_iter()
+                .filter(|part| *part != Part::Op || slice.op().is_some());
+            let count = ((ui.available_width() / COLUMN) as usize).clamp(1, parts.clone().count());
+            ui.columns(count, |columns| {
+                for (i, part) in parts.enumerate() {
+                    let ui = &mut columns[i % count];
+                    match part {
+                        Part::Timing => timing_ui(ui, trace, slice, known.steps, out),
+                        Part::Op => op_ui(ui, context, slice, out),
+                        Part::Occurrences => {
+                            let own =
+                                (slice.name(), measured_range(slice, &trace.model).dur().ps());
+                            histogram_ui(ui, known.durations, own, out);
+                            flows_ui(ui, trace, slice, out);
+                        }
+                        Part::Args => args_ui(ui, known.args),
                     }
-                    Part::Args => args_ui(ui, known.args),
+                    ui.add_space(8.0);
                 }
+            });
+            if let Some(text) = slice.op().and_then(|op| trace.model.op(op).hlo_text) {
                 ui.add_space(8.0);
+                section(ui, "HLO");
+                let mut text = trace.model.str(text);
+                let field = egui::TextEdit::multiline(&mut text)
+                    .code_editor()
+                    .desired_rows(2);
+                let response = ui.add(field.desired_width(ui.available_width()));
+                response.widget_info(|| {
+                    WidgetInfo::labeled(Role::MultilineTextInput, true, "HLO text")
+                });
             }
         });
-        if let Some(text) = slice.op().and_then(|op| trace.model.op(op).hlo_text) {
-            ui.add_space(8.0);
-            section(ui, "HLO");
-            let mut text = trace.model.str(text);
-            let field = egui::TextEdit::multiline(&mut text).code_editor().desired_rows(2);
-            let response = ui.add(field.desired_width(ui.available_width()));
-            response.widget_info(|| WidgetInfo::labeled(Role::MultilineTextInput, true, "HLO text"));
-        }
-    });
 }
 
 /// A sentence about the transfer that the op starts or awaits, with a link to its other end.
-fn transfer_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
+fn transfer_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    slice: SliceRef<'_>,
+    out: &mut Vec<ViewCommand>,
+) {
     let model = &context.trace.model;
     let overlap = context.reports.get::<Overlap>().ok().flatten();
-    let Some(ends) = transfer(model, slice, overlap, times::format()) else { return };
+    let Some(ends) = transfer(model, slice, overlap, times::format()) else {
+        return;
+    };
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
         ui.label(ends.before);
-        if ui.link(model.slice(ends.other).name()).on_hover_text("Show the other end of the transfer").clicked() {
+        if ui
+            .link(model.slice(ends.other).name())
+            .on_hover_text("Show the other end of the transfer")
+            .clicked()
+        {
             out.push(ViewCommand::GoTo(ends.other));
         }
         let about = ui.label(format!("({})", ends.about));
-        about.on_hover_text("From the start of the first op to the end of the last, by the clock that timed them");
+        about.on_hover_text(
+            "From the start of the first op to the end of the last, by the clock that timed them",
+        );
     });
 }
 
@@ -144,7 +170,9 @@ fn heading_ui(
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             buttons_ui(ui, trace, slice, memory, out);
             // The width that the buttons leave.
-            ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| name_ui(ui, trace, slice));
+            ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                name_ui(ui, trace, slice)
+            });
         });
     });
 }
@@ -159,10 +187,22 @@ fn buttons_ui(
     memory: &mut PanelState,
     out: &mut Vec<ViewCommand>,
 ) {
-    if ui.button("Close").on_hover_text(hint(ui.ctx(), "Close the details", "details")).clicked() {
+    if ui
+        .button("Close")
+        .on_hover_text(hint(ui.ctx(), "Close the details", "details"))
+        .clicked()
+    {
         out.push(ViewCommand::ShowPanel(view::state::Panel::Details, false));
     }
-    if ui.button("Zoom to it").on_hover_text(hint(ui.ctx(), "Click twice to show only this slice", "focus")).clicked() {
+    if ui
+        .button("Zoom to it")
+        .on_hover_text(hint(
+            ui.ctx(),
+            "Click twice to show only this slice",
+            "focus",
+        ))
+        .clicked()
+    {
         out.push(ViewCommand::Focus);
     }
     if ui.button("Longest of this name").clicked()
@@ -174,11 +214,22 @@ fn buttons_ui(
         slice.name(),
         trace.labels_named(slice.name()).iter().copied(),
     )));
-    if ui.button("All of this name").on_hover_text("Highlight them, then step through them").clicked() {
+    if ui
+        .button("All of this name")
+        .on_hover_text("Highlight them, then step through them")
+        .clicked()
+    {
         out.push(highlighted);
     }
-    if slice.op().is_some() && ui.button("In Ops").on_hover_text("Show its row in the table of ops").clicked() {
-        let name = slice.op().map_or(slice.name(), |op| trace.model.str(trace.model.op(op).name));
+    if slice.op().is_some()
+        && ui
+            .button("In Ops")
+            .on_hover_text("Show its row in the table of ops")
+            .clicked()
+    {
+        let name = slice
+            .op()
+            .map_or(slice.name(), |op| trace.model.str(trace.model.op(op).name));
         memory.find_op(name);
         out.push(ViewCommand::ShowTab(Ops::ID.to_owned()));
     }
@@ -192,44 +243,82 @@ fn name_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>) {
         let group = trace.classes.class(op).group;
         badge(ui, group.title(), theme::current(ui).group(group));
     }
-    let name = egui::Label::new(RichText::new(heading_of(&trace.model, slice)).heading().strong()).truncate();
+    let name = egui::Label::new(
+        RichText::new(heading_of(&trace.model, slice))
+            .heading()
+            .strong(),
+    )
+    .truncate();
     ui.add(name).on_hover_text(slice.name());
 }
 
-fn timing_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, steps: &[StepBand], out: &mut Vec<ViewCommand>) {
+fn timing_ui(
+    ui: &mut Ui,
+    trace: &OpenTrace,
+    slice: SliceRef<'_>,
+    steps: &[StepBand],
+    out: &mut Vec<ViewCommand>,
+) {
     let model = &trace.model;
     section(ui, "Timing");
-    Grid::new("timing").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
-        let start = slice.start().since_origin();
-        let dur = measured_range(slice, model).dur();
-        time_row(ui, "Duration", dur);
-        time_row(ui, "Self time", if slice.has_children() { slice.self_dur() } else { dur });
-        time_row(ui, "Start", start);
-        // The texts differ if the clocks disagree by more than rounding.
-        if time(slice.dur()) != time(dur) {
-            let about = "Drawn on the timeline shared with the host; timed by the device's own clock.";
-            row(ui, "On the timeline", &time(slice.dur()), about);
-        }
-        let track = model.track(slice.track());
-        row(ui, "Track", model.str(track.name), &format!("lane {}", slice.depth()));
-        row(ui, "On", model.str(model.group(track.group).name), "");
-        if let Some(parent) = slice.parent() {
-            row(ui, "Inside", parent.name(), parent.name());
-        }
-        if let Some(step) = slice.attr(trace_model::SliceAttr::StepNum) {
-            row(ui, "Step", &step.to_string(), "number that the program gave the step");
-        } else if let Some(step) = step_at(steps, slice.start()).and_then(|place| steps.get(place)) {
-            ui.label(RichText::new("Step").color(theme::current(ui).text_weak));
-            if ui
-                .link(step.name())
-                .on_hover_text(format!("{}: the slice begins while it runs. Click to show the step", step.title))
-                .clicked()
-            {
-                out.push(ViewCommand::Show(step.range));
+    Grid::new("timing")
+        .num_columns(2)
+        .spacing([14.0, 3.0])
+        .show(ui, |ui| {
+            let start = slice.start().since_origin();
+            let dur = measured_range(slice, model).dur();
+            time_row(ui, "Duration", dur);
+            time_row(
+                ui,
+                "Self time",
+                if slice.has_children() {
+                    slice.self_dur()
+                } else {
+                    dur
+                },
+            );
+            time_row(ui, "Start", start);
+            // The texts differ if the clocks disagree by more than rounding.
+            if time(slice.dur()) != time(dur) {
+                let about =
+                    "Drawn on the timeline shared with the host; timed by the device's own clock.";
+                row(ui, "On the timeline", &time(slice.dur()), about);
             }
-            ui.end_row();
-        }
-    });
+            let track = model.track(slice.track());
+            row(
+                ui,
+                "Track",
+                model.str(track.name),
+                &format!("lane {}", slice.depth()),
+            );
+            row(ui, "On", model.str(model.group(track.group).name), "");
+            if let Some(parent) = slice.parent() {
+                row(ui, "Inside", parent.name(), parent.name());
+            }
+            if let Some(step) = slice.attr(trace_model::SliceAttr::StepNum) {
+                row(
+                    ui,
+                    "Step",
+                    &step.to_string(),
+                    "number that the program gave the step",
+                );
+            } else if let Some(step) =
+                step_at(steps, slice.start()).and_then(|place| steps.get(place))
+            {
+                ui.label(RichText::new("Step").color(theme::current(ui).text_weak));
+                if ui
+                    .link(step.name())
+                    .on_hover_text(format!(
+                        "{}: the slice begins while it runs. Click to show the step",
+                        step.title
+                    ))
+                    .clicked()
+                {
+                    out.push(ViewCommand::Show(step.range));
+                }
+                ui.end_row();
+            }
+        });
 }
 
 fn op_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
@@ -240,56 +329,77 @@ fn op_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, out: &mut 
     let trace = context.trace;
     let (model, op) = (&trace.model, trace.model.op(id));
     section(ui, "Op");
-    Grid::new("op").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
-        row(ui, "Category", trace.classes.category(id), "");
-        if let Some(program) = op.program {
-            row(ui, "Program", model.str(model.program(program).name), "");
-        }
-        let seconds = slice.measured_dur().as_secs_f64();
-        // The rate of a transfer is above: the time of one of its two ops says nothing about it.
-        let moves = transfer(model, slice, None, times::format()).is_some();
-        let rate = |amount: u64, unit: Unit| {
-            (seconds > 0.0 && !(moves && unit == Unit::Bytes)).then(|| amount as f64 / seconds)
-        };
-        for (title, amount, unit, per_second) in [
-            ("FLOPs", op.flops, Unit::Flop, Unit::FlopPerSecond),
-            ("Bytes accessed", op.bytes_accessed, Unit::Bytes, Unit::BytesPerSecond),
-        ] {
-            let Some(amount) = amount else { continue };
-            static_row(ui, title, &number(amount as f64, unit), STATIC);
-            if let Some(rate) = rate(amount, unit) {
-                row(ui, "  achieved", &number(rate, per_second), ACHIEVED);
+    Grid::new("op")
+        .num_columns(2)
+        .spacing([14.0, 3.0])
+        .show(ui, |ui| {
+            row(ui, "Category", trace.classes.category(id), "");
+            if let Some(program) = op.program {
+                row(ui, "Program", model.str(model.program(program).name), "");
             }
-        }
-        for (title, text) in [("Shape", op.shape), ("Framework", op.framework_name)] {
-            if let Some(text) = text {
-                row(ui, title, model.str(text), model.str(text));
+            let seconds = slice.measured_dur().as_secs_f64();
+            // The rate of a transfer is above: the time of one of its two ops says nothing about it.
+            let moves = transfer(model, slice, None, times::format()).is_some();
+            let rate = |amount: u64, unit: Unit| {
+                (seconds > 0.0 && !(moves && unit == Unit::Bytes)).then(|| amount as f64 / seconds)
+            };
+            for (title, amount, unit, per_second) in [
+                ("FLOPs", op.flops, Unit::Flop, Unit::FlopPerSecond),
+                (
+                    "Bytes accessed",
+                    op.bytes_accessed,
+                    Unit::Bytes,
+                    Unit::BytesPerSecond,
+                ),
+            ] {
+                let Some(amount) = amount else { continue };
+                static_row(ui, title, &number(amount as f64, unit), STATIC);
+                if let Some(rate) = rate(amount, unit) {
+                    row(ui, "  achieved", &number(rate, per_second), ACHIEVED);
+                }
             }
-        }
-        if let Some(source) = op.source {
-            ui.label(RichText::new("Source").color(theme::current(ui).text_weak));
-            let text = model.str(source);
-            let short = SourcePlace::parse(text).map_or_else(|| text.to_owned(), |place| place.short());
-            if ui.link(short).on_hover_text(format!("{text}\nClick to see the line and its stack")).clicked() {
-                out.push(ViewCommand::ShowTab(SOURCE.to_owned()));
+            for (title, text) in [("Shape", op.shape), ("Framework", op.framework_name)] {
+                if let Some(text) = text {
+                    row(ui, title, model.str(text), model.str(text));
+                }
             }
-            ui.end_row();
-        }
-        if let Some(bundles) = &op.bundles {
-            static_row(ui, "Bundles", &number(bundles.count as f64, Unit::Count), STATIC);
-            for unit in bundles.units.iter().filter(|unit| unit.used > 0) {
-                let Some(percent) = unit.percent(bundles.count) else { continue };
-                let title = format!("  {}", model.str(unit.unit));
-                row(ui, &title, &number(percent, Unit::Percent), SLOTS);
+            if let Some(source) = op.source {
+                ui.label(RichText::new("Source").color(theme::current(ui).text_weak));
+                let text = model.str(source);
+                let short =
+                    SourcePlace::parse(text).map_or_else(|| text.to_owned(), |place| place.short());
+                if ui
+                    .link(short)
+                    .on_hover_text(format!("{text}\nClick to see the line and its stack"))
+                    .clicked()
+                {
+                    out.push(ViewCommand::ShowTab(SOURCE.to_owned()));
+                }
+                ui.end_row();
             }
-        }
-    });
+            if let Some(bundles) = &op.bundles {
+                static_row(
+                    ui,
+                    "Bundles",
+                    &number(bundles.count as f64, Unit::Count),
+                    STATIC,
+                );
+                for unit in bundles.units.iter().filter(|unit| unit.used > 0) {
+                    let Some(percent) = unit.percent(bundles.count) else {
+                        continue;
+                    };
+                    let title = format!("  {}", model.str(unit.unit));
+                    row(ui, &title, &number(percent, Unit::Percent), SLOTS);
+                }
+            }
+        });
 }
 
 /// How close the op comes to the hardware limits, and its exposed time. Returns whether anything was shown.
 fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: OpId) -> bool {
     let ops = context.reports.get::<Ops>().ok().flatten();
-    let ops = ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op == Some(op))?)));
+    let ops =
+        ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op == Some(op))?)));
     let overlap = context.reports.get::<Overlap>().ok().flatten();
     let transfer = overlap.and_then(|report| transfer_of(&context.trace.model, report, slice));
     if ops.is_none() && transfer.is_none() {
@@ -347,8 +457,17 @@ fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: Op
 /// The slices at the other ends of its flows.
 fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<ViewCommand>) {
     let model = &trace.model;
-    let incoming: Vec<SliceId> = model.flows_to(slice.id()).map(|flow| flow.from).take(8).collect();
-    let outgoing: Vec<SliceId> = model.flows_from(slice.id()).iter().map(|flow| flow.to).take(8).collect();
+    let incoming: Vec<SliceId> = model
+        .flows_to(slice.id())
+        .map(|flow| flow.from)
+        .take(8)
+        .collect();
+    let outgoing: Vec<SliceId> = model
+        .flows_from(slice.id())
+        .iter()
+        .map(|flow| flow.to)
+        .take(8)
+        .collect();
     if incoming.is_empty() && outgoing.is_empty() {
         return;
     }
@@ -359,7 +478,9 @@ fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<V
             ui.horizontal(|ui| {
                 ui.weak(direction);
                 let name = model.slice(end).name();
-                let link = egui::Label::new(RichText::new(name).color(ui.visuals().hyperlink_color)).truncate();
+                let link =
+                    egui::Label::new(RichText::new(name).color(ui.visuals().hyperlink_color))
+                        .truncate();
                 let link = ui.add(link.sense(egui::Sense::click()));
                 link.widget_info(|| WidgetInfo::labeled(Role::Link, true, name));
                 if link.clicked() {
@@ -375,9 +496,15 @@ fn args_ui(ui: &mut Ui, args: &JobAnswer<Vec<Arg>>) {
         section(ui, "Recorded arguments");
         if let JobAnswer::Ready(args) = args
             && !args.is_empty()
-            && ui.small_button("Copy").on_hover_text("All arguments, one per line").clicked()
+            && ui
+                .small_button("Copy")
+                .on_hover_text("All arguments, one per line")
+                .clicked()
         {
-            let lines: Vec<String> = args.iter().map(|arg| format!("{}\t{}", arg.name, arg.value)).collect();
+            let lines: Vec<String> = args
+                .iter()
+                .map(|arg| format!("{}\t{}", arg.name, arg.value))
+                .collect();
             ui.ctx().copy_text(lines.join("\n"));
         }
     });
@@ -385,13 +512,25 @@ fn args_ui(ui: &mut Ui, args: &JobAnswer<Vec<Arg>>) {
         JobAnswer::Failed { error, .. } => drop(ui.label(error)),
         JobAnswer::Ready(args) if args.is_empty() => drop(ui.weak("nothing")),
         JobAnswer::Ready(args) => {
-            Grid::new("args").num_columns(2).spacing([14.0, 3.0]).show(ui, |ui| {
-                for arg in args {
-                    let value = arg.value.to_string();
-                    let short: String = value.chars().take(LONG).collect();
-                    row(ui, &arg.name, &short, if short.len() < value.len() { &value } else { "" });
-                }
-            });
+            Grid::new("args")
+                .num_columns(2)
+                .spacing([14.0, 3.0])
+                .show(ui, |ui| {
+                    for arg in args {
+                        let value = arg.value.to_string();
+                        let short: String = value.chars().take(LONG).collect();
+                        row(
+                            ui,
+                            &arg.name,
+                            &short,
+                            if short.len() < value.len() {
+                                &value
+                            } else {
+                                ""
+                            },
+                        );
+                    }
+                });
         }
         JobAnswer::Empty | JobAnswer::Running { .. } => drop(ui.weak("reading …")),
     }
@@ -402,7 +541,10 @@ fn time_row(ui: &mut Ui, title: &str, value: Picos) {
     ui.label(RichText::new(title).color(theme::current(ui).text_weak));
     let label = ui.add(egui::Label::new(time(value)).selectable(true).extend());
     label.context_menu(|ui| {
-        if ui.button(format!("Copy {} (picoseconds)", value.ps())).clicked() {
+        if ui
+            .button(format!("Copy {} (picoseconds)", value.ps()))
+            .clicked()
+        {
             ui.ctx().copy_text(value.ps().to_string());
             ui.close();
         }
@@ -412,7 +554,10 @@ fn time_row(ui: &mut Ui, title: &str, value: Picos) {
 }
 
 fn section(ui: &mut Ui, title: &str) {
-    let text = RichText::new(title).small().strong().color(theme::current(ui).text_weak);
+    let text = RichText::new(title)
+        .small()
+        .strong()
+        .color(theme::current(ui).text_weak);
     ui.add(egui::Label::new(text).extend());
 }
 

@@ -1,8 +1,8 @@
 //! The tabs with reports beside the timeline.
 
 use egui::{
-    Align, Button, CollapsingHeader, DragAndDrop, Layout, Response, RichText, Role, ScrollArea, Sense, Stroke,
-    StrokeKind, Ui, WidgetInfo,
+    Align, Button, CollapsingHeader, DragAndDrop, Layout, Response, RichText, Role, ScrollArea,
+    Sense, Stroke, StrokeKind, Ui, WidgetInfo,
 };
 
 use analysis::Analysis as _;
@@ -16,7 +16,8 @@ use super::query;
 use super::rail::{DraggedTab, move_menu};
 use super::tables::{TableBrowser, tables_ui};
 use super::{
-    health, heat_map, hints, hlo, memory_map, optree, overview, requests, roofline, scope, source, steps, what_if,
+    health, heat_map, hints, hlo, memory_map, optree, overview, requests, roofline, scope, source,
+    steps, what_if,
 };
 use crate::AppCommand;
 use crate::jobs::WakeUi;
@@ -123,7 +124,17 @@ pub struct ComparisonTab<'a> {
 pub fn wanted(tab: &str) -> Vec<&'static str> {
     match tab {
         "overview" => {
-            vec!["verdict", "utilization", "targets", "devices", "hints", "steps", "overlap", "ops", "balance"]
+            vec![
+                "verdict",
+                "utilization",
+                "targets",
+                "devices",
+                "hints",
+                "steps",
+                "overlap",
+                "ops",
+                "balance",
+            ]
         }
         HLO => hlo::WANTED.to_vec(),
         SOURCE => source::WANTED.to_vec(),
@@ -148,10 +159,17 @@ pub fn is_dragging(ui: &Ui) -> bool {
 pub fn drop_ui(ui: &Ui, onto: &Response, below: bool, out: &mut Vec<AppCommand>) {
     if onto.dnd_hover_payload::<DraggedTab>().is_some() {
         let stroke = Stroke::new(2.0, theme::current(ui).accent);
-        ui.painter().rect_stroke(onto.rect.shrink(2.0), 4.0, stroke, StrokeKind::Inside);
+        ui.painter()
+            .rect_stroke(onto.rect.shrink(2.0), 4.0, stroke, StrokeKind::Inside);
     }
     if let Some(dragged) = onto.dnd_release_payload::<DraggedTab>() {
-        out.push(ViewCommand::MoveTab { tab: dragged.0.to_owned(), below }.into());
+        out.push(
+            ViewCommand::MoveTab {
+                tab: dragged.0.to_owned(),
+                below,
+            }
+            .into(),
+        );
     }
 }
 
@@ -167,24 +185,47 @@ fn tab_ui(ui: &mut Ui, id: &'static str, title: &str, is_open: bool, view: &mut 
 }
 
 /// The line above a report: which one, what it covers, and how much room it takes.
-fn head_ui(ui: &mut Ui, context: PanelContext<'_>, extras: &[ComparisonTab<'_>], view: &mut Vec<ViewCommand>) {
-    let extra = extras.iter().find(|extra| extra.id == context.tab).map(|extra| extra.title.as_str());
-    let title = extra.or_else(|| report_tabs().find(|(id, _)| *id == context.tab).map(|(_, title)| title));
+fn head_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    extras: &[ComparisonTab<'_>],
+    view: &mut Vec<ViewCommand>,
+) {
+    let extra = extras
+        .iter()
+        .find(|extra| extra.id == context.tab)
+        .map(|extra| extra.title.as_str());
+    let title = extra.or_else(|| {
+        report_tabs()
+            .find(|(id, _)| *id == context.tab)
+            .map(|(_, title)| title)
+    });
     ui.horizontal(|ui| {
         ui.label(RichText::new(title.unwrap_or_default()).size(15.0).strong());
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let close = ui.add(Button::new("×").frame(false));
             close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Close reports"));
-            if close.on_hover_text(hint(ui.ctx(), "Close the reports", "reports")).clicked() {
+            if close
+                .on_hover_text(hint(ui.ctx(), "Close the reports", "reports"))
+                .clicked()
+            {
                 view.push(ViewCommand::ShowPanel(Panel::Reports, false));
             }
             let wide = context.state.wide_reports;
-            let button = ui.add(Button::new(RichText::new(if wide { "Narrow" } else { "Wide" }).small()));
-            let about = hint(ui.ctx(), "Give the reports most of the window, or one column", "wide");
+            let button = ui.add(Button::new(
+                RichText::new(if wide { "Narrow" } else { "Wide" }).small(),
+            ));
+            let about = hint(
+                ui.ctx(),
+                "Give the reports most of the window, or one column",
+                "wide",
+            );
             if button.on_hover_text(about).clicked() {
                 view.push(ViewCommand::WideReports(!wide));
             }
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| scope::scope_ui(ui, context, view));
+            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                scope::scope_ui(ui, context, view)
+            });
         });
     });
 }
@@ -204,7 +245,13 @@ pub fn dock_ui(
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             for extra in &extras {
-                tab_ui(ui, extra.id, &extra.title, context.tab == extra.id, &mut view);
+                tab_ui(
+                    ui,
+                    extra.id,
+                    &extra.title,
+                    context.tab == extra.id,
+                    &mut view,
+                );
             }
             for (id, title) in report_tabs().filter(|(id, _)| context.state.is_below(id)) {
                 tab_ui(ui, id, title, context.tab == id, &mut view);
@@ -217,7 +264,14 @@ pub fn dock_ui(
         head_ui(ui, context, &extras, &mut view);
     }
     ui.separator();
-    let context = if follows_scope(context.tab) { context } else { PanelContext { reports: context.whole, ..context } };
+    let context = if follows_scope(context.tab) {
+        context
+    } else {
+        PanelContext {
+            reports: context.whole,
+            ..context
+        }
+    };
     match context.tab {
         id @ (COMPARE | FOUND) => {
             if let Some(extra) = extras.into_iter().find(|extra| extra.id == id) {
@@ -225,21 +279,30 @@ pub fn dock_ui(
             }
         }
         tab @ ("overview" | "hints") => {
-            ScrollArea::vertical().id_salt(tab).auto_shrink([false, false]).show(ui, |ui| {
-                match tab {
-                    "hints" => {
-                        let what_if = CollapsingHeader::new("What if").id_salt("what if");
-                        what_if.show(ui, |ui| what_if::what_if_ui(ui, context, &mut memory.what_if));
-                        hints::hints_ui(ui, context, &mut memory.hints, &mut view);
+            ScrollArea::vertical()
+                .id_salt(tab)
+                .auto_shrink([false, false])
+                .show(ui, |ui| {
+                    match tab {
+                        "hints" => {
+                            let what_if = CollapsingHeader::new("What if").id_salt("what if");
+                            what_if.show(ui, |ui| {
+                                what_if::what_if_ui(ui, context, &mut memory.what_if)
+                            });
+                            hints::hints_ui(ui, context, &mut memory.hints, &mut view);
+                        }
+                        _ => {
+                            overview::overview_ui(ui, context, &mut memory.overview, out, &mut view)
+                        }
                     }
-                    _ => overview::overview_ui(ui, context, &mut memory.overview, out, &mut view),
-                }
-                ui.add_space(12.0);
-                // The tables with every number of the view above.
-                let all = CollapsingHeader::new("All tables").id_salt(("all tables", tab));
-                all.show_unindented(ui, |ui| tables_ui(ui, context, &mut memory.tables, out, &mut view));
-                ui.add_space(12.0);
-            });
+                    ui.add_space(12.0);
+                    // The tables with every number of the view above.
+                    let all = CollapsingHeader::new("All tables").id_salt(("all tables", tab));
+                    all.show_unindented(ui, |ui| {
+                        tables_ui(ui, context, &mut memory.tables, out, &mut view)
+                    });
+                    ui.add_space(12.0);
+                });
         }
         #[cfg(not(target_arch = "wasm32"))]
         QUERY => query::query_ui(ui, context, &mut memory.query, out, &mut view),
@@ -251,7 +314,10 @@ pub fn dock_ui(
         }
         "health" => {
             let room = ui.available_height() * 0.5;
-            let list = ScrollArea::vertical().id_salt("findings").auto_shrink([false, true]).max_height(room);
+            let list = ScrollArea::vertical()
+                .id_salt("findings")
+                .auto_shrink([false, true])
+                .max_height(room);
             list.show(ui, |ui| health::health_ui(ui, context));
             tables_ui(ui, context, &mut memory.tables, out, &mut view);
         }
@@ -273,7 +339,9 @@ pub fn dock_ui(
         "memory" => match memory_map::choice_ui(ui, &mut memory.map) {
             MemoryView::Tables => tables_ui(ui, context, &mut memory.tables, out, &mut view),
             MemoryView::Recorded => memory_curve_ui(ui, context, &mut memory.curve, out, &mut view),
-            MemoryView::Planned => memory_map::memory_map_ui(ui, context, &mut memory.map, out, &mut view),
+            MemoryView::Planned => {
+                memory_map::memory_map_ui(ui, context, &mut memory.map, out, &mut view)
+            }
         },
         _ => tables_ui(ui, context, &mut memory.tables, out, &mut view),
     }

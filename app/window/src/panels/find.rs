@@ -27,8 +27,16 @@ pub struct PaletteEntry {
 }
 
 impl PaletteEntry {
-    fn new<C: Into<AppCommand>>(title: String, note: String, commands: impl IntoIterator<Item = C>) -> Self {
-        Self { title, note, commands: commands.into_iter().map(Into::into).collect() }
+    fn new<C: Into<AppCommand>>(
+        title: String,
+        note: String,
+        commands: impl IntoIterator<Item = C>,
+    ) -> Self {
+        Self {
+            title,
+            note,
+            commands: commands.into_iter().map(Into::into).collect(),
+        }
     }
 }
 
@@ -40,7 +48,11 @@ pub fn fits(text: &str, words: &[String]) -> bool {
 
 /// Everything in a trace that matches a text; nothing for an empty text.
 pub fn find(text: &str, trace: &OpenTrace, steps: &[StepBand]) -> Vec<PaletteEntry> {
-    let words: Vec<String> = text.to_lowercase().split_whitespace().map(str::to_owned).collect();
+    let words: Vec<String> = text
+        .to_lowercase()
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
     if words.is_empty() {
         return Vec::new();
     }
@@ -60,7 +72,11 @@ fn place_in_time(text: &str, trace: &OpenTrace) -> Option<PaletteEntry> {
     let extent = trace.model.extent();
     let is_inside = extent.start <= at && at <= extent.end;
     is_inside.then(|| {
-        PaletteEntry::new(format!("Go to {}", time(wanted)), "time on the ruler".to_owned(), [ViewCommand::Center(at)])
+        PaletteEntry::new(
+            format!("Go to {}", time(wanted)),
+            "time on the ruler".to_owned(),
+            [ViewCommand::Center(at)],
+        )
     })
 }
 
@@ -71,22 +87,45 @@ fn steps_named(words: &[String], steps: &[StepBand]) -> Vec<PaletteEntry> {
         Some(number) => step.short_name() == number.as_str(),
         None => true,
     };
-    let is_asked = words.len() <= 2 && (words.len() == 1 || words.iter().any(|word| word == "step"));
+    let is_asked =
+        words.len() <= 2 && (words.len() == 1 || words.iter().any(|word| word == "step"));
     let entry = |step: &StepBand| {
-        let commands = [ViewCommand::Show(step.range), ViewCommand::Scope(ReportScope::step(step.number))];
+        let commands = [
+            ViewCommand::Show(step.range),
+            ViewCommand::Scope(ReportScope::step(step.number)),
+        ];
         PaletteEntry::new(step.name(), format!("step, {}", time(step.time)), commands)
     };
-    steps.iter().filter(|_| is_asked).filter(is_wanted).take(MOST).map(entry).collect()
+    steps
+        .iter()
+        .filter(|_| is_asked)
+        .filter(is_wanted)
+        .take(MOST)
+        .map(entry)
+        .collect()
 }
 
 /// Reports by their titles.
 fn reports(words: &[String]) -> Vec<PaletteEntry> {
-    let tab_of = |id: &str| TABS.iter().find(|tab| tab.reports.contains(&id)).map_or(MORE, |tab| tab.id);
-    let entries = ANALYSES.iter().filter(|entry| fits(entry.title, words)).take(MOST);
+    let tab_of = |id: &str| {
+        TABS.iter()
+            .find(|tab| tab.reports.contains(&id))
+            .map_or(MORE, |tab| tab.id)
+    };
+    let entries = ANALYSES
+        .iter()
+        .filter(|entry| fits(entry.title, words))
+        .take(MOST);
     let entry = |entry: &analysis::AnalysisEntry| {
         let tab = tab_of(entry.id);
-        let title = report_tabs().find(|(id, _)| *id == tab).map_or("", |(_, title)| title);
-        PaletteEntry::new(entry.title.to_owned(), format!("report in {title}"), [ViewCommand::ShowTab(tab.to_owned())])
+        let title = report_tabs()
+            .find(|(id, _)| *id == tab)
+            .map_or("", |(_, title)| title);
+        PaletteEntry::new(
+            entry.title.to_owned(),
+            format!("report in {title}"),
+            [ViewCommand::ShowTab(tab.to_owned())],
+        )
     };
     entries.map(entry).collect()
 }
@@ -95,8 +134,13 @@ fn reports(words: &[String]) -> Vec<PaletteEntry> {
 fn tracks(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
     let nodes = trace.tree.nodes().iter().enumerate();
     let entries = nodes.filter_map(|(at, node)| {
-        let TreeItem::Track(track) = node.item else { return None };
-        let group = trace.tree.group_of(at).map_or("", |group| trace.tree.node(group).title.as_str());
+        let TreeItem::Track(track) = node.item else {
+            return None;
+        };
+        let group = trace
+            .tree
+            .group_of(at)
+            .map_or("", |group| trace.tree.node(group).title.as_str());
         let is_wanted = fits(&format!("{group} {}", node.title), words);
         is_wanted.then(|| {
             let note = format!("track of {group}, {}", node.note);
@@ -112,7 +156,11 @@ fn names(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
     let mut seen: BTreeSet<StringId> = BTreeSet::new();
     let mut entries = Vec::new();
     for is_op in [true, false] {
-        for label in model.labels().iter().filter(|label| label.op.is_some() == is_op) {
+        for label in model
+            .labels()
+            .iter()
+            .filter(|label| label.op.is_some() == is_op)
+        {
             let name = model.str(label.name);
             if entries.len() >= MOST || !fits(name, words) || !seen.insert(label.name) {
                 continue;
@@ -121,8 +169,14 @@ fn names(words: &[String], trace: &OpenTrace) -> Vec<PaletteEntry> {
             let note = label.op.map_or("function", |op| trace.classes.category(op));
             let highlighted = HighlightedLabels::new(name, labels.iter().copied());
             let longest = trace.longest(labels).map(ViewCommand::GoTo);
-            let commands = [ViewCommand::Highlight(Some(highlighted))].into_iter().chain(longest);
-            entries.push(PaletteEntry::new(name.to_owned(), note.to_owned(), commands));
+            let commands = [ViewCommand::Highlight(Some(highlighted))]
+                .into_iter()
+                .chain(longest);
+            entries.push(PaletteEntry::new(
+                name.to_owned(),
+                note.to_owned(),
+                commands,
+            ));
         }
     }
     entries

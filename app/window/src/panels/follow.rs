@@ -37,7 +37,10 @@ impl ScrollToSelection {
     /// Records which rows are entirely visible; `rows` were drawn, the first at `top`.
     pub fn saw(&mut self, rows: &Range<usize>, top: f32, clip: Rect, height: f32) {
         let rows_to = |y: f32| ((y - top) / height).max(0.0);
-        let (first, end) = (rows_to(clip.top()).ceil() as usize, rows_to(clip.bottom()).floor() as usize);
+        let (first, end) = (
+            rows_to(clip.top()).ceil() as usize,
+            rows_to(clip.bottom()).floor() as usize,
+        );
         let end = (rows.start + end).min(rows.end);
         self.in_sight = (rows.start + first).min(end)..end;
     }
@@ -54,10 +57,27 @@ mod tests {
         // The first row is half above the edge; four fit below it.
         follow.saw(&(10..20), 90.0, clip, 20.0);
         let model = sample_traces::text_trace("@column 1us\nops: ABCD\n");
-        let slice = |number: usize| model.all_slices().nth(number).map(trace_model::SliceRef::id);
-        assert_eq!(follow.offset(slice(1), |_| Some(12), 20.0), None, "it is in sight");
-        assert_eq!(follow.offset(slice(2), |_| Some(10), 20.0), Some(160.0), "it is cut");
-        assert_eq!(follow.offset(slice(2), |_| Some(10), 20.0), None, "the user may scroll away");
+        let slice = |number: usize| {
+            model
+                .all_slices()
+                .nth(number)
+                .map(trace_model::SliceRef::id)
+        };
+        assert_eq!(
+            follow.offset(slice(1), |_| Some(12), 20.0),
+            None,
+            "it is in sight"
+        );
+        assert_eq!(
+            follow.offset(slice(2), |_| Some(10), 20.0),
+            Some(160.0),
+            "it is cut"
+        );
+        assert_eq!(
+            follow.offset(slice(2), |_| Some(10), 20.0),
+            None,
+            "the user may scroll away"
+        );
         assert_eq!(follow.offset(slice(3), |_| None, 20.0), None);
         assert_eq!(follow.offset(None, |_| Some(40), 20.0), None);
     }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use analysis::measured_range;
-use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
+};
 use trace_model::{Picos, SliceId, Timestamp};
 
 use super::copy::{csv_ui, made_row_menu};
@@ -37,7 +39,8 @@ pub struct ResultOrder {
 
 impl PartialEq for ResultOrder {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.found, &other.found) && (self.by, self.descending) == (other.by, other.descending)
+        Arc::ptr_eq(&self.found, &other.found)
+            && (self.by, self.descending) == (other.by, other.descending)
     }
 }
 
@@ -53,7 +56,11 @@ impl ResultList {
     /// The sort that has to be computed; `None` for time order.
     pub fn order(&self, found: &Arc<SearchResults>) -> Option<ResultOrder> {
         let made = self.by != OrderBy::Time || self.descending;
-        made.then(|| ResultOrder { found: Arc::clone(found), by: self.by, descending: self.descending })
+        made.then(|| ResultOrder {
+            found: Arc::clone(found),
+            by: self.by,
+            descending: self.descending,
+        })
     }
 }
 
@@ -78,13 +85,19 @@ pub fn found_ui(
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let rows = || {
-                (0..found.slices.len())
-                    .map(|row| order.map_or(row, |order| order.get(row).map_or(row, |&at| at as usize)))
+                (0..found.slices.len()).map(|row| {
+                    order.map_or(row, |order| order.get(row).map_or(row, |&at| at as usize))
+                })
             };
             csv_ui(
                 ui,
                 "found",
-                || Some(table(&trace.model, rows().filter_map(|row| found.slices.get(row).copied()))),
+                || {
+                    Some(table(
+                        &trace.model,
+                        rows().filter_map(|row| found.slices.get(row).copied()),
+                    ))
+                },
                 out,
             );
         });
@@ -92,16 +105,24 @@ pub fn found_ui(
     let widths = widths(ui.available_width() - 12.0);
     heading_ui(ui, list, &widths);
     let count = found.slices.len();
-    let mut area = ScrollArea::vertical().id_salt("found").auto_shrink([false, false]);
+    let mut area = ScrollArea::vertical()
+        .id_salt("found")
+        .auto_shrink([false, false]);
     // Only in time order is the row of a slice known.
-    let row = |slice| found.number(&trace.model, Some(slice)).map(|number| number - 1).filter(|_| order.is_none());
+    let row = |slice| {
+        found
+            .number(&trace.model, Some(slice))
+            .map(|number| number - 1)
+            .filter(|_| order.is_none())
+    };
     if let Some(offset) = list.follow.offset(state.place.selection, row, ROW) {
         area = area.vertical_scroll_offset(offset);
     }
     // Must be set before the scroll area computes row heights, which include the spacing.
     ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
     area.show_rows(ui, ROW, count, |ui, rows| {
-        list.follow.saw(&rows, ui.max_rect().top(), ui.clip_rect(), ROW);
+        list.follow
+            .saw(&rows, ui.max_rect().top(), ui.clip_rect(), ROW);
         for row in rows {
             let at = order.map_or(Some(row), |order| order.get(row).map(|&at| at as usize));
             if let Some(&slice) = at.and_then(|at| found.slices.get(at))
@@ -132,34 +153,74 @@ fn heading_ui(ui: &mut Ui, list: &mut ResultList, widths: &ColumnWidths) {
     let theme = theme::current(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
     let painter = ui.painter_at(rect);
-    painter.hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, theme.edge));
+    painter.hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        egui::Stroke::new(1.0, theme.edge),
+    );
     let mut x = rect.left();
     for &(by, title, width) in widths {
         let cell = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
         x += width;
-        let response = ui.interact(cell, ui.scope_id().with(("found by", title)), Sense::click());
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Sort found by {title}")));
+        let response = ui.interact(
+            cell,
+            ui.scope_id().with(("found by", title)),
+            Sense::click(),
+        );
+        response.widget_info(|| {
+            WidgetInfo::labeled(Role::Button, true, format!("Sort found by {title}"))
+        });
         let is_own = list.by == by;
-        let color = if is_own || response.hovered() { theme.text_strong } else { theme.text_weak };
-        write(&painter, cell, title, matches!(by, OrderBy::Name | OrderBy::Track), &small_font(), color);
+        let color = if is_own || response.hovered() {
+            theme.text_strong
+        } else {
+            theme.text_weak
+        };
+        write(
+            &painter,
+            cell,
+            title,
+            matches!(by, OrderBy::Name | OrderBy::Track),
+            &small_font(),
+            color,
+        );
         if is_own {
-            let y = if list.descending { cell.bottom() - 1.0 } else { cell.top() + 1.0 };
-            painter.hline(cell.left() + 2.0..=cell.right() - 2.0, y, egui::Stroke::new(2.0, theme.accent));
+            let y = if list.descending {
+                cell.bottom() - 1.0
+            } else {
+                cell.top() + 1.0
+            };
+            painter.hline(
+                cell.left() + 2.0..=cell.right() - 2.0,
+                y,
+                egui::Stroke::new(2.0, theme.accent),
+            );
         }
         if response.on_hover_text("Click to sort").clicked() {
             // The longest first, because they are needed more often than the shortest.
-            list.descending = if is_own { !list.descending } else { by == OrderBy::Duration };
+            list.descending = if is_own {
+                !list.descending
+            } else {
+                by == OrderBy::Duration
+            };
             list.by = by;
         }
     }
 }
 
 /// One slice; returns whether it was clicked.
-fn row_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, slice: SliceId, widths: &ColumnWidths) -> bool {
+fn row_ui(
+    ui: &mut Ui,
+    trace: &OpenTrace,
+    state: &ViewState,
+    slice: SliceId,
+    widths: &ColumnWidths,
+) -> bool {
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     let own = trace.model.slice(slice);
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Found {}", own.name())));
+    response
+        .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Found {}", own.name())));
     let fill = match () {
         () if state.place.selection == Some(slice) => theme.accent.gamma_multiply(0.22),
         () if response.hovered() => theme.raised,
@@ -175,24 +236,51 @@ fn row_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, slice: SliceId, wid
         let cell = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
         x += width;
         match by {
-            OrderBy::Time => write(&painter, cell, &start_text(trace, own.start()), false, &font, theme.text),
+            OrderBy::Time => write(
+                &painter,
+                cell,
+                &start_text(trace, own.start()),
+                false,
+                &font,
+                theme.text,
+            ),
             OrderBy::Duration => {
-                write(&painter, cell, &times::time(measured_range(own, &trace.model).dur()), false, &font, theme.text);
+                write(
+                    &painter,
+                    cell,
+                    &times::time(measured_range(own, &trace.model).dur()),
+                    false,
+                    &font,
+                    theme.text,
+                );
             }
             OrderBy::Name => write(&painter, cell, own.name(), true, &font, theme.text_strong),
             OrderBy::Track => {
                 let text = format!("{} {}", short(group), trace.model.str(track.name));
                 let at = pos2(cell.left() + PAD, cell.center().y);
-                elided(&painter, at, Align2::LEFT_CENTER, &text, cell.width() - PAD, &font, theme.text_weak);
+                elided(
+                    &painter,
+                    at,
+                    Align2::LEFT_CENTER,
+                    &text,
+                    cell.width() - PAD,
+                    &font,
+                    theme.text_weak,
+                );
             }
         }
     }
     made_row_menu(&response, || table(&trace.model, std::iter::once(slice)));
-    let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
-        ui.label(RichText::new(own.name()).strong());
-        ui.label(format!("{} of {group}", trace.model.str(track.name)));
-        ui.weak(format!("Time: as on the ruler. Duration: {}, by the clock that timed it.", times::origin()));
-    });
+    let response = response
+        .on_hover_cursor(CursorIcon::PointingHand)
+        .on_hover_ui(|ui| {
+            ui.label(RichText::new(own.name()).strong());
+            ui.label(format!("{} of {group}", trace.model.str(track.name)));
+            ui.weak(format!(
+                "Time: as on the ruler. Duration: {}, by the clock that timed it.",
+                times::origin()
+            ));
+        });
     response.clicked()
 }
 
@@ -213,11 +301,26 @@ fn start_text(trace: &OpenTrace, at: Timestamp) -> String {
     tick_label(at, Picos::from_ps(10_i64.pow(digits)))
 }
 
-fn write(painter: &egui::Painter, cell: Rect, text: &str, is_text: bool, font: &FontId, color: egui::Color32) {
+fn write(
+    painter: &egui::Painter,
+    cell: Rect,
+    text: &str,
+    is_text: bool,
+    font: &FontId,
+    color: egui::Color32,
+) {
     let (room, y) = (cell.width() - 2.0 * PAD, cell.center().y);
     if is_text {
         elided_middle(painter, pos2(cell.left() + PAD, y), text, room, font, color);
     } else {
-        elided(painter, pos2(cell.right() - PAD, y), Align2::RIGHT_CENTER, text, room, font, color);
+        elided(
+            painter,
+            pos2(cell.right() - PAD, y),
+            Align2::RIGHT_CENTER,
+            text,
+            room,
+            font,
+            color,
+        );
     }
 }

@@ -1,6 +1,9 @@
 //! Panels whose size only the user changes, and that keep it.
 
-use egui::{Align2, Area, Frame, Id, Margin, Order, Panel as EguiPanel, Response, Sense, Stroke, Ui, UiBuilder, vec2};
+use egui::{
+    Align2, Area, Frame, Id, Margin, Order, Panel as EguiPanel, Response, Sense, Stroke, Ui,
+    UiBuilder, vec2,
+};
 
 use crate::AppCommand;
 use crate::settings::{PanelPart, Settings};
@@ -28,7 +31,10 @@ pub fn overlay_command(ui: &Ui, is_over: bool) -> Option<ViewCommand> {
 pub fn floating_ui(ui: &Ui, id: &'static str, align: Align2, content: impl FnOnce(&mut Ui)) {
     let room = ui.available_rect_before_wrap().shrink2(vec2(18.0, 4.0));
     let at = align.pos_in_rect(&room);
-    let area = Area::new(Id::unique(("floating", id))).order(Order::Foreground).movable(false).pivot(align);
+    let area = Area::new(Id::unique(("floating", id)))
+        .order(Order::Foreground)
+        .movable(false)
+        .pivot(align);
     area.fixed_pos(at).show(ui.ctx(), |ui| {
         bar(ui).shadow(ui.visuals().popup_shadow).show(ui, |ui| {
             ui.set_max_width(room.width() - 18.0);
@@ -40,7 +46,10 @@ pub fn floating_ui(ui: &Ui, id: &'static str, align: Align2, content: impl FnOnc
 /// The frame of a bar with a message.
 pub fn bar(ui: &Ui) -> Frame {
     let theme = theme::current(ui);
-    let frame = Frame::new().fill(theme.raised).stroke(Stroke::new(1.0, theme.edge)).corner_radius(6.0);
+    let frame = Frame::new()
+        .fill(theme.raised)
+        .stroke(Stroke::new(1.0, theme.edge))
+        .corner_radius(6.0);
     frame.inner_margin(Margin::symmetric(8, 4))
 }
 
@@ -57,7 +66,10 @@ pub fn sized_ui(
     let [least, _] = part.limits();
     let most = most.max(least);
     let wanted = settings.sizes.of(part).min(most);
-    let panel = panel.resizable(true).default_size(wanted).size_range(least..=most);
+    let panel = panel
+        .resizable(true)
+        .default_size(wanted)
+        .size_range(least..=most);
     let shown = panel.show(ui, |ui| {
         let rect = ui.available_rect_before_wrap();
         let mut inner = ui.new_child(UiBuilder::new().max_rect(rect));
@@ -66,7 +78,11 @@ pub fn sized_ui(
         ui.allocate_rect(rect, Sense::hover());
     });
     let rect = shown.response.rect;
-    let size = if part.is_width() { rect.width() } else { rect.height() };
+    let size = if part.is_width() {
+        rect.width()
+    } else {
+        rect.height()
+    };
     // Only a drag changes the size: a small window must not shrink the panel permanently.
     if ui.input(|i| i.pointer.any_released()) && (size - wanted).abs() > 1.0 {
         out.push(AppCommand::PanelSize(part, size));

@@ -10,7 +10,9 @@ use crate::theme;
 
 /// The findings, the worst first; the tables follow below.
 pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>) {
-    let Ok(Some(doctor)) = context.whole.get::<Doctor>() else { return };
+    let Ok(Some(doctor)) = context.whole.get::<Doctor>() else {
+        return;
+    };
     let theme = theme::current(ui);
     if doctor.findings.is_empty() {
         ui.label(RichText::new("No known problem was found.").strong());
@@ -25,8 +27,13 @@ pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>) {
             badge(ui, word, color);
             ui.vertical(|ui| {
                 ui.add(egui::Label::new(&finding.message).wrap());
-                for text in [finding.evidence.as_str(), finding.cure].into_iter().filter(|text| !text.is_empty()) {
-                    ui.add(egui::Label::new(RichText::new(text).small().color(theme.text_weak)).wrap());
+                for text in [finding.evidence.as_str(), finding.cure]
+                    .into_iter()
+                    .filter(|text| !text.is_empty())
+                {
+                    ui.add(
+                        egui::Label::new(RichText::new(text).small().color(theme.text_weak)).wrap(),
+                    );
                 }
             });
         });

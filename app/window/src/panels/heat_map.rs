@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use analysis::facts::steps::StepsReport;
 use analysis::reports::steps::step_parts::StepParts;
 use analysis::reports::steps::step_times::Steps;
-use egui::{Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui};
+use egui::{
+    Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke,
+    StrokeKind, Ui,
+};
 use egui::{WidgetInfo, pos2, vec2};
 use trace_model::{Picos, SliceRef, TraceModel, TrackId};
 
@@ -44,7 +47,11 @@ pub struct HeatMapState {
 
 impl Default for HeatMapState {
     fn default() -> Self {
-        Self { is_open: true, quantity: HeatQuantity::default(), made: None }
+        Self {
+            is_open: true,
+            quantity: HeatQuantity::default(),
+            made: None,
+        }
     }
 }
 
@@ -72,22 +79,44 @@ pub fn choice_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut HeatMapStat
     state.is_open
 }
 
-pub fn heat_map_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut HeatMapState, out: &mut Vec<ViewCommand>) {
-    let (Ok(Some(steps)), Ok(Some(parts))) = (context.whole.get::<Steps>(), context.whole.get::<StepParts>()) else {
+pub fn heat_map_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    state: &mut HeatMapState,
+    out: &mut Vec<ViewCommand>,
+) {
+    let (Ok(Some(steps)), Ok(Some(parts))) = (
+        context.whole.get::<Steps>(),
+        context.whole.get::<StepParts>(),
+    ) else {
         return;
     };
-    if state.made.as_ref().is_none_or(|made| made.quantity != state.quantity) {
+    if state
+        .made
+        .as_ref()
+        .is_none_or(|made| made.quantity != state.quantity)
+    {
         state.made = HeatMap::of(steps, parts, state.quantity);
     }
-    let Some(map) = state.made.as_ref().filter(|map| map.devices.len() > 1) else { return };
+    let Some(map) = state.made.as_ref().filter(|map| map.devices.len() > 1) else {
+        return;
+    };
     let least = times::time(Picos::from_ps(map.range.0));
     let most = times::time(Picos::from_ps(map.range.1));
-    section_ui(ui, "Devices and steps", &format!("{least} to {most} over complete steps"));
+    section_ui(
+        ui,
+        "Devices and steps",
+        &format!("{least} to {most} over complete steps"),
+    );
     let mut wanted = state.quantity;
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         for (quantity, title, about) in HeatQuantity::ALL {
-            if ui.selectable_label(state.quantity == quantity, title).on_hover_text(about).clicked() {
+            if ui
+                .selectable_label(state.quantity == quantity, title)
+                .on_hover_text(about)
+                .clicked()
+            {
                 wanted = quantity;
             }
         }
@@ -95,8 +124,16 @@ pub fn heat_map_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut HeatMapSt
     });
     let hottest = map.hottest.and_then(|at| map.devices.get(at));
     if let Some((device, median)) = hottest.and_then(|device| Some((device, device.median_ps?))) {
-        let text = format!("{} stands out: median {}", device.name, times::time(Picos::from_ps(median)));
-        ui.label(RichText::new(text).small().color(theme::current(ui).warning));
+        let text = format!(
+            "{} stands out: median {}",
+            device.name,
+            times::time(Picos::from_ps(median))
+        );
+        ui.label(
+            RichText::new(text)
+                .small()
+                .color(theme::current(ui).warning),
+        );
     }
     rows_ui(ui, context, (steps, map), out);
     state.quantity = wanted;
@@ -108,50 +145,107 @@ fn scale_ui(ui: &mut Ui) {
     let (rect, _) = ui.allocate_exact_size(vec2(112.0, 12.0), Sense::hover());
     let font = FontId::proportional(10.5);
     let painter = ui.painter();
-    painter.text(rect.left_center() + vec2(8.0, 0.0), Align2::LEFT_CENTER, "least", font.clone(), theme.text_weak);
-    painter.text(rect.right_center(), Align2::RIGHT_CENTER, "most", font, theme.text_weak);
+    painter.text(
+        rect.left_center() + vec2(8.0, 0.0),
+        Align2::LEFT_CENTER,
+        "least",
+        font.clone(),
+        theme.text_weak,
+    );
+    painter.text(
+        rect.right_center(),
+        Align2::RIGHT_CENTER,
+        "most",
+        font,
+        theme.text_weak,
+    );
     let bar = Rect::from_min_max(rect.min + vec2(38.0, 1.0), rect.max - vec2(30.0, 1.0));
     for step in 0..11_u8 {
         let share = f32::from(step) / 10.0;
         let width = bar.width() / 11.0;
-        let at = Rect::from_min_size(bar.min + vec2(f32::from(step) * width, 0.0), vec2(width + 0.5, bar.height()));
+        let at = Rect::from_min_size(
+            bar.min + vec2(f32::from(step) * width, 0.0),
+            vec2(width + 0.5, bar.height()),
+        );
         painter.rect_filled(at, 0.0, color(theme, share));
     }
 }
 
 /// From the ground to the colour of warnings.
 fn color(theme: &Theme, heat: f32) -> Color32 {
-    theme.raised.lerp_to_gamma(theme.warning, 0.08 + 0.92 * heat)
+    theme
+        .raised
+        .lerp_to_gamma(theme.warning, 0.08 + 0.92 * heat)
 }
 
-fn rows_ui(ui: &mut Ui, context: PanelContext<'_>, (steps, map): (&StepsReport, &HeatMap), out: &mut Vec<ViewCommand>) {
+fn rows_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    (steps, map): (&StepsReport, &HeatMap),
+    out: &mut Vec<ViewCommand>,
+) {
     let most = (ui.available_height() - 16.0 - AXIS).clamp(120.0, MOST_HEIGHT);
-    let row = (most / map.devices.len() as f32).clamp(LEAST_ROW, ROW).floor();
+    let row = (most / map.devices.len() as f32)
+        .clamp(LEAST_ROW, ROW)
+        .floor();
     let room = ui.available_width() - NAMES - 8.0;
     let column = (room / map.steps.len().max(1) as f32).clamp(COLUMN.0, COLUMN.1);
     let height = row * map.devices.len() as f32;
     // The first name is higher than a low row.
     let above = ((NAME - row) / 2.0).max(0.0);
-    let size = vec2(NAMES + column * map.steps.len() as f32, above + height + AXIS);
-    let area = ScrollArea::both().id_salt("heat map").max_height(MOST_HEIGHT + 14.0 + AXIS).auto_shrink([false, true]);
+    let size = vec2(
+        NAMES + column * map.steps.len() as f32,
+        above + height + AXIS,
+    );
+    let area = ScrollArea::both()
+        .id_salt("heat map")
+        .max_height(MOST_HEIGHT + 14.0 + AXIS)
+        .auto_shrink([false, true]);
     area.show(ui, |ui| {
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-        let name = HeatQuantity::ALL.iter().find(|(own, ..)| *own == map.quantity).map_or("", |(_, title, _)| title);
+        let name = HeatQuantity::ALL
+            .iter()
+            .find(|(own, ..)| *own == map.quantity)
+            .map_or("", |(_, title, _)| title);
         let counts = format!("{} devices, {} steps", map.devices.len(), map.steps.len());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}")));
+        response.widget_info(|| {
+            WidgetInfo::labeled(Role::Canvas, true, format!("Heat map of {name}: {counts}"))
+        });
         let rows = Rect::from_x_y_ranges(rect.x_range(), rect.top() + above..=rect.bottom() - AXIS);
-        let place = HeatMapGrid { rect: rows, row, column };
+        let place = HeatMapGrid {
+            rect: rows,
+            row,
+            column,
+        };
         paint(ui, context, map, &place);
         let font = FontId::proportional(10.0);
         for (at, step) in map.steps.iter().enumerate().step_by(steps_per_name(column)) {
             let below = place.cell(0, at).center_top() + vec2(0.0, height + 2.0);
-            ui.painter().text(below, Align2::CENTER_TOP, step.number, font.clone(), theme::current(ui).text_weak);
+            ui.painter().text(
+                below,
+                Align2::CENTER_TOP,
+                step.number,
+                font.clone(),
+                theme::current(ui).text_weak,
+            );
         }
-        let Some((device, step)) = response.hover_pos().and_then(|at| place.at(map, at.x, at.y)) else { return };
+        let Some((device, step)) = response
+            .hover_pos()
+            .and_then(|at| place.at(map, at.x, at.y))
+        else {
+            return;
+        };
         let clicked = response.clicked();
-        response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui_at_pointer(|ui| cell_ui(ui, map, device, step));
+        response
+            .on_hover_cursor(CursorIcon::PointingHand)
+            .on_hover_ui_at_pointer(|ui| cell_ui(ui, map, device, step));
         if clicked {
-            out.extend(lead(&context.trace.model, steps, device, step.and_then(|at| map.steps.get(at))));
+            out.extend(lead(
+                &context.trace.model,
+                steps,
+                device,
+                step.and_then(|at| map.steps.get(at)),
+            ));
         }
     });
 }
@@ -160,7 +254,10 @@ fn rows_ui(ui: &mut Ui, context: PanelContext<'_>, (steps, map): (&StepsReport, 
 fn steps_per_name(column: f32) -> usize {
     const ROOM: f32 = 36.0;
     let round = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
-    round.into_iter().find(|&steps| steps as f32 * column >= ROOM).unwrap_or(2_000)
+    round
+        .into_iter()
+        .find(|&steps| steps as f32 * column >= ROOM)
+        .unwrap_or(2_000)
 }
 
 struct HeatMapGrid {
@@ -180,8 +277,14 @@ impl HeatMapGrid {
     fn at<'a>(&self, map: &'a HeatMap, x: f32, y: f32) -> Option<(&'a HeatDevice, Option<usize>)> {
         let device = ((y - self.rect.top()) / self.row).floor();
         let step = ((x - self.rect.left() - NAMES) / self.column).floor();
-        let device = map.devices.get(if device < 0.0 { return None } else { device as usize })?;
-        let step = (step >= 0.0).then_some(step as usize).filter(|&step| step < map.steps.len());
+        let device = map.devices.get(if device < 0.0 {
+            return None;
+        } else {
+            device as usize
+        })?;
+        let step = (step >= 0.0)
+            .then_some(step as usize)
+            .filter(|&step| step < map.steps.len());
         Some((device, step))
     }
 }
@@ -205,10 +308,21 @@ fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid)
         // The name of the device that stands out must not overlap other names.
         let is_covered = map.hottest.is_some_and(|own| own.abs_diff(at) < every);
         if at.is_multiple_of(every) && !is_covered || is_hottest {
-            let color = if is_hottest { theme.warning } else { theme.text };
+            let color = if is_hottest {
+                theme.warning
+            } else {
+                theme.text
+            };
             let font = FontId::proportional(if place.row >= 14.0 { 12.0 } else { 10.0 });
             let name = device.name.trim_start_matches("/device:");
-            elided_middle(painter, pos2(place.rect.left(), first.center().y), name, NAMES - 6.0, &font, color);
+            elided_middle(
+                painter,
+                pos2(place.rect.left(), first.center().y),
+                name,
+                NAMES - 6.0,
+                &font,
+                color,
+            );
         }
         for (step, cell) in device.cells.iter().enumerate() {
             let rect = place.cell(at, step);
@@ -216,14 +330,31 @@ fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid)
             match cell {
                 Some(HeatCell { heat, .. }) => {
                     let fill = color(theme, *heat);
-                    painter.rect_filled(rect, 0.0, if is_counted { fill } else { fill.gamma_multiply(0.45) });
+                    painter.rect_filled(
+                        rect,
+                        0.0,
+                        if is_counted {
+                            fill
+                        } else {
+                            fill.gamma_multiply(0.45)
+                        },
+                    );
                 }
-                None => drop(painter.hline(rect.x_range(), rect.center().y, Stroke::new(1.0, theme.edge))),
+                None => drop(painter.hline(
+                    rect.x_range(),
+                    rect.center().y,
+                    Stroke::new(1.0, theme.edge),
+                )),
             }
             let number = map.steps.get(step).map_or(0, |step| step.number);
             if at == 0 && scope.as_ref().is_some_and(|scope| scope.contains(&number)) {
                 let column = rect.with_max_y(place.rect.bottom());
-                painter.rect_stroke(column, 0.0, Stroke::new(1.0, theme.accent), StrokeKind::Inside);
+                painter.rect_stroke(
+                    column,
+                    0.0,
+                    Stroke::new(1.0, theme.accent),
+                    StrokeKind::Inside,
+                );
             }
         }
     }
@@ -232,9 +363,16 @@ fn paint(ui: &Ui, context: PanelContext<'_>, map: &HeatMap, place: &HeatMapGrid)
 fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>) {
     ui.label(RichText::new(&device.name).strong());
     let shown = |ps: i64| times::time(Picos::from_ps(ps));
-    let median = device.median_ps.map_or_else(|| "no complete step".to_owned(), shown);
-    let title = HeatQuantity::ALL.iter().find(|(own, ..)| *own == map.quantity).map_or("", |(_, title, _)| title);
-    let Some((column, cell)) = step.and_then(|at| Some((map.steps.get(at)?, device.cells.get(at)?))) else {
+    let median = device
+        .median_ps
+        .map_or_else(|| "no complete step".to_owned(), shown);
+    let title = HeatQuantity::ALL
+        .iter()
+        .find(|(own, ..)| *own == map.quantity)
+        .map_or("", |(_, title, _)| title);
+    let Some((column, cell)) =
+        step.and_then(|at| Some((map.steps.get(at)?, device.cells.get(at)?)))
+    else {
         ui.label(format!("median {title}: {median}"));
         ui.weak("Click to show all of its tracks");
         return;
@@ -243,7 +381,11 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
     match cell {
         Some(cell) => {
             let share = cell.ps as f64 * 100.0 / cell.time_ps.max(1) as f64;
-            ui.label(format!("{title}: {}, {} of the step", shown(cell.ps), number(share, Unit::Percent)));
+            ui.label(format!(
+                "{title}: {}, {} of the step",
+                shown(cell.ps),
+                number(share, Unit::Percent)
+            ));
             ui.weak(format!("median of this device: {median}"));
         }
         None => drop(ui.weak("this device recorded no ops in this step")),
@@ -256,12 +398,24 @@ fn cell_ui(ui: &mut Ui, map: &HeatMap, device: &HeatDevice, step: Option<usize>)
 }
 
 /// The commands that show a device, in one step or in the whole capture.
-fn lead(model: &TraceModel, steps: &StepsReport, device: &HeatDevice, step: Option<&HeatStep>) -> Vec<ViewCommand> {
+fn lead(
+    model: &TraceModel,
+    steps: &StepsReport,
+    device: &HeatDevice,
+    step: Option<&HeatStep>,
+) -> Vec<ViewCommand> {
     let tracks: BTreeSet<TrackId> = model.tracks_of(device.group).into_iter().collect();
-    let own = |step: &HeatStep| steps.range_on(model, device.group, step.number, step.number).or(step.range);
+    let own = |step: &HeatStep| {
+        steps
+            .range_on(model, device.group, step.number, step.number)
+            .or(step.range)
+    };
     let range = step.and_then(own).unwrap_or(model.extent());
     let lanes = tracks.iter().flat_map(|&track| model.lanes(track));
-    let first = lanes.filter_map(|lane| model.slices_in(lane, range).next()).map(SliceRef::id).next();
+    let first = lanes
+        .filter_map(|lane| model.slices_in(lane, range).next())
+        .map(SliceRef::id)
+        .next();
     let mut commands: Vec<ViewCommand> = first.map(ViewCommand::Reveal).into_iter().collect();
     commands.push(ViewCommand::Mark(range, tracks));
     if let Some(step) = step {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::facts::sum_over::SumOver;
 use analysis::hints::{
-    FindingPlace, Hint, HintEvidence, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule,
+    FindingPlace, Hint, HintEvidence, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy,
+    rule,
 };
 use egui::{Color32, Frame, Margin, RichText, Ui};
 use trace_model::{OpId, Picos};
@@ -35,7 +36,11 @@ pub struct HintCards {
 impl HintCards {
     /// All are closed.
     pub fn new(wake: &WakeUi) -> Self {
-        Self { open: BTreeMap::new(), what_if: None, wake: wake.clone() }
+        Self {
+            open: BTreeMap::new(),
+            what_if: None,
+            wake: wake.clone(),
+        }
     }
 
     /// Takes a finished prediction over.
@@ -47,11 +52,18 @@ impl HintCards {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.what_if.as_ref().is_none_or(|(_, state)| state.is_settled())
+        self.what_if
+            .as_ref()
+            .is_none_or(|(_, state)| state.is_settled())
     }
 }
 
-pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, cards: &mut HintCards, out: &mut Vec<ViewCommand>) {
+pub fn hints_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    cards: &mut HintCards,
+    out: &mut Vec<ViewCommand>,
+) {
     match context.reports.get::<Hints>() {
         Ok(None) => computing_ui(ui),
         Err(reason) => reason_ui(ui, reason),
@@ -74,14 +86,24 @@ fn report_ui(
             counted(report.quiet.len(), "rule"),
             report.cannot_tell.len()
         ));
-    } else if report.hints.iter().all(|hint| hint.severity == HintSeverity::Health) {
-        let text = "These findings are about the capture: they save no time, but limit what it can tell.";
+    } else if report
+        .hints
+        .iter()
+        .all(|hint| hint.severity == HintSeverity::Health)
+    {
+        let text =
+            "These findings are about the capture: they save no time, but limit what it can tell.";
         ui.label(RichText::new(text).small().color(theme.text_weak));
     } else {
-        let mut text = format!("Savings are upper bounds per step ({}) and cannot be added up.", report.of);
-        if let (Some(ps), Some(percent), true) =
-            (report.combined_saving_ps, report.combined_saving_percent, report.hints.len() > 1)
-        {
+        let mut text = format!(
+            "Savings are upper bounds per step ({}) and cannot be added up.",
+            report.of
+        );
+        if let (Some(ps), Some(percent), true) = (
+            report.combined_saving_ps,
+            report.combined_saving_percent,
+            report.hints.len() > 1,
+        ) {
             text = format!(
                 "{text} All together at most {} ({percent:.1}).",
                 time(Picos::from_ps(ps)),
@@ -114,7 +136,12 @@ fn card_ui(
         ui.add_space(2.0);
         ui.horizontal_top(|ui| {
             ui.label(RichText::new("Do").strong().color(theme.accent));
-            ui.add(egui::Label::new(RichText::new(hint.action.replace('`', "")).color(theme.text_strong)).wrap());
+            ui.add(
+                egui::Label::new(
+                    RichText::new(hint.action.replace('`', "")).color(theme.text_strong),
+                )
+                .wrap(),
+            );
         });
         also_ui(ui, hint);
         ui.add_space(2.0);
@@ -123,9 +150,16 @@ fn card_ui(
             let show = egui::Button::new("Show evidence");
             let response = ui.add_enabled(can_show, show);
             response.widget_info(|| {
-                egui::WidgetInfo::labeled(egui::Role::Button, can_show, format!("Show evidence for {}", hint.id))
+                egui::WidgetInfo::labeled(
+                    egui::Role::Button,
+                    can_show,
+                    format!("Show evidence for {}", hint.id),
+                )
             });
-            if response.on_hover_text("Zoom to it on the timeline and highlight its ops").clicked() {
+            if response
+                .on_hover_text("Zoom to it on the timeline and highlight its ops")
+                .clicked()
+            {
                 out.extend(evidence_commands(trace, hint));
             }
             let label = if *open { "Less" } else { "Explanation" };
@@ -135,7 +169,11 @@ fn card_ui(
             if hint.severity != HintSeverity::Health {
                 what_if_button(ui, hint.id, what_if, wake);
             }
-            if ui.button("Copy").on_hover_text("Copy this hint as text").clicked() {
+            if ui
+                .button("Copy")
+                .on_hover_text("Copy this hint as text")
+                .clicked()
+            {
                 ui.ctx().copy_text(as_text(hint, report));
             }
         });
@@ -151,12 +189,26 @@ fn card_ui(
 }
 
 /// Shows the sliders of a card, or hides them.
-fn what_if_button(ui: &mut Ui, id: &'static str, what_if: &mut Option<(&'static str, WhatIfState)>, wake: &WakeUi) {
+fn what_if_button(
+    ui: &mut Ui,
+    id: &'static str,
+    what_if: &mut Option<(&'static str, WhatIfState)>,
+    wake: &WakeUi,
+) {
     let is_open = what_if.as_ref().is_some_and(|(own, _)| *own == id);
     let button = ui.add(egui::Button::new("What if").selected(is_open));
-    button
-        .widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, is_open, format!("What if without {id}")));
-    if button.on_hover_text("Sliders that change its ops, and the step that a replay predicts").clicked() {
+    button.widget_info(|| {
+        egui::WidgetInfo::selected(
+            egui::Role::Button,
+            true,
+            is_open,
+            format!("What if without {id}"),
+        )
+    });
+    if button
+        .on_hover_text("Sliders that change its ops, and the step that a replay predicts")
+        .clicked()
+    {
         *what_if = (!is_open).then(|| (id, WhatIfState::new(wake)));
     }
 }
@@ -170,7 +222,12 @@ fn also_ui(ui: &mut Ui, hint: &Hint) {
         ui.label(RichText::new(sentence(&other.statement)).color(theme.text));
         ui.horizontal_top(|ui| {
             ui.label(RichText::new("or").strong().color(theme.accent));
-            ui.add(egui::Label::new(RichText::new(other.action.replace('`', "")).color(theme.text_strong)).wrap());
+            ui.add(
+                egui::Label::new(
+                    RichText::new(other.action.replace('`', "")).color(theme.text_strong),
+                )
+                .wrap(),
+            );
         });
     }
 }
@@ -178,8 +235,17 @@ fn also_ui(ui: &mut Ui, hint: &Hint) {
 fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
     let theme = theme::current(ui);
     ui.horizontal_wrapped(|ui| {
-        badge(ui, hint.severity.title(), severity_color(theme, hint.severity));
-        ui.label(RichText::new(hint.title).size(14.5).strong().color(theme.text_strong));
+        badge(
+            ui,
+            hint.severity.title(),
+            severity_color(theme, hint.severity),
+        );
+        ui.label(
+            RichText::new(hint.title)
+                .size(14.5)
+                .strong()
+                .color(theme.text_strong),
+        );
         ui.label(RichText::new(hint.id).small().color(theme.text_weak));
     });
     ui.horizontal_wrapped(|ui| {
@@ -193,7 +259,8 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
             SavingBy::Formula => "Computed from the times of ops.",
             SavingBy::Unknown => "No saving in time can be stated.",
         };
-        ui.label(RichText::new(worth).strong().color(theme.accent)).on_hover_text(how);
+        ui.label(RichText::new(worth).strong().color(theme.accent))
+            .on_hover_text(how);
         if let Some(doubt) = doubt(hint) {
             ui.label(RichText::new(doubt).small().color(theme.text_weak));
         }
@@ -204,30 +271,53 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
     });
 }
 
-fn ops_ui(ui: &mut Ui, trace: &OpenTrace, (hint, over): (&Hint, SumOver), open: bool, out: &mut Vec<ViewCommand>) {
+fn ops_ui(
+    ui: &mut Ui,
+    trace: &OpenTrace,
+    (hint, over): (&Hint, SumOver),
+    open: bool,
+    out: &mut Vec<ViewCommand>,
+) {
     if hint.ops.is_empty() {
         return;
     }
     let theme = theme::current(ui);
-    let shown = if open { hint.ops.len().min(12) } else { OPS_SHOWN };
+    let shown = if open {
+        hint.ops.len().min(12)
+    } else {
+        OPS_SHOWN
+    };
     for op in hint.ops.iter().take(shown) {
         ui.horizontal(|ui| {
             ui.add_space(4.0);
-            if ui.link(&op.name).on_hover_text("Show the longest execution").clicked() {
+            if ui
+                .link(&op.name)
+                .on_hover_text("Show the longest execution")
+                .clicked()
+            {
                 let labels = trace.labels_of(&BTreeSet::from([op.op]));
                 out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
-                out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&op.name, labels))));
+                out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(
+                    &op.name, labels,
+                ))));
             }
             let each = time(Picos::from_ps(over.each_ps(op.self_time_ps)));
             let of = over.title(["Self time in a step on a device", "Self time on a device"]);
             ui.label(RichText::new(each).small()).on_hover_text(of);
             let place = op.source.as_deref().unwrap_or(&op.program);
-            ui.add(egui::Label::new(RichText::new(place).small().color(theme.text_weak)).truncate());
+            ui.add(
+                egui::Label::new(RichText::new(place).small().color(theme.text_weak)).truncate(),
+            );
         });
     }
     if hint.ops.len() > shown {
         ui.label(
-            RichText::new(format!("and {}", counted(hint.ops.len() - shown, "more op"))).small().color(theme.text_weak),
+            RichText::new(format!(
+                "and {}",
+                counted(hint.ops.len() - shown, "more op")
+            ))
+            .small()
+            .color(theme.text_weak),
         );
     }
 }
@@ -238,20 +328,29 @@ fn evidence_ui(ui: &mut Ui, hint: &Hint) {
     }
     ui.add_space(6.0);
     heading(ui, "Seen");
-    egui::Grid::new(("evidence", hint.id)).num_columns(3).spacing([14.0, 3.0]).show(ui, |ui| {
-        for seen in &hint.evidence {
-            row_ui(ui, seen);
-        }
-    });
+    egui::Grid::new(("evidence", hint.id))
+        .num_columns(3)
+        .spacing([14.0, 3.0])
+        .show(ui, |ui| {
+            for seen in &hint.evidence {
+                row_ui(ui, seen);
+            }
+        });
 }
 
 fn row_ui(ui: &mut Ui, seen: &HintEvidence) {
     let theme = theme::current(ui);
     ui.label(RichText::new(&seen.what).color(theme.text_weak));
     ui.label(RichText::new(number(seen.value, seen.unit)).strong());
-    let limit = seen.threshold.map_or_else(String::new, |limit| format!("limit {}; ", number(limit, seen.unit)));
-    ui.label(RichText::new(format!("{limit}{}", seen.of)).small().color(theme.text_weak))
-        .on_hover_text(provenance(seen.provenance));
+    let limit = seen.threshold.map_or_else(String::new, |limit| {
+        format!("limit {}; ", number(limit, seen.unit))
+    });
+    ui.label(
+        RichText::new(format!("{limit}{}", seen.of))
+            .small()
+            .color(theme.text_weak),
+    )
+    .on_hover_text(provenance(seen.provenance));
     ui.end_row();
 }
 
@@ -270,20 +369,33 @@ fn page_ui(ui: &mut Ui, id: &str) {
     }
     for limit in rule.thresholds {
         let text = format!("{} = {}: {}", limit.id, limit.value, limit.why);
-        ui.label(RichText::new(text).small().color(theme::current(ui).text_weak));
+        ui.label(
+            RichText::new(text)
+                .small()
+                .color(theme::current(ui).text_weak),
+        );
     }
 }
 
 /// A paragraph; lists and code keep their lines.
 fn paragraph_ui(ui: &mut Ui, text: &str) {
-    let keeps_lines = text.starts_with("```") || text.lines().all(|line| line.starts_with(['-', ' ', '|']));
+    let keeps_lines =
+        text.starts_with("```") || text.lines().all(|line| line.starts_with(['-', ' ', '|']));
     if text.starts_with("```") {
-        let code: Vec<&str> = text.lines().filter(|line| !line.starts_with("```")).collect();
+        let code: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.starts_with("```"))
+            .collect();
         ui.label(RichText::new(code.join("\n")).monospace().size(11.5));
     } else if keeps_lines {
         ui.label(text.replace('`', ""));
     } else {
-        ui.label(text.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', ""));
+        ui.label(
+            text.split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .replace('`', ""),
+        );
     }
 }
 
@@ -296,14 +408,23 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
         return;
     }
     ui.add_space(10.0);
-    let title = format!("{} could not be applied to this capture", counted(report.cannot_tell.len(), "rule"));
+    let title = format!(
+        "{} could not be applied to this capture",
+        counted(report.cannot_tell.len(), "rule")
+    );
     egui::CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
         for rule in &report.cannot_tell {
             ui.label(RichText::new(format!("{}  {}", rule.id, rule.title)).small());
             ui.label(RichText::new(&rule.reason).small().weak());
         }
         for hint in &report.suppressed {
-            ui.label(RichText::new(format!("{}  {} — suppressed: {}", hint.id, hint.title, hint.reason)).small());
+            ui.label(
+                RichText::new(format!(
+                    "{}  {} — suppressed: {}",
+                    hint.id, hint.title, hint.reason
+                ))
+                .small(),
+            );
         }
     });
 }
@@ -314,29 +435,54 @@ fn ops_to_highlight(trace: &OpenTrace, hint: &Hint) -> Option<HighlightedLabels>
     let mut labels = trace.labels_of(&ops);
     if labels.is_empty() {
         let slices = hint.spots.iter().filter_map(|spot| spot.slice);
-        labels = slices.map(|slice| trace.model.slice(slice).label_id()).collect();
+        labels = slices
+            .map(|slice| trace.model.slice(slice).label_id())
+            .collect();
     }
-    (!labels.is_empty()).then(|| HighlightedLabels::new(format!("{} {}", hint.id, hint.title), labels))
+    (!labels.is_empty())
+        .then(|| HighlightedLabels::new(format!("{} {}", hint.id, hint.title), labels))
 }
 
 fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
     let highlighted = ops_to_highlight(trace, hint);
-    let first = hint.ops.first().map(|op| trace.labels_of(&BTreeSet::from([op.op])));
+    let first = hint
+        .ops
+        .first()
+        .map(|op| trace.labels_of(&BTreeSet::from([op.op])));
     let spot = hint.spots.first();
     let slice = spot.map_or_else(|| trace.longest(&first?), |spot| spot.slice);
-    let span = spot.filter(|spot| spot.slice.is_none()).map(FindingPlace::range);
-    let mark = |range| [ViewCommand::Mark(range, BTreeSet::new()), ViewCommand::ShowAround(range)];
-    let go = slice.map(ViewCommand::GoTo).into_iter().chain(span.into_iter().flat_map(mark));
-    go.chain(highlighted.map(|highlighted| ViewCommand::Highlight(Some(highlighted)))).collect()
+    let span = spot
+        .filter(|spot| spot.slice.is_none())
+        .map(FindingPlace::range);
+    let mark = |range| {
+        [
+            ViewCommand::Mark(range, BTreeSet::new()),
+            ViewCommand::ShowAround(range),
+        ]
+    };
+    let go = slice
+        .map(ViewCommand::GoTo)
+        .into_iter()
+        .chain(span.into_iter().flat_map(mark));
+    go.chain(highlighted.map(|highlighted| ViewCommand::Highlight(Some(highlighted))))
+        .collect()
 }
 
 fn as_text(hint: &Hint, report: &HintsReport) -> String {
     let saving = worth(hint, report, time);
-    let text =
-        format!("{} {} ({saving})\nSeen: {}\nDo: {}", hint.id, hint.title, sentence(&hint.statement), hint.action);
+    let text = format!(
+        "{} {} ({saving})\nSeen: {}\nDo: {}",
+        hint.id,
+        hint.title,
+        sentence(&hint.statement),
+        hint.action
+    );
     hint.also.iter().fold(text, |text, other| {
         let seen = sentence(&other.statement);
-        format!("{text}\nThe same time: {} {}\nSeen: {seen}\nDo: {}", other.id, other.title, other.action)
+        format!(
+            "{text}\nThe same time: {} {}\nSeen: {seen}\nDo: {}",
+            other.id, other.title, other.action
+        )
     })
 }
 
@@ -344,8 +490,13 @@ fn as_text(hint: &Hint, report: &HintsReport) -> String {
 fn framed(ui: &mut Ui, color: Color32, content: impl FnOnce(&mut Ui)) {
     let theme = theme::current(ui);
     ui.add_space(6.0);
-    let frame =
-        Frame::new().fill(theme.raised).corner_radius(5.0).inner_margin(Margin { left: 14, ..Margin::same(10) });
+    let frame = Frame::new()
+        .fill(theme.raised)
+        .corner_radius(5.0)
+        .inner_margin(Margin {
+            left: 14,
+            ..Margin::same(10)
+        });
     let shown = frame.show(ui, |ui| {
         ui.set_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 4.0;
@@ -355,7 +506,8 @@ fn framed(ui: &mut Ui, color: Color32, content: impl FnOnce(&mut Ui)) {
         content(ui);
     });
     let rect = shown.response.rect;
-    ui.painter().rect_filled(rect.with_max_x(rect.left() + 4.0), 2.0, color);
+    ui.painter()
+        .rect_filled(rect.with_max_x(rect.left() + 4.0), 2.0, color);
 }
 
 /// The colour of a severity.
@@ -369,15 +521,24 @@ pub fn severity_color(theme: &Theme, severity: HintSeverity) -> Color32 {
 }
 
 fn heading(ui: &mut Ui, title: &str) {
-    ui.label(RichText::new(title).small().strong().color(theme::current(ui).text_weak));
+    ui.label(
+        RichText::new(title)
+            .small()
+            .strong()
+            .color(theme::current(ui).text_weak),
+    );
 }
 
 /// A word on a coloured background.
 pub fn badge(ui: &mut Ui, text: &str, fill: Color32) {
     let color = readable_on(fill);
-    Frame::new().fill(fill).corner_radius(3.0).inner_margin(Margin::symmetric(5, 0)).show(ui, |ui| {
-        ui.label(RichText::new(text).small().color(color));
-    });
+    Frame::new()
+        .fill(fill)
+        .corner_radius(3.0)
+        .inner_margin(Margin::symmetric(5, 0))
+        .show(ui, |ui| {
+            ui.label(RichText::new(text).small().color(color));
+        });
 }
 
 #[cfg(test)]
@@ -390,12 +551,19 @@ mod tests {
         let ctx = egui::Context::default();
         install(&ctx);
         for dark in [true, false] {
-            ctx.set_theme(if dark { egui::Theme::Dark } else { egui::Theme::Light });
+            ctx.set_theme(if dark {
+                egui::Theme::Dark
+            } else {
+                egui::Theme::Light
+            });
             let mut shown = ctx.run_ui(egui::RawInput::default(), |ui| {
                 framed(ui, Color32::RED, |ui| {
                     // Of boxes to tick and rails of sliders, and of buttons.
                     let own = &ui.visuals().widgets.inactive;
-                    assert!(![own.bg_fill, own.weak_bg_fill].contains(&theme_of(dark).raised), "dark: {dark}");
+                    assert!(
+                        ![own.bg_fill, own.weak_bg_fill].contains(&theme_of(dark).raised),
+                        "dark: {dark}"
+                    );
                 });
             });
             shown.textures_delta.clear();

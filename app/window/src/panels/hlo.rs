@@ -4,12 +4,14 @@
 use std::path::PathBuf;
 
 use analysis::reports::hlo::{
-    FoundInstructions, HloNode, HloQuery, Neighbourhood, NodeRelation, ProgramDiff, ProgramList, ProgramListing, Reach,
-    chosen, find, listing, neighbourhood, programs,
+    FoundInstructions, HloNode, HloQuery, Neighbourhood, NodeRelation, ProgramDiff, ProgramList,
+    ProgramListing, Reach, chosen, find, listing, neighbourhood, programs,
 };
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, AnalysisError, Scope, Table, Tabular as _};
-use egui::{CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
+};
 use trace_model::{OpId, Picos, ProgramId, SliceId};
 
 use super::context::{PanelContext, computing_ui};
@@ -81,14 +83,24 @@ impl HloQuestion {
         Ok(match self {
             Self::Programs(scope) => HloAnswer::Programs(programs(&session.context(scope))),
             Self::Around(scope, program, name, radius) => {
-                let reach = Reach { radius, most: MOST_BOXES };
-                let found = neighbourhood(&session.context(scope), program, &name, reach).map_err(message)?;
+                let reach = Reach {
+                    radius,
+                    most: MOST_BOXES,
+                };
+                let found = neighbourhood(&session.context(scope), program, &name, reach)
+                    .map_err(message)?;
                 let is_inside = |node: &HloNode| node.relation == NodeRelation::Inside;
                 let around = HloGraph::of(&found, |node| !is_inside(node));
                 let inside = HloGraph::of(&found, is_inside);
-                HloAnswer::Around(Box::new(AroundOp { found, around, inside }))
+                HloAnswer::Around(Box::new(AroundOp {
+                    found,
+                    around,
+                    inside,
+                }))
             }
-            Self::Text(scope, program) => HloAnswer::Text(listing(&session.context(scope), program).map_err(message)?),
+            Self::Text(scope, program) => {
+                HloAnswer::Text(listing(&session.context(scope), program).map_err(message)?)
+            }
             Self::Diff(scope, program, side, _) => {
                 let other = other.ok_or("only one run is open")?;
                 let (found, table) = hlo_diff::diff_of((session, other), scope, program, side)?;
@@ -96,8 +108,16 @@ impl HloQuestion {
             }
             Self::Found(scope, words) => {
                 let cx = session.context(scope);
-                let found = find(&cx, &chosen(&cx, None).map_err(message)?, &HloQuery::parse(&words));
-                let table = found.tables().into_iter().next().ok_or("nothing was found")?;
+                let found = find(
+                    &cx,
+                    &chosen(&cx, None).map_err(message)?,
+                    &HloQuery::parse(&words),
+                );
+                let table = found
+                    .tables()
+                    .into_iter()
+                    .next()
+                    .ok_or("nothing was found")?;
                 HloAnswer::Found(found, table)
             }
         })
@@ -156,7 +176,12 @@ impl HloPanel {
     /// the most self time.
     fn follow(&mut self, context: PanelContext<'_>) {
         let model = &context.trace.model;
-        let place = |op: OpId| Some((model.op(op).program?, model.str(model.op(op).name).to_owned()));
+        let place = |op: OpId| {
+            Some((
+                model.op(op).program?,
+                model.str(model.op(op).name).to_owned(),
+            ))
+        };
         if let Some(slice) = context.state.place.selection
             && self.followed != Some(slice)
         {
@@ -181,14 +206,16 @@ impl HloPanel {
         };
         ask(&mut self.programs, HloQuestion::Programs(scope));
         let question = match self.mode {
-            HloMode::Around => {
-                self.center.clone().map(|(program, name)| HloQuestion::Around(scope, program, name, self.radius))
-            }
-            HloMode::Text => self.text_of().map(|program| HloQuestion::Text(scope, program)),
-            HloMode::Diff => context
-                .other
-                .zip(self.text_of())
-                .map(|(other, program)| HloQuestion::Diff(scope, program, other.side, other.trace.path.clone())),
+            HloMode::Around => self
+                .center
+                .clone()
+                .map(|(program, name)| HloQuestion::Around(scope, program, name, self.radius)),
+            HloMode::Text => self
+                .text_of()
+                .map(|program| HloQuestion::Text(scope, program)),
+            HloMode::Diff => context.other.zip(self.text_of()).map(|(other, program)| {
+                HloQuestion::Diff(scope, program, other.side, other.trace.path.clone())
+            }),
             HloMode::Found => {
                 let words = self.words.trim().to_owned();
                 (!words.is_empty()).then_some(HloQuestion::Found(scope, words))
@@ -206,7 +233,9 @@ impl HloPanel {
             Some(HloAnswer::Programs(list)) => list.rows.first().map(|row| row.id),
             _ => None,
         };
-        self.program.or_else(|| self.center.as_ref().map(|center| center.0)).or_else(first)
+        self.program
+            .or_else(|| self.center.as_ref().map(|center| center.0))
+            .or_else(first)
     }
 }
 
@@ -242,13 +271,21 @@ pub fn hlo_ui(
         Some(HloAnswer::Around(around)) => around_ui(ui, context, around, &mut next, view),
         Some(HloAnswer::Text(text)) => {
             let program = panel.text_of();
-            if let Some((name, ops)) = text_ui(ui, text, panel.center.as_ref().map(|center| center.1.as_str())) {
+            if let Some((name, ops)) = text_ui(
+                ui,
+                text,
+                panel.center.as_ref().map(|center| center.1.as_str()),
+            ) {
                 next = program.map(|program| (program, name, ops));
             }
         }
         Some(HloAnswer::Found(found, table)) => {
             let selected = context.state.place.selection;
-            let about = RowReactions { selected, is_marked: &|_| false, leads: &|_| true };
+            let about = RowReactions {
+                selected,
+                is_marked: &|_| false,
+                leads: &|_| true,
+            };
             if let Some(row) = one_table_ui(ui, table, &mut panel.sorted, about, out)
                 && let Some(row) = found.rows.get(row)
             {
@@ -258,7 +295,9 @@ pub fn hlo_ui(
         Some(HloAnswer::Diff(found, table)) => {
             let side = context.other.map_or(TraceSide::A, |other| other.side);
             if let Some(op) = hlo_diff::diff_ui(ui, (found, table), side, &mut panel.sorted, out) {
-                next = panel.text_of().map(|program| (program, op.name.to_string(), op.ops.clone()));
+                next = panel
+                    .text_of()
+                    .map(|program| (program, op.name.to_string(), op.ops.clone()));
             }
         }
         _ => {}
@@ -277,16 +316,24 @@ pub fn hlo_ui(
 fn lead(context: PanelContext<'_>, name: &str, ops: &[OpId], view: &mut Vec<ViewCommand>) {
     let labels = context.trace.labels_of(&ops.iter().copied().collect());
     if !labels.is_empty() {
-        view.extend(RowTarget::Slices(HighlightedLabels::new(name, labels)).commands(context.trace));
+        view.extend(
+            RowTarget::Slices(HighlightedLabels::new(name, labels)).commands(context.trace),
+        );
     }
 }
 
 fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
-        let modes =
-            [(HloMode::Around, "Around an op"), (HloMode::Text, "Program text"), (HloMode::Found, "Find instructions")];
-        for (mode, title) in modes.into_iter().chain(compares.then_some((HloMode::Diff, "Changes from A to B"))) {
+        let modes = [
+            (HloMode::Around, "Around an op"),
+            (HloMode::Text, "Program text"),
+            (HloMode::Found, "Find instructions"),
+        ];
+        for (mode, title) in modes
+            .into_iter()
+            .chain(compares.then_some((HloMode::Diff, "Changes from A to B")))
+        {
             if ui.selectable_label(panel.mode == mode, title).clicked() {
                 panel.mode = mode;
                 panel.types = mode == HloMode::Found;
@@ -297,9 +344,12 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
             HloMode::Around => radius_ui(ui, panel),
             HloMode::Text | HloMode::Diff => program_ui(ui, panel),
             HloMode::Found => {
-                let field = egui::TextEdit::singleline(&mut panel.words).hint_text("opcode:fusion train.py");
+                let field = egui::TextEdit::singleline(&mut panel.words)
+                    .hint_text("opcode:fusion train.py");
                 let response = ui.add(field.desired_width(220.0));
-                response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search instructions"));
+                response.widget_info(|| {
+                    WidgetInfo::labeled(Role::TextInput, true, "Search instructions")
+                });
                 if std::mem::take(&mut panel.types) {
                     response.request_focus();
                 }
@@ -310,10 +360,16 @@ fn head_ui(ui: &mut Ui, panel: &mut HloPanel, compares: bool) {
 
 fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {
     for (text, label, change) in [("−", "Smaller radius", -1_i32), ("+", "Larger radius", 1)] {
-        let next = panel.radius.saturating_add_signed(change).clamp(1, MOST_STEPS);
+        let next = panel
+            .radius
+            .saturating_add_signed(change)
+            .clamp(1, MOST_STEPS);
         let button = ui.add_enabled(next != panel.radius, egui::Button::new(text));
         button.widget_info(|| WidgetInfo::labeled(Role::Button, true, label));
-        if button.on_hover_text("How many steps to operands and users").clicked() {
+        if button
+            .on_hover_text("How many steps to operands and users")
+            .clicked()
+        {
             panel.radius = next;
         }
         if change < 0 {
@@ -323,21 +379,28 @@ fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {
 }
 
 fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
-    let Some(HloAnswer::Programs(list)) = panel.programs.memo().latest() else { return };
+    let Some(HloAnswer::Programs(list)) = panel.programs.memo().latest() else {
+        return;
+    };
     let own = panel.text_of();
-    let title = |id: Option<ProgramId>| list.rows.iter().find(|row| Some(row.id) == id).map(|row| row.program.clone());
+    let title = |id: Option<ProgramId>| {
+        list.rows
+            .iter()
+            .find(|row| Some(row.id) == id)
+            .map(|row| row.program.clone())
+    };
     let mut wanted = own;
-    egui::ComboBox::from_id_salt("program").width(220.0).selected_text(title(own).unwrap_or_default()).show_ui(
-        ui,
-        |ui| {
+    egui::ComboBox::from_id_salt("program")
+        .width(220.0)
+        .selected_text(title(own).unwrap_or_default())
+        .show_ui(ui, |ui| {
             for row in &list.rows {
-                let time = row
-                    .self_time_ps
-                    .map_or_else(String::new, |ps| format!("  {} on all devices", times::time(Picos::from_ps(ps))));
+                let time = row.self_time_ps.map_or_else(String::new, |ps| {
+                    format!("  {} on all devices", times::time(Picos::from_ps(ps)))
+                });
                 ui.selectable_value(&mut wanted, Some(row.id), format!("{}{time}", row.program));
             }
-        },
-    );
+        });
     if wanted != own {
         panel.program = wanted;
     }
@@ -356,9 +419,20 @@ fn around_ui(
     let found = &around.found;
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(&found.center).strong());
-        ui.label(RichText::new(format!("in {} · {}", found.program, found.known_from.title())).small().weak());
+        ui.label(
+            RichText::new(format!(
+                "in {} · {}",
+                found.program,
+                found.known_from.title()
+            ))
+            .small()
+            .weak(),
+        );
         for caller in &found.called_by {
-            if ui.link(RichText::new(format!("inside {caller}")).small()).clicked() {
+            if ui
+                .link(RichText::new(format!("inside {caller}")).small())
+                .clicked()
+            {
                 *next = Some((found.program_id, caller.clone(), Vec::new()));
             }
         }
@@ -367,23 +441,41 @@ fn around_ui(
         ui.label(RichText::new(note).small().weak());
     }
     if found.left_out > 0 {
-        let text = format!("{} more within this radius are left out: choose a smaller one", found.left_out);
-        ui.label(RichText::new(text).small().color(theme::current(ui).warning));
+        let text = format!(
+            "{} more within this radius are left out: choose a smaller one",
+            found.left_out
+        );
+        ui.label(
+            RichText::new(text)
+                .small()
+                .color(theme::current(ui).warning),
+        );
     }
     let mut clicked = None;
-    ScrollArea::both().auto_shrink([false, false]).id_salt("hlo graph").show(ui, |ui| {
-        clicked = graph_ui(ui, found, &around.around).or(clicked);
-        if !around.inside.boxes.is_empty() {
-            ui.add_space(8.0);
-            ui.label(RichText::new(format!("Inside {}", found.center)).strong());
-            if found.left_out_inside > 0 {
-                ui.label(RichText::new(format!("{} more are left out", found.left_out_inside)).small().weak());
+    ScrollArea::both()
+        .auto_shrink([false, false])
+        .id_salt("hlo graph")
+        .show(ui, |ui| {
+            clicked = graph_ui(ui, found, &around.around).or(clicked);
+            if !around.inside.boxes.is_empty() {
+                ui.add_space(8.0);
+                ui.label(RichText::new(format!("Inside {}", found.center)).strong());
+                if found.left_out_inside > 0 {
+                    ui.label(
+                        RichText::new(format!("{} more are left out", found.left_out_inside))
+                            .small()
+                            .weak(),
+                    );
+                }
+                clicked = graph_ui(ui, found, &around.inside).or(clicked);
             }
-            clicked = graph_ui(ui, found, &around.inside).or(clicked);
-        }
-    });
+        });
     if let Some(node) = clicked {
-        *next = Some((found.program_id, node.op.name.to_string(), node.op.ops.clone()));
+        *next = Some((
+            found.program_id,
+            node.op.name.to_string(),
+            node.op.ops.clone(),
+        ));
     }
     if let Some((_, name, ops)) = next
         && ops.is_empty()
@@ -398,18 +490,31 @@ fn around_ui(
 }
 
 /// The text of a program; returns name and ops of the line that was clicked.
-fn text_ui(ui: &mut Ui, text: &ProgramListing, center: Option<&str>) -> Option<(String, Vec<OpId>)> {
+fn text_ui(
+    ui: &mut Ui,
+    text: &ProgramListing,
+    center: Option<&str>,
+) -> Option<(String, Vec<OpId>)> {
     let theme = theme::current(ui);
     let id = ui.scope_id().with("program text filter");
-    let mut filter = ui.data(|data| data.get_temp::<String>(id)).unwrap_or_default();
+    let mut filter = ui
+        .data(|data| data.get_temp::<String>(id))
+        .unwrap_or_default();
     ui.horizontal(|ui| {
         let field = egui::TextEdit::singleline(&mut filter).hint_text("Lines that contain");
         let response = ui.add(field.desired_width(190.0));
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter lines"));
-        let known = text
-            .self_time_ps
-            .map_or_else(String::new, |ps| format!(" · self {}, on all devices", times::time(Picos::from_ps(ps))));
-        ui.label(RichText::new(format!("{} lines{known}", text.lines.len())).small().weak());
+        let known = text.self_time_ps.map_or_else(String::new, |ps| {
+            format!(
+                " · self {}, on all devices",
+                times::time(Picos::from_ps(ps))
+            )
+        });
+        ui.label(
+            RichText::new(format!("{} lines{known}", text.lines.len()))
+                .small()
+                .weak(),
+        );
     });
     ui.data_mut(|data| data.insert_temp(id, filter.clone()));
     for note in &text.notes {
@@ -420,25 +525,54 @@ fn text_ui(ui: &mut Ui, text: &ProgramListing, center: Option<&str>) -> Option<(
         "" => (0..text.lines.len()).collect(),
         wanted => {
             let holds = |line: &str| line.to_lowercase().contains(wanted);
-            text.lines.iter().enumerate().filter(|(_, line)| holds(&line.text)).map(|(at, _)| at).collect()
+            text.lines
+                .iter()
+                .enumerate()
+                .filter(|(_, line)| holds(&line.text))
+                .map(|(at, _)| at)
+                .collect()
         }
     };
-    let longest = text.lines.iter().filter_map(|line| line.self_time_ps).max().unwrap_or(0).max(1);
-    let width = text.lines.iter().map(|line| line.text.len()).max().unwrap_or(0).min(2_000) as f32 * 7.3 + MARGIN;
+    let longest = text
+        .lines
+        .iter()
+        .filter_map(|line| line.self_time_ps)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let width = text
+        .lines
+        .iter()
+        .map(|line| line.text.len())
+        .max()
+        .unwrap_or(0)
+        .min(2_000) as f32
+        * 7.3
+        + MARGIN;
     let mut clicked = None;
     // Before the rows that fit are counted.
     ui.spacing_mut().item_spacing.y = 0.0;
-    ScrollArea::both().auto_shrink([false, false]).id_salt("program text").show_rows(
-        ui,
-        LINE,
-        lines.len(),
-        |ui, rows| {
-            let shown = lines.get(rows).into_iter().flatten().filter_map(|&at| Some((at, text.lines.get(at)?)));
+    ScrollArea::both()
+        .auto_shrink([false, false])
+        .id_salt("program text")
+        .show_rows(ui, LINE, lines.len(), |ui, rows| {
+            let shown = lines
+                .get(rows)
+                .into_iter()
+                .flatten()
+                .filter_map(|&at| Some((at, text.lines.get(at)?)));
             for (at, line) in shown {
-                let (rect, _) = ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::hover());
+                let (rect, _) = ui.allocate_exact_size(
+                    vec2(width.max(ui.available_width()), LINE),
+                    Sense::hover(),
+                );
                 // The visible lines.
                 let seen = rect.intersect(ui.clip_rect());
-                let response = ui.interact(seen, ui.scope_id().with(("program line", at)), Sense::click());
+                let response = ui.interact(
+                    seen,
+                    ui.scope_id().with(("program line", at)),
+                    Sense::click(),
+                );
                 let painter = ui.painter();
                 let is_center = line.instruction.is_some() && line.instruction.as_deref() == center;
                 if is_center {
@@ -453,18 +587,33 @@ fn text_ui(ui: &mut Ui, text: &ProgramListing, center: Option<&str>) -> Option<(
                     painter.rect_filled(bar, 1.0, theme.accent.gamma_multiply(0.35));
                     let at = pos2(rect.left() + MARGIN - 12.0, rect.center().y);
                     let time = times::time(Picos::from_ps(ps));
-                    painter.text(at, egui::Align2::RIGHT_CENTER, time, small_font(), theme.text);
+                    painter.text(
+                        at,
+                        egui::Align2::RIGHT_CENTER,
+                        time,
+                        small_font(),
+                        theme.text,
+                    );
                 }
                 let at = pos2(rect.left() + MARGIN, rect.center().y);
-                painter.text(at, egui::Align2::LEFT_CENTER, &line.text, FontId::monospace(12.0), theme.text);
-                let Some(name) = &line.instruction else { continue };
-                response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Line of {name}")));
+                painter.text(
+                    at,
+                    egui::Align2::LEFT_CENTER,
+                    &line.text,
+                    FontId::monospace(12.0),
+                    theme.text,
+                );
+                let Some(name) = &line.instruction else {
+                    continue;
+                };
+                response.widget_info(|| {
+                    WidgetInfo::labeled(Role::Button, true, format!("Line of {name}"))
+                });
                 if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
                     clicked = Some((name.to_string(), line.ops.clone()));
                 }
             }
-        },
-    );
+        });
     clicked
 }
 

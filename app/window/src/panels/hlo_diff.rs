@@ -24,10 +24,19 @@ pub fn diff_of(
     let name = own.model.str(own.model.program(program).name).to_owned();
     let title = own.model.program_title(program);
     // A program compiled anew has another number, but mostly the same name.
-    let theirs = chosen(&other, Some(&title)).or_else(|_| chosen(&other, Some(&name))).map_err(message)?;
-    let theirs = *theirs.first().ok_or_else(|| format!("the other run has no program {name}"))?;
+    let theirs = chosen(&other, Some(&title))
+        .or_else(|_| chosen(&other, Some(&name)))
+        .map_err(message)?;
+    let theirs = *theirs
+        .first()
+        .ok_or_else(|| format!("the other run has no program {name}"))?;
     let (first, second) = ((&own, program), (&other, theirs));
-    let found = if side == TraceSide::A { diff(first, second) } else { diff(second, first) }.map_err(message)?;
+    let found = if side == TraceSide::A {
+        diff(first, second)
+    } else {
+        diff(second, first)
+    }
+    .map_err(message)?;
     let mut table = found.tables().into_iter().next().ok_or("nothing differs")?;
     for column in &mut table.columns {
         column.title = match column.id {
@@ -68,8 +77,16 @@ pub fn diff_ui<'a>(
     }
     let own = |row: usize| {
         let row = found.rows.get(row)?;
-        if side == TraceSide::A { row.first.as_ref() } else { row.second.as_ref() }
+        if side == TraceSide::A {
+            row.first.as_ref()
+        } else {
+            row.second.as_ref()
+        }
     };
-    let about = RowReactions { selected: None, is_marked: &|_| false, leads: &|row| own(row).is_some() };
+    let about = RowReactions {
+        selected: None,
+        is_marked: &|_| false,
+        leads: &|row| own(row).is_some(),
+    };
     one_table_ui(ui, table, sorted, about, out).and_then(own)
 }

@@ -1,7 +1,9 @@
 //! Ops as an icicle: each branch of a tree as wide as its time. A click highlights its slices; a branch becomes as
 //! wide as the view, the longest slice of an op is shown.
 
-use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
+};
 use trace_model::Picos;
 
 use super::number::number;
@@ -50,33 +52,49 @@ pub fn icicle_ui(
         TreeTime::SelfTime => "self time, idle time left out",
         TreeTime::Total => "total time, in which ops inside others count again",
     };
-    let color = if root.compared.is_some() { " Colour: orange is slower in B, blue faster, grey neither." } else { "" };
-    let text = format!("Width: {width}. A click shows a branch alone, or the slices of an op.{color}");
+    let color = if root.compared.is_some() {
+        " Colour: orange is slower in B, blue faster, grey neither."
+    } else {
+        ""
+    };
+    let text =
+        format!("Width: {width}. A click shows a branch alone, or the slices of an op.{color}");
     ui.label(RichText::new(text).small().weak());
     let Some(top) = path.last() else { return };
     let size = vec2(ui.available_width() - 8.0, depth(top) as f32 * LEVEL);
-    ScrollArea::vertical().id_salt("icicle").auto_shrink([false, false]).show(ui, |ui| {
-        let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
-        let mut walk = IcicleWalk {
-            trace,
-            whole: root.time_ps(time),
-            time,
-            is_compared: root.compared.is_some(),
-            open: None,
-            out,
-        };
-        walk.node_ui(ui, top, Rect::from_min_size(rect.min, vec2(rect.width(), LEVEL)), &mut Vec::new());
-        if let Some(open) = walk.open {
-            zoom.extend(open);
-        }
-    });
+    ScrollArea::vertical()
+        .id_salt("icicle")
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+            let mut walk = IcicleWalk {
+                trace,
+                whole: root.time_ps(time),
+                time,
+                is_compared: root.compared.is_some(),
+                open: None,
+                out,
+            };
+            walk.node_ui(
+                ui,
+                top,
+                Rect::from_min_size(rect.min, vec2(rect.width(), LEVEL)),
+                &mut Vec::new(),
+            );
+            if let Some(open) = walk.open {
+                zoom.extend(open);
+            }
+        });
 }
 
 /// The branches from the root to the one that is named, as far as they exist.
 fn path_of<'a>(root: &'a OpNode, zoom: &[String]) -> Vec<&'a OpNode> {
     let mut path = vec![root];
     for title in zoom {
-        let Some(next) = path.last().and_then(|node| node.children.iter().find(|child| child.title == *title)) else {
+        let Some(next) = path
+            .last()
+            .and_then(|node| node.children.iter().find(|child| child.title == *title))
+        else {
             break;
         };
         path.push(next);
@@ -106,13 +124,17 @@ impl IcicleWalk<'_> {
         let of = self.time;
         let width = |time: i64| rect.width() * (time as f32 / node.time_ps(of).max(1) as f32);
         let mut left = rect.left();
-        let below = |left: f32, width: f32| Rect::from_min_size(pos2(left, rect.bottom()), vec2(width, LEVEL));
+        let below = |left: f32, width: f32| {
+            Rect::from_min_size(pos2(left, rect.bottom()), vec2(width, LEVEL))
+        };
         for (at, child) in node.children.iter().enumerate() {
             let own = width(child.time_ps(of));
             if own < LEAST {
                 // Children are sorted by time, so all that follow are at least as narrow.
                 let rest = node.children.get(at..).unwrap_or_default();
-                let time = rest.iter().fold(0, |sum: i64, child| sum.saturating_add(child.time_ps(of)));
+                let time = rest
+                    .iter()
+                    .fold(0, |sum: i64, child| sum.saturating_add(child.time_ps(of)));
                 let room = below(left, width(time)).shrink(0.5);
                 ui.painter().rect_filled(room, 0.0, theme::current(ui).edge);
                 let about = format!("{} more, {}", rest.len(), times::time(Picos::from_ps(time)));
@@ -132,52 +154,92 @@ impl IcicleWalk<'_> {
         let is_visible = |change: &f64| (change - 1.0).abs() >= LEAST_CHANGE;
         let change = node.change().filter(is_visible).map(ColorKey::of_change);
         let unchanged = ColorKey::of_group(OpGroup::Other);
-        let fill =
-            if self.is_compared { theme.slice(change.unwrap_or(unchanged)).fill } else { theme.group(node.group) };
+        let fill = if self.is_compared {
+            theme.slice(change.unwrap_or(unchanged)).fill
+        } else {
+            theme.group(node.group)
+        };
         // Branches are paler than the ops below them.
-        let fill = if node.children.is_empty() { fill } else { theme.panel.lerp_to_gamma(fill, 0.55) };
+        let fill = if node.children.is_empty() {
+            fill
+        } else {
+            theme.panel.lerp_to_gamma(fill, 0.55)
+        };
         let response = ui.interact(rect, ui.scope_id().with(("icicle", path)), Sense::click());
-        let share = number(node.time_ps(self.time) as f64 * 100.0 / self.whole.max(1) as f64, Unit::Percent);
+        let share = number(
+            node.time_ps(self.time) as f64 * 100.0 / self.whole.max(1) as f64,
+            Unit::Percent,
+        );
         if rect.width() >= NAMED {
-            let of = if self.time == TreeTime::Total { "total" } else { "op" };
+            let of = if self.time == TreeTime::Total {
+                "total"
+            } else {
+                "op"
+            };
             let label = format!("Icicle {}, {share} of {of} time", node.title);
             response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
         }
         let inner = rect.shrink(0.5);
         ui.painter().rect_filled(inner, 1.0, fill);
         if response.hovered() {
-            ui.painter().rect_filled(inner, 1.0, theme.text_strong.gamma_multiply(0.15));
+            ui.painter()
+                .rect_filled(inner, 1.0, theme.text_strong.gamma_multiply(0.15));
         }
         if rect.width() >= NAMED {
             let at = pos2(rect.left() + 5.0, rect.center().y);
             let (font, color) = (FontId::proportional(11.5), readable_on(fill));
-            elided(ui.painter(), at, Align2::LEFT_CENTER, &node.title, rect.width() - 8.0, &font, color);
+            elided(
+                ui.painter(),
+                at,
+                Align2::LEFT_CENTER,
+                &node.title,
+                rect.width() - 8.0,
+                &font,
+                color,
+            );
         }
-        let response = response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
-            ui.label(RichText::new(&node.title).strong());
-            let own = times::time(Picos::from_ps(node.self_time_ps));
-            let of_ops = if self.time == TreeTime::SelfTime { format!(", {share} of op time") } else { String::new() };
-            ui.label(format!("self {own}{of_ops}"));
-            if self.time == TreeTime::Total {
-                let total = times::time(Picos::from_ps(node.total_time_ps));
-                ui.label(format!("total {total}, {share} of the total time of all ops"));
-            }
-            if let (Some((a, b)), Some(change)) = (node.compared, node.change()) {
-                let [a, b] = [a, b].map(|ps| times::time(Picos::from_ps(ps.round() as i64)));
-                let percent = number((change - 1.0) * 100.0, Unit::Percent);
-                ui.label(format!("in a step {a} in A, {b} in B: {percent} of the ops that both have"));
-            }
-            let (runs, ops, origin) = (node.occurrences, node.ops.len(), times::origin());
-            ui.weak(format!("{runs} executions of {ops} ops, over all devices [{origin}]"));
-        });
+        let response = response
+            .on_hover_cursor(CursorIcon::PointingHand)
+            .on_hover_ui(|ui| {
+                ui.label(RichText::new(&node.title).strong());
+                let own = times::time(Picos::from_ps(node.self_time_ps));
+                let of_ops = if self.time == TreeTime::SelfTime {
+                    format!(", {share} of op time")
+                } else {
+                    String::new()
+                };
+                ui.label(format!("self {own}{of_ops}"));
+                if self.time == TreeTime::Total {
+                    let total = times::time(Picos::from_ps(node.total_time_ps));
+                    ui.label(format!(
+                        "total {total}, {share} of the total time of all ops"
+                    ));
+                }
+                if let (Some((a, b)), Some(change)) = (node.compared, node.change()) {
+                    let [a, b] = [a, b].map(|ps| times::time(Picos::from_ps(ps.round() as i64)));
+                    let percent = number((change - 1.0) * 100.0, Unit::Percent);
+                    ui.label(format!(
+                        "in a step {a} in A, {b} in B: {percent} of the ops that both have"
+                    ));
+                }
+                let (runs, ops, origin) = (node.occurrences, node.ops.len(), times::origin());
+                ui.weak(format!(
+                    "{runs} executions of {ops} ops, over all devices [{origin}]"
+                ));
+            });
         if response.clicked() {
             let labels = self.trace.labels_of(&node.ops);
             if node.children.is_empty() {
-                self.out.extend(self.trace.longest(&labels).map(ViewCommand::GoTo));
+                self.out
+                    .extend(self.trace.longest(&labels).map(ViewCommand::GoTo));
             } else {
                 self.open = Some(path.to_vec());
             }
-            self.out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&node.title, labels))));
+            self.out
+                .push(ViewCommand::Highlight(Some(HighlightedLabels::new(
+                    &node.title,
+                    labels,
+                ))));
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::f32::consts::TAU;
 
 use egui::{
-    Button, Color32, Painter, Pos2, Rect, Response, Role, Shape, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
+    Button, Color32, Painter, Pos2, Rect, Response, Role, Shape, Stroke, StrokeKind, Ui,
+    WidgetInfo, pos2, vec2,
 };
 
 use view::state::MouseMode;
@@ -18,7 +19,10 @@ struct Pen<'a> {
 
 impl Pen<'_> {
     fn at(&self, (x, y): (f32, f32)) -> Pos2 {
-        pos2(self.rect.left() + x * self.rect.width(), self.rect.top() + y * self.rect.height())
+        pos2(
+            self.rect.left() + x * self.rect.width(),
+            self.rect.top() + y * self.rect.height(),
+        )
     }
 
     fn line(&self, points: &[(f32, f32)]) {
@@ -28,24 +32,38 @@ impl Pen<'_> {
 
     fn frame(&self, from: (f32, f32), to: (f32, f32)) {
         let rect = Rect::from_min_max(self.at(from), self.at(to));
-        self.painter.rect_stroke(rect, 1.5, self.stroke, StrokeKind::Middle);
+        self.painter
+            .rect_stroke(rect, 1.5, self.stroke, StrokeKind::Middle);
     }
 
     fn bar(&self, from: (f32, f32), to: (f32, f32)) {
-        self.painter.rect_filled(Rect::from_min_max(self.at(from), self.at(to)), 1.0, self.stroke.color);
+        self.painter.rect_filled(
+            Rect::from_min_max(self.at(from), self.at(to)),
+            1.0,
+            self.stroke.color,
+        );
     }
 
     fn ring(&self, center: (f32, f32), radius: f32) {
-        self.painter.circle_stroke(self.at(center), radius * self.rect.width(), self.stroke);
+        self.painter
+            .circle_stroke(self.at(center), radius * self.rect.width(), self.stroke);
     }
 
     fn dot(&self, center: (f32, f32), radius: f32) {
-        self.painter.circle_filled(self.at(center), radius * self.rect.width(), self.stroke.color);
+        self.painter.circle_filled(
+            self.at(center),
+            radius * self.rect.width(),
+            self.stroke.color,
+        );
     }
 }
 
 fn pen(painter: &Painter, center: Pos2, size: f32, color: Color32) -> Pen<'_> {
-    Pen { painter, rect: Rect::from_center_size(center, vec2(size, size)), stroke: Stroke::new(1.4, color) }
+    Pen {
+        painter,
+        rect: Rect::from_center_size(center, vec2(size, size)),
+        stroke: Stroke::new(1.4, color),
+    }
 }
 
 /// The icon of a tab of reports; a ring for tabs without one of their own.
@@ -74,7 +92,11 @@ pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, id: &str)
             pen.dot((0.68, 0.55), 0.07);
         }
         HLO => {
-            for (from, to) in [((0.3, 0.0), (0.7, 0.28)), ((0.0, 0.72), (0.36, 1.0)), ((0.64, 0.72), (1.0, 1.0))] {
+            for (from, to) in [
+                ((0.3, 0.0), (0.7, 0.28)),
+                ((0.0, 0.72), (0.36, 1.0)),
+                ((0.64, 0.72), (1.0, 1.0)),
+            ] {
                 pen.frame(from, to);
             }
             pen.line(&[(0.5, 0.28), (0.18, 0.72)]);
@@ -121,7 +143,14 @@ pub fn tab(painter: &Painter, center: Pos2, size: f32, color: Color32, id: &str)
             pen.line(&[(0.5, 0.7), (0.5, 0.92)]);
             pen.line(&[(0.28, 0.92), (0.72, 0.92)]);
         }
-        "health" => pen.line(&[(0.0, 0.55), (0.28, 0.55), (0.42, 0.15), (0.6, 0.9), (0.72, 0.55), (1.0, 0.55)]),
+        "health" => pen.line(&[
+            (0.0, 0.55),
+            (0.28, 0.55),
+            (0.42, 0.15),
+            (0.6, 0.9),
+            (0.72, 0.55),
+            (1.0, 0.55),
+        ]),
         id => tab_without_reports(&pen, id),
     }
 }
@@ -138,12 +167,19 @@ fn tab_without_reports(pen: &Pen<'_>, id: &str) {
             pen.line(&[(0.45, 0.85), (0.95, 0.85)]);
         }
         SOURCE => {
-            for (left, right, y) in [(0.05, 0.7, 0.15), (0.25, 0.95, 0.38), (0.25, 0.75, 0.61), (0.05, 0.55, 0.84)] {
+            for (left, right, y) in [
+                (0.05, 0.7, 0.15),
+                (0.25, 0.95, 0.38),
+                (0.25, 0.75, 0.61),
+                (0.05, 0.55, 0.84),
+            ] {
                 pen.line(&[(left, y), (right, y)]);
             }
         }
         FOUND => search(pen),
-        MORE => [0.15, 0.5, 0.85].into_iter().for_each(|x| pen.dot((x, 0.5), 0.1)),
+        MORE => [0.15, 0.5, 0.85]
+            .into_iter()
+            .for_each(|x| pen.dot((x, 0.5), 0.1)),
         _ => {
             pen.ring((0.5, 0.5), 0.42);
             pen.dot((0.5, 0.5), 0.12);
@@ -203,7 +239,11 @@ pub fn button(
     let response = ui.add_enabled(enabled, button);
     response.widget_info(|| WidgetInfo::selected(Role::Button, enabled, is_on, label));
     let visuals = ui.style().interact_selectable(&response, is_on);
-    let color = if enabled { visuals.text_color() } else { ui.visuals().weak_text_color().gamma_multiply(0.5) };
+    let color = if enabled {
+        visuals.text_color()
+    } else {
+        ui.visuals().weak_text_color().gamma_multiply(0.5)
+    };
     draw(ui.painter(), response.rect.center(), color);
     response
 }

@@ -1,8 +1,8 @@
 //! The dialog that changes keys: all actions with their keys; press a key to assign it.
 
 use egui::{
-    Align, Button, Context, Event, EventFilter, Id, Layout, RichText, Role, ScrollArea, TextEdit, Ui, WidgetInfo,
-    Window,
+    Align, Button, Context, Event, EventFilter, Id, Layout, RichText, Role, ScrollArea, TextEdit,
+    Ui, WidgetInfo, Window,
 };
 
 use crate::command::{AppCommand, Remap};
@@ -25,9 +25,18 @@ pub struct KeyEdit {
 }
 
 /// The window with all actions by group.
-pub fn keys_ui(ctx: &Context, keys: &Keys, settings: &Settings, changing: &mut KeyEdit, out: &mut Vec<AppCommand>) {
+pub fn keys_ui(
+    ctx: &Context,
+    keys: &Keys,
+    settings: &Settings,
+    changing: &mut KeyEdit,
+    out: &mut Vec<AppCommand>,
+) {
     let mut open = true;
-    let window = Window::new("Change keys").open(&mut open).collapsible(false).resizable(false);
+    let window = Window::new("Change keys")
+        .open(&mut open)
+        .collapsible(false)
+        .resizable(false);
     window.anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
         ui.set_width(620.0);
         ui.horizontal(|ui| {
@@ -79,14 +88,20 @@ fn theme_ui(
     let fits = |action: &&Action| {
         let has = |text: &str| text.to_lowercase().contains(&wanted);
         action.id != LEAVE
-            && (wanted.is_empty() || has(action.title) || keys.of(action.id).any(|key| has(&key.shown())))
+            && (wanted.is_empty()
+                || has(action.title)
+                || keys.of(action.id).any(|key| has(&key.shown())))
     };
     let mut shown = actions.iter().filter(fits).peekable();
     if shown.peek().is_none() {
         return;
     }
     ui.add_space(6.0);
-    ui.label(RichText::new(theme).strong().color(theme::current(ui).text_strong));
+    ui.label(
+        RichText::new(theme)
+            .strong()
+            .color(theme::current(ui).text_strong),
+    );
     for action in shown {
         let is_changed = settings.keys.contains_key(action.id) || !keys.are_usual(action);
         row_ui(ui, action, keys, is_changed, changing, out);
@@ -112,7 +127,9 @@ fn row_ui(
             add_ui(ui, action, keys, changing, out);
             if is_changed {
                 let reset = ui.add(Button::new(RichText::new("Reset").small().weak()).frame(false));
-                reset.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Reset keys: {}", action.title)));
+                reset.widget_info(|| {
+                    WidgetInfo::labeled(Role::Button, true, format!("Reset keys: {}", action.title))
+                });
                 if reset.on_hover_text("Reset to the default keys").clicked() {
                     out.push(AppCommand::Remap(Remap::Reset(action.id)));
                 }
@@ -131,7 +148,9 @@ fn row_ui(
 
 /// A key, with a button to remove it.
 fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<AppCommand>) {
-    let text = RichText::new(chord.shown()).monospace().color(theme::current(ui).text_strong);
+    let text = RichText::new(chord.shown())
+        .monospace()
+        .color(theme::current(ui).text_strong);
     let button = ui.add(Button::new(text).small());
     let label = format!("Remove {}: {}", chord.shown(), action.title);
     button.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
@@ -141,17 +160,31 @@ fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<AppC
 }
 
 /// The button that waits for a key.
-fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut KeyEdit, out: &mut Vec<AppCommand>) {
+fn add_ui(
+    ui: &mut Ui,
+    action: &'static Action,
+    keys: &Keys,
+    changing: &mut KeyEdit,
+    out: &mut Vec<AppCommand>,
+) {
     let waits = changing.waiting == Some(action.id);
     let text = if waits {
-        let what = if action.run.is_none() { "a key without Ctrl" } else { "a key" };
+        let what = if action.run.is_none() {
+            "a key without Ctrl"
+        } else {
+            "a key"
+        };
         RichText::new(format!("Press {what} (Esc cancels)")).color(theme::current(ui).accent)
     } else {
         RichText::new("+").weak()
     };
     let id = Id::unique(("add key", action.id));
     let button = ui.push_id(id, |ui| ui.add(Button::new(text).small())).inner;
-    let label = if waits { "Press a key to assign".to_owned() } else { format!("Add a key: {}", action.title) };
+    let label = if waits {
+        "Press a key to assign".to_owned()
+    } else {
+        format!("Add a key: {}", action.title)
+    };
     button.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
     if changing.leaving == Some(action.id) {
         changing.leaving = None;
@@ -167,11 +200,23 @@ fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut KeyE
     // While it has the focus, no other widget handles keys, not even those that move the focus.
     button.request_focus();
     KeyFocus::give_all(ui.ctx(), button.id);
-    let filter = EventFilter { tab: true, horizontal_arrows: true, vertical_arrows: true, escape: true };
+    let filter = EventFilter {
+        tab: true,
+        horizontal_arrows: true,
+        vertical_arrows: true,
+        escape: true,
+    };
     ui.memory_mut(|memory| memory.set_focus_lock_filter(button.id, filter));
     let pressed = ui.input(|i| {
         i.events.iter().find_map(|event| match event {
-            Event::Key { key, physical_key, pressed: true, repeat: false, modifiers, .. } => {
+            Event::Key {
+                key,
+                physical_key,
+                pressed: true,
+                repeat: false,
+                modifiers,
+                ..
+            } => {
                 let chord = Chord::to_assign(*key, physical_key.unwrap_or(*key), *modifiers);
                 Some((*key, chord.filter(|chord| can_mean(*chord, action))))
             }
@@ -185,7 +230,9 @@ fn add_ui(ui: &mut Ui, action: &'static Action, keys: &Keys, changing: &mut KeyE
             changing.waiting = None;
             out.push(AppCommand::Remap(Remap::Assign(action.id, chord)));
         }
-        Some((_, Some(chord))) => (changing.waiting, changing.taken) = (None, Some((action.id, chord))),
+        Some((_, Some(chord))) => {
+            (changing.waiting, changing.taken) = (None, Some((action.id, chord)))
+        }
         None if elsewhere => changing.waiting = None,
         // Keys that operate widgets are ignored, too.
         _ => {}
@@ -205,10 +252,18 @@ fn taken_ui(
     changing: &mut KeyEdit,
     out: &mut Vec<AppCommand>,
 ) {
-    let others: Vec<&str> = keys.clashes(action.id, chord).iter().map(|other| other.title).collect();
+    let others: Vec<&str> = keys
+        .clashes(action.id, chord)
+        .iter()
+        .map(|other| other.title)
+        .collect();
     ui.horizontal_wrapped(|ui| {
         ui.add_space(24.0);
-        let text = format!("{} is already used for: {}", chord.shown(), others.join("; "));
+        let text = format!(
+            "{} is already used for: {}",
+            chord.shown(),
+            others.join("; ")
+        );
         ui.label(RichText::new(text).color(theme::current(ui).warning));
         if ui.button("Move it here").clicked() {
             changing.taken = None;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use egui::{Align, Color32, Galley, Layout, Rect, RichText, Role, Sense, Ui, Vec2, WidgetInfo, vec2};
+use egui::{
+    Align, Color32, Galley, Layout, Rect, RichText, Role, Sense, Ui, Vec2, WidgetInfo, vec2,
+};
 
 use crate::theme;
 use view::panels::legend::{ColorLegend, HATCHED};
@@ -17,14 +19,25 @@ const GAP: f32 = 5.0;
 const MARK: f32 = 26.0;
 
 /// The categories that occur in the trace, and the colour choices.
-pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: bool, out: &mut Vec<ViewCommand>) {
+pub fn legend_ui(
+    ui: &mut Ui,
+    trace: &OpenTrace,
+    state: &ViewState,
+    comparing: bool,
+    out: &mut Vec<ViewCommand>,
+) {
     let theme = theme::current(ui);
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
         ui.scope(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            let choices = ColorBy::ALL.into_iter().filter(|(by, _)| comparing || *by != ColorBy::Change);
+            let choices = ColorBy::ALL
+                .into_iter()
+                .filter(|(by, _)| comparing || *by != ColorBy::Change);
             for (by, label) in choices.rev() {
-                if ui.selectable_label(state.color_by == by, RichText::new(label).small()).clicked() {
+                if ui
+                    .selectable_label(state.color_by == by, RichText::new(label).small())
+                    .clicked()
+                {
                     out.push(ViewCommand::Color(by));
                 }
             }
@@ -33,33 +46,42 @@ pub fn legend_ui(ui: &mut Ui, trace: &OpenTrace, state: &ViewState, comparing: b
         ui.add_space(8.0);
         // The colours take the room that the choices leave.
         let room = ui.available_rect_before_wrap();
-        ui.scope_builder(egui::UiBuilder::new().max_rect(room).layout(Layout::left_to_right(Align::Center)), |ui| {
-            ui.set_clip_rect(room.intersect(ui.clip_rect()));
-            let legend = ColorLegend::of(trace, state.color_by, comparing);
-            for (at, (key, title)) in legend.swatches.iter().enumerate() {
-                let rest = legend.swatches.get(at..).unwrap_or_default();
-                let mark = if rest.len() > 1 { MARK } else { 0.0 };
-                let swatch = swatch_of(ui, title);
-                if swatch.1.x + mark > ui.available_width() {
-                    let titles: Vec<&str> = rest.iter().map(|(_, title)| title.as_ref()).collect();
-                    ui.label(RichText::new("…").weak()).on_hover_text(titles.join(", "));
-                    break;
+        ui.scope_builder(
+            egui::UiBuilder::new()
+                .max_rect(room)
+                .layout(Layout::left_to_right(Align::Center)),
+            |ui| {
+                ui.set_clip_rect(room.intersect(ui.clip_rect()));
+                let legend = ColorLegend::of(trace, state.color_by, comparing);
+                for (at, (key, title)) in legend.swatches.iter().enumerate() {
+                    let rest = legend.swatches.get(at..).unwrap_or_default();
+                    let mark = if rest.len() > 1 { MARK } else { 0.0 };
+                    let swatch = swatch_of(ui, title);
+                    if swatch.1.x + mark > ui.available_width() {
+                        let titles: Vec<&str> =
+                            rest.iter().map(|(_, title)| title.as_ref()).collect();
+                        ui.label(RichText::new("…").weak())
+                            .on_hover_text(titles.join(", "));
+                        break;
+                    }
+                    drawn_ui(ui, theme.slice(*key).fill, title, swatch);
                 }
-                drawn_ui(ui, theme.slice(*key).fill, title, swatch);
-            }
-            for text in [legend.text, if comparing { HATCHED } else { "" }] {
-                if !text.is_empty() {
-                    ui.add(egui::Label::new(RichText::new(text).small().weak()).truncate());
+                for text in [legend.text, if comparing { HATCHED } else { "" }] {
+                    if !text.is_empty() {
+                        ui.add(egui::Label::new(RichText::new(text).small().weak()).truncate());
+                    }
                 }
-            }
-        });
+            },
+        );
     });
 }
 
 /// The text of a swatch, and the size of the whole.
 fn swatch_of(ui: &Ui, title: &str) -> (Arc<Galley>, Vec2) {
     let font = egui::TextStyle::Small.resolve(ui.style());
-    let galley = ui.painter().layout_no_wrap(title.to_owned(), font, ui.visuals().text_color());
+    let galley = ui
+        .painter()
+        .layout_no_wrap(title.to_owned(), font, ui.visuals().text_color());
     let size = vec2(SIDE + GAP + galley.size().x, galley.size().y.max(SIDE));
     (galley, size)
 }
@@ -74,7 +96,8 @@ fn drawn_ui(ui: &mut Ui, color: Color32, title: &str, (galley, size): (Arc<Galle
     ui.spacing_mut().item_spacing.x = 13.0;
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, title));
-    let square = Rect::from_center_size(rect.left_center() + vec2(SIDE / 2.0, 0.0), vec2(SIDE, SIDE));
+    let square =
+        Rect::from_center_size(rect.left_center() + vec2(SIDE / 2.0, 0.0), vec2(SIDE, SIDE));
     ui.painter().rect_filled(square, 2.0, color);
     let at = rect.left_center() + vec2(SIDE + GAP, -galley.size().y / 2.0);
     ui.painter().galley(at, galley, ui.visuals().text_color());

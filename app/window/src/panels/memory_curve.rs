@@ -44,7 +44,12 @@ impl MemoryCurveState {
     /// The fullest memory at its peak.
     pub fn new(wake: &WakeUi) -> Self {
         let job = Worker::new("memory over time", wake.clone());
-        Self { memory: None, at: None, job, sorted: SortedTable::default() }
+        Self {
+            memory: None,
+            at: None,
+            job,
+            sorted: SortedTable::default(),
+        }
     }
 
     /// Takes a finished result over.
@@ -73,11 +78,21 @@ pub fn memory_curve_ui(
         Ok(None) => return computing_ui(ui),
         Err(reason) => return reason_ui(ui, reason),
     };
-    let Some(memory) = choose_ui(ui, report, state) else { return };
-    let capacity = report.memories.iter().find(|own| own.memory == memory).and_then(|own| own.capacity_bytes);
+    let Some(memory) = choose_ui(ui, report, state) else {
+        return;
+    };
+    let capacity = report
+        .memories
+        .iter()
+        .find(|own| own.memory == memory)
+        .and_then(|own| own.capacity_bytes);
     let scope = Scope::from(context.state.scope);
     let session = context.trace.session.clone();
-    let moment = MemoryMoment { memory, scope, at: state.at };
+    let moment = MemoryMoment {
+        memory,
+        scope,
+        at: state.at,
+    };
     state.job.ask(moment.clone(), move |_| {
         let curve = memory_curve(&session.context(scope), &moment.memory, moment.at, COLUMNS);
         let curve = curve.map_err(|error| error.to_string())?;
@@ -93,9 +108,19 @@ pub fn memory_curve_ui(
     };
     let mut next = curve_ui(ui, curve, capacity).map(Some);
     ui.horizontal_wrapped(|ui| {
-        let what = if curve.at == curve.peak_at { "At the peak" } else { "At the cursor" };
+        let what = if curve.at == curve.peak_at {
+            "At the peak"
+        } else {
+            "At the cursor"
+        };
         let used = number(curve.used_bytes as f64, Unit::Bytes);
-        ui.label(RichText::new(format!("{what}, {}: {used} in use", time(curve.at.since_origin()))).strong());
+        ui.label(
+            RichText::new(format!(
+                "{what}, {}: {used} in use",
+                time(curve.at.since_origin())
+            ))
+            .strong(),
+        );
         if curve.at != curve.peak_at && ui.button("At the peak").clicked() {
             next = Some(None);
         }
@@ -108,9 +133,18 @@ pub fn memory_curve_ui(
             out.push(ViewCommand::Center(curve.at));
         }
     });
-    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(context.trace, None, table, row));
+    let target = |row: usize| {
+        table
+            .rows
+            .get(row)
+            .and_then(|row| RowTarget::of_row(context.trace, None, table, row))
+    };
     let leads = |row: usize| target(row).is_some();
-    let about = RowReactions { selected: None, is_marked: &|_| false, leads: &leads };
+    let about = RowReactions {
+        selected: None,
+        is_marked: &|_| false,
+        leads: &leads,
+    };
     if let Some(row) = one_table_ui(ui, table, &mut state.sorted, about, commands)
         && let Some(target) = target(row)
     {
@@ -127,14 +161,21 @@ fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -
     let first = || report.memories.first().map(|memory| memory.memory.clone());
     let own = state.memory.clone().filter(is_there).or_else(first)?;
     if report.memories.len() > 1 {
-        let list = egui::ComboBox::from_id_salt("memory").width(220.0).selected_text(&own).show_ui(ui, |ui| {
-            for memory in &report.memories {
-                if ui.selectable_label(memory.memory == own, &memory.memory).clicked() {
-                    (state.memory, state.at) = (Some(memory.memory.clone()), None);
+        let list = egui::ComboBox::from_id_salt("memory")
+            .width(220.0)
+            .selected_text(&own)
+            .show_ui(ui, |ui| {
+                for memory in &report.memories {
+                    if ui
+                        .selectable_label(memory.memory == own, &memory.memory)
+                        .clicked()
+                    {
+                        (state.memory, state.at) = (Some(memory.memory.clone()), None);
+                    }
                 }
-            }
-        });
-        list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Memory: {own}")));
+            });
+        list.response
+            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Memory: {own}")));
     } else {
         ui.label(RichText::new(&own).small());
     }
@@ -144,11 +185,19 @@ fn choose_ui(ui: &mut Ui, report: &MemoryReport, state: &mut MemoryCurveState) -
 /// Bytes in use over time; returns the time that was clicked.
 fn curve_ui(ui: &mut Ui, curve: &MemoryCurve, capacity: Option<i64>) -> Option<Timestamp> {
     let theme = theme::current(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width() - 8.0, CURVE), Sense::click());
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width() - 8.0, CURVE), Sense::click());
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Bytes in use over time"));
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 2.0, theme.canvas);
-    let most = curve.columns.iter().flatten().copied().max().unwrap_or(0).max(1);
+    let most = curve
+        .columns
+        .iter()
+        .flatten()
+        .copied()
+        .max()
+        .unwrap_or(0)
+        .max(1);
     let width = rect.width() / curve.columns.len().max(1) as f32;
     for (at, bytes) in curve.columns.iter().enumerate() {
         let Some(bytes) = *bytes else { continue };
@@ -158,24 +207,53 @@ fn curve_ui(ui: &mut Ui, curve: &MemoryCurve, capacity: Option<i64>) -> Option<T
         painter.rect_filled(bar, 0.0, theme.counter.gamma_multiply(0.6));
     }
     let span = (curve.window.dur().ps() as f64).max(1.0);
-    let x_of = |at: Timestamp| rect.left() + ((at - curve.window.start).ps() as f64 / span) as f32 * rect.width();
-    painter.vline(x_of(curve.peak_at), rect.y_range(), Stroke::new(1.0, theme.warning));
-    painter.vline(x_of(curve.at), rect.y_range(), Stroke::new(1.5, theme.text_strong));
-    let of = capacity.map_or_else(String::new, |bytes| format!(" of {}", number(bytes as f64, Unit::Bytes)));
+    let x_of = |at: Timestamp| {
+        rect.left() + ((at - curve.window.start).ps() as f64 / span) as f32 * rect.width()
+    };
+    painter.vline(
+        x_of(curve.peak_at),
+        rect.y_range(),
+        Stroke::new(1.0, theme.warning),
+    );
+    painter.vline(
+        x_of(curve.at),
+        rect.y_range(),
+        Stroke::new(1.5, theme.text_strong),
+    );
+    let of = capacity.map_or_else(String::new, |bytes| {
+        format!(" of {}", number(bytes as f64, Unit::Bytes))
+    });
     let text = format!("{}{of}", number(most as f64, Unit::Bytes));
     let font = theme::small_font();
-    text_on_ground(&painter, (rect.min + vec2(4.0, 2.0), egui::Align2::LEFT_TOP), &text, &font, theme);
+    text_on_ground(
+        &painter,
+        (rect.min + vec2(4.0, 2.0), egui::Align2::LEFT_TOP),
+        &text,
+        &font,
+        theme,
+    );
     let share = |x: f32| f64::from(((x - rect.left()) / rect.width().max(1.0)).clamp(0.0, 1.0));
     let at = |x: f32| curve.window.start + trace_model::Picos::from_ps((share(x) * span) as i64);
-    let hovered = response.hover_pos().map(|pos| (at(pos.x), (share(pos.x) * COLUMNS as f64) as usize));
+    let hovered = response
+        .hover_pos()
+        .map(|pos| (at(pos.x), (share(pos.x) * COLUMNS as f64) as usize));
     let clicked = response.clicked();
     if let Some((at, column)) = hovered {
-        response.on_hover_cursor(CursorIcon::Crosshair).on_hover_ui_at_pointer(|ui| {
-            let bytes = curve.columns.get(column.min(COLUMNS - 1)).copied().flatten();
-            let bytes = bytes.map_or_else(|| "not known yet".to_owned(), |bytes| number(bytes as f64, Unit::Bytes));
-            ui.label(format!("{bytes} in use at {}", time(at.since_origin())));
-            ui.weak("Click to list what is in memory then");
-        });
+        response
+            .on_hover_cursor(CursorIcon::Crosshair)
+            .on_hover_ui_at_pointer(|ui| {
+                let bytes = curve
+                    .columns
+                    .get(column.min(COLUMNS - 1))
+                    .copied()
+                    .flatten();
+                let bytes = bytes.map_or_else(
+                    || "not known yet".to_owned(),
+                    |bytes| number(bytes as f64, Unit::Bytes),
+                );
+                ui.label(format!("{bytes} in use at {}", time(at.since_origin())));
+                ui.weak("Click to list what is in memory then");
+            });
     }
     hovered.filter(|_| clicked).map(|(at, _)| at)
 }

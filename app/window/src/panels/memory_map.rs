@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use analysis::reports::memory::buffers::{BufferMap, Buffers, BuffersReport, buffer_map};
 use analysis::{Scope, Table, Unit};
-use egui::{Align2, CursorIcon, FontId, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align2, CursorIcon, FontId, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+};
 use trace_model::ProgramId;
 
 use super::context::{PanelContext, computing_ui, reason_ui};
@@ -57,7 +59,13 @@ impl MemoryMapState {
     /// Nothing is chosen yet.
     pub fn new(wake: &WakeUi) -> Self {
         let job = Worker::new("buffer map", wake.clone());
-        Self { view: MemoryView::Tables, chosen: None, job, shown: None, sorted: SortedTable::default() }
+        Self {
+            view: MemoryView::Tables,
+            chosen: None,
+            job,
+            shown: None,
+            sorted: SortedTable::default(),
+        }
     }
 
     /// Takes a finished map over.
@@ -74,7 +82,10 @@ impl MemoryMapState {
 
     fn look_at(&mut self, map: &BufferMap, cursor: usize) {
         self.sorted.forget();
-        self.shown = Some(ShownMap { cursor, live: live_table(map, cursor) });
+        self.shown = Some(ShownMap {
+            cursor,
+            live: live_table(map, cursor),
+        });
     }
 }
 
@@ -113,7 +124,9 @@ pub fn memory_map_ui(
     };
     let session = context.trace.session.clone();
     state.job.ask((program, space), move |_| {
-        buffer_map(&session.context(Scope::WholeTrace), program, space).map(Arc::new).map_err(|error| error.to_string())
+        buffer_map(&session.context(Scope::WholeTrace), program, space)
+            .map(Arc::new)
+            .map_err(|error| error.to_string())
     });
     let map = match state.job.memo() {
         JobAnswer::Failed { error, .. } => return drop(ui.label(error)),
@@ -124,32 +137,54 @@ pub fn memory_map_ui(
         state.look_at(&map, map.peak);
     }
     let Some(shown) = &state.shown else { return };
-    let capacity = report
-        .capacity_of(space)
-        .map_or_else(String::new, |bytes| format!(" · {} has {}", map.memory, number(bytes as f64, Unit::Bytes)));
+    let capacity = report.capacity_of(space).map_or_else(String::new, |bytes| {
+        format!(
+            " · {} has {}",
+            map.memory,
+            number(bytes as f64, Unit::Bytes)
+        )
+    });
     let text = format!(
         "heap {} · most live {} at {} · arguments, results and constants beside it {}{capacity}",
         number(map.heap_bytes as f64, Unit::Bytes),
-        number(map.live_bytes.get(map.peak).copied().unwrap_or(0) as f64, Unit::Bytes),
+        number(
+            map.live_bytes.get(map.peak).copied().unwrap_or(0) as f64,
+            Unit::Bytes
+        ),
         map.instructions.get(map.peak).map_or("?", String::as_str),
         number(map.other_bytes as f64, Unit::Bytes),
     );
-    ui.label(RichText::new(text).small().weak()).on_hover_text("By the compiler's plan, padding included");
+    ui.label(RichText::new(text).small().weak())
+        .on_hover_text("By the compiler's plan, padding included");
     if map.untimed > 0 {
-        ui.label(RichText::new(format!("{} buffers whose lifetime is not recorded are left out", map.untimed)).small());
+        ui.label(
+            RichText::new(format!(
+                "{} buffers whose lifetime is not recorded are left out",
+                map.untimed
+            ))
+            .small(),
+        );
     }
     let cursor = shown.cursor;
     let mut next = curve_ui(ui, &map, cursor);
     boxes_ui(ui, context, &map, cursor, out);
     ui.horizontal(|ui| {
         let at = map.instructions.get(cursor).map_or("?", String::as_str);
-        let what = if cursor == map.peak { "at the peak" } else { "at the cursor" };
+        let what = if cursor == map.peak {
+            "at the peak"
+        } else {
+            "at the cursor"
+        };
         ui.label(RichText::new(format!("Live {what}, {at}")).strong());
         if cursor != map.peak && ui.button("At the peak").clicked() {
             next = Some(map.peak);
         }
     });
-    let about = RowReactions { selected: context.state.place.selection, is_marked: &|_| false, leads: &|_| true };
+    let about = RowReactions {
+        selected: context.state.place.selection,
+        is_marked: &|_| false,
+        leads: &|_| true,
+    };
     if let Some(row) = one_table_ui(ui, &shown.live, &mut state.sorted, about, commands)
         && let Some(own) = map.live_at(cursor).get(row)
     {
@@ -166,19 +201,35 @@ fn choose_ui(ui: &mut Ui, report: &BuffersReport, state: &mut MemoryMapState) {
     };
     let programs: Vec<_> = report.programs.iter().filter(with_heap).collect();
     let of = |id: ProgramId| programs.iter().find(|program| program.id == id);
-    let heaps = |id: ProgramId| of(id).into_iter().flat_map(|it| &it.plans).filter(|plan| plan.heap_bytes > 0);
-    let fullest = |id: ProgramId| heaps(id).max_by_key(|plan| plan.heap_bytes).map(|plan| plan.space);
+    let heaps = |id: ProgramId| {
+        of(id)
+            .into_iter()
+            .flat_map(|it| &it.plans)
+            .filter(|plan| plan.heap_bytes > 0)
+    };
+    let fullest = |id: ProgramId| {
+        heaps(id)
+            .max_by_key(|plan| plan.heap_bytes)
+            .map(|plan| plan.space)
+    };
     if state.chosen.is_none_or(|(id, _)| of(id).is_none()) {
-        state.chosen = programs.first().and_then(|program| Some((program.id, fullest(program.id)?)));
+        state.chosen = programs
+            .first()
+            .and_then(|program| Some((program.id, fullest(program.id)?)));
     }
-    let Some((mut program, mut space)) = state.chosen else { return };
+    let Some((mut program, mut space)) = state.chosen else {
+        return;
+    };
     ui.horizontal_wrapped(|ui| {
         let title = of(program).map_or("", |program| program.program.as_str());
-        egui::ComboBox::from_id_salt("planned program").width(220.0).selected_text(title).show_ui(ui, |ui| {
-            for own in &programs {
-                ui.selectable_value(&mut program, own.id, &own.program);
-            }
-        });
+        egui::ComboBox::from_id_salt("planned program")
+            .width(220.0)
+            .selected_text(title)
+            .show_ui(ui, |ui| {
+                for own in &programs {
+                    ui.selectable_value(&mut program, own.id, &own.program);
+                }
+            });
         for plan in heaps(program) {
             ui.selectable_value(&mut space, plan.space, report.memory_name(plan.space));
         }
@@ -192,7 +243,8 @@ fn choose_ui(ui: &mut Ui, report: &BuffersReport, state: &mut MemoryMapState) {
 /// Live bytes over the program; returns where it was clicked.
 fn curve_ui(ui: &mut Ui, map: &BufferMap, cursor: usize) -> Option<usize> {
     let theme = theme::current(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width() - 8.0, CURVE), Sense::click());
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width() - 8.0, CURVE), Sense::click());
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Live bytes over the program"));
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 2.0, theme.canvas);
@@ -210,7 +262,10 @@ fn curve_ui(ui: &mut Ui, map: &BufferMap, cursor: usize) -> Option<usize> {
         );
     };
     for (at, &bytes) in map.live_bytes.iter().enumerate() {
-        let (x, share) = ((rect.left() + width * at as f32).floor(), bytes as f32 / most);
+        let (x, share) = (
+            (rect.left() + width * at as f32).floor(),
+            bytes as f32 / most,
+        );
         match &mut column {
             Some((own, highest)) if *own >= x => *highest = highest.max(share),
             _ => {
@@ -221,26 +276,54 @@ fn curve_ui(ui: &mut Ui, map: &BufferMap, cursor: usize) -> Option<usize> {
     }
     column.into_iter().for_each(bar);
     let x_of = |at: usize| rect.left() + width * (at as f32 + 0.5);
-    painter.vline(x_of(map.peak), rect.y_range(), Stroke::new(1.0, theme.warning));
-    painter.vline(x_of(cursor), rect.y_range(), Stroke::new(1.5, theme.text_strong));
-    let at = |x: f32| (((x - rect.left()) / width).max(0.0) as usize).min(map.live_bytes.len().saturating_sub(1));
+    painter.vline(
+        x_of(map.peak),
+        rect.y_range(),
+        Stroke::new(1.0, theme.warning),
+    );
+    painter.vline(
+        x_of(cursor),
+        rect.y_range(),
+        Stroke::new(1.5, theme.text_strong),
+    );
+    let at = |x: f32| {
+        (((x - rect.left()) / width).max(0.0) as usize).min(map.live_bytes.len().saturating_sub(1))
+    };
     let hovered = response.hover_pos().map(|pos| at(pos.x));
     let clicked = response.clicked();
     if let Some(at) = hovered {
-        response.on_hover_cursor(CursorIcon::Crosshair).on_hover_ui_at_pointer(|ui| {
-            ui.label(map.instructions.get(at).map_or("?", String::as_str));
-            ui.label(format!("{} live", number(map.live_bytes.get(at).copied().unwrap_or(0) as f64, Unit::Bytes)));
-            ui.weak("Click to list what is live here");
-        });
+        response
+            .on_hover_cursor(CursorIcon::Crosshair)
+            .on_hover_ui_at_pointer(|ui| {
+                ui.label(map.instructions.get(at).map_or("?", String::as_str));
+                ui.label(format!(
+                    "{} live",
+                    number(
+                        map.live_bytes.get(at).copied().unwrap_or(0) as f64,
+                        Unit::Bytes
+                    )
+                ));
+                ui.weak("Click to list what is live here");
+            });
     }
     hovered.filter(|_| clicked)
 }
 
 /// Buffers by time and offset.
-fn boxes_ui(ui: &mut Ui, context: PanelContext<'_>, map: &BufferMap, cursor: usize, out: &mut Vec<ViewCommand>) {
+fn boxes_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    map: &BufferMap,
+    cursor: usize,
+    out: &mut Vec<ViewCommand>,
+) {
     let theme = theme::current(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width() - 8.0, BOXES), Sense::click());
-    let label = format!("Buffers by program order and offset: {} buffers", map.boxes.len());
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width() - 8.0, BOXES), Sense::click());
+    let label = format!(
+        "Buffers by program order and offset: {} buffers",
+        map.boxes.len()
+    );
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 2.0, theme.canvas);
@@ -248,48 +331,82 @@ fn boxes_ui(ui: &mut Ui, context: PanelContext<'_>, map: &BufferMap, cursor: usi
     let height = |bytes: u64| rect.height() * (bytes as f32 / map.heap_bytes.max(1) as f32);
     let place = |own: &analysis::reports::memory::buffers::BufferBox| {
         let bottom = rect.bottom() - height(own.offset);
-        let (left, right) =
-            (rect.left() + width * own.from as f32, rect.left() + width * own.to.max(own.from + 1) as f32);
-        Rect::from_min_max(pos2(left, bottom - height(own.buffer.bytes)), pos2(right.max(left + 1.0), bottom))
+        let (left, right) = (
+            rect.left() + width * own.from as f32,
+            rect.left() + width * own.to.max(own.from + 1) as f32,
+        );
+        Rect::from_min_max(
+            pos2(left, bottom - height(own.buffer.bytes)),
+            pos2(right.max(left + 1.0), bottom),
+        )
     };
     for own in &map.boxes {
         let at = place(own);
         let name = own.buffer.instruction.split('{').next().unwrap_or_default();
         let fill = theme.slice(ColorKey::of_name(name)).fill;
-        let inner = if at.width() > 4.0 && at.height() > 4.0 { at.shrink(0.5) } else { at };
+        let inner = if at.width() > 4.0 && at.height() > 4.0 {
+            at.shrink(0.5)
+        } else {
+            at
+        };
         painter.rect_filled(inner, 0.0, fill);
         if at.width() > 46.0 && at.height() > 12.0 {
             let start = pos2(at.left() + 4.0, at.center().y);
             let font = FontId::proportional(10.5);
-            elided(&painter, start, Align2::LEFT_CENTER, name, at.width() - 6.0, &font, readable_on(fill));
+            elided(
+                &painter,
+                start,
+                Align2::LEFT_CENTER,
+                name,
+                at.width() - 6.0,
+                &font,
+                readable_on(fill),
+            );
         }
     }
     let x = rect.left() + width * (cursor as f32 + 0.5);
     painter.vline(x, rect.y_range(), Stroke::new(1.5, theme.text_strong));
-    let Some(own) = response.hover_pos().and_then(|pos| map.boxes.iter().rev().find(|own| place(own).contains(pos)))
+    let Some(own) = response
+        .hover_pos()
+        .and_then(|pos| map.boxes.iter().rev().find(|own| place(own).contains(pos)))
     else {
         return;
     };
-    painter.rect_stroke(place(own), 0.0, Stroke::new(1.5, theme.text_strong), egui::StrokeKind::Inside);
+    painter.rect_stroke(
+        place(own),
+        0.0,
+        Stroke::new(1.5, theme.text_strong),
+        egui::StrokeKind::Inside,
+    );
     if response.clicked() {
         out.extend(lead(context, &own.buffer.instruction));
     }
-    response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui_at_pointer(|ui| {
-        ui.label(RichText::new(&own.buffer.instruction).strong());
-        let bytes = |bytes: u64| number(bytes as f64, Unit::Bytes);
-        ui.label(format!("{} at offset {}", bytes(own.buffer.bytes), bytes(own.offset)));
-        ui.label(format!(
-            "of these padding: {}",
-            own.buffer
-                .element_bytes
-                .map_or_else(|| "not known".to_owned(), |elements| bytes(own.buffer.bytes.saturating_sub(elements)),)
-        ));
-        let name = |at: usize| map.instructions.get(at).map_or("the end", String::as_str);
-        ui.label(format!("from {} to {}", name(own.from), name(own.to)));
-        for text in [&own.buffer.shape, &own.buffer.op_name, &own.buffer.source].into_iter().flatten() {
-            ui.weak(text);
-        }
-    });
+    response
+        .on_hover_cursor(CursorIcon::PointingHand)
+        .on_hover_ui_at_pointer(|ui| {
+            ui.label(RichText::new(&own.buffer.instruction).strong());
+            let bytes = |bytes: u64| number(bytes as f64, Unit::Bytes);
+            ui.label(format!(
+                "{} at offset {}",
+                bytes(own.buffer.bytes),
+                bytes(own.offset)
+            ));
+            ui.label(format!(
+                "of these padding: {}",
+                own.buffer.element_bytes.map_or_else(
+                    || "not known".to_owned(),
+                    |elements| bytes(own.buffer.bytes.saturating_sub(elements)),
+                )
+            ));
+            let name = |at: usize| map.instructions.get(at).map_or("the end", String::as_str);
+            ui.label(format!("from {} to {}", name(own.from), name(own.to)));
+            for text in [&own.buffer.shape, &own.buffer.op_name, &own.buffer.source]
+                .into_iter()
+                .flatten()
+            {
+                ui.weak(text);
+            }
+        });
 }
 
 /// The command that goes to the slices of the instruction that defines a buffer (`copy-start{0}`).
@@ -297,20 +414,30 @@ fn lead(context: PanelContext<'_>, instruction: &str) -> Vec<ViewCommand> {
     let name = instruction.split('{').next().unwrap_or_default();
     let labels = context.trace.labels_named(name);
     let target = RowTarget::Slices(HighlightedLabels::new(name, labels.iter().copied()));
-    if labels.is_empty() { Vec::new() } else { target.commands(context.trace) }
+    if labels.is_empty() {
+        Vec::new()
+    } else {
+        target.commands(context.trace)
+    }
 }
 
 /// Buffers that are live after an instruction.
 fn live_table(map: &BufferMap, cursor: usize) -> Table {
     Table::of("live_buffers", "Live buffers", map.live_at(cursor))
-        .compiler("instruction", "Made by", Unit::None, |own| &own.buffer.instruction)
+        .compiler("instruction", "Made by", Unit::None, |own| {
+            &own.buffer.instruction
+        })
         .compiler("bytes", "Size", Unit::Bytes, |own| own.buffer.bytes)
         .compiler("padding_bytes", "Padding", Unit::Bytes, |own| {
-            own.buffer.element_bytes.map(|elements| own.buffer.bytes.saturating_sub(elements))
+            own.buffer
+                .element_bytes
+                .map(|elements| own.buffer.bytes.saturating_sub(elements))
         })
         .compiler("offset", "Offset", Unit::Bytes, |own| own.offset)
         .compiler("shape", "Shape", Unit::None, |own| &own.buffer.shape)
-        .compiler("op_name", "Framework name", Unit::None, |own| &own.buffer.op_name)
+        .compiler("op_name", "Framework name", Unit::None, |own| {
+            &own.buffer.op_name
+        })
         .compiler("source", "Source", Unit::None, |own| &own.buffer.source)
         .build()
 }

@@ -10,7 +10,9 @@ const PASSES: f64 = 6.0;
 
 /// Above the tracks, in the middle.
 fn card(ctx: &Context, id: &str, up: f32, content: impl FnOnce(&mut egui::Ui)) {
-    let area = Area::new(Id::unique(id)).order(Order::Foreground).anchor(Align2::CENTER_BOTTOM, [0.0, -up]);
+    let area = Area::new(Id::unique(id))
+        .order(Order::Foreground)
+        .anchor(Align2::CENTER_BOTTOM, [0.0, -up]);
     area.show(ctx, |ui| {
         let frame = Frame::popup(ui.style()).inner_margin(egui::Margin::symmetric(12, 8));
         frame.show(ui, |ui| ui.horizontal(content));
@@ -42,12 +44,20 @@ pub struct PassingNotice {
 impl PassingNotice {
     /// Disappears after a while.
     pub fn passing(text: String) -> Self {
-        Self { text, passes: true, since: None }
+        Self {
+            text,
+            passes: true,
+            since: None,
+        }
     }
 
     /// Stays until it is dismissed.
     pub fn lasting(text: String) -> Self {
-        Self { text, passes: false, since: None }
+        Self {
+            text,
+            passes: false,
+            since: None,
+        }
     }
 
     pub fn ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) {

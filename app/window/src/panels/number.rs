@@ -26,7 +26,11 @@ const NAME: f32 = 110.0;
 
 /// The columns of numbers that fit beside the names, with their right edges, and their total width. `widths` are
 /// counted from the right; columns of `spare` are dropped first, in that order.
-pub fn fitting<const N: usize>(room: f32, widths: [f32; N], spare: [usize; 2]) -> (Vec<(usize, f32)>, f32) {
+pub fn fitting<const N: usize>(
+    room: f32,
+    widths: [f32; N],
+    spare: [usize; 2],
+) -> (Vec<(usize, f32)>, f32) {
     let mut kept: Vec<usize> = (0..N).collect();
     let width = |kept: &[usize]| kept.iter().filter_map(|&at| widths.get(at)).sum::<f32>();
     for spare in spare {
@@ -34,7 +38,11 @@ pub fn fitting<const N: usize>(room: f32, widths: [f32; N], spare: [usize; 2]) -
             kept.retain(|&at| at != spare);
         }
     }
-    let placed = kept.iter().enumerate().map(|(n, &at)| (at, width(&kept[..n]))).collect();
+    let placed = kept
+        .iter()
+        .enumerate()
+        .map(|(n, &at)| (at, width(&kept[..n])))
+        .collect();
     (placed, width(&kept))
 }
 

@@ -1,7 +1,9 @@
 //! Ops as a tree, beside their table.
 
 use analysis::reports::ops::op_stats::{Ops, OpsReport};
-use egui::{Align2, CursorIcon, FontId, Id, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align2, CursorIcon, FontId, Id, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
+};
 use trace_model::{OpId, Picos};
 
 use super::context::{PanelContext, computing_ui, reason_ui};
@@ -25,23 +27,40 @@ const ROW: f32 = 20.0;
 const MOST: usize = 200;
 /// Columns of numbers, from the right: width, title, tooltip.
 const COLUMNS: [(f32, &str, &str); 4] = [
-    (64.0, "of limit", "Least time that the limits allow for the work, as a share of the whole time, waiting included"),
-    (72.0, "of op time", "Self time as a share of all ops' self time, idle time left out"),
-    (80.0, "self time", "Time of all executions on all devices, without their child ops"),
+    (
+        64.0,
+        "of limit",
+        "Least time that the limits allow for the work, as a share of the whole time, waiting included",
+    ),
+    (
+        72.0,
+        "of op time",
+        "Self time as a share of all ops' self time, idle time left out",
+    ),
+    (
+        80.0,
+        "self time",
+        "Time of all executions on all devices, without their child ops",
+    ),
     (54.0, "runs", "Executions on all devices"),
 ];
 
 /// The columns that fit, with their right edges, and their total width.
 fn columns(room: f32) -> (Vec<(usize, f32)>, f32) {
     let [limit, share, time, runs] = COLUMNS.map(|(width, ..)| width);
-    fitting(room, [limit, share, time + times::more_room(), runs], [3, 0])
+    fitting(
+        room,
+        [limit, share, time + times::more_room(), runs],
+        [3, 0],
+    )
 }
 
 /// The texts of the columns for an op; `whole` is the self time of all ops.
 fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
     let share = node.self_time_ps as f64 * 100.0 / (whole.max(1) as f64);
     [
-        node.efficiency_percent().map_or_else(|| "–".to_owned(), |percent| number(percent, Unit::Percent)),
+        node.efficiency_percent()
+            .map_or_else(|| "–".to_owned(), |percent| number(percent, Unit::Percent)),
         number(share, Unit::Percent),
         times::time(Picos::from_ps(node.self_time_ps)),
         number(node.occurrences as f64, Unit::Count),
@@ -73,8 +92,15 @@ impl OpTrees {
     }
 
     fn spec(&self) -> TreeSpec {
-        let time = if self.is_icicle { self.time } else { TreeTime::SelfTime };
-        TreeSpec { levels: self.levels.clone(), time }
+        let time = if self.is_icicle {
+            self.time
+        } else {
+            TreeTime::SelfTime
+        };
+        TreeSpec {
+            levels: self.levels.clone(),
+            time,
+        }
     }
 }
 
@@ -82,12 +108,22 @@ impl OpTrees {
 pub fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
-        if ui.selectable_label(trees.levels.is_empty(), "Tables").clicked() {
+        if ui
+            .selectable_label(trees.levels.is_empty(), "Tables")
+            .clicked()
+        {
             trees.levels.clear();
         }
         for (by, word) in TreeGrouping::ALL {
-            if ui.selectable_label(trees.levels.first() == Some(&by), word).clicked() {
-                trees.levels = if by == TreeGrouping::Program { vec![by, TreeGrouping::Category] } else { vec![by] };
+            if ui
+                .selectable_label(trees.levels.first() == Some(&by), word)
+                .clicked()
+            {
+                trees.levels = if by == TreeGrouping::Program {
+                    vec![by, TreeGrouping::Category]
+                } else {
+                    vec![by]
+                };
                 trees.zoom.clear();
             }
         }
@@ -106,7 +142,10 @@ pub fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
 fn drawing_ui(ui: &mut Ui, trees: &mut OpTrees) {
     ui.spacing_mut().item_spacing.x = 2.0;
     for (icicle, word) in [(false, "rows"), (true, "icicle")] {
-        if ui.selectable_label(trees.is_icicle == icicle, word).clicked() {
+        if ui
+            .selectable_label(trees.is_icicle == icicle, word)
+            .clicked()
+        {
             trees.is_icicle = icicle;
         }
     }
@@ -127,20 +166,32 @@ fn nested_ui(ui: &mut Ui, trees: &mut OpTrees) {
     let before = trees.levels.clone();
     for at in 1..(before.len() + 1).min(MOST_LEVELS) {
         let own = before.get(at).copied();
-        let word = |by| TreeGrouping::ALL.iter().find(|(other, _)| *other == by).map_or("", |(_, word)| word);
+        let word = |by| {
+            TreeGrouping::ALL
+                .iter()
+                .find(|(other, _)| *other == by)
+                .map_or("", |(_, word)| word)
+        };
         let shown = own.map_or("then …", word);
-        let list = egui::ComboBox::from_id_salt(("nested", at)).selected_text(shown).width(110.0).show_ui(ui, |ui| {
-            if ui.selectable_label(own.is_none(), "no further").clicked() {
-                trees.levels.truncate(at);
-            }
-            for (by, word) in TreeGrouping::ALL.into_iter().filter(|(by, _)| !before[..at].contains(by)) {
-                if ui.selectable_label(own == Some(by), word).clicked() {
+        let list = egui::ComboBox::from_id_salt(("nested", at))
+            .selected_text(shown)
+            .width(110.0)
+            .show_ui(ui, |ui| {
+                if ui.selectable_label(own.is_none(), "no further").clicked() {
                     trees.levels.truncate(at);
-                    trees.levels.push(by);
                 }
-            }
-        });
-        list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Level {}", at + 1)));
+                for (by, word) in TreeGrouping::ALL
+                    .into_iter()
+                    .filter(|(by, _)| !before[..at].contains(by))
+                {
+                    if ui.selectable_label(own == Some(by), word).clicked() {
+                        trees.levels.truncate(at);
+                        trees.levels.push(by);
+                    }
+                }
+            });
+        list.response
+            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Level {}", at + 1)));
     }
     if trees.levels != before {
         trees.zoom.clear();
@@ -160,12 +211,18 @@ pub fn tree_ui(
         Err(reason) => return reason_ui(ui, reason),
     };
     let (spec, compares) = (trees.spec(), context.changes().is_some());
-    if trees.made.as_ref().is_none_or(|(made, compared, _)| (made, *compared) != (&spec, compares)) {
+    if trees
+        .made
+        .as_ref()
+        .is_none_or(|(made, compared, _)| (made, *compared) != (&spec, compares))
+    {
         let compared = |op| context.changes()?.of_op(op);
         let root = tree(&report.rows, &spec, &compared);
         trees.made = Some((spec.clone(), compares, root));
     }
-    let Some((_, _, root)) = &trees.made else { return };
+    let Some((_, _, root)) = &trees.made else {
+        return;
+    };
     ui.with_layout(egui::Layout::right_to_left(egui::Align::Min), |ui| {
         csv_ui(ui, "op_tree", || Some(root.table()), commands);
     });
@@ -173,22 +230,42 @@ pub fn tree_ui(
         return icicle_ui(ui, context.trace, (root, spec.time), &mut trees.zoom, out);
     }
     let theme = theme::current(ui);
-    let (heading, _) = ui.allocate_exact_size(vec2(ui.available_width() - 12.0, ROW), Sense::hover());
+    let (heading, _) =
+        ui.allocate_exact_size(vec2(ui.available_width() - 12.0, ROW), Sense::hover());
     for (column, edge) in columns(heading.width()).0 {
         let at = pos2(heading.right() - 6.0 - edge, heading.center().y);
         let (_, title, about) = COLUMNS[column];
-        let drawn = ui.painter().text(at, Align2::RIGHT_CENTER, title, small_font(), theme.text_weak);
-        ui.interact(drawn, ui.scope_id().with(("op tree heading", title)), Sense::hover()).on_hover_text(about);
+        let drawn = ui.painter().text(
+            at,
+            Align2::RIGHT_CENTER,
+            title,
+            small_font(),
+            theme.text_weak,
+        );
+        ui.interact(
+            drawn,
+            ui.scope_id().with(("op tree heading", title)),
+            Sense::hover(),
+        )
+        .on_hover_text(about);
     }
     let selected = context.state.place.selection;
     let own = selected.and_then(|slice| context.trace.model.slice(slice).op());
-    let mut walk =
-        TreeWalk { context, whole: root.self_time_ps, own, follows: trees.follow.replace_selection(selected), out };
-    ScrollArea::vertical().auto_shrink([false, false]).id_salt("op tree").show(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 0.0;
-        let levels: Vec<u8> = spec.levels.iter().map(|&by| by as u8).collect();
-        walk.children_ui(ui, root, 0, Id::unique(("op tree", levels)));
-    });
+    let mut walk = TreeWalk {
+        context,
+        whole: root.self_time_ps,
+        own,
+        follows: trees.follow.replace_selection(selected),
+        out,
+    };
+    ScrollArea::vertical()
+        .auto_shrink([false, false])
+        .id_salt("op tree")
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            let levels: Vec<u8> = spec.levels.iter().map(|&by| by as u8).collect();
+            walk.children_ui(ui, root, 0, Id::unique(("op tree", levels)));
+        });
 }
 
 /// Context while the tree is drawn from top to bottom.
@@ -221,9 +298,14 @@ impl TreeWalk<'_> {
         if row.clicked() {
             let labels = self.context.trace.labels_of(&node.ops);
             if !has_children {
-                self.out.extend(self.context.trace.longest(&labels).map(ViewCommand::GoTo));
+                self.out
+                    .extend(self.context.trace.longest(&labels).map(ViewCommand::GoTo));
             }
-            self.out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&node.title, labels))));
+            self.out
+                .push(ViewCommand::Highlight(Some(HighlightedLabels::new(
+                    &node.title,
+                    labels,
+                ))));
         }
         if open {
             self.children_ui(ui, node, depth + 1, id);
@@ -241,11 +323,20 @@ impl TreeWalk<'_> {
         if rest.is_empty() {
             return;
         }
-        let time: i64 = rest.iter().map(|node| node.self_time_ps).fold(0, i64::saturating_add);
-        let share = number(time as f64 * 100.0 / (self.whole.max(1) as f64), Unit::Percent);
+        let time: i64 = rest
+            .iter()
+            .map(|node| node.self_time_ps)
+            .fold(0, i64::saturating_add);
+        let share = number(
+            time as f64 * 100.0 / (self.whole.max(1) as f64),
+            Unit::Percent,
+        );
         ui.horizontal(|ui| {
             ui.add_space(22.0 + 14.0 * depth as f32);
-            let text = format!("and {} more, {share} of op time", group_digits(rest.len() as u64));
+            let text = format!(
+                "and {} more, {share} of op time",
+                group_digits(rest.len() as u64)
+            );
             if ui.link(egui::RichText::new(text).small()).clicked() {
                 ui.data_mut(|data| data.insert_temp(more, shown + MOST));
             }
@@ -254,10 +345,18 @@ impl TreeWalk<'_> {
 }
 
 /// One branch or op.
-fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool, is_own: bool) -> Response {
+fn row_ui(
+    ui: &mut Ui,
+    node: &OpNode,
+    whole: i64,
+    depth: usize,
+    open: bool,
+    is_own: bool,
+) -> Response {
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Ops of {}", node.title)));
+    response
+        .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Ops of {}", node.title)));
     let painter = ui.painter_at(rect);
     if is_own {
         painter.rect_filled(rect, 2.0, theme.accent.gamma_multiply(0.22));
@@ -275,21 +374,40 @@ fn row_ui(ui: &mut Ui, node: &OpNode, whole: i64, depth: usize, open: bool, is_o
     let font = FontId::proportional(12.0);
     let (columns, numbers) = columns(rect.width());
     let room = rect.width() - numbers - 6.0 - (x + 16.0 - rect.left());
-    elided_middle(&painter, pos2(x + 16.0, y), &node.title, room.max(40.0), &font, theme.text);
+    elided_middle(
+        &painter,
+        pos2(x + 16.0, y),
+        &node.title,
+        room.max(40.0),
+        &font,
+        theme.text,
+    );
     let texts = texts_of(node, whole);
     for (column, edge) in columns {
         let at = pos2(rect.right() - 6.0 - edge, y);
-        elided(&painter, at, Align2::RIGHT_CENTER, &texts[column], 90.0 + times::more_room(), &font, theme.text);
+        elided(
+            &painter,
+            at,
+            Align2::RIGHT_CENTER,
+            &texts[column],
+            90.0 + times::more_room(),
+            &font,
+            theme.text,
+        );
     }
     made_row_menu(&response, || node.row_table(whole));
-    response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui(|ui| {
-        ui.label(&node.title);
-        for ((_, title, about), text) in COLUMNS.into_iter().zip(texts_of(node, whole)).rev() {
-            ui.weak(format!("{title}: {text}. {about}."));
-        }
-        let origin = times::origin();
-        ui.weak(format!("Times: {origin}. Limits: by the compiler's cost model and the peaks of the chip."));
-    })
+    response
+        .on_hover_cursor(CursorIcon::PointingHand)
+        .on_hover_ui(|ui| {
+            ui.label(&node.title);
+            for ((_, title, about), text) in COLUMNS.into_iter().zip(texts_of(node, whole)).rev() {
+                ui.weak(format!("{title}: {text}. {about}."));
+            }
+            let origin = times::origin();
+            ui.weak(format!(
+                "Times: {origin}. Limits: by the compiler's cost model and the peaks of the chip."
+            ));
+        })
 }
 
 #[cfg(test)]
@@ -312,7 +430,10 @@ mod tests {
             compared: None,
             children: Vec::new(),
         };
-        assert_eq!(texts_of(&node, 5_000_000), ["–", "50.00 %", "2.500 µs", "3"]);
+        assert_eq!(
+            texts_of(&node, 5_000_000),
+            ["–", "50.00 %", "2.500 µs", "3"]
+        );
         times::write_as(TimeFormat::Nanoseconds);
         let written = texts_of(&node, 5_000_000);
         times::write_as(TimeFormat::Digits);

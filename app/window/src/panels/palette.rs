@@ -1,6 +1,9 @@
 //! The command palette: finds commands, reports, steps, times, tracks and ops.
 
-use egui::{Align2, Context, FontId, Key, RichText, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, Window, vec2};
+use egui::{
+    Align2, Context, FontId, Key, RichText, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo,
+    Window, vec2,
+};
 
 use super::find::{PaletteEntry, find, fits};
 use crate::AppCommand;
@@ -29,21 +32,47 @@ impl PaletteInput {
     /// Everything that the text matches: entries of the trace, and commands.
     fn entries(&mut self, context: &PaletteContext<'_>) -> Vec<PaletteEntry> {
         let key = (self.text.as_str(), context.steps.len());
-        if self.found.as_ref().is_none_or(|(text, steps, _)| (text.as_str(), *steps) != key) {
-            self.found = Some((self.text.clone(), key.1, find(&self.text, context.trace, context.steps)));
+        if self
+            .found
+            .as_ref()
+            .is_none_or(|(text, steps, _)| (text.as_str(), *steps) != key)
+        {
+            self.found = Some((
+                self.text.clone(),
+                key.1,
+                find(&self.text, context.trace, context.steps),
+            ));
         }
         let typed = self.text.trim().to_lowercase();
         // Both spellings find the commands about colours.
-        let spelled =
-            |word: &str| if word.starts_with("color") { word.replacen("color", "colour", 1) } else { word.to_owned() };
+        let spelled = |word: &str| {
+            if word.starts_with("color") {
+                word.replacen("color", "colour", 1)
+            } else {
+                word.to_owned()
+            }
+        };
         let words: Vec<String> = typed.split_whitespace().map(spelled).collect();
         let commands = keys::palette(context.keys, context.state, context.comparing);
-        let commands = commands.into_iter().filter(|(title, ..)| fits(title, &words));
-        let mut entries: Vec<PaletteEntry> =
-            commands.map(|(title, note, command)| PaletteEntry { title, note, commands: vec![command] }).collect();
-        let found = self.found.as_ref().map(|(.., found)| found.as_slice()).unwrap_or_default();
+        let commands = commands
+            .into_iter()
+            .filter(|(title, ..)| fits(title, &words));
+        let mut entries: Vec<PaletteEntry> = commands
+            .map(|(title, note, command)| PaletteEntry {
+                title,
+                note,
+                commands: vec![command],
+            })
+            .collect();
+        let found = self
+            .found
+            .as_ref()
+            .map(|(.., found)| found.as_slice())
+            .unwrap_or_default();
         // A time or a step was typed as such.
-        let first = found.iter().take_while(|entry| entry.note.starts_with("time") || entry.note.starts_with("step"));
+        let first = found
+            .iter()
+            .take_while(|entry| entry.note.starts_with("time") || entry.note.starts_with("step"));
         let first = first.count();
         entries.splice(0..0, found[..first].iter().cloned());
         entries.extend(found[first..].iter().cloned());
@@ -69,50 +98,76 @@ pub struct PaletteContext<'a> {
 }
 
 /// The input field and what it finds.
-pub fn palette_ui(ctx: &Context, context: PaletteContext<'_>, typed: &mut PaletteInput, out: &mut Vec<AppCommand>) {
+pub fn palette_ui(
+    ctx: &Context,
+    context: PaletteContext<'_>,
+    typed: &mut PaletteInput,
+    out: &mut Vec<AppCommand>,
+) {
     let mut done = false;
-    let window = Window::new("Commands").collapsible(false).resizable(false).title_bar(false);
+    let window = Window::new("Commands")
+        .collapsible(false)
+        .resizable(false)
+        .title_bar(false);
     let width = 560.0_f32.min(ctx.content_rect().width() - 40.0);
-    let shown = window.anchor(Align2::CENTER_TOP, [0.0, 76.0]).show(ctx, |ui| {
-        ui.set_width(width);
-        let about = "Commands, reports, tracks, ops, steps (step 40), times (48.93 s)";
-        let label = ui.label(RichText::new(about).small().weak());
-        let field = ui.add(TextEdit::singleline(&mut typed.text).desired_width(f32::INFINITY)).labelled_by(label.id);
-        field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search commands"));
-        field.request_focus();
-        if field.changed() {
-            typed.chosen = 0;
-        }
-        let found = typed.entries(&context);
-        let (enter, escape, down, up) = ui.input(|i| {
-            let pressed = |key| i.key_pressed(key);
-            (pressed(Key::Enter), pressed(Key::Escape), pressed(Key::ArrowDown), pressed(Key::ArrowUp))
-        });
-        typed.chosen = (typed.chosen + usize::from(down)).min(found.len().saturating_sub(1));
-        typed.chosen = typed.chosen.saturating_sub(usize::from(up));
-        done = escape;
-        // As high as what is found, so that little of the timeline is covered.
-        let height = MOST_HEIGHT.min(ctx.content_rect().height() - 150.0);
-        ScrollArea::vertical().auto_shrink([false, true]).max_height(height).show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            if found.is_empty() {
-                ui.weak("Nothing matches.");
+    let shown = window
+        .anchor(Align2::CENTER_TOP, [0.0, 76.0])
+        .show(ctx, |ui| {
+            ui.set_width(width);
+            let about = "Commands, reports, tracks, ops, steps (step 40), times (48.93 s)";
+            let label = ui.label(RichText::new(about).small().weak());
+            let field = ui
+                .add(TextEdit::singleline(&mut typed.text).desired_width(f32::INFINITY))
+                .labelled_by(label.id);
+            field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search commands"));
+            field.request_focus();
+            if field.changed() {
+                typed.chosen = 0;
             }
-            for (i, entry) in found.into_iter().enumerate() {
-                let chosen = i == typed.chosen;
-                let response = row_ui(ui, &entry, chosen);
-                if chosen && (down || up) {
-                    response.scroll_to_me(None);
-                }
-                if response.clicked() || (chosen && enter) {
-                    out.extend(entry.commands);
-                    done = true;
-                }
-            }
+            let found = typed.entries(&context);
+            let (enter, escape, down, up) = ui.input(|i| {
+                let pressed = |key| i.key_pressed(key);
+                (
+                    pressed(Key::Enter),
+                    pressed(Key::Escape),
+                    pressed(Key::ArrowDown),
+                    pressed(Key::ArrowUp),
+                )
+            });
+            typed.chosen = (typed.chosen + usize::from(down)).min(found.len().saturating_sub(1));
+            typed.chosen = typed.chosen.saturating_sub(usize::from(up));
+            done = escape;
+            // As high as what is found, so that little of the timeline is covered.
+            let height = MOST_HEIGHT.min(ctx.content_rect().height() - 150.0);
+            ScrollArea::vertical()
+                .auto_shrink([false, true])
+                .max_height(height)
+                .show(ui, |ui| {
+                    ui.spacing_mut().item_spacing.y = 0.0;
+                    if found.is_empty() {
+                        ui.weak("Nothing matches.");
+                    }
+                    for (i, entry) in found.into_iter().enumerate() {
+                        let chosen = i == typed.chosen;
+                        let response = row_ui(ui, &entry, chosen);
+                        if chosen && (down || up) {
+                            response.scroll_to_me(None);
+                        }
+                        if response.clicked() || (chosen && enter) {
+                            out.extend(entry.commands);
+                            done = true;
+                        }
+                    }
+                });
         });
-    });
     // A click on anything else is meant for that.
-    let clicked = ctx.input(|i| if i.pointer.any_click() { i.pointer.interact_pos() } else { None });
+    let clicked = ctx.input(|i| {
+        if i.pointer.any_click() {
+            i.pointer.interact_pos()
+        } else {
+            None
+        }
+    });
     done |= clicked.is_some_and(|at| shown.is_some_and(|shown| !shown.response.rect.contains(at)));
     if done {
         *typed = PaletteInput::default();
@@ -136,9 +191,28 @@ fn row_ui(ui: &mut Ui, entry: &PaletteEntry, chosen: bool) -> egui::Response {
     }
     let room = rect.width() - 20.0;
     let right = rect.right_center() - vec2(10.0, 0.0);
-    let note = elided(&painter, right, Align2::RIGHT_CENTER, &entry.note, room * 0.55, &small_font(), theme.text_weak);
+    let note = elided(
+        &painter,
+        right,
+        Align2::RIGHT_CENTER,
+        &entry.note,
+        room * 0.55,
+        &small_font(),
+        theme.text_weak,
+    );
     let left = rect.left_center() + vec2(10.0, 0.0);
-    let color = if chosen { theme.text_strong } else { theme.text };
-    elided_middle(&painter, left, &entry.title, room - note.x - 12.0, &FontId::proportional(13.0), color);
+    let color = if chosen {
+        theme.text_strong
+    } else {
+        theme.text
+    };
+    elided_middle(
+        &painter,
+        left,
+        &entry.title,
+        room - note.x - 12.0,
+        &FontId::proportional(13.0),
+        color,
+    );
     response
 }

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use analysis::{Scope, Table};
 use egui::text::{LayoutJob, TextFormat};
-use egui::{Button, ComboBox, FontId, Key, Modifiers, RichText, Role, ScrollArea, Stroke, TextEdit, Ui, WidgetInfo};
+use egui::{
+    Button, ComboBox, FontId, Key, Modifiers, RichText, Role, ScrollArea, Stroke, TextEdit, Ui,
+    WidgetInfo,
+};
 
 use super::context::PanelContext;
 use super::table::{RowReactions, SortedTable};
@@ -87,9 +90,15 @@ impl QueryPanel {
         self.stop.store(true, Ordering::Relaxed);
         self.stop = Arc::default();
         self.runs += 1;
-        let asked = AskedQuery { sql, scope, limit: self.limit, run: self.runs };
+        let asked = AskedQuery {
+            sql,
+            scope,
+            limit: self.limit,
+            run: self.runs,
+        };
         let (session, own, cancel) = (session.clone(), asked.clone(), Arc::clone(&self.stop));
-        self.answers.ask(asked, move |_| Ok(answer(&session, &own, cancel)));
+        self.answers
+            .ask(asked, move |_| Ok(answer(&session, &own, cancel)));
     }
 
     fn error(&self) -> Option<(&AskedQuery, &QueryError)> {
@@ -113,11 +122,23 @@ impl Drop for QueryPanel {
     }
 }
 
-fn answer(session: &Session, asked: &AskedQuery, cancel: Arc<AtomicBool>) -> Result<QueryResult, QueryError> {
-    let limits = QueryLimits { rows: asked.limit, time: None, cancel, ..QueryLimits::default() };
+fn answer(
+    session: &Session,
+    asked: &AskedQuery,
+    cancel: Arc<AtomicBool>,
+) -> Result<QueryResult, QueryError> {
+    let limits = QueryLimits {
+        rows: asked.limit,
+        time: None,
+        cancel,
+        ..QueryLimits::default()
+    };
     let answer = Database::new(session, asked.scope)?.ask(&asked.sql, &limits)?;
     let is_truncated = answer.is_truncated;
-    Ok(QueryResult { table: query_table(answer), is_truncated })
+    Ok(QueryResult {
+        table: query_table(answer),
+        is_truncated,
+    })
 }
 
 fn tables_of(session: &Session, scope: Scope) -> Result<TableDescriptions, String> {
@@ -139,7 +160,11 @@ pub fn query_ui(
 ) {
     let scope = Scope::from(context.state.scope);
     let session = &context.trace.session;
-    match panel.answers.key().map(|asked| (asked.scope, asked.sql.clone())) {
+    match panel
+        .answers
+        .key()
+        .map(|asked| (asked.scope, asked.sql.clone()))
+    {
         None => panel.run(session, scope),
         // Tables of reports are about the scope that is named above.
         Some((other, sql)) if other != scope => panel.run_sql(session, scope, sql),
@@ -174,7 +199,9 @@ pub fn query_ui(
             ui.colored_label(theme::current(ui).error, error);
         }
         memo => {
-            let Some(Ok(result)) = memo.latest() else { return };
+            let Some(Ok(result)) = memo.latest() else {
+                return;
+            };
             result_ui(ui, context, result, &mut panel.sorted, out, view);
         }
     }
@@ -190,17 +217,33 @@ fn result_ui(
 ) {
     let table = &result.table;
     if result.is_truncated {
-        let text = format!("Only the first {} rows: there are more.", group_digits(table.rows.len() as u64));
+        let text = format!(
+            "Only the first {} rows: there are more.",
+            group_digits(table.rows.len() as u64)
+        );
         ui.colored_label(theme::current(ui).warning, text);
     }
     if table.rows.is_empty() {
         ui.weak("No rows.");
         return;
     }
-    let steps = context.whole.get::<analysis::reports::steps::step_times::Steps>().ok().flatten();
-    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(context.trace, steps, table, row));
+    let steps = context
+        .whole
+        .get::<analysis::reports::steps::step_times::Steps>()
+        .ok()
+        .flatten();
+    let target = |row: usize| {
+        table
+            .rows
+            .get(row)
+            .and_then(|row| RowTarget::of_row(context.trace, steps, table, row))
+    };
     let leads = |row: usize| target(row).is_some();
-    let about = RowReactions { selected: None, is_marked: &|_| false, leads: &leads };
+    let about = RowReactions {
+        selected: None,
+        is_marked: &|_| false,
+        leads: &leads,
+    };
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)
         && let Some(target) = target(row)
     {
@@ -213,18 +256,23 @@ fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Sco
     ui.horizontal(|ui| {
         let own = PRESETS.iter().find(|preset| preset.sql == panel.text);
         let text = own.map_or("Ready-made queries", |preset| preset.name);
-        let list = ComboBox::from_id_salt("ready-made queries").selected_text(text).width(170.0).height(420.0);
+        let list = ComboBox::from_id_salt("ready-made queries")
+            .selected_text(text)
+            .width(170.0)
+            .height(420.0);
         let mut chosen = None;
         let list = list.show_ui(ui, |ui| {
             for preset in &PRESETS {
                 let is_own = own.is_some_and(|own| own.name == preset.name);
-                let entry = ui.selectable_label(is_own, format!("{}: {}", preset.name, preset.about));
+                let entry =
+                    ui.selectable_label(is_own, format!("{}: {}", preset.name, preset.about));
                 if entry.clicked() {
                     chosen = Some(preset.sql);
                 }
             }
         });
-        list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Ready-made queries"));
+        list.response
+            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Ready-made queries"));
         if let Some(sql) = chosen {
             sql.clone_into(&mut panel.text);
             panel.run(session, scope);
@@ -237,7 +285,9 @@ fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Sco
                 JobAnswer::Ready(tables) => {
                     ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
                         for (name, columns, about) in tables {
-                            let entry = ui.button(name).on_hover_text(format!("{about}\n\n{columns}"));
+                            let entry = ui
+                                .button(name)
+                                .on_hover_text(format!("{about}\n\n{columns}"));
                             if entry.clicked() {
                                 panel.text = format!("SELECT * FROM {name}");
                                 ui.close();
@@ -259,19 +309,28 @@ fn editor_ui(ui: &mut Ui, panel: &mut QueryPanel) -> bool {
     let mut layouter = |ui: &Ui, text: &dyn egui::TextBuffer, width: f32| {
         let text = text.as_str();
         let plain = TextFormat::simple(font.clone(), theme.text);
-        let mut job = LayoutJob { text: text.to_owned(), ..LayoutJob::default() };
+        let mut job = LayoutJob {
+            text: text.to_owned(),
+            ..LayoutJob::default()
+        };
         job.wrap.max_width = width;
         // The text may have been edited in this frame.
-        let wrong = wrong.clone().filter(|wrong| text.get(wrong.clone()).is_some()).unwrap_or(text.len()..text.len());
+        let wrong = wrong
+            .clone()
+            .filter(|wrong| text.get(wrong.clone()).is_some())
+            .unwrap_or(text.len()..text.len());
         let mut marked = TextFormat::simple(font.clone(), theme.error);
         marked.underline = Stroke::new(1.5, theme.error);
-        for (range, format) in
-            [(0..wrong.start, plain.clone()), (wrong.clone(), marked), (wrong.end..text.len(), plain)]
-        {
+        for (range, format) in [
+            (0..wrong.start, plain.clone()),
+            (wrong.clone(), marked),
+            (wrong.end..text.len(), plain),
+        ] {
             if !range.is_empty() {
                 job.sections.push(egui::text::LayoutSection {
                     leading_space: 0.0,
-                    byte_range: egui::text::ByteIndex(range.start)..egui::text::ByteIndex(range.end),
+                    byte_range: egui::text::ByteIndex(range.start)
+                        ..egui::text::ByteIndex(range.end),
                     format,
                 });
             }
@@ -282,33 +341,51 @@ fn editor_ui(ui: &mut Ui, panel: &mut QueryPanel) -> bool {
     let runs = ui.memory(|memory| memory.has_focus(id))
         && ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter));
     let rows = panel.text.lines().count().clamp(3, 9);
-    let field = TextEdit::multiline(&mut panel.text).id(id).code_editor().desired_rows(rows).layouter(&mut layouter);
-    let response = ui.add(field.desired_width(f32::INFINITY).hint_text("SELECT … FROM slices"));
+    let field = TextEdit::multiline(&mut panel.text)
+        .id(id)
+        .code_editor()
+        .desired_rows(rows)
+        .layouter(&mut layouter);
+    let response = ui.add(
+        field
+            .desired_width(f32::INFINITY)
+            .hint_text("SELECT … FROM slices"),
+    );
     response.widget_info(|| WidgetInfo::labeled(Role::MultilineTextInput, true, "SQL"));
     runs
 }
 
 fn limit_ui(ui: &mut Ui, panel: &mut QueryPanel) {
     let text = |rows: usize| format!("{} rows", group_digits(rows as u64));
-    let list = ComboBox::from_id_salt("limit").selected_text(text(panel.limit)).width(110.0).show_ui(ui, |ui| {
-        for limit in LIMITS {
-            ui.selectable_value(&mut panel.limit, limit, text(limit));
-        }
-    });
-    list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Most rows"));
-    list.response.on_hover_text("The result ends after this many rows");
+    let list = ComboBox::from_id_salt("limit")
+        .selected_text(text(panel.limit))
+        .width(110.0)
+        .show_ui(ui, |ui| {
+            for limit in LIMITS {
+                ui.selectable_value(&mut panel.limit, limit, text(limit));
+            }
+        });
+    list.response
+        .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Most rows"));
+    list.response
+        .on_hover_text("The result ends after this many rows");
 }
 
 /// What is wrong with a query, and the names that exist instead.
 fn error_ui(ui: &mut Ui, error: &QueryError) {
     let color = theme::current(ui).error;
     let mut letters = error.message.chars();
-    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    let first: String = letters
+        .next()
+        .map(|c| c.to_uppercase().collect())
+        .unwrap_or_default();
     ui.label(RichText::new(format!("{first}{}", letters.as_str())).color(color));
     if let Some((sql, at)) = &error.place
         && let Some(word) = sql.get(word_at(sql, *at)).filter(|word| !word.is_empty())
     {
-        let line = sql.get(..*at).map_or(1, |before| before.matches('\n').count() + 1);
+        let line = sql
+            .get(..*at)
+            .map_or(1, |before| before.matches('\n').count() + 1);
         ui.label(RichText::new(format!("at “{word}” in line {line}")).weak());
     }
     if let Some(help) = &error.help {

@@ -1,8 +1,8 @@
 //! The rail of icons at the right edge: one for each tab of reports.
 
 use egui::{
-    Align2, Button, Context, FontId, Panel as EguiPanel, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2,
-    vec2,
+    Align2, Button, Context, FontId, Panel as EguiPanel, Rect, RichText, Role, ScrollArea, Sense,
+    Ui, WidgetInfo, pos2, vec2,
 };
 
 use super::icons;
@@ -29,9 +29,16 @@ pub struct DraggedTab(pub &'static str);
 
 /// The entry that moves a tab to the other side.
 pub fn move_menu(ui: &mut Ui, id: &'static str, below: bool, view: &mut Vec<ViewCommand>) {
-    let label = if below { "Move to the right" } else { "Move below the timeline" };
+    let label = if below {
+        "Move to the right"
+    } else {
+        "Move below the timeline"
+    };
     if ui.button(label).clicked() {
-        view.push(ViewCommand::MoveTab { tab: id.to_owned(), below: !below });
+        view.push(ViewCommand::MoveTab {
+            tab: id.to_owned(),
+            below: !below,
+        });
         ui.close();
     }
 }
@@ -43,29 +50,51 @@ fn width(height: f32, entries: usize) -> (f32, bool) {
 }
 
 /// Draws the rail; a click opens a tab, a click on the open tab closes the panel.
-pub fn rail_ui(ui: &mut Ui, state: &ViewState, content: &RailContent<'_>, out: &mut Vec<ViewCommand>) {
-    let is_hidden = |id: &str| content.without_data.iter().any(|(other, _)| *other == id) && !is_open(state, id);
-    let mut entries: Vec<(&'static str, &str)> = report_tabs().filter(|(id, _)| !is_hidden(id)).collect();
-    entries.extend(content.extras.iter().map(|(id, title)| (*id, title.as_str())));
-    let hidden: Vec<&TabWithoutData> = content.without_data.iter().filter(|(id, _)| is_hidden(id)).collect();
+pub fn rail_ui(
+    ui: &mut Ui,
+    state: &ViewState,
+    content: &RailContent<'_>,
+    out: &mut Vec<ViewCommand>,
+) {
+    let is_hidden = |id: &str| {
+        content.without_data.iter().any(|(other, _)| *other == id) && !is_open(state, id)
+    };
+    let mut entries: Vec<(&'static str, &str)> =
+        report_tabs().filter(|(id, _)| !is_hidden(id)).collect();
+    entries.extend(
+        content
+            .extras
+            .iter()
+            .map(|(id, title)| (*id, title.as_str())),
+    );
+    let hidden: Vec<&TabWithoutData> = content
+        .without_data
+        .iter()
+        .filter(|(id, _)| is_hidden(id))
+        .collect();
     let count = entries.len() + usize::from(!hidden.is_empty());
     let room = ui.available_height() - 8.0;
     let (width, named) = width(room, count);
     let [most, _, least] = HEIGHTS;
     let height = (room / count.max(1) as f32).clamp(least, most);
     let panel = EguiPanel::right("rail").exact_size(width).resizable(false);
-    panel.frame(egui::Frame::NONE.fill(theme::current(ui).labels)).show(ui, |ui| {
-        ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
-        ScrollArea::vertical().id_salt("rail").auto_shrink([false, false]).show(ui, |ui| {
-            ui.add_space(4.0);
-            for (id, title) in entries {
-                entry_ui(ui, state, (id, title), vec2(width, height), named, out);
-            }
-            if !hidden.is_empty() {
-                hidden_ui(ui, &hidden, vec2(width, height.min(28.0)), out);
-            }
+    panel
+        .frame(egui::Frame::NONE.fill(theme::current(ui).labels))
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
+            ScrollArea::vertical()
+                .id_salt("rail")
+                .auto_shrink([false, false])
+                .show(ui, |ui| {
+                    ui.add_space(4.0);
+                    for (id, title) in entries {
+                        entry_ui(ui, state, (id, title), vec2(width, height), named, out);
+                    }
+                    if !hidden.is_empty() {
+                        hidden_ui(ui, &hidden, vec2(width, height.min(28.0)), out);
+                    }
+                });
         });
-    });
 }
 
 /// Whether a tab is open at its side.
@@ -88,18 +117,42 @@ fn entry_ui(
     response.dnd_set_drag_payload(DraggedTab(id));
     let painter = ui.painter_at(rect);
     if is_open {
-        painter.rect_filled(rect.shrink2(vec2(3.0, 1.0)), 4.0, theme.accent.gamma_multiply(0.22));
-        painter.rect_filled(Rect::from_min_size(rect.min, vec2(3.0, rect.height())), 0.0, theme.accent);
+        painter.rect_filled(
+            rect.shrink2(vec2(3.0, 1.0)),
+            4.0,
+            theme.accent.gamma_multiply(0.22),
+        );
+        painter.rect_filled(
+            Rect::from_min_size(rect.min, vec2(3.0, rect.height())),
+            0.0,
+            theme.accent,
+        );
     } else if response.hovered() {
         painter.rect_filled(rect.shrink2(vec2(3.0, 1.0)), 4.0, theme.raised);
     }
-    let color = if is_open || response.hovered() { theme.text_strong } else { theme.text };
+    let color = if is_open || response.hovered() {
+        theme.text_strong
+    } else {
+        theme.text
+    };
     if named {
-        icons::tab(&painter, pos2(rect.center().x, rect.top() + rect.height() * 0.36), 16.0, color, id);
+        icons::tab(
+            &painter,
+            pos2(rect.center().x, rect.top() + rect.height() * 0.36),
+            16.0,
+            color,
+            id,
+        );
         // The number of search results is in the tooltip.
         let short = title.split(" (").next().unwrap_or(title);
         let at = pos2(rect.center().x, rect.bottom() - rect.height() * 0.2);
-        painter.text(at, Align2::CENTER_CENTER, short, FontId::proportional(10.5), color);
+        painter.text(
+            at,
+            Align2::CENTER_CENTER,
+            short,
+            FontId::proportional(10.5),
+            color,
+        );
     } else {
         icons::tab(&painter, rect.center(), 15.0, color, id);
     }
@@ -115,11 +168,20 @@ fn entry_ui(
 }
 
 fn tooltip(ctx: &Context, title: &str, is_open: bool) -> String {
-    if is_open { hint(ctx, &format!("{title}; click to close"), "reports") } else { title.to_owned() }
+    if is_open {
+        hint(ctx, &format!("{title}; click to close"), "reports")
+    } else {
+        title.to_owned()
+    }
 }
 
 /// The menu of tabs that this trace has no data for.
-fn hidden_ui(ui: &mut Ui, hidden: &[&TabWithoutData], size: egui::Vec2, out: &mut Vec<ViewCommand>) {
+fn hidden_ui(
+    ui: &mut Ui,
+    hidden: &[&TabWithoutData],
+    size: egui::Vec2,
+    out: &mut Vec<ViewCommand>,
+) {
     let titles: Vec<(&'static str, &'static str)> = report_tabs().collect();
     ui.allocate_ui(size, |ui| {
         ui.centered_and_justified(|ui| {
@@ -128,15 +190,20 @@ fn hidden_ui(ui: &mut Ui, hidden: &[&TabWithoutData], size: egui::Vec2, out: &mu
                 ui.spacing_mut().item_spacing = vec2(8.0, 5.0);
                 ui.weak("This trace has no data for:");
                 for (id, reason) in hidden {
-                    let title = titles.iter().find(|(other, _)| other == id).map_or(*id, |(_, title)| title);
+                    let title = titles
+                        .iter()
+                        .find(|(other, _)| other == id)
+                        .map_or(*id, |(_, title)| title);
                     if ui.add(Button::new(title)).on_hover_text(reason).clicked() {
                         out.push(ViewCommand::ShowTab((*id).to_owned()));
                         ui.close();
                     }
                 }
             });
-            menu.response.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Reports without data"));
-            menu.response.on_hover_text("Reports that this trace has no data for");
+            menu.response
+                .widget_info(|| WidgetInfo::labeled(Role::Button, true, "Reports without data"));
+            menu.response
+                .on_hover_text("Reports that this trace has no data for");
         });
     });
 }

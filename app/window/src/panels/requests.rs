@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use analysis::reports::host::serving::{ServedRequest, Serving, ServingPhase, ServingReport};
-use egui::{Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui};
+use egui::{
+    Align2, Color32, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Stroke,
+    StrokeKind, Ui,
+};
 use egui::{WidgetInfo, pos2, vec2};
 use trace_model::{Picos, TimeRange};
 
@@ -29,23 +32,47 @@ const AXIS: f32 = 16.0;
 
 /// The rows, where annotations have ids of requests.
 pub fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Ok(Some(report)) = context.reports.get::<Serving>() else { return };
-    let Some(whole) = report.requests.iter().map(ServedRequest::range).reduce(TimeRange::hull) else { return };
+    let Ok(Some(report)) = context.reports.get::<Serving>() else {
+        return;
+    };
+    let Some(whole) = report
+        .requests
+        .iter()
+        .map(ServedRequest::range)
+        .reduce(TimeRange::hull)
+    else {
+        return;
+    };
     let count = counted(report.requests.len() as u64, "request");
-    section_ui(ui, "Requests over time", &format!("{count} in {}", times::time(whole.dur())));
+    section_ui(
+        ui,
+        "Requests over time",
+        &format!("{count} in {}", times::time(whole.dur())),
+    );
     legend_ui(ui);
-    let row = ((MOST_HEIGHT - AXIS) / report.requests.len().max(1) as f32).clamp(LEAST_ROW, ROW).floor();
+    let row = ((MOST_HEIGHT - AXIS) / report.requests.len().max(1) as f32)
+        .clamp(LEAST_ROW, ROW)
+        .floor();
     let height = row * report.requests.len() as f32 + AXIS;
-    let area = ScrollArea::vertical().id_salt("requests").max_height(MOST_HEIGHT).auto_shrink([false, true]);
+    let area = ScrollArea::vertical()
+        .id_salt("requests")
+        .max_height(MOST_HEIGHT)
+        .auto_shrink([false, true]);
     area.show(ui, |ui| {
         let size = vec2(ui.available_width() - 8.0, height);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, format!("Requests over time: {count}")));
+        response.widget_info(|| {
+            WidgetInfo::labeled(Role::Canvas, true, format!("Requests over time: {count}"))
+        });
         let place = RequestGrid { rect, row, whole };
         paint(ui, context, report, &place);
-        let Some(request) = response.hover_pos().and_then(|at| place.at(report, at.y)) else { return };
+        let Some(request) = response.hover_pos().and_then(|at| place.at(report, at.y)) else {
+            return;
+        };
         let clicked = response.clicked();
-        response.on_hover_cursor(CursorIcon::PointingHand).on_hover_ui_at_pointer(|ui| request_ui(ui, request));
+        response
+            .on_hover_cursor(CursorIcon::PointingHand)
+            .on_hover_ui_at_pointer(|ui| request_ui(ui, request));
         if clicked {
             out.extend(request.slice.map(ViewCommand::Reveal));
             out.push(ViewCommand::Mark(request.range(), BTreeSet::new()));
@@ -55,8 +82,11 @@ pub fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCom
 }
 
 /// The phases that are drawn, in the order in which they lie above each other.
-const DRAWN: [(ServingPhase, &str); 3] =
-    [(ServingPhase::Queue, "queue"), (ServingPhase::Decode, "decode"), (ServingPhase::Prefill, "prefill")];
+const DRAWN: [(ServingPhase, &str); 3] = [
+    (ServingPhase::Queue, "queue"),
+    (ServingPhase::Decode, "decode"),
+    (ServingPhase::Prefill, "prefill"),
+];
 
 fn color(theme: &Theme, phase: ServingPhase) -> Color32 {
     match phase {
@@ -70,7 +100,12 @@ fn color(theme: &Theme, phase: ServingPhase) -> Color32 {
 fn legend_ui(ui: &mut Ui) {
     ui.horizontal_wrapped(|ui| {
         let theme = theme::current(ui);
-        for (phase, name) in [DRAWN[0], DRAWN[2], DRAWN[1], (ServingPhase::Request, "neither")] {
+        for (phase, name) in [
+            DRAWN[0],
+            DRAWN[2],
+            DRAWN[1],
+            (ServingPhase::Request, "neither"),
+        ] {
             let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
             ui.painter().rect_filled(rect, 2.0, color(theme, phase));
             ui.label(RichText::new(name).small());
@@ -88,11 +123,14 @@ struct RequestGrid {
 impl RequestGrid {
     fn at<'a>(&self, report: &'a ServingReport, y: f32) -> Option<&'a ServedRequest> {
         let row = ((y - self.rect.top()) / self.row).floor();
-        report.requests.get(if row < 0.0 { return None } else { row as usize })
+        report
+            .requests
+            .get(if row < 0.0 { return None } else { row as usize })
     }
 
     fn x(&self, ps: i64) -> f32 {
-        let share = ps.saturating_sub(self.whole.start.ps()) as f64 / self.whole.dur().ps().max(1) as f64;
+        let share =
+            ps.saturating_sub(self.whole.start.ps()) as f64 / self.whole.dur().ps().max(1) as f64;
         self.rect.left() + NAMES + (share * f64::from(self.rect.width() - NAMES)) as f32
     }
 
@@ -100,7 +138,10 @@ impl RequestGrid {
         let y = self.rect.top() + self.row * at as f32;
         let (from, to) = (self.x(range.start.ps()), self.x(range.end.ps()));
         let inset = if self.row > 8.0 { inset } else { 0.5 };
-        Rect::from_min_max(pos2(from, y + inset), pos2(to.max(from + 1.0), y + self.row - inset))
+        Rect::from_min_max(
+            pos2(from, y + inset),
+            pos2(to.max(from + 1.0), y + self.row - inset),
+        )
     }
 }
 
@@ -115,7 +156,14 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
         }
         if at.is_multiple_of(every) {
             let left = pos2(place.rect.left(), whole.center().y);
-            elided_middle(painter, left, &request.request, NAMES - 6.0, &font, theme.text);
+            elided_middle(
+                painter,
+                left,
+                &request.request,
+                NAMES - 6.0,
+                &font,
+                theme.text,
+            );
         }
         painter.rect_filled(whole, 0.0, theme.edge);
         for (phase, _) in DRAWN {
@@ -124,15 +172,32 @@ fn paint(ui: &Ui, context: PanelContext<'_>, report: &ServingReport, place: &Req
             }
         }
         if request.slice.is_some() && request.slice == context.state.place.selection {
-            painter.rect_stroke(whole.expand(3.0), 2.0, Stroke::new(1.5, theme.selection), StrokeKind::Outside);
+            painter.rect_stroke(
+                whole.expand(3.0),
+                2.0,
+                Stroke::new(1.5, theme.selection),
+                StrokeKind::Outside,
+            );
         }
     }
     let bottom = place.rect.bottom() - AXIS / 2.0;
     let font = FontId::proportional(10.0);
     let left = pos2(place.rect.left() + NAMES, bottom);
-    painter.text(left, Align2::LEFT_CENTER, times::time(Picos::ZERO), font.clone(), theme.text_weak);
+    painter.text(
+        left,
+        Align2::LEFT_CENTER,
+        times::time(Picos::ZERO),
+        font.clone(),
+        theme.text_weak,
+    );
     let right = pos2(place.rect.right(), bottom);
-    painter.text(right, Align2::RIGHT_CENTER, times::time(place.whole.dur()), font, theme.text_weak);
+    painter.text(
+        right,
+        Align2::RIGHT_CENTER,
+        times::time(place.whole.dur()),
+        font,
+        theme.text_weak,
+    );
 }
 
 fn request_ui(ui: &mut Ui, request: &ServedRequest) {
@@ -142,7 +207,10 @@ fn request_ui(ui: &mut Ui, request: &ServedRequest) {
         ("prefill", request.prefill_ps),
         ("time to first token", request.first_token_ps),
         ("decode", request.decode_ps),
-        ("of it prefills of others", request.prefill_stall_ps.filter(|&ps| ps > 0)),
+        (
+            "of it prefills of others",
+            request.prefill_stall_ps.filter(|&ps| ps > 0),
+        ),
         ("latency", request.latency_ps),
     ];
     for (name, ps) in known.into_iter().filter_map(|(name, ps)| Some((name, ps?))) {

@@ -30,7 +30,12 @@ pub struct RooflinePlot {
 }
 
 /// The plot with its controls; the table follows below.
-pub fn roofline_ui(ui: &mut Ui, context: PanelContext<'_>, memory: &mut RooflinePlot, out: &mut Vec<ViewCommand>) {
+pub fn roofline_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    memory: &mut RooflinePlot,
+    out: &mut Vec<ViewCommand>,
+) {
     let report = match context.reports.get::<Roofline>() {
         Ok(Some(report)) => report,
         Ok(None) => return computing_ui(ui),
@@ -39,12 +44,17 @@ pub fn roofline_ui(ui: &mut Ui, context: PanelContext<'_>, memory: &mut Roofline
     };
     head_ui(ui, report, memory);
     let points: Vec<PlacedPoint<'_>> = report.ops.iter().filter_map(PlacedPoint::of).collect();
-    let points: Vec<PlacedPoint<'_>> =
-        points.into_iter().filter(|dot| !(memory.hide_small && dot.is_small())).collect();
+    let points: Vec<PlacedPoint<'_>> = points
+        .into_iter()
+        .filter(|dot| !(memory.hide_small && dot.is_small()))
+        .collect();
     let own = own_of(context, report);
     let height = (ui.available_height() * 0.48).clamp(200.0, 460.0);
     let theme = theme::current(ui);
-    let sums = [Some(&report.program), report.average_step.as_ref()].into_iter().flatten().filter_map(place);
+    let sums = [Some(&report.program), report.average_step.as_ref()]
+        .into_iter()
+        .flatten()
+        .filter_map(place);
     let range = PlotRange::of(report, points.iter().map(|dot| (dot.x, dot.y)).chain(sums));
     let plot = egui_plot::Plot::new("roofline")
         .height(height)
@@ -76,27 +86,50 @@ pub fn roofline_ui(ui: &mut Ui, context: PanelContext<'_>, memory: &mut Roofline
             plot.points(marker);
         }
         for (point, shape, color) in [
-            (Some(&report.program), MarkerShape::Diamond, theme.text_strong),
-            (report.average_step.as_ref(), MarkerShape::Square, theme.accent),
+            (
+                Some(&report.program),
+                MarkerShape::Diamond,
+                theme.text_strong,
+            ),
+            (
+                report.average_step.as_ref(),
+                MarkerShape::Square,
+                theme.accent,
+            ),
         ] {
             if let Some(dot) = point.and_then(PlacedPoint::of) {
-                let marker = Points::new("", vec![[dot.x, dot.y]]).radius(6.0).shape(shape);
+                let marker = Points::new("", vec![[dot.x, dot.y]])
+                    .radius(6.0)
+                    .shape(shape);
                 plot.points(marker.filled(true).color(color).allow_hover(false));
             }
         }
         let near = plot.response().hover_pos().and_then(|pointer| {
-            let all = points.iter().copied().chain(PlacedPoint::of(&report.program));
+            let all = points
+                .iter()
+                .copied()
+                .chain(PlacedPoint::of(&report.program));
             let all = all.chain(report.average_step.as_ref().and_then(PlacedPoint::of));
-            let distance =
-                |dot: &PlacedPoint<'_>| plot.screen_from_plot(PlotPoint::new(dot.x, dot.y)).distance(pointer);
-            all.min_by(|a, b| distance(a).total_cmp(&distance(b))).filter(|dot| distance(dot) < REACH)
+            let distance = |dot: &PlacedPoint<'_>| {
+                plot.screen_from_plot(PlotPoint::new(dot.x, dot.y))
+                    .distance(pointer)
+            };
+            all.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+                .filter(|dot| distance(dot) < REACH)
         });
-        for (dot, color) in own.into_iter().map(|dot| (dot, theme.selection)).chain(near.map(|dot| (dot, theme.text))) {
-            let ring = Points::new("", vec![[dot.x, dot.y]]).radius(dot.radius() + 4.0).filled(false);
+        for (dot, color) in own
+            .into_iter()
+            .map(|dot| (dot, theme.selection))
+            .chain(near.map(|dot| (dot, theme.text)))
+        {
+            let ring = Points::new("", vec![[dot.x, dot.y]])
+                .radius(dot.radius() + 4.0)
+                .filled(false);
             plot.points(ring.color(color).allow_hover(false));
         }
         if let Some(dot) = near {
-            let line = Line::new("", vec![[dot.x, range.y.0], [dot.x, dot.roof()]]).color(theme.text_weak);
+            let line =
+                Line::new("", vec![[dot.x, range.y.0], [dot.x, dot.roof()]]).color(theme.text_weak);
             plot.line(line.style(LineStyle::dotted_dense()).allow_hover(false));
         }
         near
@@ -105,7 +138,8 @@ pub fn roofline_ui(ui: &mut Ui, context: PanelContext<'_>, memory: &mut Roofline
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Roofline plot"));
     let Some(dot) = shown.inner else { return };
     if response.clicked()
-        && let Some(target) = RowTarget::named(context.trace, &dot.point.name, Some(&dot.point.program))
+        && let Some(target) =
+            RowTarget::named(context.trace, &dot.point.name, Some(&dot.point.program))
     {
         out.extend(target.commands(context.trace));
     }
@@ -114,9 +148,16 @@ pub fn roofline_ui(ui: &mut Ui, context: PanelContext<'_>, memory: &mut Roofline
 
 /// Marks up to the end of what is drawn: the label of a later one would be cut off at the edge.
 fn x_axis(end: f64) -> AxisHints<'static> {
-    let label =
-        move |mark: egui_plot::GridMark, _: &_| if mark.value > end { String::new() } else { decade(mark.value, "") };
-    let axis = AxisHints::new_x().label("FLOP per byte of HBM traffic").formatter(label);
+    let label = move |mark: egui_plot::GridMark, _: &_| {
+        if mark.value > end {
+            String::new()
+        } else {
+            decade(mark.value, "")
+        }
+    };
+    let axis = AxisHints::new_x()
+        .label("FLOP per byte of HBM traffic")
+        .formatter(label);
     // Decades are narrow, so labels may be close to each other.
     axis.label_spacing(Rangef::new(14.0, 20.0))
 }
@@ -125,21 +166,43 @@ fn x_axis(end: f64) -> AxisHints<'static> {
 fn own_of<'a>(context: PanelContext<'_>, report: &'a RooflineReport) -> Option<PlacedPoint<'a>> {
     let model = &context.trace.model;
     let op = model.op(model.slice(context.state.place.selection?).op()?);
-    let program = op.program.map(|program| model.program_title(program)).unwrap_or_default();
+    let program = op
+        .program
+        .map(|program| model.program_title(program))
+        .unwrap_or_default();
     let name = model.str(op.name);
-    report.ops.iter().find(|point| *point.name == *name && *point.program == *program).and_then(PlacedPoint::of)
+    report
+        .ops
+        .iter()
+        .find(|point| *point.name == *name && *point.program == *program)
+        .and_then(PlacedPoint::of)
 }
 
 fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
     ui.horizontal_wrapped(|ui| {
-        let name = report.peaks.device_type.clone().unwrap_or_else(|| "device".to_owned());
+        let name = report
+            .peaks
+            .device_type
+            .clone()
+            .unwrap_or_else(|| "device".to_owned());
         ui.label(RichText::new(name).strong());
-        for ridge in report.ridges.iter().filter(|ridge| ridge.memory == BoundBy::Hbm) {
-            let text = format!("ridge point at {}", number(ridge.flops_per_byte, Unit::FlopPerByte));
-            ui.label(RichText::new(text).small().weak())
-                .on_hover_text("Below the ridge point HBM bandwidth is the limit, above it compute");
+        for ridge in report
+            .ridges
+            .iter()
+            .filter(|ridge| ridge.memory == BoundBy::Hbm)
+        {
+            let text = format!(
+                "ridge point at {}",
+                number(ridge.flops_per_byte, Unit::FlopPerByte)
+            );
+            ui.label(RichText::new(text).small().weak()).on_hover_text(
+                "Below the ridge point HBM bandwidth is the limit, above it compute",
+            );
         }
-        ui.checkbox(&mut memory.hide_small, RichText::new("hide ops below 1 % of op time").small());
+        ui.checkbox(
+            &mut memory.hide_small,
+            RichText::new("hide ops below 1 % of op time").small(),
+        );
     });
     ui.horizontal_wrapped(|ui| {
         let theme = theme::current(ui);
@@ -153,7 +216,12 @@ fn head_ui(ui: &mut Ui, report: &RooflineReport, memory: &mut RooflinePlot) {
         }
         if report.ici.is_some() {
             let color = theme.group(OpGroup::Collective);
-            ui.label(RichText::new(format!("dashed: {OF_ICI}")).small().color(color)).on_hover_text(ABOUT_ICI);
+            ui.label(
+                RichText::new(format!("dashed: {OF_ICI}"))
+                    .small()
+                    .color(color),
+            )
+            .on_hover_text(ABOUT_ICI);
         }
     });
 }
@@ -172,23 +240,37 @@ impl<'a> PlacedPoint<'a> {
     }
 
     fn is_small(&self) -> bool {
-        self.point.self_of_op_time_percent.is_some_and(|share| share < SMALL_PERCENT)
+        self.point
+            .self_of_op_time_percent
+            .is_some_and(|share| share < SMALL_PERCENT)
     }
 
     /// The radius; the area is proportional to the share of op time.
     fn radius(&self) -> f32 {
-        let share = self.point.self_of_op_time_percent.unwrap_or(10.0).clamp(0.0, 40.0);
+        let share = self
+            .point
+            .self_of_op_time_percent
+            .unwrap_or(10.0)
+            .clamp(0.0, 40.0);
         2.0 + (share.sqrt() * 1.6) as f32
     }
 
     /// The limit at its intensity.
     fn roof(&self) -> f64 {
-        self.point.attainable_flops_per_second.filter(|roof| *roof > 0.0).map_or(self.y, f64::log10)
+        self.point
+            .attainable_flops_per_second
+            .filter(|roof| *roof > 0.0)
+            .map_or(self.y, f64::log10)
     }
 }
 
 /// Draws the ceilings with their names on top.
-fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, range: PlotRange, theme: &Theme) {
+fn draw_ceilings(
+    plot: &mut egui_plot::PlotUi<'_>,
+    report: &RooflineReport,
+    range: PlotRange,
+    theme: &Theme,
+) {
     let ceilings = ceilings(report, range);
     let color = |roof| match roof {
         RooflineRoof::Compute | RooflineRoof::Hbm => theme.text,
@@ -196,27 +278,47 @@ fn draw_ceilings(plot: &mut egui_plot::PlotUi<'_>, report: &RooflineReport, rang
         RooflineRoof::Links => theme.group(OpGroup::Collective),
     };
     for RooflineCeiling { from, to, roof, .. } in &ceilings {
-        let style = if *roof == RooflineRoof::Links { LineStyle::dashed_loose() } else { LineStyle::Solid };
-        let line = Line::new("", vec![[from.0, from.1], [to.0, to.1]]).color(color(*roof)).style(style).width(2.0);
+        let style = if *roof == RooflineRoof::Links {
+            LineStyle::dashed_loose()
+        } else {
+            LineStyle::Solid
+        };
+        let line = Line::new("", vec![[from.0, from.1], [to.0, to.1]])
+            .color(color(*roof))
+            .style(style)
+            .width(2.0);
         plot.line(line.allow_hover(false));
     }
     let decade = plot.transform().dpos_dvalue();
     let size = |name: &str| {
-        let width =
-            plot.ctx().fonts_mut(|fonts| name.chars().map(|c| fonts.glyph_width(&small_font(), c)).sum::<f32>());
-        (f64::from(width + 6.0) / decade[0].abs(), 16.0 / decade[1].abs())
+        let width = plot.ctx().fonts_mut(|fonts| {
+            name.chars()
+                .map(|c| fonts.glyph_width(&small_font(), c))
+                .sum::<f32>()
+        });
+        (
+            f64::from(width + 6.0) / decade[0].abs(),
+            16.0 / decade[1].abs(),
+        )
     };
     let places = name_places(&ceilings, range.x.1, size);
     for (ceiling, at) in ceilings.into_iter().zip(places) {
         let Some(at) = at else { continue };
         let (anchor, ground, above) = if ceiling.roof == RooflineRoof::Compute {
             // Clear of its own line.
-            (Align2::RIGHT_BOTTOM, Color32::TRANSPARENT, 4.0 / decade[1].abs())
+            (
+                Align2::RIGHT_BOTTOM,
+                Color32::TRANSPARENT,
+                4.0 / decade[1].abs(),
+            )
         } else {
             // The next slope may run below it.
             (Align2::LEFT_TOP, theme.canvas, 0.0)
         };
-        let text = RichText::new(ceiling.name).small().color(color(ceiling.roof)).background_color(ground);
+        let text = RichText::new(ceiling.name)
+            .small()
+            .color(color(ceiling.roof))
+            .background_color(ground);
         plot.text(Text::new("", PlotPoint::new(at.0, at.1 + above), text).anchor(anchor));
     }
 }
@@ -227,7 +329,12 @@ fn grid(plot: &mut egui_plot::PlotUi<'_>, range: PlotRange, theme: &Theme) {
     let vertical = decades(range.x).map(|x| vec![[x, range.y.0], [x, range.y.1]]);
     let horizontal = decades(range.y).map(|y| vec![[range.x.0, y], [range.x.1, y]]);
     for line in vertical.chain(horizontal) {
-        plot.line(Line::new("", line).color(theme.edge).width(0.5).allow_hover(false));
+        plot.line(
+            Line::new("", line)
+                .color(theme.edge)
+                .width(0.5)
+                .allow_hover(false),
+        );
     }
 }
 
@@ -235,7 +342,13 @@ fn grid(plot: &mut egui_plot::PlotUi<'_>, range: PlotRange, theme: &Theme) {
 fn decades(input: egui_plot::GridInput) -> Vec<egui_plot::GridMark> {
     let (from, to) = input.bounds;
     let marks = (from.ceil() as i64)..=(to.floor() as i64);
-    marks.take(60).map(|at| egui_plot::GridMark { value: at as f64, step_size: 1.0 }).collect()
+    marks
+        .take(60)
+        .map(|at| egui_plot::GridMark {
+            value: at as f64,
+            step_size: 1.0,
+        })
+        .collect()
 }
 
 /// `12` as `1 TFLOP/s`.
@@ -282,7 +395,10 @@ fn point_ui(ui: &mut Ui, point: &RooflinePoint) {
     if let Some(bound) = point.bound_by {
         ui.label(format!("bound by {}", bound.title()));
     }
-    ui.weak(format!("Work: by the compiler's cost model. Time: {}. Click to show it.", times::origin()));
+    ui.weak(format!(
+        "Work: by the compiler's cost model. Time: {}. Click to show it.",
+        times::origin()
+    ));
 }
 
 #[cfg(test)]
@@ -294,7 +410,10 @@ mod tests {
         assert_eq!(decade(12.0, "FLOP/s"), "1 TFLOP/s");
         assert_eq!(decade(14.0, "FLOP/s"), "100 TFLOP/s");
         assert_eq!(decade(2.0, ""), "100");
-        assert_eq!([decade(4.0, ""), decade(-1.0, ""), decade(7.0, "")], ["10,000", "0.1", "1e7"]);
+        assert_eq!(
+            [decade(4.0, ""), decade(-1.0, ""), decade(7.0, "")],
+            ["10,000", "0.1", "1e7"]
+        );
         assert_eq!(decade(0.5, ""), "");
     }
 }

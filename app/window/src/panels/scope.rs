@@ -12,7 +12,12 @@ use view::state::{ReportScope, ViewCommand};
 
 /// What the reports cover, in the line above them.
 pub fn scope_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let steps = context.whole.get::<Steps>().ok().flatten().filter(|report| report.has_steps());
+    let steps = context
+        .whole
+        .get::<Steps>()
+        .ok()
+        .flatten()
+        .filter(|report| report.has_steps());
     let mark = context.state.place.mark;
     let scope = context.state.scope;
     if scope == ReportScope::Capture && [COMPARE, FOUND].contains(&context.tab) {
@@ -23,7 +28,11 @@ pub fn scope_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
         return;
     }
     let is_followed = follows_scope(context.tab);
-    let shown = if is_followed { scope } else { ReportScope::Capture };
+    let shown = if is_followed {
+        scope
+    } else {
+        ReportScope::Capture
+    };
     let mut text = RichText::new(format!("{} ▾", name(shown, steps))).small();
     if shown != ReportScope::Capture {
         text = text.color(theme::current(ui).accent).strong();
@@ -48,19 +57,35 @@ pub fn scope_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
         ui.separator();
         ui.weak("Drag over the tracks or click a bar of the step times to choose another part of the trace.");
     });
+    menu.response.widget_info(|| {
+        WidgetInfo::labeled(
+            Role::Button,
+            true,
+            format!("Reports cover: {}", name(shown, steps)),
+        )
+    });
     menu.response
-        .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Reports cover: {}", name(shown, steps))));
-    menu.response.on_hover_text("The part of the trace that the verdict, hints and tables cover");
+        .on_hover_text("The part of the trace that the verdict, hints and tables cover");
     if scope == ReportScope::Capture {
         return;
     }
     let close = ui.add(Button::new(RichText::new("×").small()).frame(false));
     close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Whole capture"));
-    if close.on_hover_text("Make the reports cover the whole capture").clicked() {
+    if close
+        .on_hover_text("Make the reports cover the whole capture")
+        .clicked()
+    {
         out.push(ViewCommand::Scope(ReportScope::Capture));
     }
     if !is_followed {
-        ui.add(egui::Label::new(RichText::new("this tab always covers the whole capture").small().weak()).truncate());
+        ui.add(
+            egui::Label::new(
+                RichText::new("this tab always covers the whole capture")
+                    .small()
+                    .weak(),
+            )
+            .truncate(),
+        );
     } else if !context.reports.is_settled() {
         ui.spinner();
     }
@@ -70,12 +95,18 @@ fn name(scope: ReportScope, steps: Option<&StepsReport>) -> String {
     match scope {
         ReportScope::Capture => "whole capture".to_owned(),
         ReportScope::Range(range) => {
-            format!("{} from {}", time(range.dur()), time(range.start.since_origin()))
+            format!(
+                "{} from {}",
+                time(range.dur()),
+                time(range.start.since_origin())
+            )
         }
         ReportScope::Steps { first, last } if first == last => {
-            let step = steps.and_then(|report| report.steps.iter().find(|step| step.number == first));
-            let length =
-                step.map_or_else(String::new, |step| format!(" ({})", time(trace_model::Picos::from_ps(step.time_ps))));
+            let step =
+                steps.and_then(|report| report.steps.iter().find(|step| step.number == first));
+            let length = step.map_or_else(String::new, |step| {
+                format!(" ({})", time(trace_model::Picos::from_ps(step.time_ps)))
+            });
             format!("step {first}{length}")
         }
         ReportScope::Steps { first, last } => format!("steps {first} to {last}"),

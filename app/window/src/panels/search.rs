@@ -29,7 +29,9 @@ pub fn floating_ui(
     found: &JobAnswer<Arc<SearchResults>>,
     out: &mut Vec<ViewCommand>,
 ) {
-    frame::floating_ui(ui, "search", Align2::RIGHT_TOP, |ui| search_ui(ui, model, state, typed, found, out));
+    frame::floating_ui(ui, "search", Align2::RIGHT_TOP, |ui| {
+        search_ui(ui, model, state, typed, found, out)
+    });
 }
 
 /// The input field with buttons that go from match to match.
@@ -50,11 +52,20 @@ fn search_ui(
         } else if let Some(highlighted) = &state.highlighted {
             ui.label("Highlighted");
             let title: String = highlighted.title.chars().take(40).collect();
-            ui.label(RichText::new(title).strong()).on_hover_text(&highlighted.title);
+            ui.label(RichText::new(title).strong())
+                .on_hover_text(&highlighted.title);
         }
-        for (label, about, forth) in [("Previous", "Previous (Shift+Enter)", false), ("Next", "Next (Enter)", true)] {
-            let draw = |painter: &egui::Painter, center, color| icons::arrow(painter, center, 12.0, color, forth);
-            if icons::button(ui, (label, true, false), draw).on_hover_text(about).clicked() {
+        for (label, about, forth) in [
+            ("Previous", "Previous (Shift+Enter)", false),
+            ("Next", "Next (Enter)", true),
+        ] {
+            let draw = |painter: &egui::Painter, center, color| {
+                icons::arrow(painter, center, 12.0, color, forth)
+            };
+            if icons::button(ui, (label, true, false), draw)
+                .on_hover_text(about)
+                .clicked()
+            {
                 step = Some(forth);
             }
         }
@@ -64,12 +75,17 @@ fn search_ui(
             out.push(ViewCommand::GoTo(slice));
         }
         let isolate = ui.selectable_label(state.isolate, "Isolate");
-        if isolate.on_hover_text(hint(ui.ctx(), "Show only these slices", "isolate")).clicked() {
+        if isolate
+            .on_hover_text(hint(ui.ctx(), "Show only these slices", "isolate"))
+            .clicked()
+        {
             out.push(ViewCommand::Isolate(!state.isolate));
         }
         outcome_ui(ui, model, state, found);
         if found.latest().is_some_and(|found| found.total > 0) && state.is_searching() {
-            let list = ui.button("List").on_hover_text(hint(ui.ctx(), "List all results", "found-list"));
+            let list =
+                ui.button("List")
+                    .on_hover_text(hint(ui.ctx(), "List all results", "found-list"));
             if list.clicked() {
                 out.push(ViewCommand::ShowTab(FOUND.to_owned()));
             }
@@ -86,7 +102,10 @@ fn search_ui(
 /// The input field; returns the step to make and whether the field lost the focus.
 fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Option<bool>, bool) {
     let hint = "name, category, source, cat:copy, dur>100us, core:3, /regex/";
-    let field = TextEdit::singleline(typed).id(field_id()).hint_text(hint).desired_width(230.0);
+    let field = TextEdit::singleline(typed)
+        .id(field_id())
+        .hint_text(hint)
+        .desired_width(230.0);
     let field = ui.add(field);
     field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search text"));
     if ui.is_sizing_pass() {
@@ -118,11 +137,20 @@ fn field_ui(ui: &mut Ui, typed: &mut String, out: &mut Vec<ViewCommand>) -> (Opt
     (step, left)
 }
 
-fn outcome_ui(ui: &mut Ui, model: &TraceModel, state: &ViewState, found: &JobAnswer<Arc<SearchResults>>) {
+fn outcome_ui(
+    ui: &mut Ui,
+    model: &TraceModel,
+    state: &ViewState,
+    found: &JobAnswer<Arc<SearchResults>>,
+) {
     match found {
-        _ if state.search.is_empty() && state.highlighted.is_none() => drop(ui.weak("over the whole trace")),
+        _ if state.search.is_empty() && state.highlighted.is_none() => {
+            drop(ui.weak("over the whole trace"))
+        }
         JobAnswer::Running { .. } => drop(ui.weak("searching …")),
-        JobAnswer::Failed { error, .. } => drop(ui.label(RichText::new(error).color(ui.visuals().warn_fg_color))),
+        JobAnswer::Failed { error, .. } => {
+            drop(ui.label(RichText::new(error).color(ui.visuals().warn_fg_color)))
+        }
         JobAnswer::Empty => {}
         JobAnswer::Ready(found) if found.total == 0 => {
             ui.label(RichText::new("no match").color(ui.visuals().warn_fg_color));
@@ -139,7 +167,10 @@ pub fn count_text(model: &TraceModel, found: &SearchResults, selected: Option<Sl
         None => counted(found.total as u64, "slice"),
     };
     if found.slices.len() < found.total {
-        format!("{text}, the first {} listed", group_digits(found.slices.len() as u64))
+        format!(
+            "{text}, the first {} listed",
+            group_digits(found.slices.len() as u64)
+        )
     } else {
         text
     }

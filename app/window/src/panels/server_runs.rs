@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use egui::{Align, Align2, Context, Key, Layout, RichText, ScrollArea, TextEdit, TextWrapMode, Ui, Window};
+use egui::{
+    Align, Align2, Context, Key, Layout, RichText, ScrollArea, TextEdit, TextWrapMode, Ui, Window,
+};
 use serde::Deserialize;
 
 use crate::AppCommand;
@@ -63,7 +65,13 @@ impl ServerRuns {
     /// Nothing is asked yet.
     pub fn new(source: RunSource, wake: &WakeUi) -> Self {
         let list = Worker::new("runs of the server", Arc::clone(wake));
-        Self { source, list, filter: String::new(), dialog: None, is_dialog_new: false }
+        Self {
+            source,
+            list,
+            filter: String::new(),
+            dialog: None,
+            is_dialog_new: false,
+        }
     }
 
     /// Asks for the list if the last one is old. `now_s` is a clock.
@@ -72,9 +80,12 @@ impl ServerRuns {
             return;
         }
         let source = Arc::clone(&self.source);
-        self.list.ask_later((now_s / AGE_S) as u64, move |_, answer| {
-            source(Box::new(move |text| answer.give(text.and_then(|text| text.map(|text| parsed(&text)).transpose()))));
-        });
+        self.list
+            .ask_later((now_s / AGE_S) as u64, move |_, answer| {
+                source(Box::new(move |text| {
+                    answer.give(text.and_then(|text| text.map(|text| parsed(&text)).transpose()))
+                }));
+            });
     }
 
     /// Seconds until [`Self::ask`] asks again, if there is a server.
@@ -99,7 +110,12 @@ impl ServerRuns {
 
     /// Names of the runs, as far as they are known.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.list.memo().latest().into_iter().flatten().flat_map(|page| page.runs.iter().map(|run| run.name.as_str()))
+        self.list
+            .memo()
+            .latest()
+            .into_iter()
+            .flatten()
+            .flat_map(|page| page.runs.iter().map(|run| run.name.as_str()))
     }
 
     /// Whether the dialog is open.
@@ -118,31 +134,39 @@ impl ServerRuns {
         let Some(beside) = self.dialog else { return };
         let mut done = ctx.input(|input| input.key_pressed(Key::Escape));
         let title = if beside { "Compare with" } else { "Open" };
-        let window = Window::new(title).collapsible(false).resizable(false).title_bar(false);
-        window.anchor(Align2::CENTER_TOP, [0.0, 80.0]).fixed_size([640.0, 420.0]).show(ctx, |ui| {
-            ui.horizontal(|ui| {
-                ui.label(RichText::new(format!("{title} a run of this server")).strong());
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    done |= ui.button("Cancel").clicked();
-                    if ui.button("A file of this machine…").clicked() {
-                        out.push(AppCommand::Browse { beside });
-                        done = true;
-                    }
+        let window = Window::new(title)
+            .collapsible(false)
+            .resizable(false)
+            .title_bar(false);
+        window
+            .anchor(Align2::CENTER_TOP, [0.0, 80.0])
+            .fixed_size([640.0, 420.0])
+            .show(ctx, |ui| {
+                ui.horizontal(|ui| {
+                    ui.label(RichText::new(format!("{title} a run of this server")).strong());
+                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                        done |= ui.button("Cancel").clicked();
+                        if ui.button("A file of this machine…").clicked() {
+                            out.push(AppCommand::Browse { beside });
+                            done = true;
+                        }
+                    });
                 });
+                let field = self.filter_ui(ui);
+                if std::mem::take(&mut self.is_dialog_new) {
+                    field.request_focus();
+                }
+                // Enter opens the first.
+                let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+                if let Some(first) = self.fitting().first().filter(|_| entered) {
+                    out.push(command(path_of(first), beside));
+                    done = true;
+                }
+                ui.separator();
+                ScrollArea::vertical()
+                    .auto_shrink([false, false])
+                    .show(ui, |ui| done |= self.rows_ui(ui, beside, out));
             });
-            let field = self.filter_ui(ui);
-            if std::mem::take(&mut self.is_dialog_new) {
-                field.request_focus();
-            }
-            // Enter opens the first.
-            let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
-            if let Some(first) = self.fitting().first().filter(|_| entered) {
-                out.push(command(path_of(first), beside));
-                done = true;
-            }
-            ui.separator();
-            ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| done |= self.rows_ui(ui, beside, out));
-        });
         if done {
             self.dialog = None;
             self.filter.clear();
@@ -162,7 +186,9 @@ impl ServerRuns {
         ui.horizontal(|ui| {
             ui.label(RichText::new("Runs of this server").strong());
             if count > FEW {
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| drop(self.filter_ui(ui)));
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    drop(self.filter_ui(ui))
+                });
             }
         });
         if !self.is_open() {
@@ -173,15 +199,21 @@ impl ServerRuns {
 
     fn filter_ui(&mut self, ui: &mut Ui) -> egui::Response {
         let width = ui.available_width().min(260.0);
-        let field = TextEdit::singleline(&mut self.filter).hint_text("Find by name").desired_width(width);
+        let field = TextEdit::singleline(&mut self.filter)
+            .hint_text("Find by name")
+            .desired_width(width);
         let response = ui.add(field);
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find a run by name"));
+        response.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find a run by name")
+        });
         response
     }
 
     /// The runs with the typed text in their names or those of their hosts.
     fn fitting(&self) -> Vec<&OfferedRun> {
-        let Some(Some(page)) = self.list.memo().latest() else { return Vec::new() };
+        let Some(Some(page)) = self.list.memo().latest() else {
+            return Vec::new();
+        };
         let wanted = self.filter.trim().to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&wanted);
         let fits = |run: &&OfferedRun| has(&run.name) || run.hosts.iter().any(|host| has(host));
@@ -190,10 +222,16 @@ impl ServerRuns {
 
     /// One line for each run; whether one was chosen.
     fn rows_ui(&self, ui: &mut Ui, beside: bool, out: &mut Vec<AppCommand>) -> bool {
-        let Some(Some(page)) = self.list.memo().latest() else { return false };
+        let Some(Some(page)) = self.list.memo().latest() else {
+            return false;
+        };
         let theme = theme::current(ui);
         for PlaceError { place, message } in &page.errors {
-            ui.label(RichText::new(format!("{message}: {place}")).small().color(theme.text_weak));
+            ui.label(
+                RichText::new(format!("{message}: {place}"))
+                    .small()
+                    .color(theme.text_weak),
+            );
         }
         let fitting = self.fitting();
         if page.runs.is_empty() {
@@ -202,7 +240,10 @@ impl ServerRuns {
             ui.label("No run has this in its name.");
         }
         let now_s = platform::unix_seconds();
-        let is_many = page.runs.windows(2).any(|pair| pair[0].place != pair[1].place);
+        let is_many = page
+            .runs
+            .windows(2)
+            .any(|pair| pair[0].place != pair[1].place);
         let mut place = None;
         let mut chosen = false;
         for run in fitting.iter().take(MOST) {
@@ -230,8 +271,14 @@ fn run_ui(ui: &mut Ui, run: &OfferedRun, now_s: u64) -> bool {
             ui.weak(facts(run, now_s));
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 ui.style_mut().wrap_mode = Some(TextWrapMode::Truncate);
-                let hosts = if run.hosts.is_empty() { String::new() } else { format!("\n{}", run.hosts.join(", ")) };
-                ui.link(&run.name).on_hover_text(format!("{} in {}{hosts}", run.name, run.place)).clicked()
+                let hosts = if run.hosts.is_empty() {
+                    String::new()
+                } else {
+                    format!("\n{}", run.hosts.join(", "))
+                };
+                ui.link(&run.name)
+                    .on_hover_text(format!("{} in {}{hosts}", run.name, run.place))
+                    .clicked()
             })
             .inner
         })
@@ -242,10 +289,18 @@ fn run_ui(ui: &mut Ui, run: &OfferedRun, now_s: u64) -> bool {
 
 /// Hosts, size and age of a run, as far as they are known.
 fn facts(run: &OfferedRun, now_s: u64) -> String {
-    let hosts = Some(run.hosts.len()).filter(|&count| count > 1).map(|count| format!("{count} hosts"));
-    let size = run.bytes.map(|bytes| analysis::number::value(bytes as f64, analysis::Unit::Bytes));
+    let hosts = Some(run.hosts.len())
+        .filter(|&count| count > 1)
+        .map(|count| format!("{count} hosts"));
+    let size = run
+        .bytes
+        .map(|bytes| analysis::number::value(bytes as f64, analysis::Unit::Bytes));
     let age = run.modified_s.map(|at| ago(now_s.saturating_sub(at)));
-    [hosts, size, age].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    [hosts, size, age]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" · ")
 }
 
 /// How long ago something was, in the largest unit of which there are two.
@@ -265,11 +320,16 @@ fn path_of(run: &OfferedRun) -> PathBuf {
 }
 
 fn command(path: PathBuf, beside: bool) -> AppCommand {
-    if beside { AppCommand::Compare(path) } else { AppCommand::Open(path) }
+    if beside {
+        AppCommand::Compare(path)
+    } else {
+        AppCommand::Open(path)
+    }
 }
 
 fn parsed(text: &str) -> Result<RunPage, String> {
-    serde_json::from_str(text).map_err(|error| format!("the server's list of runs cannot be read: {error}"))
+    serde_json::from_str(text)
+        .map_err(|error| format!("the server's list of runs cannot be read: {error}"))
 }
 
 #[cfg(test)]
@@ -301,6 +361,9 @@ mod tests {
             modified_s,
         };
         assert_eq!(facts(&run(&[], None, None), 0), "");
-        assert_eq!(facts(&run(&["a", "b"], None, Some(1000)), 1600), "2 hosts · 10 min ago");
+        assert_eq!(
+            facts(&run(&["a", "b"], None, Some(1000)), 1600),
+            "2 hosts · 10 min ago"
+        );
     }
 }

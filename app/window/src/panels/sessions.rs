@@ -17,7 +17,11 @@ pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) 
         field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Session name"));
         if ui
             .button("Save session")
-            .on_hover_text(hint(ui.ctx(), "The view, pinned tracks and notes", "save-session"))
+            .on_hover_text(hint(
+                ui.ctx(),
+                "The view, pinned tracks and notes",
+                "save-session",
+            ))
             .clicked()
         {
             out.push(AppCommand::SaveSession(name.clone()));
@@ -25,7 +29,10 @@ pub fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) 
         }
         if let Some(open) = sessions.open_name() {
             let rename = ui.add_enabled(!name.trim().is_empty(), Button::new("Rename"));
-            if rename.on_hover_text(format!("Rename “{open}” to this")).clicked() {
+            if rename
+                .on_hover_text(format!("Rename “{open}” to this"))
+                .clicked()
+            {
                 out.push(AppCommand::RenameSession(open.to_owned(), name.clone()));
                 done = true;
             }
@@ -44,7 +51,9 @@ pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppComman
         ui.horizontal(|ui| {
             let is_open = sessions.open_name() == Some(name);
             let open = ui.selectable_label(is_open, name);
-            open.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Open session {name}")));
+            open.widget_info(|| {
+                WidgetInfo::labeled(Role::Button, true, format!("Open session {name}"))
+            });
             if open.on_hover_text("Open this session").clicked() {
                 out.push(AppCommand::OpenSession(name.clone()));
                 ui.close();
@@ -56,7 +65,9 @@ pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppComman
                 }
             });
             let response = delete.response;
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Delete session {name}")));
+            response.widget_info(|| {
+                WidgetInfo::labeled(Role::Button, true, format!("Delete session {name}"))
+            });
         });
     }
 }

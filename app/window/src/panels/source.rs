@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::reports::ops::op_stats::Ops;
-use egui::{Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo,
+    pos2, vec2,
+};
 use trace_model::{OpId, Picos, SliceId};
 
 use super::context::{PanelContext, computing_ui, reason_ui};
@@ -12,7 +15,9 @@ use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::theme::{self, small_font};
 use crate::times::time;
-use view::panels::source::{FileTimes, SourcePlace, SourcePrefix, SourceText, files, locate, read, stack_of};
+use view::panels::source::{
+    FileTimes, SourcePlace, SourcePrefix, SourceText, files, locate, read, stack_of,
+};
 use view::panels::target::RowTarget;
 use view::state::{HighlightedLabels, ViewCommand};
 
@@ -87,10 +92,21 @@ impl SourcePanel {
             self.stack.ask(op, move |_| Ok(stack_of(&session, op)));
         }
         if let Some((file, _)) = &self.place {
-            let folder = context.trace.path.parent().unwrap_or(Path::new("")).to_owned();
-            let wanted = WantedFile { file: file.clone(), prefixes: context.prefixes.to_vec(), folder };
+            let folder = context
+                .trace
+                .path
+                .parent()
+                .unwrap_or(Path::new(""))
+                .to_owned();
+            let wanted = WantedFile {
+                file: file.clone(),
+                prefixes: context.prefixes.to_vec(),
+                folder,
+            };
             self.text.ask(wanted.clone(), move |_| {
-                locate(&wanted.file, &wanted.prefixes, &wanted.folder).map(read).transpose()
+                locate(&wanted.file, &wanted.prefixes, &wanted.folder)
+                    .map(read)
+                    .transpose()
             });
         }
     }
@@ -108,7 +124,11 @@ pub fn source_ui(
         Ok(None) => return computing_ui(ui),
         Err(reason) => return reason_ui(ui, reason),
     };
-    let all = Arc::clone(panel.files.get_or_insert_with(|| files(&report.rows).into()));
+    let all = Arc::clone(
+        panel
+            .files
+            .get_or_insert_with(|| files(&report.rows).into()),
+    );
     if all.is_empty() {
         return drop(ui.label("No op records its source."));
     }
@@ -118,7 +138,9 @@ pub fn source_ui(
     panel.ask(context);
     stack_ui(ui, context, panel);
     head_ui(ui, panel, &all, out);
-    let Some((file, line)) = panel.place.clone() else { return };
+    let Some((file, line)) = panel.place.clone() else {
+        return;
+    };
     let empty = FileTimes::default();
     let times = all.iter().find(|own| own.file == file).unwrap_or(&empty);
     match panel.text.memo() {
@@ -132,9 +154,16 @@ pub fn source_ui(
                 panel.place = Some((file, clicked));
                 if let Some(own) = times.lines.get(&clicked) {
                     let labels = context.trace.labels_of(&own.ops);
-                    let title =
-                        SourcePlace { file: times.file.clone(), line: clicked, function: String::new() }.short();
-                    view.extend(RowTarget::Slices(HighlightedLabels::new(title, labels)).commands(context.trace));
+                    let title = SourcePlace {
+                        file: times.file.clone(),
+                        line: clicked,
+                        function: String::new(),
+                    }
+                    .short();
+                    view.extend(
+                        RowTarget::Slices(HighlightedLabels::new(title, labels))
+                            .commands(context.trace),
+                    );
                 }
                 // The line stays when another op of it is selected.
                 panel.followed = None;
@@ -146,10 +175,22 @@ pub fn source_ui(
 
 /// The stack of the selected op; a click shows the line of a frame.
 fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
-    let Some(op) = context.state.place.selection.and_then(|slice| context.trace.model.slice(slice).op()) else {
+    let Some(op) = context
+        .state
+        .place
+        .selection
+        .and_then(|slice| context.trace.model.slice(slice).op())
+    else {
         return;
     };
-    let Some(stack) = panel.stack.memo().latest().filter(|_| panel.stack.key() == Some(&op)) else { return };
+    let Some(stack) = panel
+        .stack
+        .memo()
+        .latest()
+        .filter(|_| panel.stack.key() == Some(&op))
+    else {
+        return;
+    };
     let name = context.trace.model.str(context.trace.model.op(op).name);
     let mut next = None;
     ui.horizontal_wrapped(|ui| {
@@ -162,11 +203,21 @@ fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
             if at > 0 {
                 ui.weak("‹");
             }
-            let is_shown = panel.place.as_ref().is_some_and(|(file, line)| (file, line) == (&frame.file, &frame.line));
+            let is_shown = panel
+                .place
+                .as_ref()
+                .is_some_and(|(file, line)| (file, line) == (&frame.file, &frame.line));
             let text = RichText::new(frame.short());
             let link = ui.link(if is_shown { text.strong() } else { text });
-            let function = if frame.function.is_empty() { String::new() } else { format!("\nin {}", frame.function) };
-            if link.on_hover_text(format!("{}:{}{function}", frame.file, frame.line)).clicked() {
+            let function = if frame.function.is_empty() {
+                String::new()
+            } else {
+                format!("\nin {}", frame.function)
+            };
+            if link
+                .on_hover_text(format!("{}:{}{function}", frame.file, frame.line))
+                .clicked()
+            {
                 next = Some((frame.file.clone(), frame.line));
             }
         }
@@ -178,70 +229,137 @@ fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
 
 /// The choice of the file, and the button that opens it in an editor.
 fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Vec<AppCommand>) {
-    let Some((file, line)) = panel.place.clone() else { return };
+    let Some((file, line)) = panel.place.clone() else {
+        return;
+    };
     let short = |file: &str| file.rsplit(['/', '\\']).next().unwrap_or(file).to_owned();
     ui.horizontal_wrapped(|ui| {
-        let list = ComboBox::from_id_salt("source file").width(220.0).height(420.0).selected_text(short(&file));
+        let list = ComboBox::from_id_salt("source file")
+            .width(220.0)
+            .height(420.0)
+            .selected_text(short(&file));
         let list = list.show_ui(ui, |ui| {
             for own in all {
-                let text = format!("{}  {}", short(&own.file), time(Picos::from_ps(own.self_time_ps)));
-                if ui.selectable_label(own.file == file, text).on_hover_text(&own.file).clicked() {
+                let text = format!(
+                    "{}  {}",
+                    short(&own.file),
+                    time(Picos::from_ps(own.self_time_ps))
+                );
+                if ui
+                    .selectable_label(own.file == file, text)
+                    .on_hover_text(&own.file)
+                    .clicked()
+                {
                     (panel.place, panel.scrolls) = (Some((own.file.clone(), own.hottest())), true);
                 }
             }
         });
-        list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Source file: {file}")));
+        list.response.widget_info(|| {
+            WidgetInfo::labeled(Role::ComboBox, true, format!("Source file: {file}"))
+        });
         list.response.on_hover_text(&file);
         if let Some(text) = panel.text.memo().latest().and_then(Option::as_ref) {
-            let button = ui.button("Open in editor").on_hover_text("With $VISUAL, $EDITOR or Visual Studio Code");
+            let button = ui
+                .button("Open in editor")
+                .on_hover_text("With $VISUAL, $EDITOR or Visual Studio Code");
             if button.clicked() {
-                out.push(AppCommand::Edit { path: text.path.clone(), line });
+                out.push(AppCommand::Edit {
+                    path: text.path.clone(),
+                    line,
+                });
             }
         }
     });
 }
 
 fn missing_ui(ui: &mut Ui, file: &str, has_ops: bool) {
-    let rest = if has_ops { "; the lines with ops:" } else { ", and no op is on a line of it." };
+    let rest = if has_ops {
+        "; the lines with ops:"
+    } else {
+        ", and no op is on a line of it."
+    };
     ui.label(RichText::new(format!("{file} is not on this machine{rest}")).small());
-    ui.label(RichText::new(format!("If it is elsewhere: {}", prefix_option(file))).small().weak());
+    ui.label(
+        RichText::new(format!("If it is elsewhere: {}", prefix_option(file)))
+            .small()
+            .weak(),
+    );
 }
 
 /// The option that tells where a file is; a file that is recorded without its folder has an empty beginning.
 fn prefix_option(file: &str) -> String {
-    let folder = file.rsplit_once(['/', '\\']).map_or("", |(folder, _)| folder);
+    let folder = file
+        .rsplit_once(['/', '\\'])
+        .map_or("", |(folder, _)| folder);
     format!("systole open --src-prefix {folder}=FOLDER")
 }
 
 /// The lines with their times; without a text only those with ops. Returns the line that was clicked.
-fn lines_ui(ui: &mut Ui, text: Option<&SourceText>, times: &FileTimes, line: u32, scrolls: bool) -> Option<u32> {
+fn lines_ui(
+    ui: &mut Ui,
+    text: Option<&SourceText>,
+    times: &FileTimes,
+    line: u32,
+    scrolls: bool,
+) -> Option<u32> {
     let numbers: Vec<u32> = match text {
         Some(text) => (1..=u32::try_from(text.lines.len()).unwrap_or(u32::MAX)).collect(),
         None => times.lines.keys().copied().collect(),
     };
-    let longest = times.lines.values().map(|line| line.self_time_ps).max().unwrap_or(0).max(1);
-    let letters = text.map_or(0, |text| text.lines.iter().map(String::len).max().unwrap_or(0)).min(400);
+    let longest = times
+        .lines
+        .values()
+        .map(|line| line.self_time_ps)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let letters = text
+        .map_or(0, |text| {
+            text.lines.iter().map(String::len).max().unwrap_or(0)
+        })
+        .min(400);
     let width = letters as f32 * 7.3 + MARGIN;
-    let mut area = ScrollArea::both().auto_shrink([false, false]).id_salt("source");
+    let mut area = ScrollArea::both()
+        .auto_shrink([false, false])
+        .id_salt("source");
     if scrolls && let Some(at) = numbers.iter().position(|&number| number == line) {
-        area = area.vertical_scroll_offset((at as f32 * LINE - ui.available_height() * 0.35).max(0.0));
+        area =
+            area.vertical_scroll_offset((at as f32 * LINE - ui.available_height() * 0.35).max(0.0));
     }
     let mut clicked = None;
     ui.spacing_mut().item_spacing.y = 0.0;
     area.show_rows(ui, LINE, numbers.len(), |ui, rows| {
         for &number in numbers.get(rows).unwrap_or_default() {
-            let (rect, _) = ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::hover());
+            let (rect, _) =
+                ui.allocate_exact_size(vec2(width.max(ui.available_width()), LINE), Sense::hover());
             let own = times.lines.get(&number);
             let place = rect.intersect(ui.clip_rect());
-            let response = ui.interact(place, ui.scope_id().with(("source line", number)), Sense::click());
-            let code = text.and_then(|text| text.lines.get(number as usize - 1)).map_or("", String::as_str);
-            line_ui(ui, rect, (number, code), own.map(|own| (own.self_time_ps, longest)), number == line);
+            let response = ui.interact(
+                place,
+                ui.scope_id().with(("source line", number)),
+                Sense::click(),
+            );
+            let code = text
+                .and_then(|text| text.lines.get(number as usize - 1))
+                .map_or("", String::as_str);
+            line_ui(
+                ui,
+                rect,
+                (number, code),
+                own.map(|own| (own.self_time_ps, longest)),
+                number == line,
+            );
             let Some(own) = own else { continue };
             let time = time(Picos::from_ps(own.self_time_ps));
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Line {number}, self {time}")));
+            response.widget_info(|| {
+                WidgetInfo::labeled(Role::Button, true, format!("Line {number}, self {time}"))
+            });
             let ops = own.ops.len();
             let response = response.on_hover_cursor(CursorIcon::PointingHand);
-            if response.on_hover_text(format!("self {time} in {ops} ops, all devices together")).clicked() {
+            if response
+                .on_hover_text(format!("self {time} in {ops} ops, all devices together"))
+                .clicked()
+            {
                 clicked = Some(number);
             }
         }
@@ -249,7 +367,13 @@ fn lines_ui(ui: &mut Ui, text: Option<&SourceText>, times: &FileTimes, line: u32
     clicked
 }
 
-fn line_ui(ui: &Ui, rect: Rect, (number, code): (u32, &str), times: Option<(i64, i64)>, is_shown: bool) {
+fn line_ui(
+    ui: &Ui,
+    rect: Rect,
+    (number, code): (u32, &str),
+    times: Option<(i64, i64)>,
+    is_shown: bool,
+) {
     let (theme, painter) = (theme::current(ui), ui.painter());
     if is_shown {
         painter.rect_filled(rect, 0.0, theme.accent.gamma_multiply(0.22));
@@ -262,13 +386,34 @@ fn line_ui(ui: &Ui, rect: Rect, (number, code): (u32, &str), times: Option<(i64,
             theme.accent.gamma_multiply(0.35),
         );
         let at = pos2(rect.left() + TIMES - 8.0, rect.center().y);
-        painter.text(at, Align2::RIGHT_CENTER, time(Picos::from_ps(own)), small_font(), theme.text);
+        painter.text(
+            at,
+            Align2::RIGHT_CENTER,
+            time(Picos::from_ps(own)),
+            small_font(),
+            theme.text,
+        );
     }
     let at = pos2(rect.left() + MARGIN - 10.0, rect.center().y);
-    painter.text(at, Align2::RIGHT_CENTER, number.to_string(), FontId::monospace(11.0), theme.text_weak);
+    painter.text(
+        at,
+        Align2::RIGHT_CENTER,
+        number.to_string(),
+        FontId::monospace(11.0),
+        theme.text_weak,
+    );
     let at = pos2(rect.left() + MARGIN, rect.center().y);
-    let end = code.char_indices().nth(400).map_or(code.len(), |(end, _)| end);
-    painter.text(at, Align2::LEFT_CENTER, &code[..end], FontId::monospace(12.0), theme.text);
+    let end = code
+        .char_indices()
+        .nth(400)
+        .map_or(code.len(), |(end, _)| end);
+    painter.text(
+        at,
+        Align2::LEFT_CENTER,
+        &code[..end],
+        FontId::monospace(12.0),
+        theme.text,
+    );
 }
 
 /// Reports that the tab needs.
@@ -280,8 +425,14 @@ mod tests {
 
     #[test]
     fn advised_prefix_finds_the_file() {
-        assert_eq!(prefix_option("/home/runner/train.py"), "systole open --src-prefix /home/runner=FOLDER");
-        assert_eq!(prefix_option("train.py"), "systole open --src-prefix =FOLDER");
+        assert_eq!(
+            prefix_option("/home/runner/train.py"),
+            "systole open --src-prefix /home/runner=FOLDER"
+        );
+        assert_eq!(
+            prefix_option("train.py"),
+            "systole open --src-prefix =FOLDER"
+        );
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("train.py"), "import jax").unwrap();
         let prefix: SourcePrefix = format!("={}", folder.path().display()).parse().unwrap();

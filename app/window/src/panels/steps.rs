@@ -29,7 +29,12 @@ pub struct StepsState {
 }
 
 /// Step times in trace order; a click shows the step and limits the reports to it.
-pub fn steps_ui(ui: &mut Ui, context: PanelContext<'_>, made: &mut StepsState, out: &mut Vec<ViewCommand>) {
+pub fn steps_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    made: &mut StepsState,
+    out: &mut Vec<ViewCommand>,
+) {
     let report = match context.whole.get::<Steps>() {
         Ok(Some(report)) if !report.steps.is_empty() => report,
         Ok(Some(report)) => {
@@ -50,14 +55,25 @@ pub fn steps_ui(ui: &mut Ui, context: PanelContext<'_>, made: &mut StepsState, o
         }
     };
     let shown = |ps: f64| time(Picos::from_ps(ps as i64));
-    let note = report.time.as_ref().map_or_else(String::new, |time| match time.count {
-        1 => format!("one complete step: {}", shown(time.median)),
-        n => format!("median {} over {n} steps, {} to {}", shown(time.median), shown(time.min), shown(time.max)),
-    });
+    let note = report
+        .time
+        .as_ref()
+        .map_or_else(String::new, |time| match time.count {
+            1 => format!("one complete step: {}", shown(time.median)),
+            n => format!(
+                "median {} over {n} steps, {} to {}",
+                shown(time.median),
+                shown(time.min),
+                shown(time.max)
+            ),
+        });
     section_ui(ui, "Steps", &note);
     let divided = context.whole.get::<StepParts>().ok().flatten();
     if made.bars.is_none() || made.is_divided != divided.is_some() {
-        *made = StepsState { bars: Some(StepBars::new(report, divided)), is_divided: divided.is_some() };
+        *made = StepsState {
+            bars: Some(StepBars::new(report, divided)),
+            is_divided: divided.is_some(),
+        };
     }
     let Some(bars) = &made.bars else { return };
     match &bars.bars[..] {
@@ -66,11 +82,21 @@ pub fn steps_ui(ui: &mut Ui, context: PanelContext<'_>, made: &mut StepsState, o
     }
     legend_ui(ui, &bars.bars);
     if bars.each > 1 {
-        let text = format!("Each bar is the mean of {} steps; the line above it is the longest of them.", bars.each);
+        let text = format!(
+            "Each bar is the mean of {} steps; the line above it is the longest of them.",
+            bars.each
+        );
         ui.label(RichText::new(text).small().weak());
     }
-    ui.add(egui::Label::new(RichText::new(format!("From: {}", report.marker)).small().weak()).truncate())
-        .on_hover_text(report.why.join("\n"));
+    ui.add(
+        egui::Label::new(
+            RichText::new(format!("From: {}", report.marker))
+                .small()
+                .weak(),
+        )
+        .truncate(),
+    )
+    .on_hover_text(report.why.join("\n"));
 }
 
 /// Names of the parts that occur.
@@ -78,7 +104,10 @@ fn legend_ui(ui: &mut Ui, bars: &[StepBar]) {
     let theme = theme::current(ui);
     ui.horizontal_wrapped(|ui| {
         for part in StepPart::ALL {
-            if bars.iter().any(|bar| bar.parts.iter().any(|&(other, _)| other == part)) {
+            if bars
+                .iter()
+                .any(|bar| bar.parts.iter().any(|&(other, _)| other == part))
+            {
                 swatch_ui(ui, theme.group(group_of(part)), part.title());
             }
         }
@@ -89,12 +118,18 @@ fn legend_ui(ui: &mut Ui, bars: &[StepBar]) {
 fn mark_step(top: f64) -> f64 {
     let wanted = (top / 3.0).max(1.0);
     let power = 10_f64.powf(wanted.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|&step| step >= wanted).unwrap_or(wanted)
+    [1.0, 2.0, 5.0, 10.0]
+        .map(|m| m * power)
+        .into_iter()
+        .find(|&step| step >= wanted)
+        .unwrap_or(wanted)
 }
 
 fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<ViewCommand>) {
     let theme = theme::current(ui);
-    let StepBars { bars, cut_ps: cut, .. } = made;
+    let StepBars {
+        bars, cut_ps: cut, ..
+    } = made;
     let cut = *cut;
     let top = cut as f64;
     let step = mark_step(top);
@@ -112,20 +147,36 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<Vie
         .include_y(top * 1.12)
         .y_axis_min_width(52.0)
         .y_axis_formatter(move |mark, _| {
-            times::format().tick(Picos::from_ps(mark.value as i64), Picos::from_ps(step as i64))
+            times::format().tick(
+                Picos::from_ps(mark.value as i64),
+                Picos::from_ps(step as i64),
+            )
         })
-        .x_axis_formatter(|mark, _| if mark.value.fract() == 0.0 { format!("{}", mark.value) } else { String::new() })
+        .x_axis_formatter(|mark, _| {
+            if mark.value.fract() == 0.0 {
+                format!("{}", mark.value)
+            } else {
+                String::new()
+            }
+        })
         .y_grid_spacer(move |input| {
             let (from, to) = input.bounds;
             let marks = ((from / step).ceil() as i64)..=((to / step).floor() as i64);
-            marks.map(|at| egui_plot::GridMark { value: at as f64 * step, step_size: step }).collect()
+            marks
+                .map(|at| egui_plot::GridMark {
+                    value: at as f64 * step,
+                    step_size: step,
+                })
+                .collect()
         });
     let shown = plot.show(ui, |plot| {
         for chart in charts(made, theme) {
             plot.bar_chart(chart);
         }
         for bar in bars.iter().filter(|bar| bar.time_ps > cut) {
-            let text = RichText::new(time(Picos::from_ps(bar.time_ps))).small().color(theme.warning);
+            let text = RichText::new(time(Picos::from_ps(bar.time_ps)))
+                .small()
+                .color(theme.warning);
             let at = PlotPoint::new(bar.middle(), top * 1.01);
             plot.text(Text::new("cut", at, text).anchor(Align2::CENTER_BOTTOM));
         }
@@ -136,9 +187,17 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<Vie
         plot.pointer_coordinate().map(|at| at.x.round() as i64)
     });
     let number = shown.inner;
-    let near = |x: i64| bars.iter().find(|bar| (i64::from(bar.steps.0)..=i64::from(bar.steps.1)).contains(&x));
+    let near = |x: i64| {
+        bars.iter()
+            .find(|bar| (i64::from(bar.steps.0)..=i64::from(bar.steps.1)).contains(&x))
+    };
     let bar = number.and_then(near);
-    let step = bar.and_then(|bar| report.steps.iter().find(|step| step.number == bar.longest.0));
+    let step = bar.and_then(|bar| {
+        report
+            .steps
+            .iter()
+            .find(|step| step.number == bar.longest.0)
+    });
     let response = shown.response;
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Step times"));
     let Some(step) = step else { return };
@@ -155,15 +214,26 @@ fn plot_ui(ui: &mut Ui, report: &StepsReport, made: &StepBars, out: &mut Vec<Vie
 fn one_step_ui(ui: &mut Ui, report: &StepsReport, bar: &StepBar, out: &mut Vec<ViewCommand>) {
     const BAR: f32 = 26.0;
     let theme = theme::current(ui);
-    let Some(step) = report.steps.iter().find(|step| step.number == bar.longest.0) else { return };
-    let (rect, response) = ui.allocate_exact_size(egui::vec2(ui.available_width(), BAR), Sense::click());
+    let Some(step) = report
+        .steps
+        .iter()
+        .find(|step| step.number == bar.longest.0)
+    else {
+        return;
+    };
+    let (rect, response) =
+        ui.allocate_exact_size(egui::vec2(ui.available_width(), BAR), Sense::click());
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "Step times"));
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 3.0, theme.group(OpGroup::Idle));
     let mut left = rect.left();
     let plain = [(None, bar.time_ps)];
     let parts = bar.parts.iter().map(|&(part, ps)| (Some(part), ps));
-    let parts: Vec<_> = if bar.parts.is_empty() { plain.to_vec() } else { parts.collect() };
+    let parts: Vec<_> = if bar.parts.is_empty() {
+        plain.to_vec()
+    } else {
+        parts.collect()
+    };
     for (part, ps) in parts {
         let share = (ps as f64 / bar.time_ps.max(1) as f64).clamp(0.0, 1.0);
         let right = (left + rect.width() * share as f32).min(rect.right());
@@ -171,9 +241,19 @@ fn one_step_ui(ui: &mut Ui, report: &StepsReport, bar: &StepBar, out: &mut Vec<V
         let own = Rect::from_x_y_ranges(left..=right, rect.y_range());
         painter.rect_filled(own, 2.0, fill);
         let whole = || format!("{}: {}", bar.title(), time(Picos::from_ps(bar.time_ps)));
-        let text = part.map_or_else(whole, |part| format!("{} {:.1}", part.title(), Percent(share * 100.0)));
+        let text = part.map_or_else(whole, |part| {
+            format!("{} {:.1}", part.title(), Percent(share * 100.0))
+        });
         let at = own.left_center() + egui::vec2(6.0, 0.0);
-        elided(&painter, at, Align2::LEFT_CENTER, &text, own.width() - 10.0, &small_font(), readable_on(fill));
+        elided(
+            &painter,
+            at,
+            Align2::LEFT_CENTER,
+            &text,
+            own.width() - 10.0,
+            &small_font(),
+            readable_on(fill),
+        );
         left = right;
     }
     if response.clicked()
@@ -195,14 +275,21 @@ fn charts(made: &StepBars, theme: &Theme) -> Vec<BarChart> {
         let dim = if bar.is_counted { 1.0 } else { 0.45 };
         if bar.parts.is_empty() {
             let fill = theme.accent.gamma_multiply(dim);
-            plain.push(PlotBar::new(x, bar.time_ps.min(cut) as f64).width(width).fill(fill).stroke(egui::Stroke::NONE));
+            plain.push(
+                PlotBar::new(x, bar.time_ps.min(cut) as f64)
+                    .width(width)
+                    .fill(fill)
+                    .stroke(egui::Stroke::NONE),
+            );
         }
         let mut from = 0_i64;
         for &(part, ps) in &bar.parts {
             let to = from.saturating_add(ps).min(cut);
             if to > from {
                 let fill = theme.group(group_of(part)).gamma_multiply(dim);
-                let piece = PlotBar::new(x, (to - from) as f64).base_offset(from as f64).width(width);
+                let piece = PlotBar::new(x, (to - from) as f64)
+                    .base_offset(from as f64)
+                    .width(width);
                 if let Some(at) = StepPart::ALL.iter().position(|other| *other == part) {
                     by_part[at].push(piece.fill(fill).stroke(egui::Stroke::NONE));
                 }
@@ -214,33 +301,52 @@ fn charts(made: &StepBars, theme: &Theme) -> Vec<BarChart> {
     let line = cut as f64 * 0.01;
     let several = made.bars.iter().filter(|bar| bar.steps.0 < bar.steps.1);
     let longest = several.map(|bar| {
-        let mark = PlotBar::new(bar.middle(), line).base_offset(bar.longest.1.min(cut) as f64 - line).width(width);
+        let mark = PlotBar::new(bar.middle(), line)
+            .base_offset(bar.longest.1.min(cut) as f64 - line)
+            .width(width);
         mark.fill(theme.text_weak).stroke(egui::Stroke::NONE)
     });
     by_part.push(longest.collect());
     let charts = by_part.into_iter().filter(|bars| !bars.is_empty());
-    charts.map(|bars| BarChart::new("steps", bars).allow_hover(false)).collect()
+    charts
+        .map(|bars| BarChart::new("steps", bars).allow_hover(false))
+        .collect()
 }
 
 fn step_ui(ui: &mut Ui, step: &Step, bar: Option<&StepBar>) {
     if let Some(bar) = bar {
         let is_mean = bar.steps.0 < bar.steps.1;
-        let title = if is_mean { bar.title() } else { format!("Step {}", step.label) };
+        let title = if is_mean {
+            bar.title()
+        } else {
+            format!("Step {}", step.label)
+        };
         ui.label(RichText::new(title).strong());
         ui.label(time(Picos::from_ps(bar.time_ps)));
         for &(part, ps) in &bar.parts {
             let share = Percent(ps as f64 * 100.0 / (bar.time_ps.max(1) as f64));
-            ui.label(format!("{}: {} ({share:.1})", part.title(), time(Picos::from_ps(ps))));
+            ui.label(format!(
+                "{}: {} ({share:.1})",
+                part.title(),
+                time(Picos::from_ps(ps))
+            ));
         }
         if is_mean {
-            ui.label(format!("The longest is step {}: {}", step.label, time(Picos::from_ps(step.time_ps))));
+            ui.label(format!(
+                "The longest is step {}: {}",
+                step.label,
+                time(Picos::from_ps(step.time_ps))
+            ));
         }
     }
     if let Some(slowest) = &step.slowest {
         ui.weak(format!("longest on {slowest}"));
     }
     if step.compile_ps > 0 {
-        ui.label(format!("compiling at the same time: {}", time(Picos::from_ps(step.compile_ps))));
+        ui.label(format!(
+            "compiling at the same time: {}",
+            time(Picos::from_ps(step.compile_ps))
+        ));
     }
     for (is, text) in [
         (step.is_partial, "not complete in the capture"),
@@ -266,7 +372,10 @@ mod tests {
     fn axis_marks_are_few_round_numbers() {
         for top in [1.0, 9.7e9, 58.69e9, 1.0e12] {
             let step = mark_step(top);
-            assert!((1.0..=3.0).contains(&(top / step).max(1.0)), "{top}: {step}");
+            assert!(
+                (1.0..=3.0).contains(&(top / step).max(1.0)),
+                "{top}: {step}"
+            );
         }
         assert!((mark_step(58.69e9) - 20e9).abs() < 1.0);
     }

@@ -1,7 +1,10 @@
 //! A table of a report; only visible rows are laid out.
 
 use analysis::{Cell, CellKind, Column, Table, Unit};
-use egui::{Align2, CursorIcon, FontId, Painter, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align2, CursorIcon, FontId, Painter, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo,
+    pos2, vec2,
+};
 use regex_lite::RegexBuilder;
 use trace_model::SliceId;
 
@@ -57,7 +60,10 @@ impl SortedTable {
     fn make(&mut self, table: &Table) {
         let times = times::format();
         let same = |made: &PreparedTable| {
-            made.filter == self.filter && made.by == self.by && made.rows == table.rows.len() && made.times == times
+            made.filter == self.filter
+                && made.by == self.by
+                && made.rows == table.rows.len()
+                && made.times == times
         };
         if self.made.as_ref().is_some_and(same) {
             return;
@@ -88,10 +94,20 @@ fn order(table: &Table, filter: &str, by: Option<(usize, bool)>) -> Vec<u32> {
             Cell::Float(_) | Cell::Missing => false,
         })
     };
-    let rows = table.rows.iter().enumerate().filter(|(_, row)| filter.is_empty() || holds(row));
+    let rows = table
+        .rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| filter.is_empty() || holds(row));
     let mut order: Vec<u32> = rows.map(|(number, _)| number as u32).collect();
     if let Some((column, descending)) = by {
-        let cell = |row: u32| table.rows.get(row as usize).and_then(|row| row.get(column)).unwrap_or(&Cell::Missing);
+        let cell = |row: u32| {
+            table
+                .rows
+                .get(row as usize)
+                .and_then(|row| row.get(column))
+                .unwrap_or(&Cell::Missing)
+        };
         order.sort_by(|&a, &b| {
             let (a, b) = (cell(a), cell(b));
             match (number_of(a), number_of(b), a, b) {
@@ -126,9 +142,17 @@ fn number_of(cell: &Cell) -> Option<f64> {
 
 /// A text, or a regular expression between slashes; an invalid expression matches as text.
 fn matcher(filter: &str) -> Box<dyn Fn(&str) -> bool> {
-    let regex = filter.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')).filter(|regex| !regex.is_empty());
-    let regex =
-        regex.and_then(|regex| RegexBuilder::new(regex).case_insensitive(true).size_limit(1 << 20).build().ok());
+    let regex = filter
+        .strip_prefix('/')
+        .and_then(|rest| rest.strip_suffix('/'))
+        .filter(|regex| !regex.is_empty());
+    let regex = regex.and_then(|regex| {
+        RegexBuilder::new(regex)
+            .case_insensitive(true)
+            .size_limit(1 << 20)
+            .build()
+            .ok()
+    });
     if let Some(regex) = regex {
         return Box::new(move |text| regex.is_match(text));
     }
@@ -140,8 +164,15 @@ fn matcher(filter: &str) -> Box<dyn Fn(&str) -> bool> {
 fn widths(table: &Table) -> Vec<f32> {
     const LETTER: f32 = 6.4;
     let column_width = |(index, column): (usize, &Column)| {
-        let cells = table.rows.iter().take(SAMPLE).filter_map(|row| row.get(index));
-        let longest = cells.map(|cell| shown(cell, column.unit).chars().count()).max().unwrap_or(0);
+        let cells = table
+            .rows
+            .iter()
+            .take(SAMPLE)
+            .filter_map(|row| row.get(index));
+        let longest = cells
+            .map(|cell| shown(cell, column.unit).chars().count())
+            .max()
+            .unwrap_or(0);
         let letters = longest.max(column.heading().chars().count() + 2);
         let most = if is_text(column) { 300.0 } else { 230.0 };
         (letters as f32 * LETTER + 2.0 * PAD).clamp(46.0, most)
@@ -173,11 +204,18 @@ pub fn table_ui(
     about: RowReactions<'_>,
 ) -> Option<usize> {
     sorted.make(table);
-    let Some(made) = &sorted.made else { return None };
+    let Some(made) = &sorted.made else {
+        return None;
+    };
     let mut widths = made.widths.clone();
     let room = ui.available_width() - 12.0;
     let needed: f32 = widths.iter().sum();
-    if let Some(first) = table.columns.iter().position(is_text).filter(|_| needed < room) {
+    if let Some(first) = table
+        .columns
+        .iter()
+        .position(is_text)
+        .filter(|_| needed < room)
+    {
         widths[first] += room - needed;
     }
     let total: f32 = widths.iter().sum();
@@ -185,7 +223,12 @@ pub fn table_ui(
     let mut clicked = None;
     let theme = theme::current(ui);
     let row_of = |_| {
-        let is_own = |&number: &u32| table.rows.get(number as usize).is_some_and(|row| (about.is_marked)(row));
+        let is_own = |&number: &u32| {
+            table
+                .rows
+                .get(number as usize)
+                .is_some_and(|row| (about.is_marked)(row))
+        };
         made.order.iter().position(is_own)
     };
     let mut area = ScrollArea::both()
@@ -202,15 +245,23 @@ pub fn table_ui(
         let spare = usize::from(total > ui.available_width());
         area.show_rows(ui, ROW, made.order.len() + spare, |ui, range| {
             let range = range.start..range.end.min(made.order.len());
-            sorted.follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
+            sorted
+                .follow
+                .saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
             for number in made.order.get(range).unwrap_or_default() {
                 let index = *number as usize;
-                let Some(row) = table.rows.get(index) else { continue };
+                let Some(row) = table.rows.get(index) else {
+                    continue;
+                };
                 // Only the visible part can be clicked; the middle of a wide row may be outside of it.
                 let (id, rect) = ui.allocate_space(vec2(total, ROW));
                 let response = ui.interact(rect.intersect(ui.clip_rect()), id, Sense::click());
-                let name = row.first().map(|cell| shown(cell, Unit::None)).unwrap_or_default();
-                response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Row {name}")));
+                let name = row
+                    .first()
+                    .map(|cell| shown(cell, Unit::None))
+                    .unwrap_or_default();
+                response
+                    .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Row {name}")));
                 let fill = if sorted.chosen == Some(index) || (about.is_marked)(row) {
                     theme.accent.gamma_multiply(0.22)
                 } else if response.hovered() {
@@ -249,7 +300,11 @@ fn heading_ui(
     let theme = theme::current(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
     let painter = ui.painter_at(rect);
-    painter.hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, theme.edge));
+    painter.hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        egui::Stroke::new(1.0, theme.edge),
+    );
     let mut wanted = by;
     let mut x = rect.left() - offset_x;
     for (index, (column, &width)) in table.columns.iter().zip(widths).enumerate() {
@@ -259,19 +314,44 @@ fn heading_ui(
         if visible.width() <= 0.0 {
             continue;
         }
-        let response = ui.interact(visible, ui.scope_id().with(("heading", table.id, index)), Sense::click());
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Sort by {}", column.title)));
-        let order = by.filter(|(column, _)| *column == index).map(|(_, descending)| descending);
-        let color = if response.hovered() || order.is_some() { theme.text_strong } else { theme.text_weak };
+        let response = ui.interact(
+            visible,
+            ui.scope_id().with(("heading", table.id, index)),
+            Sense::click(),
+        );
+        response.widget_info(|| {
+            WidgetInfo::labeled(Role::Button, true, format!("Sort by {}", column.title))
+        });
+        let order = by
+            .filter(|(column, _)| *column == index)
+            .map(|(_, descending)| descending);
+        let color = if response.hovered() || order.is_some() {
+            theme.text_strong
+        } else {
+            theme.text_weak
+        };
         let clipped = painter.with_clip_rect(visible);
-        write_cell(&clipped, cell, &column.heading(), is_text(column), &small_font(), color);
+        write_cell(
+            &clipped,
+            cell,
+            &column.heading(),
+            is_text(column),
+            &small_font(),
+            color,
+        );
         if let Some(descending) = order {
             order_mark(&clipped, cell, descending, theme.accent);
         }
-        let hint = format!("{}: {}\nClick to sort", column.id, times::provenance(column.provenance));
+        let hint = format!(
+            "{}: {}\nClick to sort",
+            column.id,
+            times::provenance(column.provenance)
+        );
         if response.on_hover_text(hint).clicked() {
             wanted = match by {
-                Some((column, first)) if column == index && first != is_text(&table.columns[index]) => {
+                Some((column, first))
+                    if column == index && first != is_text(&table.columns[index]) =>
+                {
                     Some((index, !first))
                 }
                 Some((column, _)) if column == index => None,
@@ -285,15 +365,25 @@ fn heading_ui(
 
 /// A line at the edge of a heading: at the bottom for descending order, else at the top.
 fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: egui::Color32) {
-    let y = if descending { cell.bottom() - 1.0 } else { cell.top() + 1.0 };
-    painter.hline(cell.left() + 2.0..=cell.right() - 2.0, y, egui::Stroke::new(2.0, color));
+    let y = if descending {
+        cell.bottom() - 1.0
+    } else {
+        cell.top() + 1.0
+    };
+    painter.hline(
+        cell.left() + 2.0..=cell.right() - 2.0,
+        y,
+        egui::Stroke::new(2.0, color),
+    );
 }
 
 fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, widths: &[f32]) {
     let theme = theme::current(ui);
     let font = FontId::proportional(12.0);
     let clip = ui.clip_rect();
-    let pointer = ui.input(|i| i.pointer.hover_pos()).filter(|at| rect.contains(*at) && clip.contains(*at));
+    let pointer = ui
+        .input(|i| i.pointer.hover_pos())
+        .filter(|at| rect.contains(*at) && clip.contains(*at));
     let mut x = rect.left();
     for ((column, cell), &width) in table.columns.iter().zip(row).zip(widths) {
         let area = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
@@ -311,10 +401,15 @@ fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, widths: &[f32]) {
             painter.rect_filled(bar, 2.0, theme.accent.gamma_multiply(0.18));
         }
         let text = signed(column, cell);
-        let color = if *cell == Cell::Missing { theme.text_weak } else { theme.text };
+        let color = if *cell == Cell::Missing {
+            theme.text_weak
+        } else {
+            theme.text
+        };
         write_cell(painter, area, &text, is_text(column), &font, color);
         if pointer.is_some_and(|at| area.contains(at)) {
-            let response = ui.interact(area, ui.scope_id().with(("cell", table.id)), Sense::hover());
+            let response =
+                ui.interact(area, ui.scope_id().with(("cell", table.id)), Sense::hover());
             hover_ui(&response, column, cell, &text);
         }
     }
@@ -349,13 +444,28 @@ fn hover_ui(response: &Response, column: &Column, cell: &Cell, text: &str) {
     });
 }
 
-fn write_cell(painter: &Painter, area: Rect, text: &str, is_text: bool, font: &FontId, color: egui::Color32) {
+fn write_cell(
+    painter: &Painter,
+    area: Rect,
+    text: &str,
+    is_text: bool,
+    font: &FontId,
+    color: egui::Color32,
+) {
     let room = area.width() - 2.0 * PAD;
     let y = area.center().y;
     if is_text {
         elided_middle(painter, pos2(area.left() + PAD, y), text, room, font, color);
     } else {
-        elided(painter, pos2(area.right() - PAD, y), Align2::RIGHT_CENTER, text, room, font, color);
+        elided(
+            painter,
+            pos2(area.right() - PAD, y),
+            Align2::RIGHT_CENTER,
+            text,
+            room,
+            font,
+            color,
+        );
     }
 }
 
@@ -364,10 +474,19 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        Table::of("t", "", [("b", Some(5_i64)), ("A1", None), ("c", Some(7)), ("a2", Some(6))])
-            .measured("name", "name", Unit::None, |(name, _)| name)
-            .measured("time_ps", "time_ps", Unit::Picoseconds, |(_, time)| time)
-            .build()
+        Table::of(
+            "t",
+            "",
+            [
+                ("b", Some(5_i64)),
+                ("A1", None),
+                ("c", Some(7)),
+                ("a2", Some(6)),
+            ],
+        )
+        .measured("name", "name", Unit::None, |(name, _)| name)
+        .measured("time_ps", "time_ps", Unit::Picoseconds, |(_, time)| time)
+        .build()
     }
 
     #[test]
@@ -375,10 +494,18 @@ mod tests {
         let table = table();
         assert_eq!(order(&table, "", None), [0, 1, 2, 3]);
         assert_eq!(order(&table, "", Some((1, true))), [2, 3, 0, 1]);
-        assert_eq!(order(&table, "", Some((1, false))), [0, 3, 2, 1], "what is missing stays last");
+        assert_eq!(
+            order(&table, "", Some((1, false))),
+            [0, 3, 2, 1],
+            "what is missing stays last"
+        );
         assert_eq!(order(&table, "", Some((0, false))), [1, 3, 0, 2]);
         assert_eq!(order(&table, "a", None), [1, 3]);
         assert_eq!(order(&table, r"/^a\d$/", Some((0, true))), [3, 1]);
-        assert_eq!(order(&table, "/(/", None), Vec::<u32>::new(), "no pattern: a text that nothing holds");
+        assert_eq!(
+            order(&table, "/(/", None),
+            Vec::<u32>::new(),
+            "no pattern: a text that nothing holds"
+        );
     }
 }

@@ -46,14 +46,23 @@ impl TableBrowser {
 }
 
 /// What a tab shows first: the first report that can have an answer, with its detailed table.
-fn first_of(reports: &[&'static str], may_answer: impl Fn(&str) -> bool) -> Option<(&'static str, usize)> {
-    let first = reports.iter().find(|id| may_answer(id)).or(reports.first())?;
+fn first_of(
+    reports: &[&'static str],
+    may_answer: impl Fn(&str) -> bool,
+) -> Option<(&'static str, usize)> {
+    let first = reports
+        .iter()
+        .find(|id| may_answer(id))
+        .or(reports.first())?;
     Some((first, table_of(first)))
 }
 
 /// The table of a report that is opened first.
 fn table_of(report: &str) -> usize {
-    FIRST.iter().find(|(id, _)| *id == report).map_or(0, |&(_, number)| number)
+    FIRST
+        .iter()
+        .find(|(id, _)| *id == report)
+        .map_or(0, |&(_, number)| number)
 }
 
 /// Height of a table that shares a tab with other content.
@@ -68,7 +77,9 @@ pub fn tables_ui(
     view: &mut Vec<ViewCommand>,
 ) {
     let reports = reports_of(context.tab);
-    let Some(first) = first_of(&reports, |id| context.reports.by_id(id).is_ok()) else { return };
+    let Some(first) = first_of(&reports, |id| context.reports.by_id(id).is_ok()) else {
+        return;
+    };
     let (id, number) = browser.open.get(context.tab).copied().unwrap_or(first);
     let mut chosen = (id, number);
     chooser_ui(ui, context, &reports, &mut chosen);
@@ -86,13 +97,30 @@ pub fn tables_ui(
     };
     let sorted = browser.sorted.entry((id, number)).or_default();
     let steps = context.whole.get::<Steps>().ok().flatten();
-    let own = context.state.place.selection.map(|slice| context.trace.model.slice(slice).name());
+    let own = context
+        .state
+        .place
+        .selection
+        .map(|slice| context.trace.model.slice(slice).name());
     let is_marked = |row: &[Cell]| {
-        own.is_some_and(|own| row.iter().take(3).any(|cell| matches!(cell, Cell::Text(text) if text == own)))
+        own.is_some_and(|own| {
+            row.iter()
+                .take(3)
+                .any(|cell| matches!(cell, Cell::Text(text) if text == own))
+        })
     };
-    let target = |row: usize| table.rows.get(row).and_then(|row| RowTarget::of_row(context.trace, steps, table, row));
+    let target = |row: usize| {
+        table
+            .rows
+            .get(row)
+            .and_then(|row| RowTarget::of_row(context.trace, steps, table, row))
+    };
     let selected = context.state.place.selection;
-    let about = RowReactions { selected, is_marked: &is_marked, leads: &|row| target(row).is_some() };
+    let about = RowReactions {
+        selected,
+        is_marked: &is_marked,
+        leads: &|row| target(row).is_some(),
+    };
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)
         && let Some(target) = target(row)
     {
@@ -133,10 +161,18 @@ fn notes_ui(ui: &mut Ui, id: &'static str, notes: &[&str]) {
     let room = ui.available_height();
     if notes.is_empty() {
     } else if room < NOTES_ROOM {
-        ui.add(small(&notes.join("  ·  ")).truncate()).on_hover_text(notes.join("\n"));
+        ui.add(small(&notes.join("  ·  ")).truncate())
+            .on_hover_text(notes.join("\n"));
     } else {
-        let list = ScrollArea::vertical().id_salt(("notes", id)).auto_shrink([false, true]).max_height(room);
-        list.show(ui, |ui| notes.iter().for_each(|note| drop(ui.add(small(note).wrap()))));
+        let list = ScrollArea::vertical()
+            .id_salt(("notes", id))
+            .auto_shrink([false, true])
+            .max_height(room);
+        list.show(ui, |ui| {
+            notes
+                .iter()
+                .for_each(|note| drop(ui.add(small(note).wrap())))
+        });
     }
 }
 
@@ -144,16 +180,27 @@ fn notes_ui(ui: &mut Ui, id: &'static str, notes: &[&str]) {
 const TITLE_CHARS: usize = 60;
 
 /// The tables of all reports of a tab, in one list that drops down.
-fn chooser_ui(ui: &mut Ui, context: PanelContext<'_>, reports: &[&'static str], chosen: &mut (&'static str, usize)) {
+fn chooser_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    reports: &[&'static str],
+    chosen: &mut (&'static str, usize),
+) {
     let (id, number) = *chosen;
     let title = title_of_table(context, id, number);
-    let count: usize = reports.iter().map(|id| titles_of(context, id).len().max(1)).sum();
+    let count: usize = reports
+        .iter()
+        .map(|id| titles_of(context, id).len().max(1))
+        .sum();
     if count < 2 {
         ui.label(RichText::new(&title).strong());
         return;
     }
     let shown = RichText::new(shortened(&title, TITLE_CHARS)).strong();
-    let list = ComboBox::from_id_salt(("tables", context.tab)).selected_text(shown).truncate().height(420.0);
+    let list = ComboBox::from_id_salt(("tables", context.tab))
+        .selected_text(shown)
+        .truncate()
+        .height(420.0);
     let list = list.width(ui.available_width() - 8.0).show_ui(ui, |ui| {
         for &other in reports {
             let titles = titles_of(context, other);
@@ -163,7 +210,11 @@ fn chooser_ui(ui: &mut Ui, context: PanelContext<'_>, reports: &[&'static str], 
                     Ok(_) => ("computing", other == id),
                 };
                 let text = RichText::new(title_of(other)).weak();
-                if ui.selectable_label(open, text).on_hover_text(hint).clicked() {
+                if ui
+                    .selectable_label(open, text)
+                    .on_hover_text(hint)
+                    .clicked()
+                {
                     *chosen = (other, table_of(other));
                 }
                 continue;
@@ -173,26 +224,48 @@ fn chooser_ui(ui: &mut Ui, context: PanelContext<'_>, reports: &[&'static str], 
             }
             for (at, title) in titles.into_iter().enumerate() {
                 let text = shortened(title, TITLE_CHARS);
-                if ui.selectable_label((other, at) == (id, number), text).on_hover_text(title).clicked() {
+                if ui
+                    .selectable_label((other, at) == (id, number), text)
+                    .on_hover_text(title)
+                    .clicked()
+                {
                     *chosen = (other, at);
                 }
             }
         }
     });
-    list.response.widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Table: {title}")));
-    list.response.on_hover_text("Choose another table of this report");
+    list.response
+        .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Table: {title}")));
+    list.response
+        .on_hover_text("Choose another table of this report");
 }
 
 /// The titles of the tables of a report; none while there is no report.
 fn titles_of<'a>(context: PanelContext<'a>, id: &'static str) -> Vec<&'a str> {
-    let Ok(Some(answer)) = context.reports.by_id(id) else { return Vec::new() };
+    let Ok(Some(answer)) = context.reports.by_id(id) else {
+        return Vec::new();
+    };
     let is_alone = answer.tables.len() == 1;
-    answer.tables.iter().map(|table| if is_alone { title_of(id) } else { table.title.as_str() }).collect()
+    answer
+        .tables
+        .iter()
+        .map(|table| {
+            if is_alone {
+                title_of(id)
+            } else {
+                table.title.as_str()
+            }
+        })
+        .collect()
 }
 
 fn title_of_table(context: PanelContext<'_>, id: &'static str, number: usize) -> String {
     let titles = titles_of(context, id);
-    (*titles.get(number).or(titles.first()).unwrap_or(&title_of(id))).to_owned()
+    (*titles
+        .get(number)
+        .or(titles.first())
+        .unwrap_or(&title_of(id)))
+    .to_owned()
 }
 
 /// Explains why a report has no answer.
@@ -204,14 +277,19 @@ fn nothing_ui(ui: &mut Ui, id: &str, reason: &str) {
 
 fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<AppCommand>) {
     ui.horizontal(|ui| {
-        let field = egui::TextEdit::singleline(&mut sorted.filter).hint_text("Filter rows: text or /regex/");
+        let field = egui::TextEdit::singleline(&mut sorted.filter)
+            .hint_text("Filter rows: text or /regex/");
         let response = ui.add(field.desired_width(190.0));
         response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter rows"));
         let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
         let count = if shown == all {
             counted(all as u64, "row")
         } else {
-            format!("{} of {}", group_digits(shown as u64), group_digits(all as u64))
+            format!(
+                "{} of {}",
+                group_digits(shown as u64),
+                group_digits(all as u64)
+            )
         };
         ui.label(RichText::new(count).small().weak());
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -227,9 +305,17 @@ mod tests {
     #[test]
     fn tab_opens_on_its_first_applicable_report() {
         let reports = ["steps", "ops", "balance"];
-        assert_eq!(first_of(&reports, |_| true), Some(("steps", 1)), "also while it is computed");
+        assert_eq!(
+            first_of(&reports, |_| true),
+            Some(("steps", 1)),
+            "also while it is computed"
+        );
         assert_eq!(first_of(&reports, |id| id != "steps"), Some(("ops", 1)));
-        assert_eq!(first_of(&reports, |_| false), Some(("steps", 1)), "which says why");
+        assert_eq!(
+            first_of(&reports, |_| false),
+            Some(("steps", 1)),
+            "which says why"
+        );
         assert_eq!(first_of(&[], |_| true), None);
     }
 }

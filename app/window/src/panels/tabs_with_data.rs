@@ -24,14 +24,19 @@ pub struct TabsWithData {
 impl TabsWithData {
     /// Nothing is known yet.
     pub fn new(wake: WakeUi) -> Self {
-        Self { job: Worker::new("tabs with data", wake), left_out: Vec::new(), rail: Rect::NOTHING }
+        Self {
+            job: Worker::new("tabs with data", wake),
+            left_out: Vec::new(),
+            rail: Rect::NOTHING,
+        }
     }
 
     /// Looks at the reports of all tabs; repeated requests cost nothing.
     pub fn ask(&mut self, session: &Session) {
         if matches!(self.job.memo(), JobAnswer::Empty) {
             let session = session.clone();
-            self.job.ask((), move |progress| without_data(&session, progress));
+            self.job
+                .ask((), move |progress| without_data(&session, progress));
         }
     }
 
@@ -64,7 +69,8 @@ fn without_data(session: &Session, progress: &Progress) -> Result<Vec<TabWithout
     // These tabs show more than their tables.
     for tab in tabs.filter(|tab| !["overview", "hints", "health", QUERY].contains(tab)) {
         let mut reason = None;
-        let mut has_data = tab == HLO && hlo::programs(&session.context(Scope::WholeTrace)).can_be_read();
+        let mut has_data =
+            tab == HLO && hlo::programs(&session.context(Scope::WholeTrace)).can_be_read();
         if tab == SOURCE {
             has_data = session.model().ops().iter().any(|op| op.source.is_some())
                 || session
@@ -74,7 +80,9 @@ fn without_data(session: &Session, progress: &Progress) -> Result<Vec<TabWithout
         for id in reports_of(tab) {
             progress.check().map_err(|error| error.to_string())?;
             match session.report_by_id(id, Scope::WholeTrace) {
-                Ok(report) => has_data |= report.tables().iter().any(|table| !table.rows.is_empty()),
+                Ok(report) => {
+                    has_data |= report.tables().iter().any(|table| !table.rows.is_empty())
+                }
                 Err(error) => reason = reason.or(Some(error.to_string())),
             }
             if has_data {
@@ -83,12 +91,16 @@ fn without_data(session: &Session, progress: &Progress) -> Result<Vec<TabWithout
         }
         if !has_data {
             if tab == HLO {
-                reason = Some("the capture holds no program and no op with its HLO text".to_owned());
+                reason =
+                    Some("the capture holds no program and no op with its HLO text".to_owned());
             }
             if tab == SOURCE {
                 reason = Some("the capture records no source of any op".to_owned());
             }
-            without.push((tab, reason.unwrap_or_else(|| "all its tables are empty".to_owned())));
+            without.push((
+                tab,
+                reason.unwrap_or_else(|| "all its tables are empty".to_owned()),
+            ));
         }
     }
     Ok(without)

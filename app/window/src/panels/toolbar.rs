@@ -2,8 +2,8 @@
 
 use analysis::Percent;
 use egui::{
-    Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, Response, RichText, Role, Sense, Ui, WidgetInfo,
-    vec2,
+    Align, Button, Color32, Grid, Layout, Panel as EguiPanel, Rect, Response, RichText, Role,
+    Sense, Ui, WidgetInfo, vec2,
 };
 
 use super::{icons, sessions};
@@ -45,7 +45,8 @@ pub fn toolbar_ui(
                 view_ui(ui, state, settings, out);
                 keep_ui(ui, sessions, out);
             }
-            let has_room = ui.available_width() >= PANELS + trace.map_or(0.0, |trace| width_of_title(ui, trace));
+            let has_room = ui.available_width()
+                >= PANELS + trace.map_or(0.0, |trace| width_of_title(ui, trace));
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 if has_room || state.is_none() {
                     panels_ui(ui, state, settings, out);
@@ -65,10 +66,18 @@ pub fn toolbar_ui(
 }
 
 /// Buttons, or entries of a menu, that open files.
-fn files_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut Vec<AppCommand>) {
+fn files_ui(
+    ui: &mut Ui,
+    state: Option<&ViewState>,
+    settings: &Settings,
+    out: &mut Vec<AppCommand>,
+) {
     let open = ui.add(Button::new("Open…").shortcut_text(in_menu(ui, "open")));
     open.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Open…"));
-    if open.on_hover_text(hint(ui.ctx(), "Open a profile", "open")).clicked() {
+    if open
+        .on_hover_text(hint(ui.ctx(), "Open a profile", "open"))
+        .clicked()
+    {
         out.push(AppCommand::OpenDialog);
         ui.close();
     }
@@ -86,14 +95,27 @@ fn files_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &m
 
 /// The keys of an action, which menus show beside their entries.
 fn in_menu(ui: &Ui, id: &str) -> String {
-    if ui.layout().is_vertical() { shown_keys(ui.ctx(), id) } else { String::new() }
+    if ui.layout().is_vertical() {
+        shown_keys(ui.ctx(), id)
+    } else {
+        String::new()
+    }
 }
 
 /// Buttons that show and hide panels, from the right.
-fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &mut Vec<AppCommand>) {
+fn panels_ui(
+    ui: &mut Ui,
+    state: Option<&ViewState>,
+    settings: &Settings,
+    out: &mut Vec<AppCommand>,
+) {
     let Some(state) = state else {
         theme_ui(ui, settings.theme, out);
-        if ui.button("Help").on_hover_text(hint(ui.ctx(), "Keys and mouse", "help")).clicked() {
+        if ui
+            .button("Help")
+            .on_hover_text(hint(ui.ctx(), "Keys and mouse", "help"))
+            .clicked()
+        {
             out.push(ViewCommand::ShowPanel(Panel::Help, true).into());
         }
         return;
@@ -102,10 +124,16 @@ fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &
         ("Help", Panel::Help, "Keys and mouse", "help"),
         ("Details", Panel::Details, "The selected slice", "details"),
         ("Notes", Panel::Notes, "Notes about times", "notes"),
-        ("Commands", Panel::Palette, "Commands, reports, tracks, ops, steps and times", "palette"),
+        (
+            "Commands",
+            Panel::Palette,
+            "Commands, reports, tracks, ops, steps and times",
+            "palette",
+        ),
         ("Search", Panel::Search, "Find slices", "search"),
     ] {
-        let button = ui.add(Button::selectable(state.shows(panel), label).shortcut_text(in_menu(ui, id)));
+        let button =
+            ui.add(Button::selectable(state.shows(panel), label).shortcut_text(in_menu(ui, id)));
         button.widget_info(|| WidgetInfo::selected(Role::Button, true, state.shows(panel), label));
         if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
             out.push(ViewCommand::ShowPanel(panel, !state.shows(panel)).into());
@@ -116,11 +144,16 @@ fn panels_ui(ui: &mut Ui, state: Option<&ViewState>, settings: &Settings, out: &
 /// The badge of times that were not measured, and the name of the file.
 fn title_ui(ui: &mut Ui, trace: &OpenTrace) {
     if let Some(badge) = trace.model.badge() {
-        ui.label(RichText::new(badge).strong().color(ui.visuals().warn_fg_color))
-            .on_hover_text("No time here was measured");
+        ui.label(
+            RichText::new(badge)
+                .strong()
+                .color(ui.visuals().warn_fg_color),
+        )
+        .on_hover_text("No time here was measured");
     }
     let path = trace.path.display().to_string();
-    ui.add(egui::Label::new(RichText::new(trace.name()).strong()).truncate()).on_hover_text(path);
+    ui.add(egui::Label::new(RichText::new(trace.name()).strong()).truncate())
+        .on_hover_text(path);
 }
 
 /// Width of the title beside the buttons: the whole badge and the beginning of the name.
@@ -128,7 +161,11 @@ fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
     const NAME: f32 = 80.0;
     let font = egui::TextStyle::Body.resolve(ui.style());
     let badge = trace.model.badge().unwrap_or_default();
-    ui.painter().layout_no_wrap(badge, font, Color32::PLACEHOLDER).size().x + NAME
+    ui.painter()
+        .layout_no_wrap(badge, font, Color32::PLACEHOLDER)
+        .size()
+        .x
+        + NAME
 }
 
 /// The menu that opens a second file to compare with.
@@ -148,7 +185,8 @@ fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
             }
         }
     });
-    menu.response.on_hover_text("Open a second profile beside this one");
+    menu.response
+        .on_hover_text("Open a second profile beside this one");
 }
 
 fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
@@ -171,7 +209,11 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
         sessions::keep_ui(ui, sessions, out);
         sessions::sessions_ui(ui, sessions, out);
         ui.separator();
-        let pictures = [(Picture::Timeline, "Timeline"), (Picture::Roofline, "Roofline"), (Picture::Steps, "Steps")];
+        let pictures = [
+            (Picture::Timeline, "Timeline"),
+            (Picture::Roofline, "Roofline"),
+            (Picture::Steps, "Steps"),
+        ];
         for (picture, title) in pictures {
             ui.horizontal(|ui| {
                 for (format, name) in [(PictureFormat::Svg, "SVG"), (PictureFormat::Png, "PNG")] {
@@ -193,8 +235,20 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
     ui.separator();
     ui.spacing_mut().item_spacing.x = 4.0;
     for (label, command, enabled, about, id) in [
-        ("Back", ViewCommand::Undo, state.can_undo(), "Back to the previous view", "undo"),
-        ("Forward", ViewCommand::Redo, state.can_redo(), "Forward again", "redo"),
+        (
+            "Back",
+            ViewCommand::Undo,
+            state.can_undo(),
+            "Back to the previous view",
+            "undo",
+        ),
+        (
+            "Forward",
+            ViewCommand::Redo,
+            state.can_redo(),
+            "Forward again",
+            "redo",
+        ),
     ] {
         let button = icons::button(ui, (label, enabled, false), |painter, center, color| {
             icons::arrow(painter, center, 13.0, color, id == "redo");
@@ -203,7 +257,11 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
             out.push(command.into());
         }
     }
-    let about = hint(ui.ctx(), "Show what the devices do; again: the whole trace", "fit");
+    let about = hint(
+        ui.ctx(),
+        "Show what the devices do; again: the whole trace",
+        "fit",
+    );
     if ui.button("Fit").on_hover_text(about).clicked() {
         out.push(ViewCommand::Fit.into());
     }
@@ -215,7 +273,10 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
         let button = icons::button(ui, (&title, true, is_on), |painter, center, color| {
             icons::mouse_mode(painter, center, 14.0, color, mode);
         });
-        if button.on_hover_text(hint(ui.ctx(), mode.about(), mode.action())).clicked() {
+        if button
+            .on_hover_text(hint(ui.ctx(), mode.about(), mode.action()))
+            .clicked()
+        {
             out.push(ViewCommand::Mouse(mode).into());
         }
     }
@@ -245,7 +306,12 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
         for (format, label) in TimeFormat::ALL {
             let button = ui.radio(settings.times == format, label);
             button.widget_info(|| {
-                WidgetInfo::selected(Role::RadioButton, true, settings.times == format, format!("Times: {label}"))
+                WidgetInfo::selected(
+                    Role::RadioButton,
+                    true,
+                    settings.times == format,
+                    format!("Times: {label}"),
+                )
             });
             if button.clicked() {
                 out.push(AppCommand::Times(format));
@@ -255,9 +321,11 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
     ui.separator();
     ui.horizontal(|ui| {
         ui.weak("Theme");
-        for (choice, label) in
-            [(ThemeChoice::Dark, "dark"), (ThemeChoice::Light, "light"), (ThemeChoice::System, "system default")]
-        {
+        for (choice, label) in [
+            (ThemeChoice::Dark, "dark"),
+            (ThemeChoice::Light, "light"),
+            (ThemeChoice::System, "system default"),
+        ] {
             if ui.radio(settings.theme == choice, label).clicked() {
                 out.push(AppCommand::Theme(choice));
             }
@@ -269,7 +337,9 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
             let label = format!("{:.0}", Percent(f64::from(scale) * 100.0));
             let is_on = (settings.scale - scale).abs() < 0.01;
             let button = ui.radio(is_on, &label);
-            button.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Size: {label}")));
+            button.widget_info(|| {
+                WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Size: {label}"))
+            });
             if button.clicked() {
                 out.push(AppCommand::Scale(ScaleChange::To(scale)));
             }
@@ -290,32 +360,52 @@ fn action_button(ui: &mut Ui, id: &str) -> Response {
 /// All colour presets with their category colours.
 fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<AppCommand>) {
     let dark = ui.visuals().dark_mode;
-    Grid::new("colours").num_columns(2).spacing([14.0, 4.0]).show(ui, |ui| {
-        for (preset, title) in Preset::all() {
-            let is_on = preset == current;
-            let button = ui.radio(is_on, title);
-            button.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Colours: {title}")));
-            if button.clicked() {
-                out.push(AppCommand::Colors(preset));
+    Grid::new("colours")
+        .num_columns(2)
+        .spacing([14.0, 4.0])
+        .show(ui, |ui| {
+            for (preset, title) in Preset::all() {
+                let is_on = preset == current;
+                let button = ui.radio(is_on, title);
+                button.widget_info(|| {
+                    WidgetInfo::selected(
+                        Role::RadioButton,
+                        true,
+                        is_on,
+                        format!("Colours: {title}"),
+                    )
+                });
+                if button.clicked() {
+                    out.push(AppCommand::Colors(preset));
+                }
+                let fills: Vec<Color32> = theme_in(dark, preset).work().collect();
+                let (rect, _) =
+                    ui.allocate_exact_size(vec2(16.0 * fills.len() as f32, 12.0), Sense::hover());
+                for (i, fill) in fills.into_iter().enumerate() {
+                    let at = rect.left_top() + vec2(16.0 * i as f32, 0.0);
+                    ui.painter()
+                        .rect_filled(Rect::from_min_size(at, vec2(14.0, 12.0)), 2.0, fill);
+                }
+                ui.end_row();
             }
-            let fills: Vec<Color32> = theme_in(dark, preset).work().collect();
-            let (rect, _) = ui.allocate_exact_size(vec2(16.0 * fills.len() as f32, 12.0), Sense::hover());
-            for (i, fill) in fills.into_iter().enumerate() {
-                let at = rect.left_top() + vec2(16.0 * i as f32, 0.0);
-                ui.painter().rect_filled(Rect::from_min_size(at, vec2(14.0, 12.0)), 2.0, fill);
-            }
-            ui.end_row();
-        }
-    });
+        });
 }
 
 fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut Vec<AppCommand>) {
     let dark = ui.visuals().dark_mode;
-    let (label, choice) = if dark { ("Light", ThemeChoice::Light) } else { ("Dark", ThemeChoice::Dark) };
+    let (label, choice) = if dark {
+        ("Light", ThemeChoice::Light)
+    } else {
+        ("Dark", ThemeChoice::Dark)
+    };
     let text = RichText::new(label).color(theme_of(dark).text_weak);
     let response = ui.add(Button::new(text).frame(false));
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{label} theme")));
-    if response.on_hover_text(format!("Use the {} theme", label.to_lowercase())).clicked() && current != choice {
+    if response
+        .on_hover_text(format!("Use the {} theme", label.to_lowercase()))
+        .clicked()
+        && current != choice
+    {
         out.push(AppCommand::Theme(choice));
     }
 }

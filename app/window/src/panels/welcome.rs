@@ -33,27 +33,34 @@ pub fn welcome_ui(
     CentralPanel::default().show(ui, |ui| {
         let side = ((ui.available_width() - COLUMN) / 2.0).max(0.0);
         let above = (ui.available_height() * 0.1).max(12.0);
-        ScrollArea::vertical().id_salt("welcome").auto_shrink([false, false]).show(ui, |ui| {
-            ui.add_space(above);
-            ui.horizontal(|ui| {
-                ui.add_space(side);
-                ui.vertical(|ui| {
-                    ui.set_width(COLUMN.min(ui.available_width()));
-                    ui.label(RichText::new("Systole").size(34.0).strong());
-                    ui.label(RichText::new("Profiles of TPU programs: see where the time goes.").size(15.0).weak());
-                    ui.add_space(18.0);
-                    if let Some(failed) = error {
-                        bar(ui).show(ui, |ui| failed_ui(ui, failed, out));
+        ScrollArea::vertical()
+            .id_salt("welcome")
+            .auto_shrink([false, false])
+            .show(ui, |ui| {
+                ui.add_space(above);
+                ui.horizontal(|ui| {
+                    ui.add_space(side);
+                    ui.vertical(|ui| {
+                        ui.set_width(COLUMN.min(ui.available_width()));
+                        ui.label(RichText::new("Systole").size(34.0).strong());
+                        ui.label(
+                            RichText::new("Profiles of TPU programs: see where the time goes.")
+                                .size(15.0)
+                                .weak(),
+                        );
                         ui.add_space(18.0);
-                    }
-                    match loading {
-                        Some((path, progress)) => progress_ui(ui, path, progress, out),
-                        None => start_ui(ui, settings, sessions, runs, out),
-                    }
-                    ui.add_space(18.0);
+                        if let Some(failed) = error {
+                            bar(ui).show(ui, |ui| failed_ui(ui, failed, out));
+                            ui.add_space(18.0);
+                        }
+                        match loading {
+                            Some((path, progress)) => progress_ui(ui, path, progress, out),
+                            None => start_ui(ui, settings, sessions, runs, out),
+                        }
+                        ui.add_space(18.0);
+                    });
                 });
             });
-        });
     });
 }
 
@@ -67,9 +74,18 @@ fn start_ui(
     let theme = theme::current(ui);
     runs.list_ui(ui, out);
     ui.horizontal(|ui| {
-        let open = egui::Button::new(RichText::new("Open a profile…").size(15.0)).min_size(Vec2::new(160.0, 34.0));
-        if ui.add(open).on_hover_text(hint(ui.ctx(), "Open a profile", "open")).clicked() {
-            out.push(if runs.is_there() { AppCommand::Browse { beside: false } } else { AppCommand::OpenDialog });
+        let open = egui::Button::new(RichText::new("Open a profile…").size(15.0))
+            .min_size(Vec2::new(160.0, 34.0));
+        if ui
+            .add(open)
+            .on_hover_text(hint(ui.ctx(), "Open a profile", "open"))
+            .clicked()
+        {
+            out.push(if runs.is_there() {
+                AppCommand::Browse { beside: false }
+            } else {
+                AppCommand::OpenDialog
+            });
         }
         ui.weak(if platform::IN_BROWSER {
             "of this machine, or drop it here: it stays in this page"
@@ -89,14 +105,22 @@ fn start_ui(
         ui.label(RichText::new("Recent").strong());
         for path in &settings.recent {
             ui.horizontal(|ui| {
-                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+                let name = path
+                    .file_name()
+                    .unwrap_or(path.as_os_str())
+                    .to_string_lossy();
                 if ui.link(RichText::new(name.clone())).clicked() {
                     out.push(AppCommand::Open(path.clone()));
                 }
                 let folder = path.parent().unwrap_or(path).display().to_string();
-                ui.add(egui::Label::new(RichText::new(folder).small().color(theme.text_weak)).truncate());
+                ui.add(
+                    egui::Label::new(RichText::new(folder).small().color(theme.text_weak))
+                        .truncate(),
+                );
                 let forget = ui.add(egui::Button::new(RichText::new("×").weak()).frame(false));
-                forget.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Forget {name}")));
+                forget.widget_info(|| {
+                    egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Forget {name}"))
+                });
                 if forget.on_hover_text("Remove it from this list").clicked() {
                     out.push(AppCommand::ForgetRecent(path.clone()));
                 }
@@ -119,21 +143,32 @@ fn start_ui(
     ui.label(RichText::new("Supported formats").strong());
     for importer in IMPORTERS {
         ui.label(RichText::new(importer.format().title).color(theme.text));
-        ui.label(RichText::new(importer.format().about).small().color(theme.text_weak));
+        ui.label(
+            RichText::new(importer.format().about)
+                .small()
+                .color(theme.text_weak),
+        );
     }
 }
 
 pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<AppCommand>) {
     ui.add_space(4.0);
     let path = importers::shown_path(path);
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy();
     ui.label(format!("Opening {name}"));
     ui.horizontal(|ui| {
         let (done, total) = progress.bytes();
         let bar = match progress.fraction() {
             // After all bytes are read, sorting and nesting still follow.
             Some(share) if share >= 1.0 => ProgressBar::new(1.0).text("arranging"),
-            Some(share) => ProgressBar::new(share).text(format!("{} of {} MB", megabytes(done), megabytes(total))),
+            Some(share) => ProgressBar::new(share).text(format!(
+                "{} of {} MB",
+                megabytes(done),
+                megabytes(total)
+            )),
             None => ProgressBar::new(0.0).text("starting"),
         };
         ui.add(bar.desired_width((ui.available_width() - 90.0).clamp(80.0, 420.0)));
@@ -145,7 +180,11 @@ pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<
 }
 
 fn megabytes(bytes: u64) -> String {
-    if bytes < 10_000_000 { format!("{:.1}", bytes as f64 / 1e6) } else { group_digits(bytes / 1_000_000) }
+    if bytes < 10_000_000 {
+        format!("{:.1}", bytes as f64 / 1e6)
+    } else {
+        group_digits(bytes / 1_000_000)
+    }
 }
 
 /// A failed attempt to open or save.
@@ -159,18 +198,26 @@ pub struct FailedToOpen {
 impl FailedToOpen {
     /// A file cannot be opened.
     pub fn open(why: String) -> Self {
-        Self { what: "This file cannot be opened.", why }
+        Self {
+            what: "This file cannot be opened.",
+            why,
+        }
     }
 
     /// A file cannot be saved.
     pub fn save(why: String) -> Self {
-        Self { what: "This file cannot be saved.", why }
+        Self {
+            what: "This file cannot be saved.",
+            why,
+        }
     }
 }
 
 /// The error message above open traces, in a bar below the toolbar that covers the content there.
 pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
-    floating_ui(ui, "error", Align2::CENTER_TOP, |ui| failed_ui(ui, failed, out));
+    floating_ui(ui, "error", Align2::CENTER_TOP, |ui| {
+        failed_ui(ui, failed, out)
+    });
 }
 
 fn failed_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
@@ -189,7 +236,10 @@ pub fn nothing_inside_ui(ui: &mut Ui, trace: &OpenTrace) {
     ui.vertical_centered(|ui| {
         ui.add_space(60.0);
         ui.heading("This profile holds no events");
-        ui.label(format!("{} could be read, but no track in it has a slice or a counter sample.", trace.name()));
+        ui.label(format!(
+            "{} could be read, but no track in it has a slice or a counter sample.",
+            trace.name()
+        ));
         for issue in trace.model.import_log().counts() {
             ui.weak(format!("{} × {}", issue.count, issue.kind.explain()));
         }
@@ -207,5 +257,11 @@ pub fn drop_hint_ui(ui: &Ui) {
     let rect = ui.ctx().content_rect();
     painter.rect_filled(rect, 0.0, theme.canvas.gamma_multiply(0.8));
     let font = egui::FontId::proportional(24.0);
-    painter.text(rect.center(), Align2::CENTER_CENTER, "Drop to open", font, theme.text_strong);
+    painter.text(
+        rect.center(),
+        Align2::CENTER_CENTER,
+        "Drop to open",
+        font,
+        theme.text_strong,
+    );
 }

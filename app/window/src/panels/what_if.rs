@@ -53,7 +53,15 @@ impl WhatIfState {
     /// Nothing is changed yet.
     pub fn new(wake: &WakeUi) -> Self {
         let job = Worker::new("what if", wake.clone());
-        Self { links: 1.0, copies: 1.0, op: 1.0, hide_collectives: false, hide_copies: false, no_idle: false, job }
+        Self {
+            links: 1.0,
+            copies: 1.0,
+            op: 1.0,
+            hide_collectives: false,
+            hide_copies: false,
+            no_idle: false,
+            job,
+        }
     }
 
     /// Takes a finished prediction over.
@@ -70,19 +78,34 @@ impl WhatIfState {
 /// The sliders and what they would change; one is for the selected op.
 pub fn what_if_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut WhatIfState) {
     let model = &context.trace.model;
-    let selected = context.state.place.selection.and_then(|slice| model.slice(slice).op());
-    let named = |op| WhatIfOps { title: model.str(model.op(op).name).to_owned(), ops: BTreeSet::from([op]) };
+    let selected = context
+        .state
+        .place
+        .selection
+        .and_then(|slice| model.slice(slice).op());
+    let named = |op| WhatIfOps {
+        title: model.str(model.op(op).name).to_owned(),
+        ops: BTreeSet::from([op]),
+    };
     let selected = selected.map(named);
-    egui::Grid::new("what if").num_columns(2).spacing([12.0, 4.0]).show(ui, |ui| {
-        slider_ui(ui, "Links faster by", &mut state.links, 1.0..=8.0);
-        slider_ui(ui, "Copies faster by", &mut state.copies, 1.0..=8.0);
-        if let Some(ops) = &selected {
-            slider_ui(ui, &format!("Time of {}", ops.title), &mut state.op, 0.0..=2.0);
-        } else {
-            ui.weak("Select an op to change its time");
-            ui.end_row();
-        }
-    });
+    egui::Grid::new("what if")
+        .num_columns(2)
+        .spacing([12.0, 4.0])
+        .show(ui, |ui| {
+            slider_ui(ui, "Links faster by", &mut state.links, 1.0..=8.0);
+            slider_ui(ui, "Copies faster by", &mut state.copies, 1.0..=8.0);
+            if let Some(ops) = &selected {
+                slider_ui(
+                    ui,
+                    &format!("Time of {}", ops.title),
+                    &mut state.op,
+                    0.0..=2.0,
+                );
+            } else {
+                ui.weak("Select an op to change its time");
+                ui.end_row();
+            }
+        });
     ui.horizontal_wrapped(|ui| {
         ui.checkbox(&mut state.hide_collectives, "collectives take no time");
         ui.checkbox(&mut state.hide_copies, "copies take no time");
@@ -92,23 +115,43 @@ pub fn what_if_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut WhatIfStat
 }
 
 /// What the saving of a hint assumes, and the sliders that fit its ops.
-pub fn hint_what_if_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut WhatIfState, hint: &Hint) {
+pub fn hint_what_if_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    state: &mut WhatIfState,
+    hint: &Hint,
+) {
     let class = |op: &HintOp| context.trace.classes.class(op.op).group;
     let has = |group| hint.ops.iter().any(|op| class(op) == group);
-    let title = if let [only] = &hint.ops[..] { only.name.clone() } else { format!("these {} ops", hint.ops.len()) };
-    let ops = WhatIfOps { title, ops: hint.ops.iter().map(|op| op.op).collect() };
+    let title = if let [only] = &hint.ops[..] {
+        only.name.clone()
+    } else {
+        format!("these {} ops", hint.ops.len())
+    };
+    let ops = WhatIfOps {
+        title,
+        ops: hint.ops.iter().map(|op| op.op).collect(),
+    };
     let (collective, copy) = (has(OpGroup::Collective), has(OpGroup::AsyncWait));
-    egui::Grid::new(("what if", hint.id)).num_columns(2).spacing([12.0, 4.0]).show(ui, |ui| {
-        if collective {
-            slider_ui(ui, "Links faster by", &mut state.links, 1.0..=8.0);
-        }
-        if copy {
-            slider_ui(ui, "Copies faster by", &mut state.copies, 1.0..=8.0);
-        }
-        if !ops.ops.is_empty() {
-            slider_ui(ui, &format!("Time of {}", ops.title), &mut state.op, 0.0..=2.0);
-        }
-    });
+    egui::Grid::new(("what if", hint.id))
+        .num_columns(2)
+        .spacing([12.0, 4.0])
+        .show(ui, |ui| {
+            if collective {
+                slider_ui(ui, "Links faster by", &mut state.links, 1.0..=8.0);
+            }
+            if copy {
+                slider_ui(ui, "Copies faster by", &mut state.copies, 1.0..=8.0);
+            }
+            if !ops.ops.is_empty() {
+                slider_ui(
+                    ui,
+                    &format!("Time of {}", ops.title),
+                    &mut state.op,
+                    0.0..=2.0,
+                );
+            }
+        });
     ui.horizontal_wrapped(|ui| {
         if collective {
             ui.checkbox(&mut state.hide_collectives, "collectives take no time");
@@ -120,7 +163,13 @@ pub fn hint_what_if_ui(ui: &mut Ui, context: PanelContext<'_>, state: &mut WhatI
             ui.checkbox(&mut state.no_idle, "never idle");
         }
     });
-    answer_ui(ui, context, state, Some(ops).filter(|ops| !ops.ops.is_empty()), Some(hint));
+    answer_ui(
+        ui,
+        context,
+        state,
+        Some(ops).filter(|ops| !ops.ops.is_empty()),
+        Some(hint),
+    );
 }
 
 /// Asks for the replay with the changes of the sliders, or with those of the hint before one is moved, and shows the
@@ -140,7 +189,9 @@ fn answer_ui(
         hide_collectives: state.hide_collectives,
         hide_copies: state.hide_copies,
         no_idle: state.no_idle,
-        ops: ops.map(|ops| (ops.ops, ops.title, percent(state.op))).filter(|(.., percent)| *percent != 100),
+        ops: ops
+            .map(|ops| (ops.ops, ops.title, percent(state.op)))
+            .filter(|(.., percent)| *percent != 100),
         hint: None,
     };
     let mut scenarios = scenarios(&changes);
@@ -155,13 +206,17 @@ fn answer_ui(
     let session = context.trace.session.clone();
     state.job.ask(changes.clone(), move |_| {
         let cx = session.context(changes.scope);
-        Replay::new(&cx).and_then(|replay| replay.with(&cx, &scenarios)).map_err(|error| error.to_string())
+        Replay::new(&cx)
+            .and_then(|replay| replay.with(&cx, &scenarios))
+            .map_err(|error| error.to_string())
     });
     match state.job.memo() {
         JobAnswer::Failed { error, .. } => drop(ui.label(error)),
         JobAnswer::Ready(prediction) => prediction_ui(ui, prediction),
         memo => {
-            memo.latest().into_iter().for_each(|prediction| prediction_ui(ui, prediction));
+            memo.latest()
+                .into_iter()
+                .for_each(|prediction| prediction_ui(ui, prediction));
             ui.spinner();
         }
     }
@@ -169,7 +224,10 @@ fn answer_ui(
 
 fn slider_ui(ui: &mut Ui, title: &str, value: &mut f32, range: std::ops::RangeInclusive<f32>) {
     ui.label(title);
-    let slider = Slider::new(value, range).suffix(" ×").fixed_decimals(2).step_by(0.05);
+    let slider = Slider::new(value, range)
+        .suffix(" ×")
+        .fixed_decimals(2)
+        .step_by(0.05);
     let response = ui.add(slider);
     let now = f64::from(*value);
     response.widget_info(|| WidgetInfo::slider(true, now, title));
@@ -186,9 +244,14 @@ fn scenarios(changes: &WhatIfChanges) -> Vec<Scenario> {
     let mut out: Vec<Scenario> = Vec::new();
     out.extend(factor(changes.hide_collectives, changes.links).map(Scenario::Collectives));
     out.extend(factor(changes.hide_copies, changes.copies).map(Scenario::Copies));
-    out.extend(changes.ops.as_ref().map(|(ops, title, percent)| Scenario::Ops {
-        what: title.clone(),
-        factors: ops.iter().map(|&op| (op, f64::from(*percent) / 100.0)).collect(),
+    out.extend(changes.ops.as_ref().map(|(ops, title, percent)| {
+        Scenario::Ops {
+            what: title.clone(),
+            factors: ops
+                .iter()
+                .map(|&op| (op, f64::from(*percent) / 100.0))
+                .collect(),
+        }
     }));
     out.extend(changes.no_idle.then_some(Scenario::Idle(0.0)));
     out
@@ -198,30 +261,61 @@ fn scenarios(changes: &WhatIfChanges) -> Vec<Scenario> {
 fn prediction_ui(ui: &mut Ui, prediction: &Prediction) {
     let (what, recorded, least, most) = if let Some(step) = &prediction.step {
         let what = format!("Median step of {}", step.steps);
-        (what, step.median_ps, step.predicted_ps, step.predicted_at_most_ps)
+        (
+            what,
+            step.median_ps,
+            step.predicted_ps,
+            step.predicted_at_most_ps,
+        )
     } else {
         let window = (prediction.window_ps as f64, prediction.predicted_ps as f64);
-        ("Window".to_owned(), window.0, window.1, prediction.predicted_at_most_ps as f64)
+        (
+            "Window".to_owned(),
+            window.0,
+            window.1,
+            prediction.predicted_at_most_ps as f64,
+        )
     };
     let shown = |ps: f64| times::time(Picos::from_ps(ps as i64));
     let saved = 100.0 * (recorded - least) / recorded.max(1.0);
-    let range = if most > least * 1.001 { format!(" to {}", shown(most)) } else { String::new() };
+    let range = if most > least * 1.001 {
+        format!(" to {}", shown(most))
+    } else {
+        String::new()
+    };
     let change = if saved >= 0.0 { "shorter" } else { "longer" };
-    let text = format!("{what}: {}{range}, {} {change}", shown(least), number(saved.abs(), Unit::Percent));
+    let text = format!(
+        "{what}: {}{range}, {} {change}",
+        shown(least),
+        number(saved.abs(), Unit::Percent)
+    );
     ui.label(RichText::new(&text).strong());
     let theme = theme::current(ui);
     let longest = recorded.max(most).max(1.0);
     for (name, ps, at_most) in [("recorded", recorded, recorded), ("predicted", least, most)] {
-        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width() - 8.0, 18.0), Sense::hover());
+        let (rect, response) =
+            ui.allocate_exact_size(vec2(ui.available_width() - 8.0, 18.0), Sense::hover());
         let label = format!("{name} {}", shown(ps));
         response.widget_info(|| WidgetInfo::labeled(Role::ProgressIndicator, true, &label));
         let width = |ps: f64| (rect.width() * (ps / longest) as f32).max(1.0);
-        let color = if name == "recorded" { theme.text_weak } else { theme.accent };
+        let color = if name == "recorded" {
+            theme.text_weak
+        } else {
+            theme.accent
+        };
         let bar = |ps: f64| Rect::from_min_size(rect.min, vec2(width(ps), rect.height()));
-        ui.painter().rect_filled(bar(at_most), 2.0, color.gamma_multiply(0.25));
-        ui.painter().rect_filled(bar(ps), 2.0, color.gamma_multiply(0.5));
+        ui.painter()
+            .rect_filled(bar(at_most), 2.0, color.gamma_multiply(0.25));
+        ui.painter()
+            .rect_filled(bar(ps), 2.0, color.gamma_multiply(0.5));
         let at = rect.left_center() + vec2(6.0, 0.0);
-        ui.painter().text(at, egui::Align2::LEFT_CENTER, &label, small_font(), theme.text_strong);
+        ui.painter().text(
+            at,
+            egui::Align2::LEFT_CENTER,
+            &label,
+            small_font(),
+            theme.text_strong,
+        );
     }
     for note in &prediction.notes {
         ui.label(RichText::new(note).small().weak());
@@ -250,9 +344,20 @@ mod tests {
             hint: None,
         };
         assert_eq!(scenarios(&rest), []);
-        let faster = WhatIfChanges { links: 200, no_idle: true, ..rest.clone() };
-        assert_eq!(scenarios(&faster), [Scenario::Collectives(0.5), Scenario::Idle(0.0)]);
-        let hidden = WhatIfChanges { links: 200, hide_collectives: true, ..rest };
+        let faster = WhatIfChanges {
+            links: 200,
+            no_idle: true,
+            ..rest.clone()
+        };
+        assert_eq!(
+            scenarios(&faster),
+            [Scenario::Collectives(0.5), Scenario::Idle(0.0)]
+        );
+        let hidden = WhatIfChanges {
+            links: 200,
+            hide_collectives: true,
+            ..rest
+        };
         assert_eq!(scenarios(&hidden), [Scenario::Collectives(0.0)]);
     }
 }

@@ -30,15 +30,26 @@ pub struct TimelineHead {
 
 impl TimelineHead {
     /// Neither: another timeline has them.
-    pub const NONE: Self = Self { minimap: false, ruler: false, is_slim: false };
+    pub const NONE: Self = Self {
+        minimap: false,
+        ruler: false,
+        is_slim: false,
+    };
 
     pub fn with_ruler(minimap: bool) -> Self {
-        Self { minimap, ruler: true, is_slim: false }
+        Self {
+            minimap,
+            ruler: true,
+            is_slim: false,
+        }
     }
 
     /// A lower head, with a ruler.
     pub fn slim(minimap: bool) -> Self {
-        Self { is_slim: true, ..Self::with_ruler(minimap) }
+        Self {
+            is_slim: true,
+            ..Self::with_ruler(minimap)
+        }
     }
 
     /// Height of what is above the tracks.

@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use egui::{Color32, ColorImage, Context, Mesh, Pos2, Rect, TextureHandle, TextureOptions, pos2, vec2};
+use egui::{
+    Color32, ColorImage, Context, Mesh, Pos2, Rect, TextureHandle, TextureOptions, pos2, vec2,
+};
 
 use crate::theme::Theme;
 use view::timeline::columns::{ColumnCell, ColumnTile, TILE_COLUMNS};
@@ -40,13 +42,25 @@ impl ColumnTextures {
     /// Draws the tiles of `list` that are new.
     pub fn prepare(&mut self, ctx: &Context, list: &DrawList, theme: &'static Theme) {
         let scale = ctx.pixels_per_point();
-        let same = self.look.is_some_and(|(last, at)| std::ptr::eq(last, theme) && (at - scale).abs() < f32::EPSILON);
+        let same = self.look.is_some_and(|(last, at)| {
+            std::ptr::eq(last, theme) && (at - scale).abs() < f32::EPSILON
+        });
         if !same {
-            let colors = theme.slices().iter().map(|slice| [slice.fill, theme.canvas.lerp_to_gamma(slice.fill, FAINT)]);
-            *self = Self { look: Some((theme, scale)), colors: colors.collect(), ..Self::default() };
+            let colors = theme
+                .slices()
+                .iter()
+                .map(|slice| [slice.fill, theme.canvas.lerp_to_gamma(slice.fill, FAINT)]);
+            *self = Self {
+                look: Some((theme, scale)),
+                colors: colors.collect(),
+                ..Self::default()
+            };
         }
         self.frame += 1;
-        for drawn in [&list.scrolled, &list.pinned].into_iter().flat_map(|part| &part.columns) {
+        for drawn in [&list.scrolled, &list.pinned]
+            .into_iter()
+            .flat_map(|part| &part.columns)
+        {
             let (rows, frame) = (self.rows(drawn.height), self.frame);
             if let Some(slot) = self.slots.get_mut(&(drawn.tile.id, rows)) {
                 slot.used = frame;
@@ -55,29 +69,51 @@ impl ColumnTextures {
             let number = self.free_slot(ctx);
             let (texture, at) = self.place_of(number);
             if let Some(texture) = self.textures.get_mut(texture) {
-                texture.set_partial(at, image(&drawn.tile, rows, &self.colors), TextureOptions::NEAREST);
+                texture.set_partial(
+                    at,
+                    image(&drawn.tile, rows, &self.colors),
+                    TextureOptions::NEAREST,
+                );
             }
-            self.slots.insert((drawn.tile.id, rows), TextureSlot { number, used: frame });
+            self.slots.insert(
+                (drawn.tile.id, rows),
+                TextureSlot {
+                    number,
+                    used: frame,
+                },
+            );
         }
     }
 
     /// The rectangles of tiles, one mesh for each texture. `tint` weakens them.
     pub fn meshes(&self, origin: Pos2, columns: &[DrawnColumns], tint: f32) -> Vec<Mesh> {
-        let mut meshes: Vec<Mesh> = self.textures.iter().map(|texture| Mesh::with_texture(texture.id())).collect();
+        let mut meshes: Vec<Mesh> = self
+            .textures
+            .iter()
+            .map(|texture| Mesh::with_texture(texture.id()))
+            .collect();
         let scale = self.scale();
         let whole = |at: f32| (at * scale).round();
         for drawn in columns {
             let rows = self.rows(drawn.height);
-            let Some(slot) = self.slots.get(&(drawn.tile.id, rows)) else { continue };
+            let Some(slot) = self.slots.get(&(drawn.tile.id, rows)) else {
+                continue;
+            };
             let (texture, at) = self.place_of(slot.number);
-            let Some(mesh) = meshes.get_mut(texture) else { continue };
+            let Some(mesh) = meshes.get_mut(texture) else {
+                continue;
+            };
             // In pixels of the screen, on which columns lie exactly.
-            let [left, from, to] = [drawn.left, drawn.shown.0, drawn.shown.1].map(|x| whole(origin.x + x));
+            let [left, from, to] =
+                [drawn.left, drawn.shown.0, drawn.shown.1].map(|x| whole(origin.x + x));
             let column = (drawn.column * scale).max(f32::MIN_POSITIVE);
-            let u = |x: f32| (at[0] as f32 + ((x - left) / column).clamp(0.0, TILE_COLUMNS as f32)) / SIDE as f32;
+            let u = |x: f32| {
+                (at[0] as f32 + ((x - left) / column).clamp(0.0, TILE_COLUMNS as f32)) / SIDE as f32
+            };
             let v = |row: usize| (at[1] + row) as f32 / SIDE as f32;
             let top = whole(origin.y + drawn.top);
-            let on_screen = Rect::from_min_max(pos2(from, top) / scale, pos2(to, top + rows as f32) / scale);
+            let on_screen =
+                Rect::from_min_max(pos2(from, top) / scale, pos2(to, top + rows as f32) / scale);
             let in_texture = Rect::from_min_max(pos2(u(from), v(0)), pos2(u(to), v(rows)));
             mesh.add_rect_with_uv(on_screen, in_texture, Color32::WHITE.gamma_multiply(tint));
         }
@@ -103,7 +139,13 @@ impl ColumnTextures {
     fn place_of(&self, number: usize) -> (usize, [usize; 2]) {
         let (beside, above) = self.grid();
         let within = number % (beside * above);
-        (number / (beside * above), [within % beside * TILE_COLUMNS, within / beside * self.rows(LANE)])
+        (
+            number / (beside * above),
+            [
+                within % beside * TILE_COLUMNS,
+                within / beside * self.rows(LANE),
+            ],
+        )
     }
 
     /// A slot that nothing needs any more, or one of another texture.
@@ -122,7 +164,8 @@ impl ColumnTextures {
             let first = self.textures.len() * beside * above;
             self.free.extend((first..first + beside * above).rev());
             let empty = ColorImage::filled([SIDE, SIDE], Color32::TRANSPARENT);
-            self.textures.push(ctx.load_texture("lanes", empty, TextureOptions::NEAREST));
+            self.textures
+                .push(ctx.load_texture("lanes", empty, TextureOptions::NEAREST));
         }
         self.free.pop().unwrap_or_default()
     }
@@ -137,12 +180,18 @@ fn image(tile: &ColumnTile, rows: usize, colors: &CellColors) -> ColorImage {
             ColumnCell::Work(key) => (key, 0),
             ColumnCell::Mark(key) => (key, 1),
         };
-        let color = colors.get(usize::from(key.0)).map_or(Color32::TRANSPARENT, |colors| colors[of_key]);
+        let color = colors
+            .get(usize::from(key.0))
+            .map_or(Color32::TRANSPARENT, |colors| colors[of_key]);
         for row in within {
             if let Some(pixel) = pixels.get_mut(row * TILE_COLUMNS + column) {
                 *pixel = color;
             }
         }
     });
-    ColorImage { size: [TILE_COLUMNS, rows], source_size: vec2(TILE_COLUMNS as f32, rows as f32), pixels }
+    ColorImage {
+        size: [TILE_COLUMNS, rows],
+        source_size: vec2(TILE_COLUMNS as f32, rows as f32),
+        pixels,
+    }
 }

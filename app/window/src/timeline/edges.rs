@@ -15,15 +15,35 @@ pub fn corner(ui: &Ui, rect: Rect, time: Viewport, base: Option<Picos>) {
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme.labels);
     let span = Picos::from_ps(time.span_ps().round() as i64);
-    let (left, right) = (rect.left_center() + vec2(10.0, 0.0), rect.right_center() - vec2(8.0, 0.0));
+    let (left, right) = (
+        rect.left_center() + vec2(10.0, 0.0),
+        rect.right_center() - vec2(8.0, 0.0),
+    );
     // The time that "+5 µs" on the ruler is relative to; it comes first if both texts are long.
     let base = base.map(|base| format!("{} +", times::format().tick(base, roundness(base))));
     let used = base.map_or(0.0, |text| {
         let room = rect.width() - 18.0;
-        elided(&painter, right, Align2::RIGHT_CENTER, &text, room, &small_font(), theme.text).x + 10.0
+        elided(
+            &painter,
+            right,
+            Align2::RIGHT_CENTER,
+            &text,
+            room,
+            &small_font(),
+            theme.text,
+        )
+        .x + 10.0
     });
     let text = format!("{} in view", times::time(span));
-    elided(&painter, left, Align2::LEFT_CENTER, &text, right.x - left.x - used, &small_font(), theme.text_weak);
+    elided(
+        &painter,
+        left,
+        Align2::LEFT_CENTER,
+        &text,
+        right.x - left.x - used,
+        &small_font(),
+        theme.text_weak,
+    );
 }
 
 /// The scroll bar of the rows that scroll, which begin below `pinned`.
@@ -44,13 +64,25 @@ pub fn scroll_bar_ui(
         return;
     }
     let top = rect.top() + way * scroll / most;
-    let response = ui.interact(rect, ui.scope_id().with("scroll bar"), Sense::click_and_drag());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ScrollBar, true, "Scroll tracks"));
+    let response = ui.interact(
+        rect,
+        ui.scope_id().with("scroll bar"),
+        Sense::click_and_drag(),
+    );
+    response
+        .widget_info(|| egui::WidgetInfo::labeled(egui::Role::ScrollBar, true, "Scroll tracks"));
     if let Some(pointer) = response.interact_pointer_pos() {
         let wanted = (pointer.y - rect.top() - length / 2.0) / way * most;
         out.push(ViewCommand::ScrollTo(wanted.clamp(0.0, most)));
     }
-    let color = if response.hovered() || response.dragged() { theme.text_weak } else { theme.edge };
-    let handle = Rect::from_min_size(pos2(rect.left() + 2.0, top), vec2(rect.width() - 4.0, length));
+    let color = if response.hovered() || response.dragged() {
+        theme.text_weak
+    } else {
+        theme.edge
+    };
+    let handle = Rect::from_min_size(
+        pos2(rect.left() + 2.0, top),
+        vec2(rect.width() - 4.0, length),
+    );
     ui.painter().rect_filled(handle, 3.0, color);
 }

@@ -19,16 +19,28 @@ impl<'a> LetterWidths<'a> {
         let id = Id::unique(("letter widths", font, painter.pixels_per_point().to_bits()));
         let kept = painter.ctx().data(|data| data.get_temp(id));
         let ascii = kept.unwrap_or_else(|| {
-            let width = |fonts: &mut FontsView<'_>, at: usize| fonts.glyph_width(font, char::from(at as u8));
-            let ascii = Arc::new(painter.fonts_mut(|fonts| std::array::from_fn(|at| width(fonts, at))));
-            painter.ctx().data_mut(|data| data.insert_temp(id, Arc::clone(&ascii)));
+            let width = |fonts: &mut FontsView<'_>, at: usize| {
+                fonts.glyph_width(font, char::from(at as u8))
+            };
+            let ascii =
+                Arc::new(painter.fonts_mut(|fonts| std::array::from_fn(|at| width(fonts, at))));
+            painter
+                .ctx()
+                .data_mut(|data| data.insert_temp(id, Arc::clone(&ascii)));
             ascii
         });
-        Self { painter, font, ascii }
+        Self {
+            painter,
+            font,
+            ascii,
+        }
     }
 
     fn width(&self, c: char) -> f32 {
-        let other = || self.painter.fonts_mut(|fonts| fonts.glyph_width(self.font, c));
+        let other = || {
+            self.painter
+                .fonts_mut(|fonts| fonts.glyph_width(self.font, c))
+        };
         self.ascii.get(c as usize).copied().unwrap_or_else(other)
     }
 
@@ -68,15 +80,33 @@ pub fn elided(
         return Vec2::ZERO;
     }
     // Texts come from files: a line break would spoil the row.
-    let shown =
-        if shown.contains(char::is_control) { shown.replace(char::is_control, " ") } else { shown.into_owned() };
+    let shown = if shown.contains(char::is_control) {
+        shown.replace(char::is_control, " ")
+    } else {
+        shown.into_owned()
+    };
     painter.text(at, align, shown, font.clone(), color).size()
 }
 
 /// Like [`elided`], but keeps the end as well: names of ops differ in their number.
-pub fn elided_middle(painter: &Painter, at: Pos2, text: &str, room: f32, font: &FontId, color: Color32) -> Vec2 {
+pub fn elided_middle(
+    painter: &Painter,
+    at: Pos2,
+    text: &str,
+    room: f32,
+    font: &FontId,
+    color: Color32,
+) -> Vec2 {
     let shortened = without_middle(&LetterWidths::of(painter, font), text, room);
-    elided(painter, at, Align2::LEFT_CENTER, shortened.as_deref().unwrap_or(text), room + 1.0, font, color)
+    elided(
+        painter,
+        at,
+        Align2::LEFT_CENTER,
+        shortened.as_deref().unwrap_or(text),
+        room + 1.0,
+        font,
+        color,
+    )
 }
 
 /// Beginning and end of a text that is too long, if there is room for enough of both.
@@ -91,7 +121,11 @@ fn without_middle(widths: &LetterWidths<'_>, text: &str, room: f32) -> Option<St
         return None;
     }
     PARTS.into_iter().find_map(|(tail, least)| {
-        let cut = text.char_indices().rev().nth(tail - 1).map_or(0, |(at, _)| at);
+        let cut = text
+            .char_indices()
+            .rev()
+            .nth(tail - 1)
+            .map_or(0, |(at, _)| at);
         let (head, tail) = text.split_at(cut);
         let (_, of_tail) = widths.beginning(tail, f32::INFINITY);
         let head = &head[..widths.beginning(head, room - of_tail - widths.width('…')).0];
@@ -102,5 +136,7 @@ fn without_middle(widths: &LetterWidths<'_>, text: &str, room: f32) -> Option<St
 
 /// Width of a text on one line.
 pub fn text_width(painter: &Painter, text: &str, font: &FontId) -> f32 {
-    LetterWidths::of(painter, font).beginning(text, f32::INFINITY).1
+    LetterWidths::of(painter, font)
+        .beginning(text, f32::INFINITY)
+        .1
 }

@@ -66,11 +66,26 @@ struct MarkInProgress {
 
 impl InputState {
     /// Reads the input of this frame and pushes the resulting commands.
-    pub fn read(&mut self, ui: &Ui, touch: &InputTarget<'_>, state: &ViewState, out: &mut Vec<ViewCommand>) {
-        let InputTarget { canvas, ruler, rect, .. } = *touch;
+    pub fn read(
+        &mut self,
+        ui: &Ui,
+        touch: &InputTarget<'_>,
+        state: &ViewState,
+        out: &mut Vec<ViewCommand>,
+    ) {
+        let InputTarget {
+            canvas,
+            ruler,
+            rect,
+            ..
+        } = *touch;
         let before = out.len();
-        let pointer_x = ui.input(|i| i.pointer.hover_pos()).filter(|at| rect.x_range().contains(at.x)).map(|at| at.x);
-        let anchor = f64::from((pointer_x.unwrap_or(rect.center().x) - rect.left()) / rect.width().max(1.0));
+        let pointer_x = ui
+            .input(|i| i.pointer.hover_pos())
+            .filter(|at| rect.x_range().contains(at.x))
+            .map(|at| at.x);
+        let anchor =
+            f64::from((pointer_x.unwrap_or(rect.center().x) - rect.left()) / rect.width().max(1.0));
         if canvas.contains_pointer() || ruler.contains_pointer() {
             wheel(ui, touch, anchor, out);
         }
@@ -89,13 +104,26 @@ impl InputState {
             if now - self.moved > REST && out.len() == before {
                 out.push(ViewCommand::EndGesture);
             } else {
-                ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(REST));
+                ui.ctx()
+                    .request_repaint_after(std::time::Duration::from_secs_f64(REST));
             }
         }
     }
 
-    fn drags(&mut self, ui: &Ui, touch: &InputTarget<'_>, state: &ViewState, out: &mut Vec<ViewCommand>) {
-        let InputTarget { canvas, ruler, rect, scroll, .. } = *touch;
+    fn drags(
+        &mut self,
+        ui: &Ui,
+        touch: &InputTarget<'_>,
+        state: &ViewState,
+        out: &mut Vec<ViewCommand>,
+    ) {
+        let InputTarget {
+            canvas,
+            ruler,
+            rect,
+            scroll,
+            ..
+        } = *touch;
         let (shift, space) = ui.input(|i| (i.modifiers.shift, i.key_down(Key::Space)));
         let by_hand = shift || space || state.mouse == MouseMode::Pan;
         let grabs = canvas.dragged_by(PointerButton::Middle)
@@ -154,13 +182,22 @@ impl InputState {
         let canvas = touch.canvas;
         if state.mouse == MouseMode::Zoom
             && canvas.dragged_by(PointerButton::Primary)
-            && let (Some(from), Some(to)) = (ui.input(|i| i.pointer.press_origin()), canvas.interact_pointer_pos())
+            && let (Some(from), Some(to)) = (
+                ui.input(|i| i.pointer.press_origin()),
+                canvas.interact_pointer_pos(),
+            )
         {
             self.zoom_box = Some(Rect::from_two_pos(from, to).intersect(touch.rect));
             return true;
         }
-        let Some(zoom_box) = self.zoom_box.take() else { return false };
-        let time = |x: f32| touch.time.time_at(f64::from((x - touch.rect.left()) / touch.rect.width().max(1.0)));
+        let Some(zoom_box) = self.zoom_box.take() else {
+            return false;
+        };
+        let time = |x: f32| {
+            touch.time.time_at(f64::from(
+                (x - touch.rect.left()) / touch.rect.width().max(1.0),
+            ))
+        };
         let range = TimeRange::new(time(zoom_box.left()), time(zoom_box.right()));
         if zoom_box.width() > GRAB && !range.is_empty() {
             out.push(ViewCommand::Show(range));
@@ -180,11 +217,21 @@ impl InputState {
             self.held.clear();
             return;
         }
-        let (now, dt, modifiers) = ui.input(|i| (i.time, f64::from(i.stable_dt.min(0.1)), i.modifiers));
+        let (now, dt, modifiers) =
+            ui.input(|i| (i.time, f64::from(i.stable_dt.min(0.1)), i.modifiers));
         // Keys that went down in this frame count for one frame even if they are up again.
         let mut moving = self.held.clone();
         for event in ui.input(|i| i.events.clone()) {
-            let Event::Key { key, physical_key, pressed, modifiers, .. } = event else { continue };
+            let Event::Key {
+                key,
+                physical_key,
+                pressed,
+                modifiers,
+                ..
+            } = event
+            else {
+                continue;
+            };
             match touch.keys.held(key, physical_key.unwrap_or(key)) {
                 Some(action) if pressed && !modifiers.command && focus.leaves_held(key) => {
                     self.held.entry(action).or_insert(now);
@@ -204,8 +251,14 @@ impl InputState {
             let pan = pan_points(held, dt, pace) / f64::from(rect.width().max(1.0));
             let zoom = zoom_factor(held, dt, pace);
             out.push(match action {
-                "zoom-in" => ViewCommand::Zoom { factor: zoom, anchor },
-                "zoom-out" => ViewCommand::Zoom { factor: 1.0 / zoom, anchor },
+                "zoom-in" => ViewCommand::Zoom {
+                    factor: zoom,
+                    anchor,
+                },
+                "zoom-out" => ViewCommand::Zoom {
+                    factor: 1.0 / zoom,
+                    anchor,
+                },
                 "pan-left" => ViewCommand::Pan(-pan),
                 "pan-right" => ViewCommand::Pan(pan),
                 "scroll-up" => ViewCommand::ScrollTo(scroll - SCROLL_SPEED * dt as f32),
@@ -219,17 +272,31 @@ impl InputState {
 }
 
 /// Starts a mark at `at`.
-fn begin(touch: &InputTarget<'_>, state: &ViewState, at: Pos2, is_canvas: bool, snap: bool) -> MarkInProgress {
+fn begin(
+    touch: &InputTarget<'_>,
+    state: &ViewState,
+    at: Pos2,
+    is_canvas: bool,
+    snap: bool,
+) -> MarkInProgress {
     if let Some(mark) = state.place.mark {
         for (edge, other) in [(mark.start, mark.end), (mark.end, mark.start)] {
             if (touch.x_of(edge) - at.x).abs() <= GRAB {
-                return MarkInProgress { from: other, top: None, is_edge: true };
+                return MarkInProgress {
+                    from: other,
+                    top: None,
+                    is_edge: true,
+                };
             }
         }
     }
     let by_tracks = is_canvas && state.mouse == MouseMode::Select;
     let top = by_tracks.then_some(at.y - touch.rect.top());
-    MarkInProgress { from: touch.time_near(at, snap), top, is_edge: false }
+    MarkInProgress {
+        from: touch.time_near(at, snap),
+        top,
+        is_edge: false,
+    }
 }
 
 impl InputTarget<'_> {
@@ -240,7 +307,9 @@ impl InputTarget<'_> {
     /// The time at a point; with `snap`, the nearest slice edge.
     fn time_near(&self, at: Pos2, snap: bool) -> Timestamp {
         let local = at - self.rect.min;
-        let edge = snap.then(|| self.list.snap(&self.trace.model, local.x, local.y, GRAB)).flatten();
+        let edge = snap
+            .then(|| self.list.snap(&self.trace.model, local.x, local.y, GRAB))
+            .flatten();
         edge.unwrap_or_else(|| self.time.time_at(f64::from(local.x / self.rect.width())))
     }
 
@@ -262,20 +331,32 @@ impl InputTarget<'_> {
 fn wheel(ui: &Ui, touch: &InputTarget<'_>, anchor: f64, out: &mut Vec<ViewCommand>) {
     let InputTarget { rect, scroll, .. } = *touch;
     let (zoom, delta) = ui.input(|i| (f64::from(i.zoom_delta()), i.smooth_scroll_delta()));
-    let is_pinch = ui.input(|i| i.multi_touch().is_some() || i.events.iter().any(|e| matches!(e, Event::Zoom(_))));
+    let is_pinch = ui.input(|i| {
+        i.multi_touch().is_some() || i.events.iter().any(|e| matches!(e, Event::Zoom(_)))
+    });
     if (zoom - 1.0).abs() > 1e-6 && touch.wheel_zooms && !is_pinch {
         // Undoes egui's conversion of the wheel with Ctrl.
-        let speed = ui.ctx().options(|options| options.input_options.scroll_zoom_speed);
+        let speed = ui
+            .ctx()
+            .options(|options| options.input_options.scroll_zoom_speed);
         let points = zoom.ln() as f32 / speed.max(1e-6);
         out.push(ViewCommand::ScrollTo((scroll - points).max(0.0)));
     } else if (zoom - 1.0).abs() > 1e-6 {
-        out.push(ViewCommand::Zoom { factor: zoom, anchor });
+        out.push(ViewCommand::Zoom {
+            factor: zoom,
+            anchor,
+        });
     } else if delta.x.abs() > delta.y.abs() {
         // A touchpad always drifts a little: only the stronger direction counts.
         out.push(ViewCommand::Pan(f64::from(-delta.x / rect.width())));
     } else if delta.y != 0.0 && touch.wheel_zooms {
-        out.push(ViewCommand::Zoom { factor: f64::from(delta.y / 200.0).exp(), anchor });
+        out.push(ViewCommand::Zoom {
+            factor: f64::from(delta.y / 200.0).exp(),
+            anchor,
+        });
     } else if delta.y != 0.0 {
-        out.push(ViewCommand::ScrollTo((scroll - delta.y * (LANE + 1.0) / LANE).max(0.0)));
+        out.push(ViewCommand::ScrollTo(
+            (scroll - delta.y * (LANE + 1.0) / LANE).max(0.0),
+        ));
     }
 }

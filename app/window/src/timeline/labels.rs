@@ -1,6 +1,9 @@
 //! The column of names beside the tracks.
 
-use egui::{Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align2, CursorIcon, FontFamily, FontId, Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo,
+    pos2, vec2,
+};
 
 use super::elide::{elided, elided_middle};
 use super::paint::fold_mark;
@@ -17,14 +20,24 @@ use view::timeline::tree::{HEADER, LANE, TrackNode, TrackRow};
 const INDENT: f32 = 12.0;
 
 /// Backgrounds of headings and lines between tracks, on the canvas.
-pub fn row_backgrounds(painter: &Painter, canvas: Rect, list: &DrawList, trace: &OpenTrace, theme: &Theme) {
+pub fn row_backgrounds(
+    painter: &Painter,
+    canvas: Rect,
+    list: &DrawList,
+    trace: &OpenTrace,
+    theme: &Theme,
+) {
     for row in list.rows_in(0.0, canvas.height()) {
         let top = canvas.top() + row.y;
         let rect = Rect::from_x_y_ranges(canvas.x_range(), top..=top + row.height);
         if matches!(trace.tree.node(row.node).item, TreeItem::Group(_)) {
             painter.rect_filled(rect, 0.0, theme.heading);
         } else if !row.is_joined {
-            painter.hline(canvas.x_range(), rect.bottom() - 1.0, Stroke::new(1.0, theme.grid));
+            painter.hline(
+                canvas.x_range(),
+                rect.bottom() - 1.0,
+                Stroke::new(1.0, theme.grid),
+            );
         }
     }
 }
@@ -42,27 +55,64 @@ pub struct NameColumn<'a> {
 }
 
 /// Draws the names of the visible rows; a click folds and unfolds.
-pub fn names_ui(ui: &mut Ui, names: NameColumn<'_>, trace: &OpenTrace, state: &ViewState, out: &mut Vec<ViewCommand>) {
-    let NameColumn { rect, list, scroll, side } = names;
+pub fn names_ui(
+    ui: &mut Ui,
+    names: NameColumn<'_>,
+    trace: &OpenTrace,
+    state: &ViewState,
+    out: &mut Vec<ViewCommand>,
+) {
+    let NameColumn {
+        rect,
+        list,
+        scroll,
+        side,
+    } = names;
     let theme = theme::current(ui);
     let painter = ui.painter_at(rect);
     if side != Some(TraceSide::B) {
         painter.rect_filled(rect, 0.0, theme.labels);
     }
     let split = rect.top() + list.pinned_height;
-    let heading = side.is_none().then(|| sticky_heading(list, trace)).flatten();
-    let parts = [(&list.scrolled.rows, rect.with_min_y(split)), (&list.pinned.rows, rect.with_max_y(split))];
+    let heading = side
+        .is_none()
+        .then(|| sticky_heading(list, trace))
+        .flatten();
+    let parts = [
+        (&list.scrolled.rows, rect.with_min_y(split)),
+        (&list.pinned.rows, rect.with_max_y(split)),
+    ];
     for (is_pinned, (rows, clip)) in [false, true].into_iter().zip(parts) {
         let painter = painter.with_clip_rect(clip);
         let heading = heading.as_ref().filter(|_| !is_pinned);
         let below = clip.top() + heading.map_or(0.0, |heading| heading.height);
         // The heading covers what scrolls below it.
-        for row in rows.iter().filter(|row| heading.is_none_or(|heading| heading.node != row.node)).chain(heading) {
-            let area = Rect::from_x_y_ranges(rect.x_range(), rect.top() + row.y..=rect.top() + row.y + row.height);
+        for row in rows
+            .iter()
+            .filter(|row| heading.is_none_or(|heading| heading.node != row.node))
+            .chain(heading)
+        {
+            let area = Rect::from_x_y_ranges(
+                rect.x_range(),
+                rect.top() + row.y..=rect.top() + row.y + row.height,
+            );
             if area.intersects(clip) {
                 let is_group = matches!(trace.tree.node(row.node).item, TreeItem::Group(_));
-                let top = if is_group { area.top() } else { name_top(area, below) };
-                name_ui(ui, &painter, clip, (area, top), (row, is_pinned), trace, state, out);
+                let top = if is_group {
+                    area.top()
+                } else {
+                    name_top(area, below)
+                };
+                name_ui(
+                    ui,
+                    &painter,
+                    clip,
+                    (area, top),
+                    (row, is_pinned),
+                    trace,
+                    state,
+                    out,
+                );
                 if let Some(side) = side.filter(|_| !is_group) {
                     badge(&painter, area.with_min_y(top), side, theme);
                 }
@@ -76,13 +126,21 @@ pub fn names_ui(ui: &mut Ui, names: NameColumn<'_>, trace: &OpenTrace, state: &V
     if wheel != 0.0 && ui.rect_contains_pointer(rect) {
         out.push(ViewCommand::ScrollTo((scroll - wheel).max(0.0)));
     }
-    painter.vline(rect.right() - 0.5, rect.y_range(), Stroke::new(1.0, theme.edge));
+    painter.vline(
+        rect.right() - 0.5,
+        rect.y_range(),
+        Stroke::new(1.0, theme.edge),
+    );
 }
 
 /// The heading of the group of the topmost rows; it stays at the top when it would be scrolled out of sight.
 fn sticky_heading(list: &DrawList, trace: &OpenTrace) -> Option<TrackRow> {
     let top = list.pinned_height;
-    let first = list.scrolled.rows.iter().find(|row| row.y + row.height > top + HEADER)?;
+    let first = list
+        .scrolled
+        .rows
+        .iter()
+        .find(|row| row.y + row.height > top + HEADER)?;
     let group = match trace.tree.node(first.node).item {
         TreeItem::Group(_) if !first.folded => return None,
         _ => trace.tree.group_of(first.node)?,
@@ -107,10 +165,20 @@ fn name_top(area: Rect, below: f32) -> f32 {
 /// The letter of the side that a track belongs to.
 fn badge(painter: &Painter, area: Rect, side: TraceSide, theme: &Theme) {
     let rect = Rect::from_min_size(area.min + vec2(6.0, (LANE - 14.0) / 2.0), vec2(14.0, 14.0));
-    let fill = if side == TraceSide::A { theme.edge } else { theme.accent };
+    let fill = if side == TraceSide::A {
+        theme.edge
+    } else {
+        theme.accent
+    };
     painter.rect_filled(rect, 3.0, fill);
     let font = FontId::new(10.0, FontFamily::Proportional);
-    painter.text(rect.center(), Align2::CENTER_CENTER, side.name(), font, readable_on(fill));
+    painter.text(
+        rect.center(),
+        Align2::CENTER_CENTER,
+        side.name(),
+        font,
+        readable_on(fill),
+    );
 }
 
 #[expect(clippy::too_many_arguments, reason = "one row, all of it is drawn")]
@@ -128,7 +196,11 @@ fn name_ui(
     let node = trace.tree.node(row.node);
     let can_fold = matches!(node.item, TreeItem::Group(_)) || node.lanes.1 > 1;
     let visible = area.intersect(clip);
-    let response = ui.interact(visible, ui.scope_id().with(("name", row.node)), Sense::click());
+    let response = ui.interact(
+        visible,
+        ui.scope_id().with(("name", row.node)),
+        Sense::click(),
+    );
     let verb = if row.folded { "Unfold" } else { "Fold" };
     response.widget_info(|| {
         if can_fold {
@@ -167,12 +239,24 @@ fn name_ui(
     } else {
         FontId::new(12.0, FontFamily::Proportional)
     };
-    let color = if is_group { theme.text_strong } else { theme.text };
+    let color = if is_group {
+        theme.text_strong
+    } else {
+        theme.text
+    };
     let room = area.right() - 8.0 - x;
     let size = elided_middle(painter, pos2(x, y), &node.title, room, &font, color);
-    let hidden = if row.folded && !is_group { format!("+{} lanes", node.lanes.1 - 1) } else { String::new() };
+    let hidden = if row.folded && !is_group {
+        format!("+{} lanes", node.lanes.1 - 1)
+    } else {
+        String::new()
+    };
     // Outside of its group, a track shows the name of its group.
-    let group = if is_pinned { trace.tree.group_of(row.node) } else { None };
+    let group = if is_pinned {
+        trace.tree.group_of(row.node)
+    } else {
+        None
+    };
     let group = group.map(|group| &trace.tree.node(group).title);
     let note = match group {
         Some(group) => group,
@@ -182,10 +266,22 @@ fn name_ui(
     let free = room - size.x - 12.0;
     if free > 40.0 && !note.is_empty() {
         let small = FontId::new(font.size.min(small_font().size), FontFamily::Proportional);
-        elided(painter, pos2(x + size.x + 10.0, y), Align2::LEFT_CENTER, note, free, &small, theme.text_weak);
+        elided(
+            painter,
+            pos2(x + size.x + 10.0, y),
+            Align2::LEFT_CENTER,
+            note,
+            free,
+            &small,
+            theme.text_weak,
+        );
     }
     if !is_group && !row.is_joined {
-        painter.hline(area.x_range(), area.bottom() - 1.0, Stroke::new(1.0, theme.edge.gamma_multiply(0.5)));
+        painter.hline(
+            area.x_range(),
+            area.bottom() - 1.0,
+            Stroke::new(1.0, theme.edge.gamma_multiply(0.5)),
+        );
     }
     response.context_menu(|ui| menu_ui(ui, node, row, state, out));
     response.on_hover_ui(|ui| {
@@ -201,7 +297,13 @@ fn name_ui(
 }
 
 /// The context menu of a track or group.
-fn menu_ui(ui: &mut Ui, node: &TrackNode, row: &TrackRow, state: &ViewState, out: &mut Vec<ViewCommand>) {
+fn menu_ui(
+    ui: &mut Ui,
+    node: &TrackNode,
+    row: &TrackRow,
+    state: &ViewState,
+    out: &mut Vec<ViewCommand>,
+) {
     let mut entry = |ui: &mut Ui, label: &str, command: ViewCommand| {
         let id = match command {
             ViewCommand::HideEmpty => "hide-empty",
@@ -219,7 +321,11 @@ fn menu_ui(ui: &mut Ui, node: &TrackNode, row: &TrackRow, state: &ViewState, out
             let pinned = state.pinned.contains(&track);
             let label = if pinned { "Unpin" } else { "Pin to the top" };
             entry(ui, label, ViewCommand::Pin(track, !pinned));
-            let label = if pinned { "Unpin on all devices" } else { "Pin on all devices" };
+            let label = if pinned {
+                "Unpin on all devices"
+            } else {
+                "Pin on all devices"
+            };
             entry(ui, label, ViewCommand::PinEverywhere(track, !pinned));
             if node.counter.is_some() {
                 let times = state.track_heights.get(&track).copied().unwrap_or(1);
@@ -236,11 +342,19 @@ fn menu_ui(ui: &mut Ui, node: &TrackNode, row: &TrackRow, state: &ViewState, out
             }
         }
         TreeItem::Group(group) => {
-            entry(ui, if row.folded { "Unfold" } else { "Fold" }, ViewCommand::FoldGroup(group, !row.folded));
+            entry(
+                ui,
+                if row.folded { "Unfold" } else { "Fold" },
+                ViewCommand::FoldGroup(group, !row.folded),
+            );
         }
     }
     entry(ui, "Hide", ViewCommand::Hide(node.item, true));
-    entry(ui, "Hide tracks without slices in sight", ViewCommand::HideEmpty);
+    entry(
+        ui,
+        "Hide tracks without slices in sight",
+        ViewCommand::HideEmpty,
+    );
     entry(ui, "Move up", ViewCommand::Move(node.item, -1));
     entry(ui, "Move down", ViewCommand::Move(node.item, 1));
     if state.leaves_out() {
@@ -258,14 +372,27 @@ pub fn filter_id(name: Option<&'static str>) -> egui::Id {
 }
 
 /// The field that filters the list of tracks.
-pub fn filter_ui(ui: &mut Ui, rect: Rect, state: &ViewState, name: Option<&'static str>, out: &mut Vec<ViewCommand>) {
+pub fn filter_ui(
+    ui: &mut Ui,
+    rect: Rect,
+    state: &ViewState,
+    name: Option<&'static str>,
+    out: &mut Vec<ViewCommand>,
+) {
     let theme = theme::current(ui);
     ui.painter().rect_filled(rect, 0.0, theme.labels);
     let inner = rect.shrink2(vec2(6.0, if rect.height() < 28.0 { 0.0 } else { 5.0 }));
-    let mut ui =
-        ui.new_child(egui::UiBuilder::new().max_rect(inner).layout(egui::Layout::left_to_right(egui::Align::Center)));
+    let mut ui = ui.new_child(
+        egui::UiBuilder::new()
+            .max_rect(inner)
+            .layout(egui::Layout::left_to_right(egui::Align::Center)),
+    );
     let hidden = state.leaves_out() || !state.track_filter.is_empty();
-    let room = if hidden { inner.width() - 64.0 } else { inner.width() };
+    let room = if hidden {
+        inner.width() - 64.0
+    } else {
+        inner.width()
+    };
     let mut text = state.track_filter.clone();
     let field = egui::TextEdit::singleline(&mut text)
         .id(filter_id(name))
@@ -276,7 +403,12 @@ pub fn filter_ui(ui: &mut Ui, rect: Rect, state: &ViewState, name: Option<&'stat
     if response.changed() {
         out.push(ViewCommand::FilterTracks(text));
     }
-    if hidden && ui.button("Show all").on_hover_text("Show all tracks again").clicked() {
+    if hidden
+        && ui
+            .button("Show all")
+            .on_hover_text("Show all tracks again")
+            .clicked()
+    {
         out.push(ViewCommand::ShowAllTracks);
     }
 }
@@ -288,7 +420,8 @@ pub fn nothing_left_ui(ui: &mut Ui, canvas: Rect, state: &ViewState, out: &mut V
     } else {
         format!("No track has “{}” in its name.", state.track_filter)
     };
-    let rect = Rect::from_center_size(canvas.center(), vec2(canvas.width() * 0.8, 60.0)).intersect(canvas);
+    let rect =
+        Rect::from_center_size(canvas.center(), vec2(canvas.width() * 0.8, 60.0)).intersect(canvas);
     let layout = egui::Layout::top_down(egui::Align::Center);
     let mut ui = ui.new_child(egui::UiBuilder::new().max_rect(rect).layout(layout));
     ui.label(text);
@@ -304,12 +437,17 @@ pub fn splitter_ui(ui: &Ui, names: Rect, state: &ViewState, out: &mut Vec<ViewCo
     let response = ui.interact(edge, ui.scope_id().with("splitter"), Sense::drag());
     response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, "Width of names"));
     if response.dragged() {
-        out.push(ViewCommand::LabelWidth(state.label_width + response.drag_delta().x));
+        out.push(ViewCommand::LabelWidth(
+            state.label_width + response.drag_delta().x,
+        ));
     }
     if response.hovered() || response.dragged() {
         ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal);
         let line = Stroke::new(2.0, theme::current(ui).accent);
-        ui.painter().line_segment([edge.center_top() + vec2(0.0, 0.0), edge.center_bottom()], line);
+        ui.painter().line_segment(
+            [edge.center_top() + vec2(0.0, 0.0), edge.center_bottom()],
+            line,
+        );
     }
 }
 
@@ -324,6 +462,9 @@ mod tests {
         assert!(is_at(area(50.0), 50.0));
         assert!(is_at(area(-60.0), 30.0), "its beginning is scrolled out");
         let leaving = area(30.0 - 9.5 * LANE);
-        assert!(is_at(leaving, leaving.bottom() - LANE), "it leaves with its last lane");
+        assert!(
+            is_at(leaving, leaving.bottom() - LANE),
+            "it leaves with its last lane"
+        );
     }
 }

@@ -125,7 +125,10 @@ struct Background {
 
 impl Timeline {
     /// Draws `trace` in the state `state` and collects the commands of the user.
-    #[expect(clippy::too_many_lines, reason = "the parts of a frame in the order in which they are drawn")]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "the parts of a frame in the order in which they are drawn"
+    )]
     pub fn ui(
         &mut self,
         ui: &mut Ui,
@@ -143,12 +146,21 @@ impl Timeline {
         };
         let interleaved = known.other_trace.and_then(|beside| beside.interleaved);
         let areas = match interleaved {
-            Some(interleaved) => TimelineAreas::apart(rect, interleaved.body, state.label_width, head),
+            Some(interleaved) => {
+                TimelineAreas::apart(rect, interleaved.body, state.label_width, head)
+            }
             None => TimelineAreas::of(rect, state.label_width, head),
         };
         let only = known.highlighted.filter(|_| state.isolate);
-        let own_rows = || trace.tree.compacted(trace.tree.rows_of(state, only), areas.canvas.height());
-        let rows = interleaved.map_or_else(|| Cow::Owned(own_rows()), |interleaved| Cow::Borrowed(interleaved.rows));
+        let own_rows = || {
+            trace
+                .tree
+                .compacted(trace.tree.rows_of(state, only), areas.canvas.height())
+        };
+        let rows = interleaved.map_or_else(
+            || Cow::Owned(own_rows()),
+            |interleaved| Cow::Borrowed(interleaved.rows),
+        );
         let most = rows.max_scroll(areas.canvas.height());
         let scroll = state.place.scroll.min(most);
 
@@ -163,7 +175,10 @@ impl Timeline {
             (ColorBy::Name, _) => &*trace.by_name,
             (ColorBy::Module, _) => &*trace.by_module,
             (ColorBy::Efficiency, Some(keys)) => keys,
-            (ColorBy::Change, _) => known.other_trace.and_then(|beside| beside.colors).unwrap_or(&trace.by_category),
+            (ColorBy::Change, _) => known
+                .other_trace
+                .and_then(|beside| beside.colors)
+                .unwrap_or(&trace.by_category),
             (ColorBy::Category | ColorBy::Efficiency, _) => &trace.by_category,
         };
         let scale = ui.pixels_per_point();
@@ -181,7 +196,8 @@ impl Timeline {
             pixel: scale.ceil() / scale,
         };
         reveal::reveal(trace, state, &window, out);
-        self.tiles.begin_frame(NEW_TILES, Some(Instant::now() + TIME_FOR_TILES));
+        self.tiles
+            .begin_frame(NEW_TILES, Some(Instant::now() + TIME_FOR_TILES));
         self.list.fill(trace.scene(), &window, &mut self.tiles);
         if self.tiles.is_incomplete() {
             ui.ctx().request_repaint();
@@ -190,23 +206,46 @@ impl Timeline {
         self.textures.prepare(ui.ctx(), &self.list, theme);
         let hatched = known.other_trace.map_or(&[][..], |beside| beside.only);
         let isolate = state.isolate && known.highlighted.is_some();
-        let colors = PaintColors { theme, keys, hatched, isolate, columns: &self.textures };
-        let steps = if state.draws(TimelineLayer::Steps) { bands::in_sight(known.steps, time.range()) } else { &[] };
-        let side = known.other_trace.filter(|_| interleaved.is_some()).map(|beside| beside.side);
-        let ground = Background { strips: self.strips(areas.canvas, side.is_some()), side };
+        let colors = PaintColors {
+            theme,
+            keys,
+            hatched,
+            isolate,
+            columns: &self.textures,
+        };
+        let steps = if state.draws(TimelineLayer::Steps) {
+            bands::in_sight(known.steps, time.range())
+        } else {
+            &[]
+        };
+        let side = known
+            .other_trace
+            .filter(|_| interleaved.is_some())
+            .map(|beside| beside.side);
+        let ground = Background {
+            strips: self.strips(areas.canvas, side.is_some()),
+            side,
+        };
         self.paint_canvas(ui, trace, state, time, &areas, &colors, steps, &ground);
         if let Some(cursor) = known.other_trace.and_then(|beside| beside.cursor) {
             marks::cursor(ui, areas.canvas, &ground.strips, cursor, time, theme);
         }
         self.canvas_input(ui, trace, state, &window, &areas, &ground, known, out);
-        let names = labels::NameColumn { rect: areas.names, list: &self.list, scroll, side };
+        let names = labels::NameColumn {
+            rect: areas.names,
+            list: &self.list,
+            scroll,
+            side,
+        };
         labels::names_ui(ui, names, trace, state, out);
         let name = known.other_trace.map(|beside| beside.side.name());
         if head.minimap {
             minimap::minimap_ui(ui, areas.minimap, trace, state, &mut self.minimap, out);
         }
         let filters = state.leaves_out() || !state.track_filter.is_empty();
-        if head.ruler && (head.minimap || filters || ui.memory(|memory| memory.has_focus(filter_id(name)))) {
+        if head.ruler
+            && (head.minimap || filters || ui.memory(|memory| memory.has_focus(filter_id(name))))
+        {
             labels::filter_ui(ui, areas.filter, state, name, out);
         }
         if side != Some(TraceSide::B) {
@@ -214,7 +253,15 @@ impl Timeline {
                 labels::nothing_left_ui(ui, areas.canvas, state, out);
             }
             labels::splitter_ui(ui, areas.names, state, out);
-            edges::scroll_bar_ui(ui, areas.scroll_bar, rows.pinned_height(), scroll, most, theme, out);
+            edges::scroll_bar_ui(
+                ui,
+                areas.scroll_bar,
+                rows.pinned_height(),
+                scroll,
+                most,
+                theme,
+                out,
+            );
         }
         ui.allocate_rect(ui.available_rect_before_wrap(), Sense::hover());
     }
@@ -245,7 +292,10 @@ impl Timeline {
             return vec![canvas];
         }
         let split = canvas.top() + self.list.pinned_height;
-        let parts = [(&self.list.scrolled, canvas.with_min_y(split)), (&self.list.pinned, canvas.with_max_y(split))];
+        let parts = [
+            (&self.list.scrolled, canvas.with_min_y(split)),
+            (&self.list.pinned, canvas.with_max_y(split)),
+        ];
         let of_part = |(part, clip): (&DrawnRows, Rect)| {
             let strip = |row: &TrackRow| {
                 let y = canvas.top() + row.y..=canvas.top() + row.y + row.height;
@@ -253,7 +303,11 @@ impl Timeline {
             };
             part.rows.iter().map(strip).collect::<Vec<_>>()
         };
-        parts.into_iter().flat_map(of_part).filter(Rect::is_positive).collect()
+        parts
+            .into_iter()
+            .flat_map(of_part)
+            .filter(Rect::is_positive)
+            .collect()
     }
 
     #[expect(clippy::too_many_arguments, reason = "everything that is drawn")]
@@ -275,10 +329,20 @@ impl Timeline {
         let origin = Timestamp::ZERO;
         let step = tick_step(&time, width, times::format().tick_distance());
         let base = ruler_base(&time, origin, step);
-        let scale = paint::RulerTicks { ticks: ticks(&time, origin, step), step, base, is_relative: base != origin };
+        let scale = paint::RulerTicks {
+            ticks: ticks(&time, origin, step),
+            step,
+            base,
+            is_relative: base != origin,
+        };
 
         let painter = ui.painter_at(canvas);
-        let strips = || ground.strips.iter().map(|strip| painter.with_clip_rect(strip.intersect(painter.clip_rect())));
+        let strips = || {
+            ground
+                .strips
+                .iter()
+                .map(|strip| painter.with_clip_rect(strip.intersect(painter.clip_rect())))
+        };
         for painter in strips() {
             marks::bands(&painter, canvas, steps, x_of, theme);
             labels::row_backgrounds(&painter, canvas, &self.list, trace, theme);
@@ -287,7 +351,13 @@ impl Timeline {
             }
             marks::outside_of_trace(&painter, canvas, trace.model.extent(), x_of, theme);
         }
-        paint::canvas(&painter, canvas, &self.list, (&trace.model, &trace.tree), colors);
+        paint::canvas(
+            &painter,
+            canvas,
+            &self.list,
+            (&trace.model, &trace.tree),
+            colors,
+        );
         for painter in strips() {
             marks::mark(&painter, canvas, &self.list, trace, state, x_of, theme);
         }
@@ -307,9 +377,18 @@ impl Timeline {
             0.0,
             theme.labels,
         );
-        edges::corner(ui, areas.corner, time, scale.is_relative.then_some(base - origin));
+        edges::corner(
+            ui,
+            areas.corner,
+            time,
+            scale.is_relative.then_some(base - origin),
+        );
         let line = Stroke::new(1.0, theme.edge);
-        ui.painter().hline(areas.corner.left()..=areas.scroll_bar.right(), ruler.bottom(), line);
+        ui.painter().hline(
+            areas.corner.left()..=areas.scroll_bar.right(),
+            ruler.bottom(),
+            line,
+        );
     }
 
     #[expect(clippy::too_many_arguments, reason = "everything that is touched")]
@@ -325,16 +404,27 @@ impl Timeline {
         out: &mut Vec<ViewCommand>,
     ) {
         let id = ui.scope_id().with("canvas");
-        let has_mouse =
-            known.other_trace.and_then(|beside| beside.interleaved).is_none_or(|interleaved| interleaved.has_mouse);
-        // With interleaved tracks, the other side may receive the mouse input.
-        let felt = if has_mouse { areas.canvas } else { Rect::from_min_size(areas.canvas.min, Vec2::ZERO) };
-        let response = ui.interact(felt, id, Sense::click_and_drag());
-        let name = known
+        let has_mouse = known
             .other_trace
-            .map_or_else(|| "Timeline".to_owned(), |beside| format!("Timeline {}", beside.side.name()));
+            .and_then(|beside| beside.interleaved)
+            .is_none_or(|interleaved| interleaved.has_mouse);
+        // With interleaved tracks, the other side may receive the mouse input.
+        let felt = if has_mouse {
+            areas.canvas
+        } else {
+            Rect::from_min_size(areas.canvas.min, Vec2::ZERO)
+        };
+        let response = ui.interact(felt, id, Sense::click_and_drag());
+        let name = known.other_trace.map_or_else(
+            || "Timeline".to_owned(),
+            |beside| format!("Timeline {}", beside.side.name()),
+        );
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, &name));
-        let ruler = ui.interact(areas.ruler, ui.scope_id().with("ruler"), Sense::click_and_drag());
+        let ruler = ui.interact(
+            areas.ruler,
+            ui.scope_id().with("ruler"),
+            Sense::click_and_drag(),
+        );
         ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, "Time ruler"));
         let touch = input::InputTarget {
             canvas: &response,
@@ -348,7 +438,8 @@ impl Timeline {
             keys: known.keys.unwrap_or(&USUAL_KEYS),
             hears_keys: known.other_trace.is_none_or(|beside| beside.hears_keys),
         };
-        let share_of = |at: Pos2| f64::from((at.x - areas.canvas.left()) / areas.canvas.width().max(1.0));
+        let share_of =
+            |at: Pos2| f64::from((at.x - areas.canvas.left()) / areas.canvas.width().max(1.0));
         let pointer = response.hover_pos().or_else(|| ruler.hover_pos());
         self.hovered = pointer.map(|at| window.time.time_at(share_of(at)));
         self.hands.read(ui, &touch, state, out);
@@ -357,7 +448,12 @@ impl Timeline {
             let painter = ui.painter_at(areas.canvas);
             let accent = theme::current(ui).accent;
             painter.rect_filled(zoom_box, 0.0, accent.gamma_multiply(0.18));
-            painter.rect_stroke(zoom_box, 0.0, Stroke::new(1.5, accent), egui::StrokeKind::Inside);
+            painter.rect_stroke(
+                zoom_box,
+                0.0,
+                Stroke::new(1.5, accent),
+                egui::StrokeKind::Inside,
+            );
         } else if response.hovered() {
             match state.mouse {
                 MouseMode::Zoom => ui.ctx().set_cursor_icon(egui::CursorIcon::ZoomIn),
@@ -371,14 +467,21 @@ impl Timeline {
         {
             tooltip::step_ui(ui, band);
         }
-        let Some(pointer) = response.hover_pos() else { return };
+        let Some(pointer) = response.hover_pos() else {
+            return;
+        };
         let local = pointer - areas.canvas.min;
         let hit = self.list.hit(trace.scene(), window, local.x, local.y);
         if response.clicked() {
             match hit {
-                Some(hit) if ui.input(|i| i.modifiers.command) => out.push(light_up_too(trace, state, hit.drawn.slice)),
+                Some(hit) if ui.input(|i| i.modifiers.command) => {
+                    out.push(light_up_too(trace, state, hit.drawn.slice))
+                }
                 Some(hit) => out.push(ViewCommand::Select(hit.drawn.slice)),
-                None => out.push(self.folded_at(trace, local.y).unwrap_or(ViewCommand::Deselect)),
+                None => out.push(
+                    self.folded_at(trace, local.y)
+                        .unwrap_or(ViewCommand::Deselect),
+                ),
             }
         }
         if response.double_clicked()
@@ -402,12 +505,21 @@ impl Timeline {
         }
     }
 
-    fn track_below_pointer(&self, ui: &Ui, trace: &OpenTrace, areas: &TimelineAreas) -> Option<TrackId> {
+    fn track_below_pointer(
+        &self,
+        ui: &Ui,
+        trace: &OpenTrace,
+        areas: &TimelineAreas,
+    ) -> Option<TrackId> {
         let tracks = areas.canvas.union(areas.names);
         // Not where a window or a menu covers them.
         let is_there = ui.rect_contains_pointer(tracks);
         let pointer = ui.input(|i| i.pointer.hover_pos()).filter(|_| is_there)?;
-        match trace.tree.node(self.list.row_at(pointer.y - tracks.top())?.node).item {
+        match trace
+            .tree
+            .node(self.list.row_at(pointer.y - tracks.top())?.node)
+            .item
+        {
             TreeItem::Track(track) => Some(track),
             TreeItem::Group(_) => None,
         }
@@ -426,13 +538,30 @@ impl Timeline {
     ) {
         let theme = theme::current(ui);
         let painter = ui.painter_at(areas.canvas);
-        let at = time.time_at(f64::from((pointer.x - areas.canvas.left()) / areas.canvas.width().max(1.0)));
-        marks::pointer_time(&ui.painter_at(areas.ruler), areas.ruler, pointer.x, at, theme);
+        let at = time.time_at(f64::from(
+            (pointer.x - areas.canvas.left()) / areas.canvas.width().max(1.0),
+        ));
+        marks::pointer_time(
+            &ui.painter_at(areas.ruler),
+            areas.ruler,
+            pointer.x,
+            at,
+            theme,
+        );
         for strip in &ground.strips {
-            painter.vline(pointer.x, strip.y_range(), Stroke::new(1.0, theme.text_weak.gamma_multiply(0.4)));
+            painter.vline(
+                pointer.x,
+                strip.y_range(),
+                Stroke::new(1.0, theme.text_weak.gamma_multiply(0.4)),
+            );
         }
         let local = pointer - areas.canvas.min;
-        if let Some(arrow) = self.list.arrows.iter().find(|arrow| arrow.is_near(local.x, local.y, ARROW_REACH)) {
+        if let Some(arrow) = self
+            .list
+            .arrows
+            .iter()
+            .find(|arrow| arrow.is_near(local.x, local.y, ARROW_REACH))
+        {
             tooltip::arrow_ui(ui, trace, arrow);
         } else if let Some(hit) = hit {
             let rect = Rect::from_min_max(
@@ -448,7 +577,9 @@ impl Timeline {
             tooltip::slice_ui(ui, trace, &hit, (known.steps, known.reports));
         } else if let Some(row) = self.list.row_at(local.y) {
             tooltip::counter_ui(ui, trace, row, at);
-            let end = time.time_at(f64::from((local.x + MIN_WIDTH) / areas.canvas.width().max(1.0)));
+            let end = time.time_at(f64::from(
+                (local.x + MIN_WIDTH) / areas.canvas.width().max(1.0),
+            ));
             tooltip::load_ui(ui, trace, row, TimeRange::new(at, end.max(at)));
         }
     }
@@ -459,18 +590,26 @@ fn light_up_too(trace: &OpenTrace, state: &ViewState, slice: SliceId) -> ViewCom
     let name = trace.model.slice(slice).name();
     let mut highlighted = state.highlighted.clone().unwrap_or_default();
     let labels = trace.labels_named(name);
-    if labels.iter().all(|label| highlighted.labels.contains(label)) {
+    if labels
+        .iter()
+        .all(|label| highlighted.labels.contains(label))
+    {
         Arc::make_mut(&mut highlighted.labels).retain(|label| !labels.contains(label));
     } else {
         Arc::make_mut(&mut highlighted.labels).extend(labels);
     }
-    let names: BTreeSet<&str> =
-        highlighted.labels.iter().map(|&label| trace.model.str(trace.model.label(label).name)).collect();
+    let names: BTreeSet<&str> = highlighted
+        .labels
+        .iter()
+        .map(|&label| trace.model.str(trace.model.label(label).name))
+        .collect();
     highlighted.title = names.into_iter().collect::<Vec<_>>().join(", ");
     ViewCommand::Highlight((!highlighted.labels.is_empty()).then_some(highlighted))
 }
 
 /// The horizontal range of the tracks of a timeline in `rect`.
 pub fn canvas_x(rect: Rect, label_width: f32) -> egui::Rangef {
-    TimelineAreas::of(rect, label_width, TimelineHead::NONE).canvas.x_range()
+    TimelineAreas::of(rect, label_width, TimelineHead::NONE)
+        .canvas
+        .x_range()
 }

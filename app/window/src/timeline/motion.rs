@@ -96,31 +96,52 @@ mod tests {
     use trace_model::{TimeRange, Timestamp};
 
     fn view(start: i64, end: i64) -> Viewport {
-        Viewport::of(TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end)))
+        Viewport::of(TimeRange::new(
+            Timestamp::from_ps(start),
+            Timestamp::from_ps(end),
+        ))
     }
 
     #[test]
     fn held_keys_move_by_elapsed_time() {
         let distance = |frames: u32| {
             let dt = 0.1 / f64::from(frames);
-            (0..frames).map(|i| pan_points(f64::from(i) * dt, dt, MovementSpeed::Normal)).sum::<f64>()
+            (0..frames)
+                .map(|i| pan_points(f64::from(i) * dt, dt, MovementSpeed::Normal))
+                .sum::<f64>()
         };
         assert!((distance(6) - distance(100)).abs() < 1.0);
-        assert!(pan_points(1.0, 0.016, MovementSpeed::Normal) > 5.0 * pan_points(0.0, 0.016, MovementSpeed::Normal));
+        assert!(
+            pan_points(1.0, 0.016, MovementSpeed::Normal)
+                > 5.0 * pan_points(0.0, 0.016, MovementSpeed::Normal)
+        );
         assert!(pan_points(100.0, 1.0, MovementSpeed::Normal) <= PAN * TOP_SPEED);
-        assert!(pan_points(0.0, 0.016, MovementSpeed::Fine) < pan_points(0.0, 0.016, MovementSpeed::Normal));
-        assert!(zoom_factor(0.0, 0.016, MovementSpeed::Fast) > zoom_factor(0.0, 0.016, MovementSpeed::Normal));
+        assert!(
+            pan_points(0.0, 0.016, MovementSpeed::Fine)
+                < pan_points(0.0, 0.016, MovementSpeed::Normal)
+        );
+        assert!(
+            zoom_factor(0.0, 0.016, MovementSpeed::Fast)
+                > zoom_factor(0.0, 0.016, MovementSpeed::Normal)
+        );
     }
 
     #[test]
     fn jump_animates_to_its_target() {
         let mut animation = ViewAnimation::default();
         let (a, b) = (view(0, 1_000), view(5_000, 5_100));
-        assert_eq!(animation.follow(a, 0.0, false), (a, false), "nothing to animate from");
+        assert_eq!(
+            animation.follow(a, 0.0, false),
+            (a, false),
+            "nothing to animate from"
+        );
         assert_eq!(animation.follow(b, 1.0, false), (a, true));
         let (between, moving) = animation.follow(b, 1.1, false);
         assert!(moving && between != a && between != b);
-        assert_eq!(animation.follow(b, 1.0 + ANIMATION_SECONDS, false), (b, false));
+        assert_eq!(
+            animation.follow(b, 1.0 + ANIMATION_SECONDS, false),
+            (b, false)
+        );
         assert_eq!(animation.follow(b, 9.0, false), (b, false));
     }
 

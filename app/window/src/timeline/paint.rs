@@ -1,7 +1,10 @@
 //! Draws a [`DrawList`] with egui: colours, one mesh for all boxes, texts. Decides nothing about what is shown or
 //! where.
 
-use egui::{Align2, Color32, FontId, Mesh, Painter, Pos2, Rangef, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
+use egui::{
+    Align2, Color32, FontId, Mesh, Painter, Pos2, Rangef, Rect, Shape, Stroke, StrokeKind, pos2,
+    vec2,
+};
 use trace_model::{CounterSeries, Picos, Timestamp, TraceModel};
 
 use super::columns::{ColumnTextures, FAINT};
@@ -37,23 +40,39 @@ const DIM: f32 = 0.22;
 impl PaintColors<'_> {
     fn key(&self, drawn: &SliceBox) -> Option<ColorKey> {
         let key = self.keys.get(drawn.label.index());
-        key.map(|key| if drawn.beside_work { key.beside_work() } else { *key })
+        key.map(|key| {
+            if drawn.beside_work {
+                key.beside_work()
+            } else {
+                *key
+            }
+        })
     }
 
     fn of(&self, drawn: &SliceBox, dim: bool) -> ThemeSliceColor {
-        let color =
-            self.key(drawn).map_or(ThemeSliceColor { fill: self.theme.text_weak, text: self.theme.canvas }, |key| {
-                self.theme.slice(key)
-            });
+        let color = self.key(drawn).map_or(
+            ThemeSliceColor {
+                fill: self.theme.text_weak,
+                text: self.theme.canvas,
+            },
+            |key| self.theme.slice(key),
+        );
         if !dim {
             return color;
         }
-        ThemeSliceColor { fill: self.dimmed(color.fill), text: self.theme.text_weak }
+        ThemeSliceColor {
+            fill: self.dimmed(color.fill),
+            text: self.theme.text_weak,
+        }
     }
 
     fn of_load(&self, drawn: &LoadBox, is_dim: bool) -> Color32 {
         let fill = self.theme.counter;
-        let fill = if drawn.is_faint { self.theme.heading.lerp_to_gamma(fill, 0.3) } else { fill };
+        let fill = if drawn.is_faint {
+            self.theme.heading.lerp_to_gamma(fill, 0.3)
+        } else {
+            fill
+        };
         if is_dim { self.dimmed(fill) } else { fill }
     }
 
@@ -72,16 +91,38 @@ pub fn canvas(
     let origin = canvas.min;
     let split = canvas.top() + list.pinned_height;
     let below = painter.with_clip_rect(canvas.with_min_y(split).intersect(painter.clip_rect()));
-    part(&below, origin, &list.scrolled, list.is_dim, (model, tree), colors);
+    part(
+        &below,
+        origin,
+        &list.scrolled,
+        list.is_dim,
+        (model, tree),
+        colors,
+    );
     if list.pinned_height > 0.0 {
         let above = painter.with_clip_rect(canvas.with_max_y(split).intersect(painter.clip_rect()));
-        part(&above, origin, &list.pinned, list.is_dim, (model, tree), colors);
+        part(
+            &above,
+            origin,
+            &list.pinned,
+            list.is_dim,
+            (model, tree),
+            colors,
+        );
         painter.hline(canvas.x_range(), split, Stroke::new(2.0, colors.theme.edge));
     }
     if let Some(place) = list.selected {
         let (top, bottom) = (place.top, place.top + place.height);
-        let rect = Rect::from_min_max(origin + vec2(place.left, top), origin + vec2(place.right, bottom));
-        painter.rect_stroke(rect, 1.0, Stroke::new(2.0, colors.theme.selection), StrokeKind::Outside);
+        let rect = Rect::from_min_max(
+            origin + vec2(place.left, top),
+            origin + vec2(place.right, bottom),
+        );
+        painter.rect_stroke(
+            rect,
+            1.0,
+            Stroke::new(2.0, colors.theme.selection),
+            StrokeKind::Outside,
+        );
     }
     for arrow in &list.arrows {
         paint_arrow(painter, origin, arrow, colors.theme);
@@ -138,11 +179,23 @@ fn edges_mesh(origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColo
         let fill = if is_dim { colors.dimmed(fill) } else { fill };
         colors.theme.canvas.lerp_to_gamma(fill, FAINT)
     };
-    let by_key: Vec<Color32> = colors.theme.slices().iter().map(|slice| weakened(slice.fill)).collect();
+    let by_key: Vec<Color32> = colors
+        .theme
+        .slices()
+        .iter()
+        .map(|slice| weakened(slice.fill))
+        .collect();
     let without_key = weakened(colors.theme.text_weak);
     for drawn in boxes {
-        let color = colors.key(drawn).and_then(|key| by_key.get(usize::from(key.0))).copied().unwrap_or(without_key);
-        let edge = Rect::from_min_max(pos2(drawn.right - 1.0, drawn.top), pos2(drawn.right, drawn.top + drawn.height));
+        let color = colors
+            .key(drawn)
+            .and_then(|key| by_key.get(usize::from(key.0)))
+            .copied()
+            .unwrap_or(without_key);
+        let edge = Rect::from_min_max(
+            pos2(drawn.right - 1.0, drawn.top),
+            pos2(drawn.right, drawn.top + drawn.height),
+        );
         mesh.add_colored_rect(edge.translate(origin.to_vec2()), color);
         if let Some(corners) = drawn.notch() {
             let first = mesh.vertices.len() as u32;
@@ -167,26 +220,47 @@ fn boxes_mesh(origin: Pos2, boxes: &[SliceBox], colors: &PaintColors<'_>) -> Mes
         if drawn.count == 1 {
             // A thin gap separates neighbours if there is room for it.
             let gap = if right - left > 4.0 { 1.0 } else { 0.0 };
-            mesh.add_colored_rect(Rect::from_min_max(pos2(left, top), pos2(right - gap, bottom)), color);
+            mesh.add_colored_rect(
+                Rect::from_min_max(pos2(left, top), pos2(right - gap, bottom)),
+                color,
+            );
         } else {
             // At least a quarter high: a lone short slice must stay visible.
             let height = drawn.height * (0.25 + 0.75 * drawn.fill);
-            mesh.add_colored_rect(Rect::from_min_max(pos2(left, bottom - height), pos2(right, bottom)), color);
+            mesh.add_colored_rect(
+                Rect::from_min_max(pos2(left, bottom - height), pos2(right, bottom)),
+                color,
+            );
         }
     }
     mesh
 }
 
 /// Hatching as one mesh.
-fn hatches(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, colors: &PaintColors<'_>) {
+fn hatches(
+    painter: &Painter,
+    origin: Pos2,
+    boxes: &[SliceBox],
+    is_dim: bool,
+    colors: &PaintColors<'_>,
+) {
     const PITCH: f32 = 7.0;
     const THICK: f32 = 2.0;
     if colors.hatched.is_empty() || is_dim {
         return;
     }
-    let is_hatched = |drawn: &&SliceBox| colors.hatched.get(drawn.label.index()).is_some_and(|&only| only);
+    let is_hatched = |drawn: &&SliceBox| {
+        colors
+            .hatched
+            .get(drawn.label.index())
+            .is_some_and(|&only| only)
+    };
     let mut mesh = Mesh::default();
-    for drawn in boxes.iter().filter(is_hatched).filter(|drawn| drawn.count == 1) {
+    for drawn in boxes
+        .iter()
+        .filter(is_hatched)
+        .filter(|drawn| drawn.count == 1)
+    {
         let (left, right) = (origin.x + drawn.left, origin.x + drawn.right - 1.0);
         let (bottom, height) = (origin.y + drawn.top + drawn.height, drawn.height);
         let color = colors.of(drawn, false).text.gamma_multiply(0.25);
@@ -195,8 +269,14 @@ fn hatches(painter: &Painter, origin: Pos2, boxes: &[SliceBox], is_dim: bool, co
             let first = mesh.vertices.len() as u32;
             for start in [start, start + THICK] {
                 // From the bottom to the top right, cut at the sides of the box.
-                for along in [(left - start).clamp(0.0, height), (right - start).clamp(0.0, height)] {
-                    mesh.colored_vertex(pos2((start + along).clamp(left, right), bottom - along), color);
+                for along in [
+                    (left - start).clamp(0.0, height),
+                    (right - start).clamp(0.0, height),
+                ] {
+                    mesh.colored_vertex(
+                        pos2((start + along).clamp(left, right), bottom - along),
+                        color,
+                    );
                 }
             }
             mesh.add_triangle(first, first + 1, first + 2);
@@ -233,13 +313,19 @@ fn counters(painter: &Painter, origin: Pos2, part: &DrawnRows, theme: &Theme) {
         let base = origin.y + counter.top + counter.height - 1.0;
         let mut mesh = Mesh::default();
         for step in &counter.steps {
-            let (left, right) = (origin.x + step.left, origin.x + step.right.max(step.left + 1.0));
+            let (left, right) = (
+                origin.x + step.left,
+                origin.x + step.right.max(step.left + 1.0),
+            );
             let top = origin.y + counter.top + counter.y(step.level);
             mesh.add_colored_rect(
                 Rect::from_min_max(pos2(left, top), pos2(right, base)),
                 theme.counter.gamma_multiply(0.35),
             );
-            mesh.add_colored_rect(Rect::from_min_max(pos2(left, top - 1.0), pos2(right, top)), theme.counter);
+            mesh.add_colored_rect(
+                Rect::from_min_max(pos2(left, top - 1.0), pos2(right, top)),
+                theme.counter,
+            );
         }
         painter.add(Shape::mesh(mesh));
     }
@@ -255,11 +341,22 @@ fn counter_scales(
 ) {
     let left = origin.x.max(painter.clip_rect().left()) + TEXT_PAD;
     for counter in &part.counters {
-        let TreeItem::Track(track) = tree.node(counter.node).item else { continue };
-        let unit = model.counter(track).and_then(CounterSeries::unit).map_or("", |unit| model.str(unit));
+        let TreeItem::Track(track) = tree.node(counter.node).item else {
+            continue;
+        };
+        let unit = model
+            .counter(track)
+            .and_then(CounterSeries::unit)
+            .map_or("", |unit| model.str(unit));
         let write = |level: f32, align: Align2, value: f64| {
             let at = pos2(left, origin.y + counter.top + counter.y(level));
-            text_on_ground(painter, (at, align), &counter_value(value, unit), &small_font(), theme);
+            text_on_ground(
+                painter,
+                (at, align),
+                &counter_value(value, unit),
+                &small_font(),
+                theme,
+            );
         };
         write(1.0, Align2::LEFT_TOP, counter.max);
         if counter.max > counter.min && counter.height > 34.0 {
@@ -269,19 +366,38 @@ fn counter_scales(
 }
 
 /// Writes over what is drawn, on a ground that keeps the text legible.
-pub fn text_on_ground(painter: &Painter, (at, align): (Pos2, Align2), text: &str, font: &FontId, theme: &Theme) {
+pub fn text_on_ground(
+    painter: &Painter,
+    (at, align): (Pos2, Align2),
+    text: &str,
+    font: &FontId,
+    theme: &Theme,
+) {
     let galley = painter.layout_no_wrap(text.to_owned(), font.clone(), theme.text);
     let at = align.anchor_size(at, galley.size());
-    painter.rect_filled(at.expand2(vec2(2.0, 0.0)), 2.0, theme.canvas.gamma_multiply(0.7));
+    painter.rect_filled(
+        at.expand2(vec2(2.0, 0.0)),
+        2.0,
+        theme.canvas.gamma_multiply(0.7),
+    );
     painter.galley(at.min, galley, theme.text);
 }
 
 fn paint_arrow(painter: &Painter, origin: Pos2, arrow: &FlowArrow, theme: &Theme) {
-    let color = if arrow.outgoing { theme.flow_out } else { theme.flow_in };
+    let color = if arrow.outgoing {
+        theme.flow_out
+    } else {
+        theme.flow_in
+    };
     let stroke = Stroke::new(if arrow.is_chosen { 3.0 } else { 1.5 }, color);
     let points = arrow.curve().map(|(x, y)| origin + vec2(x, y));
     let to = points[3];
-    painter.add(egui::epaint::CubicBezierShape::from_points_stroke(points, false, Color32::TRANSPARENT, stroke));
+    painter.add(egui::epaint::CubicBezierShape::from_points_stroke(
+        points,
+        false,
+        Color32::TRANSPARENT,
+        stroke,
+    ));
     painter.line_segment([to, to + vec2(-6.0, -4.0)], stroke);
     painter.line_segment([to, to + vec2(-6.0, 4.0)], stroke);
 }
@@ -310,14 +426,25 @@ pub fn ruler(
     for tick in &scale.ticks {
         let x = (rect.left() + x_of(tick.at)).round() + 0.5;
         let height = if tick.major { 8.0 } else { 4.0 };
-        painter.line_segment([pos2(x, rect.bottom() - height), pos2(x, rect.bottom())], Stroke::new(1.0, theme.edge));
+        painter.line_segment(
+            [pos2(x, rect.bottom() - height), pos2(x, rect.bottom())],
+            Stroke::new(1.0, theme.edge),
+        );
         if tick.major {
             let text = times::format().tick(tick.at - scale.base, scale.step);
-            let text = if scale.is_relative && tick.at >= scale.base { format!("+{text}") } else { text };
+            let text = if scale.is_relative && tick.at >= scale.base {
+                format!("+{text}")
+            } else {
+                text
+            };
             let galley = painter.layout_no_wrap(text, font.clone(), theme.text_weak);
             // A truncated number would be read as another number.
             if let Some(left) = label_left(rect, x, galley.size().x, covered) {
-                painter.galley(pos2(left, rect.bottom() - 11.0 - galley.size().y / 2.0), galley, theme.text_weak);
+                painter.galley(
+                    pos2(left, rect.bottom() - 11.0 - galley.size().y / 2.0),
+                    galley,
+                    theme.text_weak,
+                );
             }
         }
     }
@@ -331,10 +458,19 @@ fn label_left(ruler: Rect, x: f32, width: f32, covered: &[Rangef]) -> Option<f32
 }
 
 /// Vertical lines through the tracks at the ruler's labelled marks.
-pub fn grid(painter: &Painter, rect: Rect, ticks: &[Tick], x_of: impl Fn(Timestamp) -> f32, theme: &Theme) {
+pub fn grid(
+    painter: &Painter,
+    rect: Rect,
+    ticks: &[Tick],
+    x_of: impl Fn(Timestamp) -> f32,
+    theme: &Theme,
+) {
     for tick in ticks.iter().filter(|tick| tick.major) {
         let x = (rect.left() + x_of(tick.at)).round() + 0.5;
-        painter.line_segment([pos2(x, rect.top()), pos2(x, rect.bottom())], Stroke::new(1.0, theme.grid));
+        painter.line_segment(
+            [pos2(x, rect.top()), pos2(x, rect.bottom())],
+            Stroke::new(1.0, theme.grid),
+        );
     }
 }
 
@@ -342,9 +478,17 @@ pub fn grid(painter: &Painter, rect: Rect, ticks: &[Tick], x_of: impl Fn(Timesta
 pub fn fold_mark(painter: &Painter, center: Pos2, folded: bool, color: Color32) {
     let r = 3.5;
     let points = if folded {
-        vec![center + vec2(-r * 0.6, -r), center + vec2(r, 0.0), center + vec2(-r * 0.6, r)]
+        vec![
+            center + vec2(-r * 0.6, -r),
+            center + vec2(r, 0.0),
+            center + vec2(-r * 0.6, r),
+        ]
     } else {
-        vec![center + vec2(-r, -r * 0.6), center + vec2(r, -r * 0.6), center + vec2(0.0, r)]
+        vec![
+            center + vec2(-r, -r * 0.6),
+            center + vec2(r, -r * 0.6),
+            center + vec2(0.0, r),
+        ]
     };
     painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
 }
@@ -360,6 +504,9 @@ mod tests {
         assert_eq!(left(90.0), None, "150 ms would read 50 ms");
         assert_eq!([left(98.0), left(456.0)], [Some(102.0), Some(460.0)]);
         assert_eq!(left(457.0), None);
-        assert_eq!([left(150.0), left(157.0), left(250.0), left(257.0)], [Some(154.0), None, None, Some(261.0)]);
+        assert_eq!(
+            [left(150.0), left(157.0), left(250.0), left(257.0)],
+            [Some(154.0), None, None, Some(261.0)]
+        );
     }
 }

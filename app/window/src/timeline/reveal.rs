@@ -8,7 +8,12 @@ use view::timeline::tree;
 use view::timeline::tree::LANE;
 
 /// Scrolls to the slice or track that `state` asks for, unfolding groups and showing hidden tracks.
-pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &LayoutWindow<'_>, out: &mut Vec<ViewCommand>) {
+pub fn reveal(
+    trace: &OpenTrace,
+    state: &ViewState,
+    window: &LayoutWindow<'_>,
+    out: &mut Vec<ViewCommand>,
+) {
     let (track, depth) = match (state.reveal, state.reveal_track) {
         (Some(slice), _) => {
             let slice = trace.model.slice(slice);
@@ -21,7 +26,11 @@ pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &LayoutWindow<'_>, o
     let Some((row, stays)) = trace.tree.row_of(window.rows, track, scroll) else {
         let before = out.len();
         let hiding = trace.tree.hidden_by(&trace.model, track, state);
-        out.extend(hiding.into_iter().map(|group| ViewCommand::FoldGroup(group, false)));
+        out.extend(
+            hiding
+                .into_iter()
+                .map(|group| ViewCommand::FoldGroup(group, false)),
+        );
         let mut group = Some(trace.model.track(track).group);
         while let Some(id) = group {
             if state.hides(TreeItem::Group(id)) {
@@ -48,7 +57,11 @@ pub fn reveal(trace: &OpenTrace, state: &ViewState, window: &LayoutWindow<'_>, o
     let y = row.y + depth as f32 * (LANE + tree::GAP);
     let (margin, top) = (LANE * 2.0, window.rows.pinned_height());
     // The counterpart must be visible, too.
-    let height = if row.is_joined { row.height + LANE } else { LANE };
+    let height = if row.is_joined {
+        row.height + LANE
+    } else {
+        LANE
+    };
     let by = if stays {
         0.0
     } else if y < top + margin {

@@ -16,7 +16,12 @@ use view::timeline::trace::OpenTrace;
 use view::timeline::tree::{TrackRow, group_digits};
 
 /// A slice, or a summary of several that are too narrow to distinguish.
-pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &LaneHit, (steps, reports): (&[StepBand], KnownReports<'_>)) {
+pub fn slice_ui(
+    ui: &Ui,
+    trace: &OpenTrace,
+    hit: &LaneHit,
+    (steps, reports): (&[StepBand], KnownReports<'_>),
+) {
     let slice = trace.model.slice(hit.drawn.slice);
     show(ui, "slice", |ui| {
         if hit.drawn.count > 1 {
@@ -24,11 +29,18 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &LaneHit, (steps, reports): (&[
         }
         ui.label(RichText::new(heading_of(&trace.model, slice)).strong());
         if let Some(op) = slice.op() {
-            ui.weak(format!("{} · {}", trace.classes.class(op).group.title(), trace.classes.category(op)));
+            ui.weak(format!(
+                "{} · {}",
+                trace.classes.class(op).group.title(),
+                trace.classes.category(op)
+            ));
         }
         let dur = measured_range(slice, &trace.model).dur();
-        let timing =
-            if slice.has_children() { format!("{}, self {}", time(dur), time(slice.self_dur())) } else { time(dur) };
+        let timing = if slice.has_children() {
+            format!("{}, self {}", time(dur), time(slice.self_dur()))
+        } else {
+            time(dur)
+        };
         ui.label(timing);
         drawn_as_ui(ui, slice.dur(), dur);
         let step = step_at(steps, slice.start())
@@ -45,7 +57,11 @@ pub fn slice_ui(ui: &Ui, trace: &OpenTrace, hit: &LaneHit, (steps, reports): (&[
 fn column_ui(ui: &mut Ui, trace: &OpenTrace, hit: &LaneHit) {
     let count = group_digits(u64::from(hit.drawn.count));
     let (covered, kinds) = trace.shares_of(&[hit.lane], hit.range);
-    ui.label(format!("{count} slices in {}, {:.0} of it covered", time(hit.range.dur()), Percent(100.0 * covered)));
+    ui.label(format!(
+        "{count} slices in {}, {:.0} of it covered",
+        time(hit.range.dur()),
+        Percent(100.0 * covered)
+    ));
     shares_ui(ui, &kinds);
     ui.weak("The longest:");
 }
@@ -65,7 +81,11 @@ pub fn arrow_ui(ui: &Ui, trace: &OpenTrace, arrow: &FlowArrow) {
         ui.label(RichText::new(format!("{} → {}", from.name(), to.name())).strong());
         let track = |slice: SliceRef<'_>| {
             let track = trace.model.track(slice.track());
-            format!("{}, {}", trace.model.str(track.name), trace.model.device_name(track.group))
+            format!(
+                "{}, {}",
+                trace.model.str(track.name),
+                trace.model.device_name(track.group)
+            )
         };
         let tracks = [from, to].map(track);
         if tracks[0] != tracks[1] {
@@ -75,24 +95,39 @@ pub fn arrow_ui(ui: &Ui, trace: &OpenTrace, arrow: &FlowArrow) {
         ui.label(if later < Picos::ZERO {
             format!("begins {} before the beginning", time(-later))
         } else if gap < Picos::ZERO {
-            format!("begins {} after the beginning, {} before the end", time(later), time(-gap))
+            format!(
+                "begins {} after the beginning, {} before the end",
+                time(later),
+                time(-gap)
+            )
         } else {
             format!("begins {} after the end", time(gap))
         });
-        let end = if arrow.outgoing { "follow" } else { "follow-back" };
+        let end = if arrow.outgoing {
+            "follow"
+        } else {
+            "follow-back"
+        };
         ui.weak(hint(ui.ctx(), "Show the other end", end));
     });
 }
 
 /// The value of a counter.
 pub fn counter_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, at: Timestamp) {
-    let TreeItem::Track(track) = trace.tree.node(row.node).item else { return };
-    let Some(series) = trace.model.counter(track) else { return };
-    let Some(value) = series.value_at(at) else { return };
+    let TreeItem::Track(track) = trace.tree.node(row.node).item else {
+        return;
+    };
+    let Some(series) = trace.model.counter(track) else {
+        return;
+    };
+    let Some(value) = series.value_at(at) else {
+        return;
+    };
     let unit = series.unit().map_or("", |unit| trace.model.str(unit));
     show(ui, "counter", |ui| {
         ui.label(RichText::new(&trace.tree.node(row.node).title).strong());
-        ui.label(counter_value(value, unit)).on_hover_text(format!("{value} {unit}"));
+        ui.label(counter_value(value, unit))
+            .on_hover_text(format!("{value} {unit}"));
         ui.weak(format!("at {}", time(at.since_origin())));
     });
 }
@@ -121,7 +156,10 @@ pub fn load_ui(ui: &Ui, trace: &OpenTrace, row: &TrackRow, range: TimeRange) {
         if let GroupLoad::Cores(cores) = &node.load {
             shares_ui(ui, &trace.shares_of(cores, range).1);
         }
-        ui.weak(format!("at {}; click to unfold", time(range.start.since_origin())));
+        ui.weak(format!(
+            "at {}; click to unfold",
+            time(range.start.since_origin())
+        ));
     });
 }
 
@@ -134,7 +172,10 @@ pub fn step_ui(ui: &Ui, band: &StepBand) {
         }
         ui.label(time(band.time));
         if time(band.range.dur()) != time(band.time) {
-            ui.weak(format!("of the core that took longest; all cores, on the timeline: {}", time(band.range.dur())));
+            ui.weak(format!(
+                "of the core that took longest; all cores, on the timeline: {}",
+                time(band.range.dur())
+            ));
         }
         ui.weak(format!("at {}", time(band.range.start.since_origin())));
         if band.is_outlier {
@@ -155,8 +196,10 @@ fn drawn_as_ui(ui: &mut Ui, drawn: Picos, measured: Picos) {
 
 fn show(ui: &Ui, what: &str, content: impl FnOnce(&mut Ui)) {
     let id = Id::unique(("timeline tooltip", what));
-    Tooltip::always_open(ui.ctx().clone(), ui.layer_id(), id, PopupAnchor::Pointer).gap(14.0).show(|ui| {
-        ui.set_max_width(460.0);
-        content(ui);
-    });
+    Tooltip::always_open(ui.ctx().clone(), ui.layer_id(), id, PopupAnchor::Pointer)
+        .gap(14.0)
+        .show(|ui| {
+            ui.set_max_width(460.0);
+            content(ui);
+        });
 }

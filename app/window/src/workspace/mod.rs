@@ -23,7 +23,8 @@ use crate::panels::found::{ResultList, ResultOrder};
 use crate::panels::frame::{self, floating_ui, overlay_command, sized_ui};
 use crate::panels::tabs_with_data::TabsWithData;
 use crate::panels::{
-    area as area_panel, details, help, keys as keys_panel, legend, notes, palette, search as search_panel, welcome,
+    area as area_panel, details, help, keys as keys_panel, legend, notes, palette,
+    search as search_panel, welcome,
 };
 use crate::platform;
 use crate::reports::ReportJobs;
@@ -80,7 +81,10 @@ impl Workspace {
     /// A new view of `trace`.
     pub fn new(trace: OpenTrace, wake: &WakeUi) -> Self {
         let state = ViewState::new(&trace.model);
-        let (mut ahead, own) = (Worker::new("precomputation", Arc::clone(wake)), trace.clone());
+        let (mut ahead, own) = (
+            Worker::new("precomputation", Arc::clone(wake)),
+            trace.clone(),
+        );
         ahead.ask((), move |_| {
             own.tree.measure_load(&own.model);
             own.find_longest();
@@ -133,7 +137,10 @@ impl Workspace {
             self.scoped.set_scope(self.state.scope.into());
             self.memory.forget_made();
         }
-        if matches!(command, ViewCommand::Restore(_) | ViewCommand::ShowPanel(Panel::Search, false)) {
+        if matches!(
+            command,
+            ViewCommand::Restore(_) | ViewCommand::ShowPanel(Panel::Search, false)
+        ) {
             self.typed.clone_from(&self.state.search);
         }
     }
@@ -142,10 +149,20 @@ impl Workspace {
     pub fn poll_jobs(&mut self) {
         if self.reports.poll() {
             if self.bands.is_none() {
-                self.bands = self.reports.get::<Steps>().ok().flatten().map(|report| bands(report).into());
+                self.bands = self
+                    .reports
+                    .get::<Steps>()
+                    .ok()
+                    .flatten()
+                    .map(|report| bands(report).into());
             }
             if self.efficiency.is_none() {
-                self.efficiency = self.reports.get::<Ops>().ok().flatten().map(|ops| self.trace.by_efficiency(ops));
+                self.efficiency = self
+                    .reports
+                    .get::<Ops>()
+                    .ok()
+                    .flatten()
+                    .map(|ops| self.trace.by_efficiency(ops));
             }
         }
         self.leave_unknown_steps();
@@ -164,8 +181,12 @@ impl Workspace {
 
     /// A session may name steps that other assumptions do not find.
     fn leave_unknown_steps(&mut self) {
-        let ReportScope::Steps { first, last } = self.state.scope else { return };
-        let Ok(Some(report)) = self.reports.get::<Steps>() else { return };
+        let ReportScope::Steps { first, last } = self.state.scope else {
+            return;
+        };
+        let Ok(Some(report)) = self.reports.get::<Steps>() else {
+            return;
+        };
         let is_known = |number: u32| report.steps.iter().any(|step| step.number == number);
         if !(is_known(first) && is_known(last)) {
             self.apply(&ViewCommand::Scope(ReportScope::Capture));
@@ -178,7 +199,11 @@ impl Workspace {
             let tabs = [Some(self.state.tab.as_str()), self.state.tab_below()];
             for tab in tabs.into_iter().flatten() {
                 let is_scoped = self.state.scope != ReportScope::Capture && follows_scope(tab);
-                let reports = if is_scoped { &mut self.scoped } else { &mut self.reports };
+                let reports = if is_scoped {
+                    &mut self.scoped
+                } else {
+                    &mut self.reports
+                };
                 for id in dock::wanted(tab) {
                     reports.want(id);
                 }
@@ -196,10 +221,14 @@ impl Workspace {
             let (model, path) = (self.trace.model.clone(), self.trace.path.clone());
             let label = model.slice(slice).label_id();
             self.args.ask_later(slice, move |_, answer| {
-                platform::with_files(&path, move |here| answer.give(here.and_then(|()| model.slice(slice).args())));
+                platform::with_files(&path, move |here| {
+                    answer.give(here.and_then(|()| model.slice(slice).args()))
+                });
             });
             let model = self.trace.model.clone();
-            self.durations.ask(label, move |progress| histogram::durations(&model, label, progress));
+            self.durations.ask(label, move |progress| {
+                histogram::durations(&model, label, progress)
+            });
             if self.state.shows(Panel::Details) && self.trace.model.slice(slice).op().is_some() {
                 for id in details::WANTED {
                     self.reports.want(id);
@@ -207,14 +236,21 @@ impl Workspace {
             }
         }
         if let Some(range) = self.state.place.mark {
-            let area = MarkedArea { range, tracks: Arc::clone(&self.state.mark_tracks), pivot: self.choice.pivot };
+            let area = MarkedArea {
+                range,
+                tracks: Arc::clone(&self.state.mark_tracks),
+                pivot: self.choice.pivot,
+            };
             let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
             // Sums by step wait for the steps.
-            let is_known =
-                area.pivot != AreaGrouping::Step || self.bands.is_some() || self.reports.get::<Steps>().is_err();
+            let is_known = area.pivot != AreaGrouping::Step
+                || self.bands.is_some()
+                || self.reports.get::<Steps>().is_err();
             if is_known {
                 let steps = self.bands.clone().unwrap_or_default();
-                self.area.ask(area.clone(), move |progress| area::summarise(&model, &classes, &steps, &area, progress));
+                self.area.ask(area.clone(), move |progress| {
+                    area::summarise(&model, &classes, &steps, &area, progress)
+                });
             }
         }
         match SearchFor::of(&self.state) {
@@ -235,10 +271,19 @@ impl Workspace {
         let listed = self.state.shows_tab(FOUND) && self.state.is_searching();
         match self.search.memo() {
             JobAnswer::Ready(found) if listed => {
-                let Some(order) = self.list.order(found) else { return };
+                let Some(order) = self.list.order(found) else {
+                    return;
+                };
                 let (model, tree) = (self.trace.model.clone(), Arc::clone(&self.trace.tree));
                 self.order.ask(order.clone(), move |progress| {
-                    search::order(&model, &tree, &order.found, order.by, order.descending, progress)
+                    search::order(
+                        &model,
+                        &tree,
+                        &order.found,
+                        order.by,
+                        order.descending,
+                        progress,
+                    )
                 });
             }
             // The list can have millions of entries, so it is not kept.
@@ -249,7 +294,11 @@ impl Workspace {
 
     /// The first sentence about the whole trace, once it is known.
     pub fn verdict(&self) -> Option<String> {
-        self.reports.overview().verdict.as_ref().map(|verdict| verdict.statement.clone())
+        self.reports
+            .overview()
+            .verdict
+            .as_ref()
+            .map(|verdict| verdict.statement.clone())
     }
 
     /// Number of arguments of the selected slice, once they are read.
@@ -304,44 +353,65 @@ impl Workspace {
         let (comparison, about) = companion.map_or((None, None), |own| (Some(own.tab), own.about));
         let mut wanted: Vec<ViewCommand> = Vec::new();
         if let Some((path, progress)) = loading {
-            floating_ui(ui, "loading", Align2::CENTER_TOP, |ui| welcome::progress_ui(ui, path, progress, out));
+            floating_ui(ui, "loading", Align2::CENTER_TOP, |ui| {
+                welcome::progress_ui(ui, path, progress, out)
+            });
         }
         EguiPanel::bottom("legend").exact_size(26.0).show(ui, |ui| {
             legend::legend_ui(ui, &self.trace, &self.state, comparing, &mut wanted);
         });
         self.rail_ui(ui, comparing, out);
         wanted.extend(overlay_command(ui, self.state.reports_over));
-        let covered =
-            if self.state.shows(Panel::Reports) { self.docks_ui(ui, settings, (comparison, other), out) } else { 0.0 };
+        let covered = if self.state.shows(Panel::Reports) {
+            self.docks_ui(ui, settings, (comparison, other), out)
+        } else {
+            0.0
+        };
         if self.state.shows(Panel::Details) {
             let most = ui.available_height() - frame::TIMELINE;
             let panel = EguiPanel::bottom("details");
-            sized_ui(ui, panel, (PanelPart::Details, most), settings, out, |ui, out| {
-                // Beside reports that lie over the timeline, as long as there is room.
-                ui.set_max_width((ui.available_width() - covered).max(200.0));
-                if self.state.place.mark.is_some() {
-                    area_panel::area_ui(ui, &self.state, self.area.memo(), &mut self.choice, out);
-                } else {
-                    if let Some(about) = about {
-                        ui.label(egui::RichText::new(about).strong());
+            sized_ui(
+                ui,
+                panel,
+                (PanelPart::Details, most),
+                settings,
+                out,
+                |ui, out| {
+                    // Beside reports that lie over the timeline, as long as there is room.
+                    ui.set_max_width((ui.available_width() - covered).max(200.0));
+                    if self.state.place.mark.is_some() {
+                        area_panel::area_ui(
+                            ui,
+                            &self.state,
+                            self.area.memo(),
+                            &mut self.choice,
+                            out,
+                        );
+                    } else {
+                        if let Some(about) = about {
+                            ui.label(egui::RichText::new(about).strong());
+                        }
+                        let (args, durations) = (self.args.memo(), self.durations.memo());
+                        let known = details::DetailsContext {
+                            args,
+                            durations,
+                            steps: self.bands.as_deref().unwrap_or_default(),
+                        };
+                        // The details compare a slice with all slices of its name.
+                        let (trace, state, reports) = (&self.trace, &self.state, &self.reports);
+                        let context = PanelContext {
+                            trace,
+                            state,
+                            reports,
+                            whole: reports,
+                            tab: &state.tab,
+                            prefixes: &settings.source_prefixes,
+                            other,
+                        };
+                        details::details_ui(ui, context, known, &mut self.memory, &mut wanted);
                     }
-                    let (args, durations) = (self.args.memo(), self.durations.memo());
-                    let known =
-                        details::DetailsContext { args, durations, steps: self.bands.as_deref().unwrap_or_default() };
-                    // The details compare a slice with all slices of its name.
-                    let (trace, state, reports) = (&self.trace, &self.state, &self.reports);
-                    let context = PanelContext {
-                        trace,
-                        state,
-                        reports,
-                        whole: reports,
-                        tab: &state.tab,
-                        prefixes: &settings.source_prefixes,
-                        other,
-                    };
-                    details::details_ui(ui, context, known, &mut self.memory, &mut wanted);
-                }
-            });
+                },
+            );
         }
         if self.state.shows(Panel::Search) || self.state.highlighted.is_some() {
             search_panel::floating_ui(
@@ -363,8 +433,18 @@ impl Workspace {
             keys_panel::keys_ui(ui.ctx(), keys, settings, &mut self.changing, out);
         }
         if self.state.shows(Panel::Palette) {
-            let (trace, state, steps) = (&self.trace, &self.state, self.bands.as_deref().unwrap_or_default());
-            let context = palette::PaletteContext { keys, trace, state, steps, comparing };
+            let (trace, state, steps) = (
+                &self.trace,
+                &self.state,
+                self.bands.as_deref().unwrap_or_default(),
+            );
+            let context = palette::PaletteContext {
+                keys,
+                trace,
+                state,
+                steps,
+                comparing,
+            };
             palette::palette_ui(ui.ctx(), context, &mut self.palette, out);
         } else {
             // It is empty when it opens, however it was closed.
@@ -381,8 +461,12 @@ impl Workspace {
         beside: Option<OtherTrace<'_>>,
         out: &mut Vec<ViewCommand>,
     ) {
-        let highlighted =
-            self.search.memo().latest().filter(|_| self.state.is_searching()).map(|found| &found.highlighted);
+        let highlighted = self
+            .search
+            .memo()
+            .latest()
+            .filter(|_| self.state.is_searching())
+            .map(|found| &found.highlighted);
         let known = TimelineContext {
             highlighted,
             steps: self.bands.as_deref().unwrap_or_default(),
@@ -421,7 +505,9 @@ impl Workspace {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn draws_slices(&self) -> bool {
         let drawn = self.timeline.drawn();
-        [&drawn.scrolled, &drawn.pinned].iter().any(|rows| !(rows.boxes.is_empty() && rows.loads.is_empty()))
+        [&drawn.scrolled, &drawn.pinned]
+            .iter()
+            .any(|rows| !(rows.boxes.is_empty() && rows.loads.is_empty()))
     }
 
     /// The visible times in the last frame.
@@ -431,7 +517,10 @@ impl Workspace {
 
     /// Name of the selected slice.
     pub fn selected_name(&self) -> Option<String> {
-        self.state.place.selection.map(|slice| self.trace.model.slice(slice).name().to_owned())
+        self.state
+            .place
+            .selection
+            .map(|slice| self.trace.model.slice(slice).name().to_owned())
     }
 
     /// Called when there is no second trace any more.

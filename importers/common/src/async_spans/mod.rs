@@ -17,8 +17,8 @@ use std::collections::VecDeque;
 
 use hashbrown::{HashMap, HashSet};
 use trace_model::{
-    FlowEnd, GroupId, GroupKind, IssueKind, LabelId, OpId, SliceAttr, SliceBatch, SliceKey, SliceSpec, StringId,
-    TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
+    FlowEnd, GroupId, GroupKind, IssueKind, LabelId, OpId, SliceAttr, SliceBatch, SliceKey,
+    SliceSpec, StringId, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
 /// Name of the track that profilers give to in-flight spans.
@@ -30,14 +30,23 @@ pub fn complete(builder: &mut TraceBuilder) {
     let source = builder.current_source();
     let is_core = |&id: &GroupId| {
         let group = &builder.groups()[id.index()];
-        group.source == source && matches!(group.kind, GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. })
+        group.source == source
+            && matches!(
+                group.kind,
+                GroupKind::TensorCore { .. } | GroupKind::SparseCore { .. }
+            )
     };
-    let cores: Vec<CoreTracks> =
-        builder.group_ids().filter(is_core).filter_map(|id| CoreTracks::of(builder, id)).collect();
+    let cores: Vec<CoreTracks> = builder
+        .group_ids()
+        .filter(is_core)
+        .filter_map(|id| CoreTracks::of(builder, id))
+        .collect();
     for core in cores {
         let pairs = pair_up(builder, &core);
         match core.recorded {
-            Some(track) if !builder.batch(track).is_empty() => add_device_clock(builder, &core, track, &pairs),
+            Some(track) if !builder.batch(track).is_empty() => {
+                add_device_clock(builder, &core, track, &pairs)
+            }
             recorded => add_spans(builder, &core, recorded, &pairs),
         }
         link(builder, &core, &pairs);
@@ -54,9 +63,19 @@ struct CoreTracks {
 
 impl CoreTracks {
     fn of(builder: &TraceBuilder, group: GroupId) -> Option<Self> {
-        let find = |kind| builder.tracks_in(group).find(|(_, track)| track.kind == kind).map(|(id, _)| id);
+        let find = |kind| {
+            builder
+                .tracks_in(group)
+                .find(|(_, track)| track.kind == kind)
+                .map(|(id, _)| id)
+        };
         let ops = find(TrackKind::Ops)?;
-        Some(Self { group, ops, modules: find(TrackKind::Modules), recorded: find(TrackKind::AsyncOps) })
+        Some(Self {
+            group,
+            ops,
+            modules: find(TrackKind::Modules),
+            recorded: find(TrackKind::AsyncOps),
+        })
     }
 }
 
@@ -103,13 +122,21 @@ struct PendingStarts {
 impl PendingStarts {
     fn push(&mut self, index: u32, role: &HalfRole) {
         self.by_name.entry(role.name).or_default().push(index);
-        self.by_family.entry(role.family).or_default().push_back(index);
+        self.by_family
+            .entry(role.family)
+            .or_default()
+            .push_back(index);
         self.all.push((index, role.certain));
     }
 
     /// The start that `role` ends: by name the latest one, because loops repeat names; by family the first one.
     fn take(&mut self, role: &HalfRole) -> Option<u32> {
-        let Self { by_name, by_family, taken, .. } = self;
+        let Self {
+            by_name,
+            by_family,
+            taken,
+            ..
+        } = self;
         for name in &role.starts {
             while let Some(index) = by_name.get_mut(name).and_then(Vec::pop) {
                 if taken.insert(index) {
@@ -134,25 +161,40 @@ fn pair_up(builder: &mut TraceBuilder, core: &CoreTracks) -> Vec<AsyncPair> {
         return Vec::new();
     }
     let ops = builder.batch(core.ops);
-    let mut order: Vec<u32> = (0..ops.len() as u32).filter(|&i| roles.contains_key(&ops.label(i))).collect();
+    let mut order: Vec<u32> = (0..ops.len() as u32)
+        .filter(|&i| roles.contains_key(&ops.label(i)))
+        .collect();
     // On the timeline, a start op and its done op can start at the same instant.
     let half = |i: u32| roles.get(&ops.label(i)).map(|role| role.half);
     order.sort_by_key(|&i| {
         let start = ops.range(i).start;
-        (ops.device_range(i).map_or(start, |device| device.start), start, half(i), i)
+        (
+            ops.device_range(i).map_or(start, |device| device.start),
+            start,
+            half(i),
+            i,
+        )
     });
     let mut modules: Vec<TimeRange> = core.modules.map_or_else(Vec::new, |track| {
         let modules = builder.batch(track);
-        (0..modules.len() as u32).map(|i| modules.range(i)).collect()
+        (0..modules.len() as u32)
+            .map(|i| modules.range(i))
+            .collect()
     });
     modules.sort_by_key(|module| (module.start, module.end));
-    let last_end = order.iter().map(|&i| ops.range(i).end).max().unwrap_or_default();
+    let last_end = order
+        .iter()
+        .map(|&i| ops.range(i).end)
+        .max()
+        .unwrap_or_default();
 
     let mut pairs = Vec::new();
     let mut pending = PendingStarts::default();
     let mut begun = 0;
     for index in order {
-        let Some(role) = roles.get(&ops.label(index)) else { continue };
+        let Some(role) = roles.get(&ops.label(index)) else {
+            continue;
+        };
         let now = ops.range(index).start;
         let before = begun;
         while modules.get(begun).is_some_and(|module| module.start <= now) {
@@ -164,13 +206,23 @@ fn pair_up(builder: &mut TraceBuilder, core: &CoreTracks) -> Vec<AsyncPair> {
         match role.half {
             AsyncHalf::Start => pending.push(index, role),
             AsyncHalf::Done => match pending.take(role) {
-                Some(start) => pairs.push(AsyncPair { start: Some(start), done: Some(index), cut: None }),
-                None if role.certain => pairs.push(AsyncPair { start: None, done: Some(index), cut: None }),
+                Some(start) => pairs.push(AsyncPair {
+                    start: Some(start),
+                    done: Some(index),
+                    cut: None,
+                }),
+                None if role.certain => pairs.push(AsyncPair {
+                    start: None,
+                    done: Some(index),
+                    cut: None,
+                }),
                 None => {}
             },
         }
     }
-    let end = begun.checked_sub(1).map_or(last_end, |module| modules[module].end);
+    let end = begun
+        .checked_sub(1)
+        .map_or(last_end, |module| modules[module].end);
     cut_off(&mut pending, end, &mut pairs);
     pairs
 }
@@ -178,8 +230,15 @@ fn pair_up(builder: &mut TraceBuilder, core: &CoreTracks) -> Vec<AsyncPair> {
 /// Ends spans that are still in flight when their program ends.
 fn cut_off(pending: &mut PendingStarts, at: Timestamp, pairs: &mut Vec<AsyncPair>) {
     let pending = std::mem::take(pending);
-    let open = pending.all.iter().filter(|&&(index, certain)| certain && !pending.taken.contains(&index));
-    pairs.extend(open.map(|&(index, _)| AsyncPair { start: Some(index), done: None, cut: Some(at) }));
+    let open = pending
+        .all
+        .iter()
+        .filter(|&&(index, certain)| certain && !pending.taken.contains(&index));
+    pairs.extend(open.map(|&(index, _)| AsyncPair {
+        start: Some(index),
+        done: None,
+        cut: Some(at),
+    }));
 }
 
 /// The roles of all labels on a track that start or end an asynchronous op.
@@ -202,25 +261,54 @@ fn role(builder: &mut TraceBuilder, label: LabelId) -> Option<HalfRole> {
     let op = label.op.map(|op| builder.op_ref(op));
     let name_id = op.map_or(label.name, |op| op.name);
     let name = builder.str(name_id);
-    let text = op.and_then(|op| op.hlo_text).and_then(|text| OpcodeAndOperands::parse(builder.str(text)));
-    let category = op.and_then(|op| op.category).map(|category| builder.str(category));
+    let text = op
+        .and_then(|op| op.hlo_text)
+        .and_then(|text| OpcodeAndOperands::parse(builder.str(text)));
+    let category = op
+        .and_then(|op| op.category)
+        .map(|category| builder.str(category));
 
-    let by_opcode = text.as_ref().and_then(|text| half(text.opcode)).or_else(|| category.and_then(half));
+    let by_opcode = text
+        .as_ref()
+        .and_then(|text| half(text.opcode))
+        .or_else(|| category.and_then(half));
     // A fusion can be one half of a collective; only its name shows it.
-    let opaque = text.as_ref().is_none_or(|text| matches!(text.opcode, "fusion" | "custom-call" | "call"));
-    let by_name = || if opaque { half(without_suffix(name)) } else { None };
+    let opaque = text
+        .as_ref()
+        .is_none_or(|text| matches!(text.opcode, "fusion" | "custom-call" | "call"));
+    let by_name = || {
+        if opaque {
+            half(without_suffix(name))
+        } else {
+            None
+        }
+    };
     let certain = by_opcode.is_some() || (text.is_none() && category.is_none());
     let (half, family) = by_opcode.or_else(by_name)?;
 
     let family = family.to_owned();
-    let in_order = !text.iter().flat_map(OpcodeAndOperands::operands).any(|operand| operand.contains("-start"));
+    let in_order = !text
+        .iter()
+        .flat_map(OpcodeAndOperands::operands)
+        .any(|operand| operand.contains("-start"));
     let mut starts = Vec::new();
     if half == AsyncHalf::Done {
-        starts.extend(text.iter().flat_map(OpcodeAndOperands::operands).map(str::to_owned));
+        starts.extend(
+            text.iter()
+                .flat_map(OpcodeAndOperands::operands)
+                .map(str::to_owned),
+        );
         starts.push(name.replacen("-done", "-start", 1));
     }
     let starts = starts.iter().map(|start| builder.intern(start)).collect();
-    Some(HalfRole { half, family: builder.intern(&family), name: name_id, starts, in_order, certain })
+    Some(HalfRole {
+        half,
+        family: builder.intern(&family),
+        name: name_id,
+        starts,
+        in_order,
+        certain,
+    })
 }
 
 /// Parses an opcode, category or name as the start or end of an asynchronous op, with its family.
@@ -249,17 +337,26 @@ struct OpcodeAndOperands<'a> {
 impl<'a> OpcodeAndOperands<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let (_, right) = text.split_once(" = ")?;
-        let shape = if right.starts_with('(') { balanced(right)? } else { right.find(' ')? };
+        let shape = if right.starts_with('(') {
+            balanced(right)?
+        } else {
+            right.find(' ')?
+        };
         let call = right.get(shape..)?.trim_start();
         let open = call.find('(')?;
         let (opcode, rest) = call.split_at(open);
         let close = balanced(rest).unwrap_or(rest.len());
-        Some(Self { opcode, operands: rest.get(..close)? })
+        Some(Self {
+            opcode,
+            operands: rest.get(..close)?,
+        })
     }
 
     fn operands(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.operands.split('%').skip(1).map(|rest| {
-            let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-' | '_'))).unwrap_or(rest.len());
+            let end = rest
+                .find(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-' | '_')))
+                .unwrap_or(rest.len());
             &rest[..end]
         })
     }
@@ -284,17 +381,28 @@ fn balanced(text: &str) -> Option<usize> {
 }
 
 /// Fills the async track of a core from pairs.
-fn add_spans(builder: &mut TraceBuilder, core: &CoreTracks, recorded: Option<TrackId>, pairs: &[AsyncPair]) {
+fn add_spans(
+    builder: &mut TraceBuilder,
+    core: &CoreTracks,
+    recorded: Option<TrackId>,
+    pairs: &[AsyncPair],
+) {
     if pairs.is_empty() {
         return;
     }
-    let track = recorded.unwrap_or_else(|| builder.track(core.group, TrackKind::AsyncOps, 0, ASYNC_TRACK));
+    let track =
+        recorded.unwrap_or_else(|| builder.track(core.group, TrackKind::AsyncOps, 0, ASYNC_TRACK));
     builder.share_arg_source(core.ops, track);
     let mut spans = SliceBatch::default();
     for pair in pairs {
         let ops = builder.batch(core.ops);
-        let (start, done) = (pair.start.map(|i| ops.spec(i)), pair.done.map(|i| ops.spec(i)));
-        let Some(span) = span(start, done, pair.cut) else { continue };
+        let (start, done) = (
+            pair.start.map(|i| ops.spec(i)),
+            pair.done.map(|i| ops.spec(i)),
+        );
+        let Some(span) = span(start, done, pair.cut) else {
+            continue;
+        };
         let index = spans.push(span);
         spans.set_attr(index, SliceAttr::Reconstructed, 1);
         if let Some(done) = done {
@@ -316,18 +424,35 @@ fn add_spans(builder: &mut TraceBuilder, core: &CoreTracks, recorded: Option<Tra
 }
 
 /// From the start of the start op to the end of the done op, on both clocks.
-fn span(start: Option<SliceSpec>, done: Option<SliceSpec>, cut: Option<Timestamp>) -> Option<SliceSpec> {
+fn span(
+    start: Option<SliceSpec>,
+    done: Option<SliceSpec>,
+    cut: Option<Timestamp>,
+) -> Option<SliceSpec> {
     match (start, done) {
         (Some(start), Some(done)) => {
-            let device = start.device.zip(done.device).map(|(s, d)| TimeRange::new(s.start, d.end.max(s.end)));
+            let device = start
+                .device
+                .zip(done.device)
+                .map(|(s, d)| TimeRange::new(s.start, d.end.max(s.end)));
             let range = TimeRange::new(start.range.start, done.range.end.max(start.range.end));
-            Some(SliceSpec { range, device, ..start })
+            Some(SliceSpec {
+                range,
+                device,
+                ..start
+            })
         }
         (Some(start), None) => {
             let range = TimeRange::new(start.range.start, cut?.max(start.range.end));
             // The length of the cut-off span on the device clock is unknown, so the timeline's length is used.
-            let device = start.device.map(|device| TimeRange::at(device.start, range.dur().max(device.dur())));
-            Some(SliceSpec { range, device, ..start })
+            let device = start
+                .device
+                .map(|device| TimeRange::at(device.start, range.dur().max(device.dur())));
+            Some(SliceSpec {
+                range,
+                device,
+                ..start
+            })
         }
         (None, done) => done,
     }
@@ -340,20 +465,36 @@ fn op_name(builder: &TraceBuilder, label: LabelId) -> StringId {
 
 /// Adds the device clock to recorded spans that lack it, from the start and done ops: every span gets that of the start
 /// op with its name.
-fn add_device_clock(builder: &mut TraceBuilder, core: &CoreTracks, track: TrackId, pairs: &[AsyncPair]) {
+fn add_device_clock(
+    builder: &mut TraceBuilder,
+    core: &CoreTracks,
+    track: TrackId,
+    pairs: &[AsyncPair],
+) {
     let (ops, recorded) = (builder.batch(core.ops), builder.batch(track));
     let mut by_start: HashMap<(OpId, Timestamp), TimeRange> = HashMap::new();
     for pair in pairs {
-        let (Some(start), Some(done)) = (pair.start, pair.done) else { continue };
+        let (Some(start), Some(done)) = (pair.start, pair.done) else {
+            continue;
+        };
         let span = span(Some(ops.spec(start)), Some(ops.spec(done)), None);
-        let Some((span, op)) = span.zip(builder.label_ref(ops.label(start)).op) else { continue };
+        let Some((span, op)) = span.zip(builder.label_ref(ops.label(start)).op) else {
+            continue;
+        };
         if let Some(device) = span.device {
             by_start.insert((op, span.range.start), device);
         }
     }
     let clock: Vec<Option<TimeRange>> = (0..recorded.len() as u32)
         .map(|i| {
-            let of_ops = || by_start.get(&(builder.label_ref(recorded.label(i)).op?, recorded.range(i).start)).copied();
+            let of_ops = || {
+                by_start
+                    .get(&(
+                        builder.label_ref(recorded.label(i)).op?,
+                        recorded.range(i).start,
+                    ))
+                    .copied()
+            };
             recorded.device_range(i).or_else(of_ops)
         })
         .collect();

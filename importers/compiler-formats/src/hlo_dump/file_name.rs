@@ -24,12 +24,21 @@ impl DumpName {
         let name = name.strip_suffix(".gz").unwrap_or(name);
         if let Some(stem) = name.strip_suffix(".hlo_proto.pb") {
             let program_id = program_name(stem).1;
-            return Some(Self { stem: stem.to_owned(), program_id, module_number: None, rank: 0 });
+            return Some(Self {
+                stem: stem.to_owned(),
+                program_id,
+                module_number: None,
+                rank: 0,
+            });
         }
         // The protobuf also holds the buffers.
         let (rest, form) = match name.strip_suffix(".hlo.pb") {
             Some(rest) => (rest, 0),
-            None => (name.strip_suffix(".txt").or_else(|| name.strip_suffix(".hlo"))?, 1),
+            None => (
+                name.strip_suffix(".txt")
+                    .or_else(|| name.strip_suffix(".hlo"))?,
+                1,
+            ),
         };
         let staged = rest.rsplit_once('.').and_then(|(stem, stage)| {
             // `cpu_after_optimizations`: some compilers put their platform before it.
@@ -42,12 +51,23 @@ impl DumpName {
             None if module_number.is_some() => return None,
             None => (rest, form),
         };
-        Some(Self { stem: stem.to_owned(), program_id: None, module_number, rank })
+        Some(Self {
+            stem: stem.to_owned(),
+            program_id: None,
+            module_number,
+            rank,
+        })
     }
 
     /// Whether it may be of a program of this name, as far as the name of the file tells.
     pub(super) fn may_be_of(&self, program: &str) -> bool {
-        let kept = |c: char| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '_' };
+        let kept = |c: char| {
+            if c.is_ascii_alphanumeric() || "_.-".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        };
         let sanitized: String = program.chars().map(kept).collect();
         self.stem.contains(program) || self.stem.contains(&sanitized)
     }
@@ -71,12 +91,35 @@ mod tests {
         for (name, stem, program_id, module_number, rank) in [
             ("jit_f(42).hlo_proto.pb", "jit_f(42)", Some(42), None, 0),
             ("jit_f.hlo_proto.pb", "jit_f", None, None, 0),
-            ("module_0003.jit_f.cpu_after_optimizations.hlo.pb", "module_0003.jit_f", None, Some(3), 2),
-            ("module_0003.jit_f.after_codegen.hlo.pb", "module_0003.jit_f", None, Some(3), 0),
-            ("module_0003.jit_f.after_codegen.txt.gz", "module_0003.jit_f", None, Some(3), 1),
+            (
+                "module_0003.jit_f.cpu_after_optimizations.hlo.pb",
+                "module_0003.jit_f",
+                None,
+                Some(3),
+                2,
+            ),
+            (
+                "module_0003.jit_f.after_codegen.hlo.pb",
+                "module_0003.jit_f",
+                None,
+                Some(3),
+                0,
+            ),
+            (
+                "module_0003.jit_f.after_codegen.txt.gz",
+                "module_0003.jit_f",
+                None,
+                Some(3),
+                1,
+            ),
             ("step_v5p.txt", "step_v5p", None, None, 1),
         ] {
-            let expected = DumpName { stem: stem.to_owned(), program_id, module_number, rank };
+            let expected = DumpName {
+                stem: stem.to_owned(),
+                program_id,
+                module_number,
+                rank,
+            };
             assert_eq!(DumpName::parse(name), Some(expected), "{name}");
         }
         for other in [

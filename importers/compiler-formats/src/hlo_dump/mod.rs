@@ -35,7 +35,8 @@ use outline::{ProgramOutline, module_name};
 /// Largest number of files that are examined.
 const MOST_FILES: usize = 20_000;
 /// How a user gets what is missing.
-const HOW_TO_DUMP: &str = "dump with XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" and name DIR";
+const HOW_TO_DUMP: &str =
+    "dump with XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" and name DIR";
 /// Maximum number of names in a message.
 const SHOWN: usize = 4;
 
@@ -101,8 +102,10 @@ pub fn add(
         files.extend(files_of(path, place)?);
     }
     let wanted = wanted(out);
-    let mut dumped: BTreeMap<String, Vec<DumpedProgram>> =
-        wanted.iter().map(|program| (program.name.clone(), Vec::new())).collect();
+    let mut dumped: BTreeMap<String, Vec<DumpedProgram>> = wanted
+        .iter()
+        .map(|program| (program.name.clone(), Vec::new()))
+        .collect();
     let (mut programs, mut others) = (0, 0);
     for (path, name) in files {
         progress.check()?;
@@ -123,11 +126,16 @@ pub fn add(
             Err(ImportError::Cancelled) => return Err(ImportError::Cancelled),
             Err(error) => {
                 (programs, others) = (programs + 1, others + 1);
-                out.log(IssueKind::SourceSkipped, || format!("{}: {error}", file_of(&path)));
+                out.log(IssueKind::SourceSkipped, || {
+                    format!("{}: {error}", file_of(&path))
+                });
             }
         }
     }
-    let folders: Vec<String> = named.iter().map(|path| shown_path(path).display().to_string()).collect();
+    let folders: Vec<String> = named
+        .iter()
+        .map(|path| shown_path(path).display().to_string())
+        .collect();
     let folders = folders.join(", ");
     if programs == 0 {
         let what = format!(
@@ -136,13 +144,21 @@ pub fn add(
         return Err(ImportError::ProgramsMissing { what });
     }
     if out.programs().is_empty() {
-        out.log(IssueKind::ProgramNotInDump, || "the profile does not name the programs that ran".to_owned());
+        out.log(IssueKind::ProgramNotInDump, || {
+            "the profile does not name the programs that ran".to_owned()
+        });
     }
     attach(&wanted, &mut dumped, out);
-    let unused = dumped.values().flatten().filter(|program| !program.is_used).count() + others;
+    let unused = dumped
+        .values()
+        .flatten()
+        .filter(|program| !program.is_used)
+        .count()
+        + others;
     let attached = programs - unused;
     let what = || format!("{folders}: programs: {programs}, used: {attached}");
-    out.log_mut().add_many(IssueKind::DumpNotUsed, unused as u64, what);
+    out.log_mut()
+        .add_many(IssueKind::DumpNotUsed, unused as u64, what);
     out.source_mut().facts.push(("HLO dump".to_owned(), what()));
     Ok(())
 }
@@ -151,17 +167,25 @@ pub fn add(
 fn files_of(named: &Path, place: &dyn DumpFiles) -> Result<Vec<(PathBuf, DumpName)>, ImportError> {
     let tree = place.tree(named)?;
     let missing = |error| ImportError::ProgramsMissing {
-        what: format!("--hlo {}: {error}; check the path, or {HOW_TO_DUMP}", shown_path(named).display()),
+        what: format!(
+            "--hlo {}: {error}; check the path, or {HOW_TO_DUMP}",
+            shown_path(named).display()
+        ),
     };
     if tree.kind(named).map_err(missing)? != EntryKind::Directory {
         // The user chose it, whatever its name.
         let name = DumpName::parse(&file_of(named)).unwrap_or_default();
         return Ok(vec![(named.to_owned(), name)]);
     }
-    let entries = tree.entries(named)?.into_iter().filter(|entry| entry.kind == EntryKind::File);
+    let entries = tree
+        .entries(named)?
+        .into_iter()
+        .filter(|entry| entry.kind == EntryKind::File);
     let mut best: BTreeMap<String, (DumpName, PathBuf)> = BTreeMap::new();
     for entry in entries {
-        let Some(name) = DumpName::parse(&entry.name) else { continue };
+        let Some(name) = DumpName::parse(&entry.name) else {
+            continue;
+        };
         match best.get(&name.stem) {
             Some((other, _)) if other.rank <= name.rank => {}
             _ => {
@@ -177,20 +201,37 @@ fn files_of(named: &Path, place: &dyn DumpFiles) -> Result<Vec<(PathBuf, DumpNam
         );
         return Err(ImportError::TooLarge { what });
     }
-    Ok(best.into_values().map(|(name, path)| (path, name)).collect())
+    Ok(best
+        .into_values()
+        .map(|(name, path)| (path, name))
+        .collect())
 }
 
 fn file_of(path: &Path) -> String {
-    shown_path(path).file_name().unwrap_or_default().to_string_lossy().into_owned()
+    shown_path(path)
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// The programs of the trace that have no HLO, but a name.
 fn wanted(out: &mut TraceBuilder) -> Vec<WantedProgram> {
-    let without = out.programs().iter().filter(|program| program.hlo.is_none());
-    let named: Vec<(String, Option<u64>)> =
-        without.map(|program| (out.str(program.name).to_owned(), program.id)).collect();
+    let without = out
+        .programs()
+        .iter()
+        .filter(|program| program.hlo.is_none());
+    let named: Vec<(String, Option<u64>)> = without
+        .map(|program| (out.str(program.name).to_owned(), program.id))
+        .collect();
     let named = named.into_iter().filter(|(name, _)| !name.is_empty());
-    named.map(|(name, program_id)| WantedProgram { id: out.program(&name, program_id), name, program_id }).collect()
+    named
+        .map(|(name, program_id)| WantedProgram {
+            id: out.program(&name, program_id),
+            name,
+            program_id,
+        })
+        .collect()
 }
 
 enum FileContent {
@@ -208,45 +249,75 @@ fn read(
     progress: &Progress,
 ) -> Result<FileContent, ImportError> {
     let source = place.open(path)?;
-    let Some(module) = module_name(source.head()) else { return Ok(FileContent::NoProgram) };
+    let Some(module) = module_name(source.head()) else {
+        return Ok(FileContent::NoProgram);
+    };
     if !wanted.contains_key(&module) {
         return Ok(FileContent::OtherProgram);
     }
     let content = source.content(progress)?;
-    let damaged = |what: String| ImportError::Unusable { format: "program of the compiler", what };
+    let damaged = |what: String| ImportError::Unusable {
+        format: "program of the compiler",
+        what,
+    };
     if let Some(damage) = content.damage {
         return Err(damaged(damage));
     }
     let outline = ProgramOutline::read((*content.bytes).as_ref()).map_err(damaged)?;
     let (file, name, bytes) = (file_of(path), name.clone(), content.bytes);
-    Ok(FileContent::Wanted(Box::new(DumpedProgram { file, name, outline, bytes, is_used: false })))
+    Ok(FileContent::Wanted(Box::new(DumpedProgram {
+        file,
+        name,
+        outline,
+        bytes,
+        is_used: false,
+    })))
 }
 
 /// Gives each wanted program the file that is its own, and logs why others have none.
-fn attach(wanted: &[WantedProgram], dumped: &mut BTreeMap<String, Vec<DumpedProgram>>, out: &mut TraceBuilder) {
+fn attach(
+    wanted: &[WantedProgram],
+    dumped: &mut BTreeMap<String, Vec<DumpedProgram>>,
+    out: &mut TraceBuilder,
+) {
     let ops = ops_of(out);
     let mut names: HashMap<String, usize> = HashMap::new();
     for program in out.programs() {
         *names.entry(out.str(program.name).to_owned()).or_default() += 1;
     }
     for program in wanted {
-        let Some(of_name) = dumped.get_mut(&program.name) else { continue };
+        let Some(of_name) = dumped.get_mut(&program.name) else {
+            continue;
+        };
         let of_program = ops.get(&program.id).map_or(&[][..], Vec::as_slice);
         let namesakes = names.get(&program.name).copied().unwrap_or_default();
-        let title = program.program_id.map_or_else(|| program.name.clone(), |id| format!("{}({id})", program.name));
+        let title = program.program_id.map_or_else(
+            || program.name.clone(),
+            |id| format!("{}({id})", program.name),
+        );
         match choose(program, of_name, namesakes, of_program) {
             Ok((at, how)) => {
-                let Some(chosen) = of_name.get_mut(at) else { continue };
+                let Some(chosen) = of_name.get_mut(at) else {
+                    continue;
+                };
                 chosen.is_used = true;
                 let len = (*chosen.bytes).as_ref().len();
-                out.set_program_hlo(program.id, ProgramBytes::new(SharedBytes::clone(&chosen.bytes), 0..len));
+                out.set_program_hlo(
+                    program.id,
+                    ProgramBytes::new(SharedBytes::clone(&chosen.bytes), 0..len),
+                );
                 let how = match how {
                     ProgramMatch::ById => "by its id".to_owned(),
                     ProgramMatch::ByName { found } => {
-                        format!("by its name, with {found} of {} ops that ran", of_program.len())
+                        format!(
+                            "by its name, with {found} of {} ops that ran",
+                            of_program.len()
+                        )
                     }
                 };
-                out.log(IssueKind::ProgramFromDump, || format!("{title}: {} {how}", chosen.file));
+                out.log(IssueKind::ProgramFromDump, || {
+                    format!("{title}: {} {how}", chosen.file)
+                });
             }
             Err(why) => out.log(IssueKind::ProgramNotInDump, || format!("{title}: {why}")),
         }
@@ -262,11 +333,16 @@ fn choose(
 ) -> Result<(usize, ProgramMatch), String> {
     let has_id = |dump: &DumpedProgram| {
         // The number of a module in its process is the id of its program on CPUs, and never on TPUs.
-        let id = dump.name.program_id.or(dump.outline.id).or(dump.name.module_number);
+        let id = dump
+            .name
+            .program_id
+            .or(dump.outline.id)
+            .or(dump.name.module_number);
         program.program_id.is_some() && id == program.program_id
     };
     let files = || of_name.iter().enumerate();
-    let mut candidates: Vec<(usize, &DumpedProgram)> = files().filter(|(_, dump)| has_id(dump)).collect();
+    let mut candidates: Vec<(usize, &DumpedProgram)> =
+        files().filter(|(_, dump)| has_id(dump)).collect();
     let is_by_id = !candidates.is_empty();
     if !is_by_id {
         candidates.extend(files().filter(|(_, dump)| dump.name.program_id.is_none()));
@@ -279,27 +355,56 @@ fn choose(
         });
     };
     if namesakes > 1 && !is_by_id {
-        return Err(format!("{namesakes} programs of the trace have this name, and no file has the id"));
+        return Err(format!(
+            "{namesakes} programs of the trace have this name, and no file has the id"
+        ));
     }
-    if candidates.iter().any(|(_, other)| !other.outline.is_same(&first.outline)) {
-        let mut files: Vec<&str> = candidates.iter().take(SHOWN).map(|(_, dump)| dump.file.as_str()).collect();
+    if candidates
+        .iter()
+        .any(|(_, other)| !other.outline.is_same(&first.outline))
+    {
+        let mut files: Vec<&str> = candidates
+            .iter()
+            .take(SHOWN)
+            .map(|(_, dump)| dump.file.as_str())
+            .collect();
         if candidates.len() > SHOWN {
             files.push("…");
         }
         let what = if is_by_id { "id" } else { "name" };
-        return Err(format!("different programs have this {what}, name one of {}", files.join(", ")));
+        return Err(format!(
+            "different programs have this {what}, name one of {}",
+            files.join(", ")
+        ));
     }
-    let found = ops.iter().filter(|op| first.outline.results.contains_key(&op.name)).count();
+    let found = ops
+        .iter()
+        .filter(|op| first.outline.results.contains_key(&op.name))
+        .count();
     if found * 2 < ops.len() {
-        return Err(format!("{} has {found} of {} ops that ran: it is another program", first.file, ops.len()));
+        return Err(format!(
+            "{} has {found} of {} ops that ran: it is another program",
+            first.file,
+            ops.len()
+        ));
     }
     let differs = |op: &&OpResult| match (&op.dims, first.outline.results.get(&op.name)) {
         (Some(own), Some(Some(other))) => own != other,
         _ => false,
     };
     match ops.iter().find(differs) {
-        Some(op) => Err(format!("{} has another shape of {}: it was compiled for other inputs", first.file, op.name)),
-        None => Ok((at, if is_by_id { ProgramMatch::ById } else { ProgramMatch::ByName { found } })),
+        Some(op) => Err(format!(
+            "{} has another shape of {}: it was compiled for other inputs",
+            first.file, op.name
+        )),
+        None => Ok((
+            at,
+            if is_by_id {
+                ProgramMatch::ById
+            } else {
+                ProgramMatch::ByName { found }
+            },
+        )),
     }
 }
 
@@ -315,10 +420,17 @@ fn ops_of(out: &TraceBuilder) -> HashMap<ProgramId, Vec<OpResult>> {
     let mut ops: HashMap<ProgramId, Vec<OpResult>> = HashMap::new();
     for (_, op) in out.ops() {
         let Some(program) = op.program else { continue };
-        let of_text = op.hlo_text.and_then(|text| HloText::parse(out.str(text))?.result().map(Shape::into_static));
+        let of_text = op.hlo_text.and_then(|text| {
+            HloText::parse(out.str(text))?
+                .result()
+                .map(Shape::into_static)
+        });
         let shape = of_text.or_else(|| Shape::parse(out.str(op.shape?)).map(Shape::into_static));
         let dims = shape.and_then(|shape| Some(shape.array()?.dims.clone()));
-        ops.entry(program).or_default().push(OpResult { name: out.str(op.name).to_owned(), dims });
+        ops.entry(program).or_default().push(OpResult {
+            name: out.str(op.name).to_owned(),
+            dims,
+        });
     }
     ops
 }

@@ -44,7 +44,9 @@ impl ProgramOutline {
         if bytes.starts_with(BEGIN.as_bytes()) {
             return of_text(&String::from_utf8_lossy(bytes));
         }
-        of_proto(bytes).map_err(|BrokenMessage { at, why }| format!("{why} at byte {at}: copy or dump it again"))
+        of_proto(bytes).map_err(|BrokenMessage { at, why }| {
+            format!("{why} at byte {at}: copy or dump it again")
+        })
     }
 
     /// Whether both have the same computations, whatever their numbers.
@@ -58,32 +60,57 @@ fn of_text(text: &str) -> Result<ProgramOutline, String> {
     let mut digest = DefaultHasher::new();
     let read = ProgramText::read(text, |part| {
         if let ProgramPart::Instruction(instruction) = part {
-            let dims = instruction.result().and_then(|shape| Some(shape.array()?.dims.clone()));
+            let dims = instruction
+                .result()
+                .and_then(|shape| Some(shape.array()?.dims.clone()));
             results.insert(instruction.name.to_owned(), dims);
-            (instruction.name, instruction.opcode, instruction.operands, instruction.attributes).hash(&mut digest);
+            (
+                instruction.name,
+                instruction.opcode,
+                instruction.operands,
+                instruction.attributes,
+            )
+                .hash(&mut digest);
         }
     });
     let read = read.ok_or_else(|| "line 1: no HloModule".to_owned())?;
     if let Some(computation) = read.cut_in {
-        return Err(format!("the text ends inside computation {computation}: dump it again"));
+        return Err(format!(
+            "the text ends inside computation {computation}: dump it again"
+        ));
     }
     let digest = digest.finish();
-    Ok(ProgramOutline { name: read.name.to_owned(), id: None, results, digest })
+    Ok(ProgramOutline {
+        name: read.name.to_owned(),
+        id: None,
+        results,
+        digest,
+    })
 }
 
 fn of_proto(bytes: &[u8]) -> Result<ProgramOutline, BrokenMessage> {
-    let mut outline = ProgramOutline { name: String::new(), id: None, results: HashMap::new(), digest: 0 };
+    let mut outline = ProgramOutline {
+        name: String::new(),
+        id: None,
+        results: HashMap::new(),
+        digest: 0,
+    };
     let mut digest = DefaultHasher::new();
     let mut file = WireCursor::new(bytes, 0..bytes.len());
     while let Some(field) = file.next()? {
-        let (1, WireValue::Bytes(module)) = field else { continue };
+        let (1, WireValue::Bytes(module)) = field else {
+            continue;
+        };
         let mut module = WireCursor::new(bytes, module);
         while let Some(field) = module.next()? {
             match field {
                 (1, WireValue::Bytes(name)) => outline.name = text(bytes, name),
                 (5, WireValue::Varint(id)) => outline.id = Some(id),
                 (3, WireValue::Bytes(computation)) => {
-                    bytes.get(computation.clone()).unwrap_or_default().hash(&mut digest);
+                    bytes
+                        .get(computation.clone())
+                        .unwrap_or_default()
+                        .hash(&mut digest);
                     add_instructions(bytes, computation, &mut outline)?;
                 }
                 _ => {}
@@ -105,7 +132,9 @@ fn add_instructions(
 ) -> Result<(), BrokenMessage> {
     let mut computation = WireCursor::new(bytes, computation);
     while let Some(field) = computation.next()? {
-        let (2, WireValue::Bytes(instruction)) = field else { continue };
+        let (2, WireValue::Bytes(instruction)) = field else {
+            continue;
+        };
         let (mut name, mut dims) = (String::new(), None);
         let mut instruction = WireCursor::new(bytes, instruction);
         while let Some(field) = instruction.next()? {

@@ -42,7 +42,12 @@ fn traced(programs: &[(&str, u64)]) -> TraceBuilder {
         let program = Some(out.program(name, Some(id)));
         let name = out.intern("fusion.1");
         let hlo_text = Some(out.intern("%fusion.1 = f32[8]{0} fusion(f32[8]{0} %p), kind=kLoop"));
-        out.op(Op { name, program, hlo_text, ..Op::default() });
+        out.op(Op {
+            name,
+            program,
+            hlo_text,
+            ..Op::default()
+        });
     }
     out
 }
@@ -64,31 +69,70 @@ fn add_dump(mut out: TraceBuilder, dump: &Path) -> Result<(Vec<String>, TraceMod
     let progress = Progress::new();
     add(&[dump.to_owned()], &mut LocalFiles, &progress, &mut out)?;
     let model = out.finish();
-    let with = model.programs().iter().filter(|program| program.hlo.is_some());
-    let titles = with.map(|program| format!("{}({})", model.str(program.name), program.id.unwrap_or_default()));
+    let with = model
+        .programs()
+        .iter()
+        .filter(|program| program.hlo.is_some());
+    let titles = with.map(|program| {
+        format!(
+            "{}({})",
+            model.str(program.name),
+            program.id.unwrap_or_default()
+        )
+    });
     Ok((titles.collect(), model))
 }
 
 fn said(model: &TraceModel, kind: IssueKind) -> String {
     let counts = model.import_log().counts().iter();
-    counts.filter(|issue| issue.kind == kind).flat_map(|issue| issue.examples.clone()).collect::<Vec<_>>().join("; ")
+    counts
+        .filter(|issue| issue.kind == kind)
+        .flat_map(|issue| issue.examples.clone())
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 #[test]
 fn files_with_the_id_of_a_program_are_its_own() {
     let dir = tempfile::tempdir().unwrap();
     // XProf's cache has the id in its name; on CPUs the number of the module is the id.
-    fs::write(dir.path().join("jit_f(11).hlo_proto.pb"), proto("jit_f", 3, &[("fusion.1", 8)])).unwrap();
-    fs::write(dir.path().join("jit_f(13).hlo_proto.pb"), proto("jit_f", 12, &[("y", 1)])).unwrap();
+    fs::write(
+        dir.path().join("jit_f(11).hlo_proto.pb"),
+        proto("jit_f", 3, &[("fusion.1", 8)]),
+    )
+    .unwrap();
+    fs::write(
+        dir.path().join("jit_f(13).hlo_proto.pb"),
+        proto("jit_f", 12, &[("y", 1)]),
+    )
+    .unwrap();
     let ran = proto("jit_f", 12, &[("fusion.1", 8)]);
-    fs::write(dir.path().join("module_0012.jit_f.cpu_after_optimizations.hlo.pb"), ran).unwrap();
-    fs::write(dir.path().join("module_0005.jit_g.cpu_after_optimizations.hlo.pb"), proto("jit_g", 5, &[("z", 1)]))
-        .unwrap();
+    fs::write(
+        dir.path()
+            .join("module_0012.jit_f.cpu_after_optimizations.hlo.pb"),
+        ran,
+    )
+    .unwrap();
+    fs::write(
+        dir.path()
+            .join("module_0005.jit_g.cpu_after_optimizations.hlo.pb"),
+        proto("jit_g", 5, &[("z", 1)]),
+    )
+    .unwrap();
     fs::write(dir.path().join("README.txt"), "not a program").unwrap();
-    let (with, model) = add_dump(traced(&[("jit_f", 11), ("jit_f", 12), ("jit_f", 14)]), dir.path()).unwrap();
+    let (with, model) = add_dump(
+        traced(&[("jit_f", 11), ("jit_f", 12), ("jit_f", 14)]),
+        dir.path(),
+    )
+    .unwrap();
     assert_eq!(with, ["jit_f(11)", "jit_f(12)"]);
-    assert!(said(&model, IssueKind::ProgramFromDump).contains("jit_f(11): jit_f(11).hlo_proto.pb by its id"));
-    assert!(said(&model, IssueKind::ProgramNotInDump).starts_with("jit_f(14): 3 programs of the trace"));
+    assert!(
+        said(&model, IssueKind::ProgramFromDump)
+            .contains("jit_f(11): jit_f(11).hlo_proto.pb by its id")
+    );
+    assert!(
+        said(&model, IssueKind::ProgramNotInDump).starts_with("jit_f(14): 3 programs of the trace")
+    );
     assert!(said(&model, IssueKind::DumpNotUsed).ends_with("programs: 4, used: 2"));
 }
 
@@ -97,14 +141,25 @@ fn files_with_the_id_of_a_program_are_its_own() {
 fn the_number_of_a_module_does_not_decide_alone() {
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str| dir.path().join(name);
-    fs::write(file("one.hlo_proto.pb"), proto("jit_f", 12, &[("fusion.1", 8)])).unwrap();
+    fs::write(
+        file("one.hlo_proto.pb"),
+        proto("jit_f", 12, &[("fusion.1", 8)]),
+    )
+    .unwrap();
     let refused = |why: &str| {
         let (with, model) = add_dump(traced(&[("jit_f", 12)]), dir.path()).unwrap();
         let said = said(&model, IssueKind::ProgramNotInDump);
         assert!(with.is_empty() && said.contains(why), "{with:?} {said}");
     };
-    assert_eq!(add_dump(traced(&[("jit_f", 12)]), dir.path()).unwrap().0, ["jit_f(12)"]);
-    fs::write(file("two.hlo_proto.pb"), proto("jit_f", 12, &[("other.1", 8)])).unwrap();
+    assert_eq!(
+        add_dump(traced(&[("jit_f", 12)]), dir.path()).unwrap().0,
+        ["jit_f(12)"]
+    );
+    fs::write(
+        file("two.hlo_proto.pb"),
+        proto("jit_f", 12, &[("other.1", 8)]),
+    )
+    .unwrap();
     refused("different programs have this id, name one of one.hlo_proto.pb, two.hlo_proto.pb");
     fs::remove_file(file("one.hlo_proto.pb")).unwrap();
     refused("two.hlo_proto.pb has 0 of 1 ops that ran");
@@ -113,24 +168,42 @@ fn the_number_of_a_module_does_not_decide_alone() {
 #[test]
 fn a_name_decides_where_only_one_program_has_it() {
     let dir = tempfile::tempdir().unwrap();
-    let file = |number: u32| dir.path().join(format!("module_{number:04}.jit_f.after_codegen.txt"));
+    let file = |number: u32| {
+        dir.path()
+            .join(format!("module_{number:04}.jit_f.after_codegen.txt"))
+    };
     fs::write(file(3), text("jit_f", 8)).unwrap();
     // The same program, compiled again.
     fs::write(file(4), text("jit_f", 8)).unwrap();
     let (with, model) = add_dump(traced(&[("jit_f", 11)]), dir.path()).unwrap();
     assert_eq!(with, ["jit_f(11)"]);
     let how = said(&model, IssueKind::ProgramFromDump);
-    assert!(how.ends_with("module_0003.jit_f.after_codegen.txt by its name, with 1 of 1 ops that ran"), "{how}");
+    assert!(
+        how.ends_with("module_0003.jit_f.after_codegen.txt by its name, with 1 of 1 ops that ran"),
+        "{how}"
+    );
     let two = add_dump(traced(&[("jit_f", 11), ("jit_f", 12)]), dir.path()).unwrap();
-    assert_eq!((two.0.len(), two.1.import_log().count(IssueKind::ProgramNotInDump)), (0, 2));
+    assert_eq!(
+        (
+            two.0.len(),
+            two.1.import_log().count(IssueKind::ProgramNotInDump)
+        ),
+        (0, 2)
+    );
     // A different one of the same name.
     fs::write(file(5), text("jit_f", 16)).unwrap();
     let (with, model) = add_dump(traced(&[("jit_f", 11)]), dir.path()).unwrap();
     assert_eq!(with, [""; 0]);
     let why = said(&model, IssueKind::ProgramNotInDump);
-    assert!(why.contains("name one of module_0003.jit_f.after_codegen.txt, module_0004"), "{why}");
+    assert!(
+        why.contains("name one of module_0003.jit_f.after_codegen.txt, module_0004"),
+        "{why}"
+    );
     // The user names one.
-    assert_eq!(add_dump(traced(&[("jit_f", 11)]), &file(3)).unwrap().0, ["jit_f(11)"]);
+    assert_eq!(
+        add_dump(traced(&[("jit_f", 11)]), &file(3)).unwrap().0,
+        ["jit_f(11)"]
+    );
     let (with, model) = add_dump(traced(&[("jit_f", 11)]), &file(5)).unwrap();
     assert_eq!(with, [""; 0]);
     assert!(said(&model, IssueKind::ProgramNotInDump).contains("has another shape of fusion.1"));
@@ -150,16 +223,28 @@ fn a_program_with_other_instructions_is_refused() {
 fn folders_without_programs_and_damaged_files_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("host.xplane.pb"), "x").unwrap();
-    let error = add_dump(traced(&[("jit_f", 11)]), dir.path()).unwrap_err().to_string();
+    let error = add_dump(traced(&[("jit_f", 11)]), dir.path())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("--xla_dump_hlo_as_proto"), "{error}");
     let whole = proto("jit_f", 11, &[("fusion.1", 8)]);
     for end in 0..whole.len() {
         fs::write(dir.path().join("jit_f(11).hlo_proto.pb"), &whole[..end]).unwrap();
         match add_dump(traced(&[("jit_f", 11)]), dir.path()) {
             Ok((with, model)) => {
-                assert_eq!((with.len(), model.import_log().count(IssueKind::SourceSkipped)), (0, 1), "{end}");
+                assert_eq!(
+                    (
+                        with.len(),
+                        model.import_log().count(IssueKind::SourceSkipped)
+                    ),
+                    (0, 1),
+                    "{end}"
+                );
             }
-            Err(error) => assert!(error.to_string().contains("no program there"), "{end}: {error}"),
+            Err(error) => assert!(
+                error.to_string().contains("no program there"),
+                "{end}: {error}"
+            ),
         }
     }
 }

@@ -47,11 +47,26 @@ struct DumpFile {
 
 impl DumpFile {
     fn of(name: String) -> Option<Self> {
-        let kinds = [(MAP, DumpKind::Map), (TABLE, DumpKind::Table), (ANALYSIS, DumpKind::Analysis)];
-        let (kind, (stamp, hlo)) = kinds.into_iter().find_map(|(ending, kind)| Some((kind, split(&name, ending)?)))?;
+        let kinds = [
+            (MAP, DumpKind::Map),
+            (TABLE, DumpKind::Table),
+            (ANALYSIS, DumpKind::Analysis),
+        ];
+        let (kind, (stamp, hlo)) = kinds
+            .into_iter()
+            .find_map(|(ending, kind)| Some((kind, split(&name, ending)?)))?;
         let is_program = hlo == PROGRAM;
-        let is_meant = if kind == DumpKind::Map { is_program } else { !is_program && !hlo.starts_with('<') };
-        is_meant.then_some(Self { stamp, kind, hlo, name })
+        let is_meant = if kind == DumpKind::Map {
+            is_program
+        } else {
+            !is_program && !hlo.starts_with('<')
+        };
+        is_meant.then_some(Self {
+            stamp,
+            kind,
+            hlo,
+            name,
+        })
     }
 }
 
@@ -80,18 +95,37 @@ fn split(name: &str, ending: &str) -> Option<(u64, String)> {
 
 /// Whether a directory seems to be a dump, judged by its first names.
 pub fn is_dump(folder: &Path) -> bool {
-    let entries = fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES_OF_OTHERS).filter_map(Result::ok);
-    entries.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().ends_with(TABLE))
+    let entries = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .take(MAX_NAMES_OF_OTHERS)
+        .filter_map(Result::ok);
+    entries
+        .map(|entry| entry.file_name())
+        .any(|name| name.to_string_lossy().ends_with(TABLE))
 }
 
 /// The relevant files, ordered by time.
-fn files(folder: &Path, roots: &[PathBuf], progress: &Progress) -> Result<Vec<DumpFile>, ImportError> {
+fn files(
+    folder: &Path,
+    roots: &[PathBuf],
+    progress: &Progress,
+) -> Result<Vec<DumpFile>, ImportError> {
     let mut files = Vec::new();
-    for (at, entry) in fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES).enumerate() {
+    for (at, entry) in fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .take(MAX_NAMES)
+        .enumerate()
+    {
         if at % NAMES_A_CHECK == 0 {
             progress.check()?;
         }
-        files.extend(entry.ok().and_then(|entry| DumpFile::of(entry.file_name().into_string().ok()?)));
+        files.extend(
+            entry
+                .ok()
+                .and_then(|entry| DumpFile::of(entry.file_name().into_string().ok()?)),
+        );
     }
     files.retain(|file| is_within(&folder.join(&file.name), roots));
     files.sort();
@@ -135,7 +169,10 @@ pub(super) fn tables(
             continue;
         }
         tables.all += 1;
-        let shared_by = shared.get(&file.hlo).cloned().unwrap_or_else(|| Rc::new([file.hlo.clone()]));
+        let shared_by = shared
+            .get(&file.hlo)
+            .cloned()
+            .unwrap_or_else(|| Rc::new([file.hlo.clone()]));
         let wanted: usize = shared_by.iter().map(|name| ops_named(name)).sum();
         if wanted == 0 {
             continue;
@@ -145,8 +182,12 @@ pub(super) fn tables(
             tables.is_cut = true;
             break;
         }
-        let analysis = analyses.get(&(file.stamp, file.hlo.as_str())).map(|name| folder.join(name));
-        let analysis = analysis.and_then(|path| read(&path, &mut budget, &mut tables.is_cut)).unwrap_or_default();
+        let analysis = analyses
+            .get(&(file.stamp, file.hlo.as_str()))
+            .map(|name| folder.join(name));
+        let analysis = analysis
+            .and_then(|path| read(&path, &mut budget, &mut tables.is_cut))
+            .unwrap_or_default();
         tables.found.push(EmittedOp {
             path: folder.join(&file.name),
             hlo: file.hlo.clone(),
@@ -183,14 +224,19 @@ fn add_map(map: &mut SharedCode, text: &str, ops_named: impl Fn(&str) -> usize) 
     let is_wanted = |name: &str| ops_named(name) > 0;
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
-        let Some(key) = line.strip_prefix("key:") else { continue };
+        let Some(key) = line.strip_prefix("key:") else {
+            continue;
+        };
         let mut shared_by = BTreeSet::new();
         while let Some(line) = lines.next_if(|line| !line.starts_with("key:")) {
             shared_by.extend(line.strip_prefix("  ").map(str::trim));
         }
         // Most maps belong to other programs.
         if shared_by.iter().any(|name| is_wanted(name)) {
-            let wanted = shared_by.into_iter().filter(|name| is_wanted(name)).map(str::to_owned);
+            let wanted = shared_by
+                .into_iter()
+                .filter(|name| is_wanted(name))
+                .map(str::to_owned);
             map.insert(key.trim().to_owned(), wanted.collect());
         } else if !shared_by.is_empty() {
             map.remove(key.trim());
@@ -200,7 +246,9 @@ fn add_map(map: &mut SharedCode, text: &str, ops_named: impl Fn(&str) -> usize) 
 
 /// `total scheduled bundles:    1678`
 fn bundles(text: &str) -> Option<u64> {
-    let rest = text.lines().find_map(|line| line.trim_start().strip_prefix("total scheduled bundles:"))?;
+    let rest = text
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix("total scheduled bundles:"))?;
     rest.trim().parse().ok()
 }
 
@@ -240,8 +288,12 @@ mod tests {
 
     #[test]
     fn dump_file_names_have_time_and_program() {
-        let name = "1795296125656858844-reduce-window.1-64-final_hlo-static-per-bundle-utilization.txt";
-        assert_eq!(split(name, TABLE), Some((1_795_296_125_656_858_844, "reduce-window.1".to_owned())));
+        let name =
+            "1795296125656858844-reduce-window.1-64-final_hlo-static-per-bundle-utilization.txt";
+        assert_eq!(
+            split(name, TABLE),
+            Some((1_795_296_125_656_858_844, "reduce-window.1".to_owned()))
+        );
         for other in ["a-b-64", "12-b", "12-b-x", "99999999999999999999-b-1"] {
             assert_eq!(split(&format!("{other}{TABLE}"), TABLE), None, "{other}");
         }
@@ -253,10 +305,17 @@ mod tests {
                     equivalent_hlos[size=3]:\n  fusion.19\n  fusion.28\n  fusion.28\n";
         let mut map = SharedCode::new();
         add_map(&mut map, text, |name| usize::from(name == "fusion.28"));
-        assert_eq!(map, SharedCode::from([("fusion.19".to_owned(), Rc::from(["fusion.28".to_owned()]))]));
+        assert_eq!(
+            map,
+            SharedCode::from([("fusion.19".to_owned(), Rc::from(["fusion.28".to_owned()]))])
+        );
         let later = "key:fusion.19\nordinal:1\nequivalent_hlos[size=1]:\n  fusion.19\n";
         add_map(&mut map, later, |name| usize::from(name == "fusion.28"));
-        assert_eq!(map, SharedCode::new(), "the later program says that they do not");
+        assert_eq!(
+            map,
+            SharedCode::new(),
+            "the later program says that they do not"
+        );
     }
 
     #[test]
@@ -265,26 +324,52 @@ mod tests {
         let write = |name: &str, text: &str| fs::write(dir.path().join(name), text).unwrap();
         for (stamp, hlo) in [(100, "a"), (9, "a"), (5, "b")] {
             write(&format!("{stamp}-{hlo}-64{TABLE}"), "");
-            write(&format!("{stamp}-{hlo}-65{ANALYSIS}"), &format!("\ttotal scheduled bundles:    {stamp}\n"));
+            write(
+                &format!("{stamp}-{hlo}-65{ANALYSIS}"),
+                &format!("\ttotal scheduled bundles:    {stamp}\n"),
+            );
         }
-        let of =
-            |name: &'static str| tables(dir.path(), move |it| usize::from(it == name), &[], &Progress::new()).unwrap();
-        let stamps = |tables: &DumpTables| tables.found.iter().map(|found| found.bundles).collect::<Vec<_>>();
-        assert_eq!(stamps(&of("a")), [Some(9), Some(100)], "in the order of time");
+        let of = |name: &'static str| {
+            tables(
+                dir.path(),
+                move |it| usize::from(it == name),
+                &[],
+                &Progress::new(),
+            )
+            .unwrap()
+        };
+        let stamps = |tables: &DumpTables| {
+            tables
+                .found
+                .iter()
+                .map(|found| found.bundles)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            stamps(&of("a")),
+            [Some(9), Some(100)],
+            "in the order of time"
+        );
         assert_eq!((of("c").all, of("c").found), (3, vec![]));
         let large = fs::File::create(dir.path().join(format!("5-b-65{ANALYSIS}"))).unwrap();
         large.set_len(MAX_BYTES + 1).unwrap();
         assert_eq!((of("a").is_cut, of("b").is_cut), (false, true));
         let progress = Progress::new();
         progress.cancel();
-        assert!(matches!(tables(dir.path(), |_| 1, &[], &progress), Err(ImportError::Cancelled)));
+        assert!(matches!(
+            tables(dir.path(), |_| 1, &[], &progress),
+            Err(ImportError::Cancelled)
+        ));
     }
 
     #[test]
     fn ops_of_tables_are_bounded() {
         let dir = tempfile::tempdir().unwrap();
         let names: Vec<String> = (0..MAX_PAIRS / 2).map(|at| format!("  a.{at}")).collect();
-        let map = format!("key:a\nordinal:1\nequivalent_hlos[size=9]:\n{}\n", names.join("\n"));
+        let map = format!(
+            "key:a\nordinal:1\nequivalent_hlos[size=9]:\n{}\n",
+            names.join("\n")
+        );
         fs::write(dir.path().join(format!("1-TLP-00{MAP}")), map).unwrap();
         for stamp in 2..5 {
             fs::write(dir.path().join(format!("{stamp}-a-64{TABLE}")), "").unwrap();
@@ -300,8 +385,14 @@ mod tests {
     #[test]
     fn shapes_compare_without_layout() {
         let of = |text: &str| shape(text).unwrap_or_default();
-        assert_eq!(of("%a = f32[8,128]{1,0:T(8,128)S(1)} fusion(%b)"), "f32[8,128]");
-        assert_eq!(of("%a = (f32[8]{0}, bf16[2]{0:T(256)}) fusion(f32[8] %b)"), "f32[8],bf16[2]");
+        assert_eq!(
+            of("%a = f32[8,128]{1,0:T(8,128)S(1)} fusion(%b)"),
+            "f32[8,128]"
+        );
+        assert_eq!(
+            of("%a = (f32[8]{0}, bf16[2]{0:T(256)}) fusion(f32[8] %b)"),
+            "f32[8],bf16[2]"
+        );
         assert_eq!(shape("%a = f32[8"), None);
         assert_eq!(shape("no instruction"), None);
     }

@@ -72,7 +72,12 @@ pub fn add(
     let mut said: BTreeMap<OpId, OpBundles> = BTreeMap::new();
     let mut read: Vec<(PathBuf, usize)> = Vec::new();
     for folder in folders {
-        let tables = dump::tables(&folder, |name| ops.get(name).map_or(0, Vec::len), roots, progress)?;
+        let tables = dump::tables(
+            &folder,
+            |name| ops.get(name).map_or(0, Vec::len),
+            roots,
+            progress,
+        )?;
         if tables.all == 0 && named.is_some() {
             let what = format!(
                 "no *-final_hlo-static-per-bundle-utilization.txt in {}: dump with \
@@ -82,13 +87,23 @@ pub fn add(
             return Err(ImportError::NothingFound { what });
         }
         if tables.is_cut {
-            let what = || format!("{}: too large, some tables or op texts were skipped", folder.display());
+            let what = || {
+                format!(
+                    "{}: too large, some tables or op texts were skipped",
+                    folder.display()
+                )
+            };
             out.log(IssueKind::SourceSkipped, what);
         }
-        let nameless = tables.found.iter().filter(|found| found.text.is_none()).count() as u64;
-        out.log_mut().add_many(IssueKind::UnknownMetadata, nameless, || {
-            format!("{}: tables without op text were skipped", folder.display())
-        });
+        let nameless = tables
+            .found
+            .iter()
+            .filter(|found| found.text.is_none())
+            .count() as u64;
+        out.log_mut()
+            .add_many(IssueKind::UnknownMetadata, nameless, || {
+                format!("{}: tables without op text were skipped", folder.display())
+            });
         for found in &tables.found {
             progress.check()?;
             let meant = shapes.meant(found, &ops, progress, out)?;
@@ -113,10 +128,24 @@ struct OpBundles {
 }
 
 /// Sets the bundles of ops on which all tables agree.
-fn write(said: BTreeMap<OpId, OpBundles>, read: &[(PathBuf, usize)], is_named: bool, out: &mut TraceBuilder) {
+fn write(
+    said: BTreeMap<OpId, OpBundles>,
+    read: &[(PathBuf, usize)],
+    is_named: bool,
+    out: &mut TraceBuilder,
+) {
     let mut described = vec![0_usize; read.len()];
     let mut is_meant = vec![false; read.len()];
-    for (id, OpBundles { bundles, folder, file, other }) in said {
+    for (
+        id,
+        OpBundles {
+            bundles,
+            folder,
+            file,
+            other,
+        },
+    ) in said
+    {
         is_meant[folder] = true;
         let Op { name, program, .. } = *out.op_ref(id);
         if let Some(other) = other {
@@ -127,18 +156,29 @@ fn write(said: BTreeMap<OpId, OpBundles>, read: &[(PathBuf, usize)], is_named: b
             continue;
         }
         described[folder] += 1;
-        out.op(Op { name, program, bundles: Some(Box::new(bundles)), ..Op::default() });
+        out.op(Op {
+            name,
+            program,
+            bundles: Some(Box::new(bundles)),
+            ..Op::default()
+        });
     }
     for (((folder, tables), described), is_meant) in read.iter().zip(described).zip(is_meant) {
         if described > 0 {
-            let what = format!("{}: tables: {tables}, ops described: {described}", folder.display());
+            let what = format!(
+                "{}: tables: {tables}, ops described: {described}",
+                folder.display()
+            );
             if !is_named {
                 out.log(IssueKind::FoundBeside, || what.clone());
             }
             out.source_mut().facts.push(("LLO tables".to_owned(), what));
         } else if is_named && !is_meant {
             out.log(IssueKind::SourceSkipped, || {
-                format!("{}: no op of this program matches its tables ({tables})", folder.display())
+                format!(
+                    "{}: no op of this program matches its tables ({tables})",
+                    folder.display()
+                )
             });
         }
     }
@@ -150,15 +190,25 @@ fn write(said: BTreeMap<OpId, OpBundles>, read: &[(PathBuf, usize)], is_named: b
 fn near(programs: &[&Path], out: &mut TraceBuilder) -> Vec<PathBuf> {
     let mut dumps: Vec<PathBuf> = Vec::new();
     for program in programs {
-        let Some(folder) = program.parent() else { continue };
+        let Some(folder) = program.parent() else {
+            continue;
+        };
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let of = chip_of(program, out);
-        for inside in folders_in(&folder).into_iter().filter(|folder| is_dump(folder)) {
+        for inside in folders_in(&folder)
+            .into_iter()
+            .filter(|folder| is_dump(folder))
+        {
             let named = xla::chip_named(&inside.file_name().unwrap_or_default().to_string_lossy());
             match (named, &of) {
-                (Some(named), Some(of)) if *named != **of => out.log(IssueKind::FoundBeside, || {
-                    format!("{} is named after {named}, the program after {of}: it was not read", inside.display())
-                }),
+                (Some(named), Some(of)) if *named != **of => {
+                    out.log(IssueKind::FoundBeside, || {
+                        format!(
+                            "{} is named after {named}, the program after {of}: it was not read",
+                            inside.display()
+                        )
+                    })
+                }
                 _ => dumps.push(inside),
             }
         }
@@ -171,18 +221,31 @@ fn near(programs: &[&Path], out: &mut TraceBuilder) -> Vec<PathBuf> {
 
 /// The chip of an imported program.
 fn chip_of(program: &Path, out: &TraceBuilder) -> Option<String> {
-    let source = out.sources().iter().find(|source| source.path.as_deref() == Some(program))?;
-    source.facts.iter().find(|(name, _)| name == xla::CHIP).map(|(_, chip)| chip.clone())
+    let source = out
+        .sources()
+        .iter()
+        .find(|source| source.path.as_deref() == Some(program))?;
+    source
+        .facts
+        .iter()
+        .find(|(name, _)| name == xla::CHIP)
+        .map(|(_, chip)| chip.clone())
 }
 
 /// The first folders in a folder, by name.
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let entries = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok);
     let is_folder = |entry: &fs::DirEntry| match entry.file_type() {
         Ok(kind) if kind.is_symlink() => entry.path().is_dir(),
         kind => kind.is_ok_and(|kind| kind.is_dir()),
     };
-    let mut folders: Vec<PathBuf> = entries.filter(is_folder).map(|entry| entry.path()).collect();
+    let mut folders: Vec<PathBuf> = entries
+        .filter(is_folder)
+        .map(|entry| entry.path())
+        .collect();
     folders.sort();
     folders.truncate(MAX_FOLDERS);
     folders
@@ -214,9 +277,16 @@ impl OpShapes {
         out: &TraceBuilder,
     ) -> Result<Vec<OpId>, ImportError> {
         let wanted = found.text.as_deref().and_then(|text| self.number(text));
-        let Some(wanted) = wanted else { return Ok(Vec::new()) };
+        let Some(wanted) = wanted else {
+            return Ok(Vec::new());
+        };
         let mut meant = Vec::new();
-        for &id in found.shared_by.iter().filter_map(|name| ops.get(name)).flatten() {
+        for &id in found
+            .shared_by
+            .iter()
+            .filter_map(|name| ops.get(name))
+            .flatten()
+        {
             self.compared += 1;
             if self.compared.is_multiple_of(OPS_A_CHECK) {
                 progress.check()?;
@@ -241,30 +311,47 @@ fn add_table(
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
-    let file = found.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let file = found
+        .path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let table = match InputSource::open(&found.path).map(|source| table::read(&source, progress)) {
         Ok(table) => table?,
         Err(error) => Err(error.to_string()),
     };
     let table = table.and_then(|table| match found.bundles {
-        Some(bundles) if bundles != table.bundles => {
-            Err(format!("{} rows, but {bundles} bundles were scheduled", table.bundles))
-        }
+        Some(bundles) if bundles != table.bundles => Err(format!(
+            "{} rows, but {bundles} bundles were scheduled",
+            table.bundles
+        )),
         _ => Ok(table),
     });
     let table = match table {
         Ok(table) => table,
         Err(what) => {
-            out.log(IssueKind::SourceSkipped, || format!("{file}: {what}: the dump is truncated, write it again"));
+            out.log(IssueKind::SourceSkipped, || {
+                format!("{file}: {what}: the dump is truncated, write it again")
+            });
             return Ok(());
         }
     };
     let emitted_for = out.intern(&found.hlo);
-    let bundles = Bundles { count: table.bundles, units: table.slots(|name| out.intern(name)), emitted_for };
+    let bundles = Bundles {
+        count: table.bundles,
+        units: table.slots(|name| out.intern(name)),
+        emitted_for,
+    };
     for id in meant {
         match said.entry(id) {
             Entry::Vacant(said) => {
-                said.insert(OpBundles { bundles: bundles.clone(), folder, file: file.clone(), other: None });
+                said.insert(OpBundles {
+                    bundles: bundles.clone(),
+                    folder,
+                    file: file.clone(),
+                    other: None,
+                });
             }
             Entry::Occupied(mut said) => {
                 let said = said.get_mut();

@@ -22,13 +22,27 @@ const ROWS: &str = "4 3 1\n0 0 0\n";
 /// Writes a dump as the compiler does: the table and the text of `hlo`.
 fn dump(folder: &Path, stamp: u64, hlo: &str, shape: &str, rows: &str) {
     fs::create_dir_all(folder).unwrap();
-    let table = format!("== CAPACTIY:\nMATMUL, VLOAD, VSTORE:SPILL\n    4     3     1\n== UTILIZATION:\n{rows}");
+    let table = format!(
+        "== CAPACTIY:\nMATMUL, VLOAD, VSTORE:SPILL\n    4     3     1\n== UTILIZATION:\n{rows}"
+    );
     let text = format!(
         "Schedule analysis:\n\ttotal scheduled bundles:    2\n\t2.00 scheduled bundles (100.00%): %{hlo} = {shape} \
          negate(%p)\n"
     );
-    fs::write(folder.join(format!("{stamp}-{hlo}-64-final_hlo-static-per-bundle-utilization.txt")), table).unwrap();
-    fs::write(folder.join(format!("{stamp}-{hlo}-65-schedule-analysis_final_bundles.txt")), text).unwrap();
+    fs::write(
+        folder.join(format!(
+            "{stamp}-{hlo}-64-final_hlo-static-per-bundle-utilization.txt"
+        )),
+        table,
+    )
+    .unwrap();
+    fs::write(
+        folder.join(format!(
+            "{stamp}-{hlo}-65-schedule-analysis_final_bundles.txt"
+        )),
+        text,
+    )
+    .unwrap();
 }
 
 fn program(folder: &Path) -> PathBuf {
@@ -39,13 +53,19 @@ fn program(folder: &Path) -> PathBuf {
 }
 
 fn open(path: &Path, llo: Option<&Path>) -> TraceModel {
-    let options = ImportOptions { llo: llo.map(Path::to_owned), ..ImportOptions::default() };
+    let options = ImportOptions {
+        llo: llo.map(Path::to_owned),
+        ..ImportOptions::default()
+    };
     importers::import_path(path, &options, &Progress::new()).unwrap()
 }
 
 /// Op, bundles, slots used.
 fn described(model: &TraceModel) -> Vec<(String, u64, Vec<u64>)> {
-    let ops = model.ops().iter().filter_map(|op| Some((op, op.bundles.as_ref()?)));
+    let ops = model
+        .ops()
+        .iter()
+        .filter_map(|op| Some((op, op.bundles.as_ref()?)));
     ops.map(|(op, bundles)| {
         let used = bundles.units.iter().map(|unit| unit.used).collect();
         (model.str(op.name).to_owned(), bundles.count, used)
@@ -60,15 +80,27 @@ fn ops_of_the_same_code_share_a_table() {
     dump(&jf, 5, "fusion.1", "f32[8,8]{1,0:T(8,128)S(1)}", ROWS);
     fs::write(jf.join("3-TLP-00-deduplication-map.txt"), MAP).unwrap();
     let expected = ["fusion.1", "fusion.2"].map(|name| (name.to_owned(), 2, vec![4, 3, 1]));
-    for model in [open(&path, None), open(&path, Some(&jf)), open(path.parent().unwrap(), None)] {
+    for model in [
+        open(&path, None),
+        open(&path, Some(&jf)),
+        open(path.parent().unwrap(), None),
+    ] {
         assert_eq!(described(&model), expected);
         assert_eq!(model.import_log().lost(), 0);
         let facts = &model.sources()[0].facts;
         let fact = facts.iter().find(|(name, _)| name == "LLO tables").unwrap();
-        assert!(fact.1.ends_with("jf: tables: 1, ops described: 2"), "{}", fact.1);
+        assert!(
+            fact.1.ends_with("jf: tables: 1, ops described: 2"),
+            "{}",
+            fact.1
+        );
     }
     // The map of a program that was compiled later describes other code.
-    fs::rename(jf.join("3-TLP-00-deduplication-map.txt"), jf.join("9-TLP-00-deduplication-map.txt")).unwrap();
+    fs::rename(
+        jf.join("3-TLP-00-deduplication-map.txt"),
+        jf.join("9-TLP-00-deduplication-map.txt"),
+    )
+    .unwrap();
     assert_eq!(described(&open(&path, None)).len(), 1);
 }
 
@@ -80,10 +112,25 @@ fn dump_of_another_program_adds_nothing() {
     dump(&jf, 6, "fusion.9", "f32[8,8]{1,0}", ROWS);
     assert_eq!(described(&open(&path, None)), []);
     let named = open(&path, Some(&jf));
-    assert_eq!((described(&named).len(), named.import_log().count(IssueKind::SourceSkipped)), (0, 1));
-    assert_eq!(open(&path, None).import_log().counts(), [], "nobody asked for it");
-    let options = ImportOptions { llo: Some(dir.path().to_owned()), ..ImportOptions::default() };
-    let error = importers::import_path(&path, &options, &Progress::new()).unwrap_err().to_string();
+    assert_eq!(
+        (
+            described(&named).len(),
+            named.import_log().count(IssueKind::SourceSkipped)
+        ),
+        (0, 1)
+    );
+    assert_eq!(
+        open(&path, None).import_log().counts(),
+        [],
+        "nobody asked for it"
+    );
+    let options = ImportOptions {
+        llo: Some(dir.path().to_owned()),
+        ..ImportOptions::default()
+    };
+    let error = importers::import_path(&path, &options, &Progress::new())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("--xla_jf_dump_to"), "{error}");
 }
 
@@ -91,8 +138,9 @@ fn dump_of_another_program_adds_nothing() {
 fn dump_alone_is_not_a_timeline() {
     let dir = tempfile::tempdir().unwrap();
     dump(dir.path(), 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
-    let error =
-        importers::import_path(dir.path(), &ImportOptions::default(), &Progress::new()).unwrap_err().to_string();
+    let error = importers::import_path(dir.path(), &ImportOptions::default(), &Progress::new())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("--llo"), "{error}");
 }
 
@@ -105,13 +153,23 @@ fn truncated_table_is_skipped_with_its_location() {
     // The last number has no line end, so it may be the beginning of a longer one.
     dump(&jf, 7, "fusion.2", "f32[8,8]{1,0}", ROWS.trim_end());
     let model = open(&path, None);
-    assert_eq!(described(&model), [("fusion.3".to_owned(), 2, vec![4, 3, 1])]);
+    assert_eq!(
+        described(&model),
+        [("fusion.3".to_owned(), 2, vec![4, 3, 1])]
+    );
     let log = model.import_log().counts();
-    let skipped = log.iter().find(|entry| entry.kind == IssueKind::SourceSkipped).unwrap();
+    let skipped = log
+        .iter()
+        .find(|entry| entry.kind == IssueKind::SourceSkipped)
+        .unwrap();
     let expected = "5-fusion.1-64-final_hlo-static-per-bundle-utilization.txt: line 6: 2 values for 3 units: the dump is \
                     truncated, write it again";
     assert_eq!(skipped.examples[0], expected);
-    assert!(skipped.examples[1].contains(": line 6 is unterminated: the dump is truncated"), "{:?}", skipped.examples);
+    assert!(
+        skipped.examples[1].contains(": line 6 is unterminated: the dump is truncated"),
+        "{:?}",
+        skipped.examples
+    );
 }
 
 #[test]
@@ -123,9 +181,20 @@ fn table_truncated_at_a_line_end_is_skipped() {
     let model = open(&path, None);
     assert_eq!(described(&model), []);
     let log = model.import_log().counts();
-    let skipped = log.iter().find(|entry| entry.kind == IssueKind::SourceSkipped).unwrap();
-    assert!(skipped.examples[0].contains(": 1 rows, but 2 bundles were scheduled"), "{:?}", skipped.examples);
-    assert!(skipped.examples[1].contains(": no rows"), "{:?}", skipped.examples);
+    let skipped = log
+        .iter()
+        .find(|entry| entry.kind == IssueKind::SourceSkipped)
+        .unwrap();
+    assert!(
+        skipped.examples[0].contains(": 1 rows, but 2 bundles were scheduled"),
+        "{:?}",
+        skipped.examples
+    );
+    assert!(
+        skipped.examples[1].contains(": no rows"),
+        "{:?}",
+        skipped.examples
+    );
 }
 
 #[test]
@@ -138,7 +207,10 @@ fn conflicting_tables_are_ignored() {
     assert_eq!(described(&open(&path, None)).len(), 2, "the same twice");
     dump(&jf, 7, "fusion.3", "f32[8,8]{1,0}", "0 0 0\n4 0 0\n");
     let model = open(&path, None);
-    assert_eq!(described(&model), [("fusion.1".to_owned(), 2, vec![4, 3, 1])]);
+    assert_eq!(
+        described(&model),
+        [("fusion.1".to_owned(), 2, vec![4, 3, 1])]
+    );
     assert_eq!(model.import_log().count(IssueKind::ImplausibleValue), 1);
     // A table of another shape belongs to another op.
     dump(&jf, 7, "fusion.3", "f32[8,16]{1,0}", "0 0 0\n4 0 0\n");
@@ -156,7 +228,11 @@ fn tables_without_op_text_are_counted() {
     fs::remove_file(jf.join("7-fusion.77-65-schedule-analysis_final_bundles.txt")).unwrap();
     let model = open(&path, None);
     assert_eq!(described(&model).len(), 1);
-    assert_eq!(model.import_log().count(IssueKind::UnknownMetadata), 1, "nobody asks for fusion.77");
+    assert_eq!(
+        model.import_log().count(IssueKind::UnknownMetadata),
+        1,
+        "nobody asks for fusion.77"
+    );
 }
 
 #[test]
@@ -165,7 +241,11 @@ fn only_dumps_beside_the_program_are_found_automatically() {
     let path = program(dir.path());
     let (beside, inside) = (dir.path().join("jf"), dir.path().join("hlo_v5e/jf_v5p"));
     let found = |model: &TraceModel| {
-        let log = model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::FoundBeside);
+        let log = model
+            .import_log()
+            .counts()
+            .iter()
+            .find(|issue| issue.kind == IssueKind::FoundBeside);
         log.map(|issue| issue.examples.clone()).unwrap_or_default()
     };
     // Nothing shows that a dump in the parent folder belongs to this program.
@@ -178,13 +258,31 @@ fn only_dumps_beside_the_program_are_found_automatically() {
     let model = open(&path, None);
     assert_eq!(described(&model), []);
     let expected = "hlo_v5e/jf_v5p is named after v5p, the program after v5e: it was not read";
-    assert!(matches!(&found(&model)[..], [one] if one.ends_with(expected)), "{:?}", found(&model));
-    assert_eq!(described(&open(&path, Some(&inside))).len(), 1, "who names it means it");
+    assert!(
+        matches!(&found(&model)[..], [one] if one.ends_with(expected)),
+        "{:?}",
+        found(&model)
+    );
+    assert_eq!(
+        described(&open(&path, Some(&inside))).len(),
+        1,
+        "who names it means it"
+    );
     // The log names the dump that was read.
-    dump(&dir.path().join("hlo_v5e/jf_v5e"), 5, "fusion.1", "f32[8,8]{1,0}", ROWS);
+    dump(
+        &dir.path().join("hlo_v5e/jf_v5e"),
+        5,
+        "fusion.1",
+        "f32[8,8]{1,0}",
+        ROWS,
+    );
     let model = open(&path, None);
     assert_eq!(described(&model).len(), 1);
-    assert!(found(&model)[1].ends_with("hlo_v5e/jf_v5e: tables: 1, ops described: 1"), "{:?}", found(&model));
+    assert!(
+        found(&model)[1].ends_with("hlo_v5e/jf_v5e: tables: 1, ops described: 1"),
+        "{:?}",
+        found(&model)
+    );
     assert_eq!(model.import_log().lost(), 0);
 }
 

@@ -68,7 +68,11 @@ pub(super) fn collective<'p, 'a>(
     program: &'p ScheduledProgram<'a>,
     computation: &'p ScheduledComputation<'a>,
     instruction: &'p Instruction<'a>,
-) -> Option<(&'p ScheduledComputation<'a>, &'p Instruction<'a>, CollectivePattern)> {
+) -> Option<(
+    &'p ScheduledComputation<'a>,
+    &'p Instruction<'a>,
+    CollectivePattern,
+)> {
     if let Some(kind) = CollectivePattern::of_opcode(instruction.opcode) {
         return Some((computation, instruction, kind));
     }
@@ -76,11 +80,21 @@ pub(super) fn collective<'p, 'a>(
         || instruction.opcode == "fusion" && instruction.attribute("kind") == Some("kCustom");
     let name = instruction.computation("calls").filter(|_| is_wrapper)?;
     let body = program.computation(program.find(name)?)?;
-    let (inner, kind) =
-        body.instructions.iter().find_map(|inner| Some((inner, CollectivePattern::of_opcode(inner.opcode)?)))?;
+    let (inner, kind) = body
+        .instructions
+        .iter()
+        .find_map(|inner| Some((inner, CollectivePattern::of_opcode(inner.opcode)?)))?;
     // XLA writes a reduce-scatter as a fusion of an all-reduce and a slice of its result.
     let scatters = kind == CollectivePattern::AllReduce && name.starts_with("all-reduce-scatter");
-    Some((body, inner, if scatters { CollectivePattern::ReduceScatter } else { kind }))
+    Some((
+        body,
+        inner,
+        if scatters {
+            CollectivePattern::ReduceScatter
+        } else {
+            kind
+        },
+    ))
 }
 
 fn of_kind(
@@ -90,10 +104,16 @@ fn of_kind(
     instruction: &Instruction<'_>,
     chip: &ChipModel,
 ) -> CollectiveTransfer {
-    let operands = instruction.operand_names().filter_map(|name| computation.size(name));
+    let operands = instruction
+        .operand_names()
+        .filter_map(|name| computation.size(name));
     let input = operands.fold(0_u64, |sum, size| sum.saturating_add(size.bytes)) as f64;
     if kind == CollectivePattern::Permute {
-        let (links, hops) = direction(instruction.attribute("source_target_pairs").unwrap_or_default());
+        let (links, hops) = direction(
+            instruction
+                .attribute("source_target_pairs")
+                .unwrap_or_default(),
+        );
         return CollectiveTransfer {
             links,
             bytes: input as u64,
@@ -102,7 +122,11 @@ fn of_kind(
     }
     let n = participants(instruction).unwrap_or_else(|| program.devices());
     if n < 2 {
-        return CollectiveTransfer { links: RingLinks::Both, bytes: 0, seconds: 0.0 };
+        return CollectiveTransfer {
+            links: RingLinks::Both,
+            bytes: 0,
+            seconds: 0.0,
+        };
     }
     let devices = n as f64;
     // Two devices are connected by a single link.
@@ -112,31 +136,61 @@ fn of_kind(
     let (sent, busiest, times) = match kind {
         CollectivePattern::AllGather => (input * (devices - 1.0), None, 1.0),
         CollectivePattern::AllReduce => (input / devices * (devices - 1.0), None, 2.0),
-        CollectivePattern::AllToAll => (input / devices * (devices - 1.0), Some(input * devices / 4.0), 1.0),
+        CollectivePattern::AllToAll => (
+            input / devices * (devices - 1.0),
+            Some(input * devices / 4.0),
+            1.0,
+        ),
         CollectivePattern::Broadcast => (input, Some(2.0 * input), 1.0),
-        CollectivePattern::ReduceScatter | CollectivePattern::Permute => (input / devices * (devices - 1.0), None, 1.0),
+        CollectivePattern::ReduceScatter | CollectivePattern::Permute => {
+            (input / devices * (devices - 1.0), None, 1.0)
+        }
     };
     let seconds = times * (latency + busiest.unwrap_or(sent) / rate);
-    CollectiveTransfer { links: RingLinks::Both, bytes: (times * sent) as u64, seconds }
+    CollectiveTransfer {
+        links: RingLinks::Both,
+        bytes: (times * sent) as u64,
+        seconds,
+    }
 }
 
 /// Number of participating devices; `None` if all take part, or if the text is not understood.
 fn participants(instruction: &Instruction<'_>) -> Option<u64> {
-    ReplicaGroups::parse(instruction.attribute("replica_groups")?)?.size().filter(|&n| n > 0)
+    ReplicaGroups::parse(instruction.attribute("replica_groups")?)?
+        .size()
+        .filter(|&n| n > 0)
 }
 
 /// The direction in which most pairs communicate, and the number of hops.
 fn direction(pairs: &str) -> (RingLinks, u64) {
-    let numbers: Vec<u64> = pairs.split(['{', '}', ',']).filter_map(|number| number.trim().parse().ok()).collect();
-    let n = numbers.iter().max().map_or(1, |&last| last.saturating_add(1));
+    let numbers: Vec<u64> = pairs
+        .split(['{', '}', ','])
+        .filter_map(|number| number.trim().parse().ok())
+        .collect();
+    let n = numbers
+        .iter()
+        .max()
+        .map_or(1, |&last| last.saturating_add(1));
     let steps = numbers
         .chunks_exact(2)
         .filter(|pair| pair[0] != pair[1])
-        .map(|pair| if pair[1] > pair[0] { pair[1] - pair[0] } else { n - (pair[0] - pair[1]) });
+        .map(|pair| {
+            if pair[1] > pair[0] {
+                pair[1] - pair[0]
+            } else {
+                n - (pair[0] - pair[1])
+            }
+        });
     let mut steps: Vec<u64> = steps.collect();
     steps.sort_unstable();
-    let Some(&step) = steps.get(steps.len() / 2) else { return (RingLinks::Next, 0) };
-    if step <= n - step { (RingLinks::Next, step) } else { (RingLinks::Previous, n - step) }
+    let Some(&step) = steps.get(steps.len() / 2) else {
+        return (RingLinks::Next, 0);
+    };
+    if step <= n - step {
+        (RingLinks::Next, step)
+    } else {
+        (RingLinks::Previous, n - step)
+    }
 }
 
 #[cfg(test)]
@@ -160,30 +214,62 @@ mod tests {
         let mib = 2.0 * 1_048_576.0;
         let is = |line: &str, seconds: f64, bytes: f64| {
             let cost = cost(line);
-            assert!((cost.seconds - seconds).abs() < 1e-12, "{line}: {cost:?}, expected {seconds}");
+            assert!(
+                (cost.seconds - seconds).abs() < 1e-12,
+                "{line}: {cost:?}, expected {seconds}"
+            );
             assert_eq!(cost.bytes, bytes as u64, "{line}");
         };
         // Two hops, plus three shards over two links.
-        is("all-gather(%a), replica_groups={{0,1,2,3},{4,5,6,7}}", 2e-6 + 1.5 * mib / 92e9, 3.0 * mib);
-        is("reduce-scatter(%a), replica_groups=[2,4]<=[8]", 2e-6 + 0.375 * mib / 92e9, 0.75 * mib);
-        is("all-reduce(%a), replica_groups=mesh['x'=2,'y'=4] {'y'}", 4e-6 + 0.75 * mib / 92e9, 1.5 * mib);
-        is("all-to-all(%a), replica_groups=mesh['x'=2,'y'=4] {'y'}", 2e-6 + 0.5 * mib / 92e9, 0.75 * mib);
-        let with_ids =
-            "all-gather(%a), replica_groups=mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}, dimensions={0}";
+        is(
+            "all-gather(%a), replica_groups={{0,1,2,3},{4,5,6,7}}",
+            2e-6 + 1.5 * mib / 92e9,
+            3.0 * mib,
+        );
+        is(
+            "reduce-scatter(%a), replica_groups=[2,4]<=[8]",
+            2e-6 + 0.375 * mib / 92e9,
+            0.75 * mib,
+        );
+        is(
+            "all-reduce(%a), replica_groups=mesh['x'=2,'y'=4] {'y'}",
+            4e-6 + 0.75 * mib / 92e9,
+            1.5 * mib,
+        );
+        is(
+            "all-to-all(%a), replica_groups=mesh['x'=2,'y'=4] {'y'}",
+            2e-6 + 0.5 * mib / 92e9,
+            0.75 * mib,
+        );
+        let with_ids = "all-gather(%a), replica_groups=mesh['x'=2,'y'=4], device_ids=([2,4]) {'x':(1)2}, dimensions={0}";
         is(with_ids, 1e-6 + mib / 92e9, mib);
-        is("all-gather(%a), replica_groups=[4,2]<=[8]", 1e-6 + mib / 92e9, mib);
+        is(
+            "all-gather(%a), replica_groups=[4,2]<=[8]",
+            1e-6 + mib / 92e9,
+            mib,
+        );
         is("all-gather(%a)", 4e-6 + 3.5 * mib / 92e9, 7.0 * mib);
         is("all-reduce(%a), replica_groups={{0},{1}}", 0.0, 0.0);
-        is("collective-permute(%a), source_target_pairs={{0,2},{1,3},{2,0},{3,1}}", 2e-6 + mib / 92e9, mib);
+        is(
+            "collective-permute(%a), source_target_pairs={{0,2},{1,3},{2,0},{3,1}}",
+            2e-6 + mib / 92e9,
+            mib,
+        );
     }
 
     #[test]
     fn permute_uses_one_direction() {
         assert_eq!(direction("{{0,1},{1,2},{2,3},{3,0}}"), (RingLinks::Next, 1));
-        assert_eq!(direction("{{0,3},{1,0},{2,1},{3,2}}"), (RingLinks::Previous, 1));
+        assert_eq!(
+            direction("{{0,3},{1,0},{2,1},{3,2}}"),
+            (RingLinks::Previous, 1)
+        );
         assert_eq!(direction("{{0,2},{1,3},{2,0},{3,1}}"), (RingLinks::Next, 2));
         assert_eq!(direction("{{0,0}}"), (RingLinks::Next, 0));
-        assert_eq!(direction("{{0,18446744073709551615}}"), (RingLinks::Previous, 0));
+        assert_eq!(
+            direction("{{0,18446744073709551615}}"),
+            (RingLinks::Previous, 0)
+        );
         assert_eq!(direction(""), (RingLinks::Next, 0));
     }
 }

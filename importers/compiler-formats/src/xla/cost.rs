@@ -45,7 +45,10 @@ pub(super) struct InstructionFlops {
 
 impl InstructionFlops {
     fn plus(self, other: Self) -> Self {
-        Self { all: self.all.saturating_add(other.all), products: self.products.saturating_add(other.products) }
+        Self {
+            all: self.all.saturating_add(other.all),
+            products: self.products.saturating_add(other.products),
+        }
     }
 
     fn elements(all: u64) -> Self {
@@ -60,7 +63,14 @@ impl InstructionFlops {
 impl<'p, 'a> CostAnalysis<'p, 'a> {
     pub(crate) fn new(program: &'p ScheduledProgram<'a>) -> Self {
         let (flops, reads, views) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { program, flops, reads, views, positions: MAX_POSITIONS_IN_ALL, rounded: 0 }
+        Self {
+            program,
+            flops,
+            reads,
+            views,
+            positions: MAX_POSITIONS_IN_ALL,
+            rounded: 0,
+        }
     }
 
     /// Operations of one execution; those of a loop are in its body.
@@ -79,39 +89,67 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         depth: usize,
     ) -> InstructionFlops {
         match instruction.opcode {
-            "fusion" => instruction.computation("calls").map(|name| self.flops_of(name, depth + 1)).unwrap_or_default(),
+            "fusion" => instruction
+                .computation("calls")
+                .map(|name| self.flops_of(name, depth + 1))
+                .unwrap_or_default(),
             "convolution" => InstructionFlops::product(self.convolution(computation, instruction)),
             "dot" => InstructionFlops::product(dot(computation, instruction)),
             "all-reduce" | "all-reduce-start" | "reduce-scatter" | "reduce" => {
-                let operand = instruction.operand_names().next().and_then(|name| computation.size(name));
+                let operand = instruction
+                    .operand_names()
+                    .next()
+                    .and_then(|name| computation.size(name));
                 InstructionFlops::elements(operand.map_or(0, |size| size.elements))
             }
             // Scalars belong to the scalar unit and do not count.
-            opcode if is_arithmetic(opcode) => {
-                InstructionFlops::elements(Some(elements(instruction.shape)).filter(|&all| all > 1).unwrap_or(0))
-            }
+            opcode if is_arithmetic(opcode) => InstructionFlops::elements(
+                Some(elements(instruction.shape))
+                    .filter(|&all| all > 1)
+                    .unwrap_or(0),
+            ),
             _ => InstructionFlops::default(),
         }
     }
 
     /// Operations of a convolution; only positions inside the operand count.
-    fn convolution(&mut self, computation: &ScheduledComputation<'a>, instruction: &Instruction<'a>) -> u64 {
-        let (input, kernel) = (operand_dims(computation, instruction, 0), operand_dims(computation, instruction, 1));
-        let output = first_array(instruction.shape).map(|array| array.dims).unwrap_or_default();
-        let labels = instruction.attribute("dim_labels").and_then(|labels| labels.split_once("->"));
-        let Some(((from, of), to)) = labels.and_then(|(operands, to)| Some((operands.split_once('_')?, to))) else {
+    fn convolution(
+        &mut self,
+        computation: &ScheduledComputation<'a>,
+        instruction: &Instruction<'a>,
+    ) -> u64 {
+        let (input, kernel) = (
+            operand_dims(computation, instruction, 0),
+            operand_dims(computation, instruction, 1),
+        );
+        let output = first_array(instruction.shape)
+            .map(|array| array.dims)
+            .unwrap_or_default();
+        let labels = instruction
+            .attribute("dim_labels")
+            .and_then(|labels| labels.split_once("->"));
+        let Some(((from, of), to)) =
+            labels.and_then(|(operands, to)| Some((operands.split_once('_')?, to)))
+        else {
             return 0;
         };
-        let size = |labels: &str, dims: &[u64], label: char| labels.find(label).and_then(|at| dims.get(at)).copied();
-        let (Some(batch), Some(features), Some(summed)) =
-            (size(to, &output, 'b'), size(to, &output, 'f'), size(of, &kernel, 'i'))
-        else {
+        let size = |labels: &str, dims: &[u64], label: char| {
+            labels.find(label).and_then(|at| dims.get(at)).copied()
+        };
+        let (Some(batch), Some(features), Some(summed)) = (
+            size(to, &output, 'b'),
+            size(to, &output, 'f'),
+            size(of, &kernel, 'i'),
+        ) else {
             return 0;
         };
         let mut multiplications = batch.saturating_mul(features).saturating_mul(summed);
         let window = instruction.attribute("window").unwrap_or_default();
         for (number, digit) in ('0'..='9').enumerate() {
-            let (Some(from), Some(to)) = (size(from, &input, digit), size(to, &output, digit)) else { break };
+            let (Some(from), Some(to)) = (size(from, &input, digit), size(to, &output, digit))
+            else {
+                break;
+            };
             let window = WindowDims::of(window, number, size(of, &kernel, digit).unwrap_or(1));
             let (positions, is_exact) = window.positions(from, to, &mut self.positions);
             self.rounded += u64::from(!is_exact);
@@ -127,11 +165,15 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
 
     fn flops_of(&mut self, name: &str, depth: usize) -> InstructionFlops {
         let program = self.program;
-        let Some(index) = program.find(name).filter(|_| depth < MAX_DEPTH) else { return InstructionFlops::default() };
+        let Some(index) = program.find(name).filter(|_| depth < MAX_DEPTH) else {
+            return InstructionFlops::default();
+        };
         if let Some(&known) = self.flops.get(&index) {
             return known;
         }
-        let Some(computation) = program.computation(index) else { return InstructionFlops::default() };
+        let Some(computation) = program.computation(index) else {
+            return InstructionFlops::default();
+        };
         let mut sum = InstructionFlops::default();
         for instruction in &computation.instructions {
             sum = sum.plus(self.flops_at(computation, instruction, depth));
@@ -148,12 +190,16 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         instruction: &Instruction<'a>,
     ) -> Vec<MemoryAccess> {
         let mut out = Vec::new();
-        let body = instruction.computation("calls").filter(|_| instruction.opcode == "fusion");
+        let body = instruction
+            .computation("calls")
+            .filter(|_| instruction.opcode == "fusion");
         let body = body.and_then(|name| self.program.find(name));
         let reads = body.map(|body| self.reads_of(body, 0));
         let mut seen = HashSet::new();
         for (number, name) in instruction.operand_names().enumerate() {
-            let Some(operand) = computation.find(name).filter(|_| seen.insert(name)) else { continue };
+            let Some(operand) = computation.find(name).filter(|_| seen.insert(name)) else {
+                continue;
+            };
             let whole = computation.size(name).unwrap_or_default().bytes;
             let read = match &reads {
                 Some(reads) => reads.get(&number).copied().unwrap_or(whole).min(whole),
@@ -177,7 +223,9 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         }
         let program = self.program;
         let mut reads: HashMap<usize, u64> = HashMap::new();
-        let Some(computation) = program.computation(index).filter(|_| depth < MAX_DEPTH) else { return Rc::default() };
+        let Some(computation) = program.computation(index).filter(|_| depth < MAX_DEPTH) else {
+            return Rc::default();
+        };
         // Values that are parameters or only reinterpret one, with the number and size of the parameter.
         let mut values: HashMap<&str, (usize, u64)> = HashMap::new();
         for user in &computation.instructions {
@@ -186,17 +234,25 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
                 reads.insert(number, 0);
                 continue;
             }
-            let body = user.computation("calls").and_then(|name| program.find(name));
+            let body = user
+                .computation("calls")
+                .and_then(|name| program.find(name));
             let body = body.filter(|_| user.opcode == "fusion");
             let is_view = user.opcode == "bitcast" || body.is_some_and(|body| self.is_view(body));
             for (at, operand) in user.operand_names().enumerate() {
-                let Some(&(number, whole)) = values.get(operand) else { continue };
+                let Some(&(number, whole)) = values.get(operand) else {
+                    continue;
+                };
                 let read = match body {
                     _ if is_view => {
                         values.insert(user.name, (number, whole));
                         continue;
                     }
-                    Some(body) => self.reads_of(body, depth + 1).get(&at).copied().unwrap_or(whole),
+                    Some(body) => self
+                        .reads_of(body, depth + 1)
+                        .get(&at)
+                        .copied()
+                        .unwrap_or(whole),
                     None => read_by(user, operand, whole),
                 };
                 let sum = reads.entry(number).or_default();
@@ -214,7 +270,9 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
         let program = self.program;
         *self.views.entry(index).or_insert_with(|| {
             let is_view = |it: &Instruction<'_>| matches!(it.opcode, "parameter" | "bitcast");
-            program.computation(index).is_some_and(|it| it.instructions.iter().all(is_view))
+            program
+                .computation(index)
+                .is_some_and(|it| it.instructions.iter().all(is_view))
         })
     }
 
@@ -231,9 +289,12 @@ impl<'p, 'a> CostAnalysis<'p, 'a> {
             Some(inner) => (inner, inner.root()),
             None => (computation, Some(instruction)),
         };
-        let update =
-            root.filter(|root| root.opcode == "dynamic-update-slice").and_then(|root| root.operand_names().nth(1));
-        let update = update.and_then(|name| computation.size(name)).map(|size| size.bytes);
+        let update = root
+            .filter(|root| root.opcode == "dynamic-update-slice")
+            .and_then(|root| root.operand_names().nth(1));
+        let update = update
+            .and_then(|name| computation.size(name))
+            .map(|size| size.bytes);
         update.unwrap_or_else(|| array.bytes())
     }
 }
@@ -256,9 +317,16 @@ fn add(out: &mut Vec<MemoryAccess>, space: u32, access: Access, bytes: u64) {
         // Flags and scalars.
         _ => return,
     };
-    match out.iter_mut().find(|known| known.space == space && known.access == access) {
+    match out
+        .iter_mut()
+        .find(|known| known.space == space && known.access == access)
+    {
         Some(known) => known.bytes = known.bytes.saturating_add(bytes),
-        None if bytes > 0 => out.push(MemoryAccess { space, access, bytes }),
+        None if bytes > 0 => out.push(MemoryAccess {
+            space,
+            access,
+            bytes,
+        }),
         None => {}
     }
 }
@@ -301,18 +369,37 @@ fn is_arithmetic(opcode: &str) -> bool {
     )
 }
 
-fn operand_dims<'a>(computation: &ScheduledComputation<'a>, instruction: &Instruction<'a>, number: usize) -> Vec<u64> {
-    let operand = instruction.operand_names().nth(number).and_then(|name| computation.find(name));
-    operand.and_then(|operand| first_array(operand.shape)).map(|array| array.dims).unwrap_or_default()
+fn operand_dims<'a>(
+    computation: &ScheduledComputation<'a>,
+    instruction: &Instruction<'a>,
+    number: usize,
+) -> Vec<u64> {
+    let operand = instruction
+        .operand_names()
+        .nth(number)
+        .and_then(|name| computation.find(name));
+    operand
+        .and_then(|operand| first_array(operand.shape))
+        .map(|array| array.dims)
+        .unwrap_or_default()
 }
 
 /// Two operations for each element of the result and each element that is summed over.
 fn dot(computation: &ScheduledComputation<'_>, instruction: &Instruction<'_>) -> u64 {
     let dims = operand_dims(computation, instruction, 0);
-    let contracting = instruction.attribute("lhs_contracting_dims").unwrap_or_default();
-    let numbers = contracting.trim_matches(['{', '}']).split(',').filter_map(|number| number.trim().parse().ok());
-    let summed = numbers.filter_map(|number: usize| dims.get(number)).fold(1_u64, |all, &dim| all.saturating_mul(dim));
-    elements(instruction.shape).saturating_mul(summed).saturating_mul(2)
+    let contracting = instruction
+        .attribute("lhs_contracting_dims")
+        .unwrap_or_default();
+    let numbers = contracting
+        .trim_matches(['{', '}'])
+        .split(',')
+        .filter_map(|number| number.trim().parse().ok());
+    let summed = numbers
+        .filter_map(|number: usize| dims.get(number))
+        .fold(1_u64, |all, &dim| all.saturating_mul(dim));
+    elements(instruction.shape)
+        .saturating_mul(summed)
+        .saturating_mul(2)
 }
 
 /// One dimension of `{size=3x3 stride=2x2 pad=1_1x1_1 lhs_dilate=2x2}`.
@@ -326,12 +413,34 @@ struct WindowDims {
 
 impl WindowDims {
     fn of(text: &str, number: usize, size: u64) -> Self {
-        let pairs = || text.trim_matches(['{', '}']).split(' ').filter_map(|pair| pair.split_once('='));
-        let value = |key| pairs().find(|(name, _)| *name == key).and_then(|(_, values)| values.split('x').nth(number));
-        let or_one = |key| value(key).and_then(|value| value.parse().ok()).filter(|&n: &u64| n > 0).unwrap_or(1);
-        let pad = value("pad").and_then(|pad| pad.split('_').next()?.parse().ok()).unwrap_or(0);
-        let (stride, base_dilation, dilation) = (or_one("stride"), or_one("lhs_dilate"), or_one("rhs_dilate"));
-        Self { size, stride, pad, base_dilation, dilation }
+        let pairs = || {
+            text.trim_matches(['{', '}'])
+                .split(' ')
+                .filter_map(|pair| pair.split_once('='))
+        };
+        let value = |key| {
+            pairs()
+                .find(|(name, _)| *name == key)
+                .and_then(|(_, values)| values.split('x').nth(number))
+        };
+        let or_one = |key| {
+            value(key)
+                .and_then(|value| value.parse().ok())
+                .filter(|&n: &u64| n > 0)
+                .unwrap_or(1)
+        };
+        let pad = value("pad")
+            .and_then(|pad| pad.split('_').next()?.parse().ok())
+            .unwrap_or(0);
+        let (stride, base_dilation, dilation) =
+            (or_one("stride"), or_one("lhs_dilate"), or_one("rhs_dilate"));
+        Self {
+            size,
+            stride,
+            pad,
+            base_dilation,
+            dilation,
+        }
     }
 
     /// Number of pairs of an output position and a window position that fall on an input element. If counting exceeds
@@ -344,11 +453,15 @@ impl WindowDims {
         }
         *budget -= all;
         let dilation = i128::from(self.base_dilation);
-        let reach = (i128::from(input) - 1).saturating_mul(dilation).saturating_add(1);
+        let reach = (i128::from(input) - 1)
+            .saturating_mul(dilation)
+            .saturating_add(1);
         let meets = |at: u64, tap: u64| {
             let moved = i128::from(at).saturating_mul(i128::from(self.stride));
             let tapped = i128::from(tap).saturating_mul(i128::from(self.dilation));
-            let place = moved.saturating_add(tapped).saturating_sub(i128::from(self.pad));
+            let place = moved
+                .saturating_add(tapped)
+                .saturating_sub(i128::from(self.pad));
             (0..reach).contains(&place) && place % dilation == 0
         };
         let taps = |at| (0..self.size).filter(move |&tap| meets(at, tap)).count() as u64;
@@ -380,28 +493,58 @@ mod tests {
         assert_eq!(flops(plain, ["bf16[8,4]", "bf16[4,16]"]), two(8 * 4 * 16));
         // A batch dimension that is written as a dilated window.
         let batched = "f32[6,8,16] convolution(%a, %b), window={size=6 stride=5 lhs_dilate=6}, dim_labels=0bf_0io->0bf";
-        assert_eq!(flops(batched, ["bf16[6,8,4]", "bf16[6,4,16]"]), two(6 * 8 * 4 * 16));
+        assert_eq!(
+            flops(batched, ["bf16[6,8,4]", "bf16[6,4,16]"]),
+            two(6 * 8 * 4 * 16)
+        );
         let slides = "bf16[2,8,8,16] convolution(%a, %b), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f";
-        assert_eq!(flops(slides, ["bf16[2,8,8,4]", "bf16[3,3,4,16]"]), two(2 * 22 * 22 * 4 * 16));
+        assert_eq!(
+            flops(slides, ["bf16[2,8,8,4]", "bf16[3,3,4,16]"]),
+            two(2 * 22 * 22 * 4 * 16)
+        );
         // A window of size 0, and one of the largest possible size: neither an endless loop nor an overflow.
         let empty = "f32[1,18446744073709551615,1] convolution(%a, %b), window={size=0}, dim_labels=b0f_i0o->b0f";
         assert_eq!(flops(empty, ["f32[1,1,1]", "f32[1,0,1]"]), two(0));
         let wide = "f32[1,4,1] convolution(%a, %b), window={size=1 stride=18446744073709551615 \
                     lhs_dilate=18446744073709551615 pad=-9223372036854775808_0}, dim_labels=b0f_i0o->b0f";
-        assert_eq!(flops(wide, ["f32[1,18446744073709551615,1]", "f32[1,1,1]"]), two(0));
+        assert_eq!(
+            flops(wide, ["f32[1,18446744073709551615,1]", "f32[1,1,1]"]),
+            two(0)
+        );
         let huge = "f32[9999999999,9999999999] convolution(%a, %b), dim_labels=bf_io->bf";
-        assert_eq!(flops(huge, ["bf16[9999999999,4]", "bf16[4,9999999999]"]), InstructionFlops::product(u64::MAX));
-        assert_eq!(flops("f32[8,4] add(%a, %b)", ["f32[8,4]", "f32[8,4]"]), InstructionFlops::elements(32));
-        assert_eq!(flops("f32[8,4] tanh(%a)", ["f32[8,4]", "f32[8,4]"]), InstructionFlops::default());
-        assert_eq!(flops("f32[8,4] convolution(%c)", ["f32[8,4]", "f32[8,4]"]), InstructionFlops::default());
+        assert_eq!(
+            flops(huge, ["bf16[9999999999,4]", "bf16[4,9999999999]"]),
+            InstructionFlops::product(u64::MAX)
+        );
+        assert_eq!(
+            flops("f32[8,4] add(%a, %b)", ["f32[8,4]", "f32[8,4]"]),
+            InstructionFlops::elements(32)
+        );
+        assert_eq!(
+            flops("f32[8,4] tanh(%a)", ["f32[8,4]", "f32[8,4]"]),
+            InstructionFlops::default()
+        );
+        assert_eq!(
+            flops("f32[8,4] convolution(%c)", ["f32[8,4]", "f32[8,4]"]),
+            InstructionFlops::default()
+        );
     }
 
     /// Beyond a total number of positions, all positions of windows are assumed to be inside.
     #[test]
     fn window_flops_share_a_budget() {
-        let window = WindowDims { size: 3, stride: 1, pad: 1, base_dilation: 1, dilation: 1 };
+        let window = WindowDims {
+            size: 3,
+            stride: 1,
+            pad: 1,
+            base_dilation: 1,
+            dilation: 1,
+        };
         let mut budget = 40;
-        assert_eq!([8, 8].map(|output| window.positions(8, output, &mut budget)), [(22, true), (24, false)]);
+        assert_eq!(
+            [8, 8].map(|output| window.positions(8, output, &mut budget)),
+            [(22, true), (24, false)]
+        );
         assert_eq!(budget, 16);
     }
 
@@ -416,8 +559,18 @@ mod tests {
             ROOT %fu = bf16[8,64]{1,0:S(1)} fusion(%w.1, %i.1), kind=kLoop, calls=%f\n}\n";
         let program = ScheduledProgram::parse(text).unwrap();
         let main = program.computation(program.entry.unwrap()).unwrap();
-        let access = |space, access| MemoryAccess { space, access, bytes: 1024 };
-        let expected = [access(MemorySpace::Hbm, Access::Read), access(MemorySpace::Vmem, Access::Write)];
-        assert_eq!(CostAnalysis::new(&program).bytes(main, main.root().unwrap()), expected);
+        let access = |space, access| MemoryAccess {
+            space,
+            access,
+            bytes: 1024,
+        };
+        let expected = [
+            access(MemorySpace::Hbm, Access::Read),
+            access(MemorySpace::Vmem, Access::Write),
+        ];
+        assert_eq!(
+            CostAnalysis::new(&program).bytes(main, main.root().unwrap()),
+            expected
+        );
     }
 }

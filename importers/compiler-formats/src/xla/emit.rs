@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use importer_common::names;
 use trace_model::{
-    Arg, ArgRows, ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, SliceAttr, SliceKey, SliceSpec, TimeRange,
-    Timestamp, TraceBuilder, TrackId, TrackKind,
+    Arg, ArgRows, ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, SliceAttr, SliceKey,
+    SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
 use super::collective::RingLinks;
@@ -27,12 +27,24 @@ pub(super) fn host(out: &mut TraceBuilder) -> GroupId {
 pub(super) fn device(out: &mut TraceBuilder, chip: Option<&str>) -> GroupId {
     let host = host(out);
     let core = out.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, DEVICE);
-    out.set_device(core, DeviceInfo { type_name: chip.map(|id| format!("TPU {id}")), ..DeviceInfo::default() });
+    out.set_device(
+        core,
+        DeviceInfo {
+            type_name: chip.map(|id| format!("TPU {id}")),
+            ..DeviceInfo::default()
+        },
+    );
     core
 }
 
 /// Adds a track at the position that it has on real devices.
-pub(super) fn track(out: &mut TraceBuilder, group: GroupId, kind: TrackKind, id: i64, name: &str) -> TrackId {
+pub(super) fn track(
+    out: &mut TraceBuilder,
+    group: GroupId,
+    kind: TrackKind,
+    id: i64,
+    name: &str,
+) -> TrackId {
     let track = out.track(group, kind, id, name);
     out.track_mut(track).sort = names::track_sort(kind);
     track
@@ -73,15 +85,24 @@ pub(super) fn emit(
         };
         let track = track(out, group, kind, number, name);
         out.set_arg_source(track, facts);
-        let Some(label) = labels.of(out, event.at) else { continue };
-        let spec = SliceSpec { args: Some(handle as u64), ..SliceSpec::new(range(event.start, event.end), label) };
+        let Some(label) = labels.of(out, event.at) else {
+            continue;
+        };
+        let spec = SliceSpec {
+            args: Some(handle as u64),
+            ..SliceSpec::new(range(event.start, event.end), label)
+        };
         let slice = out.add_slice(track, spec);
         if let Some(done) = event.done.and_then(|done| labels.of(out, done)) {
             let name = out.label_ref(done).name;
             out.set_attr(slice, SliceAttr::DoneOp, name.index() as i64);
         }
         if let Some(bytes) = event.bytes {
-            out.set_attr(slice, SliceAttr::TransferBytes, i64::try_from(bytes).unwrap_or(i64::MAX));
+            out.set_attr(
+                slice,
+                SliceAttr::TransferBytes,
+                i64::try_from(bytes).unwrap_or(i64::MAX),
+            );
         }
         if event.modelled {
             let name = out.str(out.label_ref(label).name).to_owned();
@@ -95,19 +116,40 @@ pub(super) fn emit(
 }
 
 fn args(event: &SimulatedEvent) -> Vec<Arg> {
-    let arg = |name: &str, value| Arg { name: name.to_owned(), value };
+    let arg = |name: &str, value| Arg {
+        name: name.to_owned(),
+        value,
+    };
     let mut args = Vec::new();
-    args.extend(event.cycles.map(|cycles| arg("estimated_cycles", ArgValue::Uint(cycles))));
+    args.extend(
+        event
+            .cycles
+            .map(|cycles| arg("estimated_cycles", ArgValue::Uint(cycles))),
+    );
     args.extend(event.bytes.map(|bytes| arg("bytes", ArgValue::Uint(bytes))));
-    args.extend(event.modelled.then(|| arg("modelled", ArgValue::Bool(true))));
+    args.extend(
+        event
+            .modelled
+            .then(|| arg("modelled", ArgValue::Bool(true))),
+    );
     args
 }
 
 /// Adds counters of memory use.
-fn counters(out: &mut TraceBuilder, group: GroupId, program: &ScheduledProgram<'_>, run: &SimulatedProgram) {
-    let Some(entry) = program.entry.and_then(|entry| program.computation(entry)) else { return };
+fn counters(
+    out: &mut TraceBuilder,
+    group: GroupId,
+    program: &ScheduledProgram<'_>,
+    run: &SimulatedProgram,
+) {
+    let Some(entry) = program.entry.and_then(|entry| program.computation(entry)) else {
+        return;
+    };
     let curves = occupancy::curves(entry, &run.entry);
-    for ((name, number), curve) in [("VMEM in use", 7), ("HBM in use", 8)].into_iter().zip(curves) {
+    for ((name, number), curve) in [("VMEM in use", 7), ("HBM in use", 8)]
+        .into_iter()
+        .zip(curves)
+    {
         if curve.is_empty() {
             continue;
         }

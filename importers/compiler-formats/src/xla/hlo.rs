@@ -22,7 +22,15 @@ pub(super) fn profile_text(
     most: usize,
 ) -> BoundedNames {
     let mut out = BoundedNames::new(most);
-    out.push_all(&["%", instruction.name, " = ", instruction.shape, " ", instruction.opcode, "("]);
+    out.push_all(&[
+        "%",
+        instruction.name,
+        " = ",
+        instruction.shape,
+        " ",
+        instruction.opcode,
+        "(",
+    ]);
     let mut separator = "";
     for name in instruction.operand_names() {
         let shape = computation.find(name).map_or("", |operand| operand.shape);
@@ -59,7 +67,10 @@ impl<'a> ScheduledComputation<'a> {
     fn push(&mut self, instruction: Instruction<'a>) {
         let index = self.instructions.len();
         self.by_name.insert(instruction.name, index);
-        let awaits = instruction.operand_names().next().filter(|_| instruction.opcode.ends_with("-done"));
+        let awaits = instruction
+            .operand_names()
+            .next()
+            .filter(|_| instruction.opcode.ends_with("-done"));
         self.dones.extend(awaits.map(|start| (start, index)));
         self.root = self.root.or(instruction.is_root.then_some(index));
         self.instructions.push(instruction);
@@ -91,14 +102,21 @@ impl<'a> ScheduledComputation<'a> {
     /// The compiler's estimate for all instructions of the computation.
     pub(crate) fn estimated_cycles(&self) -> u64 {
         *self.estimated_cycles.get_or_init(|| {
-            let own = |it: &Instruction<'a>| json_number(it.attributes, "estimated_cycles").unwrap_or(0);
-            self.instructions.iter().map(own).fold(0, u64::saturating_add)
+            let own =
+                |it: &Instruction<'a>| json_number(it.attributes, "estimated_cycles").unwrap_or(0);
+            self.instructions
+                .iter()
+                .map(own)
+                .fold(0, u64::saturating_add)
         })
     }
 
     /// The root instruction.
     pub(crate) fn root(&self) -> Option<&Instruction<'a>> {
-        self.root.map_or_else(|| self.instructions.last(), |root| self.instructions.get(root))
+        self.root.map_or_else(
+            || self.instructions.last(),
+            |root| self.instructions.get(root),
+        )
     }
 }
 
@@ -121,7 +139,10 @@ pub(super) struct ScheduledProgram<'a> {
 impl<'a> ScheduledProgram<'a> {
     /// Parses a text; `None` if it is not an HLO module.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
-        let mut program = Self { len: text.len(), ..Self::default() };
+        let mut program = Self {
+            len: text.len(),
+            ..Self::default()
+        };
         let read = ProgramText::read(text, |part| match part {
             ProgramPart::Begin { name, is_entry } => program.begin(name, is_entry),
             ProgramPart::Instruction(instruction) => {
@@ -142,7 +163,10 @@ impl<'a> ScheduledProgram<'a> {
         if is_entry {
             self.entry = Some(index);
         }
-        self.computations.push(ScheduledComputation { name, ..ScheduledComputation::default() });
+        self.computations.push(ScheduledComputation {
+            name,
+            ..ScheduledComputation::default()
+        });
     }
 
     /// Position of a computation.
@@ -156,7 +180,9 @@ impl<'a> ScheduledProgram<'a> {
 
     /// Whether anything of it can be read.
     pub(crate) fn has_instructions(&self) -> bool {
-        self.computations.iter().any(|computation| !computation.instructions.is_empty())
+        self.computations
+            .iter()
+            .any(|computation| !computation.instructions.is_empty())
     }
 
     /// The computation in which the text is truncated.
@@ -176,18 +202,33 @@ impl<'a> ScheduledProgram<'a> {
 
     /// Number of devices that run it together, if recorded.
     pub(crate) fn devices(&self) -> u64 {
-        let count = |key| self.text.attribute(key).and_then(|count| count.parse::<u64>().ok()).unwrap_or(1);
-        count("num_partitions").saturating_mul(count("replica_count")).max(1)
+        let count = |key| {
+            self.text
+                .attribute(key)
+                .and_then(|count| count.parse::<u64>().ok())
+                .unwrap_or(1)
+        };
+        count("num_partitions")
+            .saturating_mul(count("replica_count"))
+            .max(1)
     }
 
     /// The Python stack of an instruction, innermost frame first: file and line.
     pub(crate) fn stack(&self, instruction: &Instruction<'a>) -> Vec<(Cow<'_, str>, u64)> {
-        let number = |key| instruction.metadata(key).and_then(|number| number.parse().ok());
+        let number = |key| {
+            instruction
+                .metadata(key)
+                .and_then(|number| number.parse().ok())
+        };
         // Older compilers write the innermost frame in the metadata of each instruction.
         if let Some(file) = instruction.metadata("source_file") {
             return vec![(file, number("source_line").unwrap_or(0))];
         }
         let innermost = number("stack_frame_id").unwrap_or(0);
-        self.text.frames.stack(innermost).map(|frame| (Cow::Borrowed(frame.file), frame.line)).collect()
+        self.text
+            .frames
+            .stack(innermost)
+            .map(|frame| (Cow::Borrowed(frame.file), frame.line))
+            .collect()
     }
 }

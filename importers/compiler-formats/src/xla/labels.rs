@@ -30,12 +30,26 @@ const TEXTS_OF_PROGRAM: usize = 8;
 
 impl<'p, 'a> ScheduleLabels<'p, 'a> {
     pub(crate) fn new(program: &'p ScheduledProgram<'a>, id: ProgramId) -> Self {
-        let room = program.len.saturating_mul(TEXTS_OF_PROGRAM).saturating_add(MAX_TEXT);
-        Self { program, id, costs: CostAnalysis::new(program), known: HashMap::new(), room, cut: 0 }
+        let room = program
+            .len
+            .saturating_mul(TEXTS_OF_PROGRAM)
+            .saturating_add(MAX_TEXT);
+        Self {
+            program,
+            id,
+            costs: CostAnalysis::new(program),
+            known: HashMap::new(),
+            room,
+            cut: 0,
+        }
     }
 
     /// The label of an instruction; `None` if the index is invalid.
-    pub(crate) fn of(&mut self, out: &mut TraceBuilder, place: InstructionIndex) -> Option<LabelId> {
+    pub(crate) fn of(
+        &mut self,
+        out: &mut TraceBuilder,
+        place: InstructionIndex,
+    ) -> Option<LabelId> {
         if let Some(&known) = self.known.get(&place) {
             return Some(known);
         }
@@ -53,8 +67,12 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
     pub(crate) fn log(&self, out: &mut TraceBuilder) {
         let log = out.log_mut();
         let rings = self.program.frame_rings();
-        log.add_many(IssueKind::FrameRing, rings, || format!("stack frames of {}", self.program.name));
-        log.add_many(IssueKind::TextCut, self.cut, || "op texts or source locations were truncated".to_owned());
+        log.add_many(IssueKind::FrameRing, rings, || {
+            format!("stack frames of {}", self.program.name)
+        });
+        log.add_many(IssueKind::TextCut, self.cut, || {
+            "op texts or source locations were truncated".to_owned()
+        });
         log.add_many(IssueKind::CostRounded, self.costs.rounded(), || {
             "convolution windows are counted as if none crossed an edge".to_owned()
         });
@@ -84,13 +102,22 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
         let text = text.finish();
         self.room = self.room.saturating_sub(text.len());
         // The work of these ops is in the computations that they call.
-        let is_opaque = matches!(instruction.opcode, "while" | "call" | "conditional" | "custom-call");
+        let is_opaque = matches!(
+            instruction.opcode,
+            "while" | "call" | "conditional" | "custom-call"
+        );
         // The awaited op did the work.
         let is_done = instruction.opcode.ends_with("-done");
         let counts = !is_opaque && !is_done;
         let flops = self.costs.flops(computation, instruction);
-        let memory = if counts { self.costs.bytes(computation, instruction) } else { Vec::new() };
-        let bytes = memory.iter().fold(0_u64, |sum, access| sum.saturating_add(access.bytes));
+        let memory = if counts {
+            self.costs.bytes(computation, instruction)
+        } else {
+            Vec::new()
+        };
+        let bytes = memory
+            .iter()
+            .fold(0_u64, |sum, access| sum.saturating_add(access.bytes));
         // The compiler uses this category for its own fusions of products; for other fusions it follows from the text.
         let is_product = instruction.opcode == "fusion" && flops.products > 0;
         Op {
@@ -103,7 +130,9 @@ impl<'p, 'a> ScheduleLabels<'p, 'a> {
             bytes_accessed: counts.then_some(bytes),
             memory,
             shape: Some(out.intern(instruction.shape)),
-            framework_name: instruction.metadata("op_name").map(|name| out.intern(&name)),
+            framework_name: instruction
+                .metadata("op_name")
+                .map(|name| out.intern(&name)),
             source: lines.lines().next().map(|line| out.intern(line)),
             source_stack: (!lines.is_empty()).then(|| out.intern(&lines)),
             ..Op::default()

@@ -17,7 +17,9 @@ pub(super) fn trip_count(
     instruction: &Instruction<'_>,
 ) -> Option<u64> {
     let config = instruction.attribute("backend_config").unwrap_or_default();
-    let known = config.find("\"known_trip_count\"").and_then(|from| json_number(config.get(from..)?, "n"));
+    let known = config
+        .find("\"known_trip_count\"")
+        .and_then(|from| json_number(config.get(from..)?, "n"));
     known.or_else(|| counted(program, computation, instruction))
 }
 
@@ -35,7 +37,8 @@ fn counted(
         None => (element(right)?, left, true),
     };
     // The value of an element before the loop, and after each iteration.
-    let start = source(computation, instruction.operand_names().next()?).filter(|it| it.opcode == "tuple")?;
+    let start = source(computation, instruction.operand_names().next()?)
+        .filter(|it| it.opcode == "tuple")?;
     let before = |index| source(computation, start.operand_names().nth(index)?);
     let end = body.root().filter(|root| root.opcode == "tuple")?;
     let after = |index| source(body, end.operand_names().nth(index)?);
@@ -47,8 +50,15 @@ fn counted(
     let first = before(counter)?.constant()?;
     let add = after(counter).filter(|next| next.opcode == "add")?;
     let (a, b) = operands(body, add)?;
-    let step = if element(a) == Some(counter) { b } else { Some(a).filter(|_| element(b) == Some(counter))? };
-    let step = step.constant().or_else(|| constant(element(step)?)).filter(|&step| step > 0)?;
+    let step = if element(a) == Some(counter) {
+        b
+    } else {
+        Some(a).filter(|_| element(b) == Some(counter))?
+    };
+    let step = step
+        .constant()
+        .or_else(|| constant(element(step)?))
+        .filter(|&step| step > 0)?;
     let distance = limit.checked_sub(first)?;
     let turns = match (compare.attribute("direction")?, flipped) {
         ("LT", false) | ("GT", true) => distance.checked_add(step - 1)? / step,
@@ -63,15 +73,23 @@ fn operands<'p, 'a>(
     computation: &'p ScheduledComputation<'a>,
     instruction: &Instruction<'a>,
 ) -> Option<(&'p Instruction<'a>, &'p Instruction<'a>)> {
-    let mut operands = instruction.operand_names().map(|name| source(computation, name));
+    let mut operands = instruction
+        .operand_names()
+        .map(|name| source(computation, name));
     Some((operands.next()??, operands.next()??))
 }
 
 /// The instruction that produces a value, looking through copies.
-fn source<'p, 'a>(computation: &'p ScheduledComputation<'a>, name: &str) -> Option<&'p Instruction<'a>> {
+fn source<'p, 'a>(
+    computation: &'p ScheduledComputation<'a>,
+    name: &str,
+) -> Option<&'p Instruction<'a>> {
     let mut found = computation.find(name)?;
     for _ in 0..MAX_STEPS {
-        if !matches!(found.opcode, "copy" | "bitcast" | "copy-start" | "copy-done" | "opt-barrier") {
+        if !matches!(
+            found.opcode,
+            "copy" | "bitcast" | "copy-start" | "copy-done" | "opt-barrier"
+        ) {
             return Some(found);
         }
         found = computation.find(found.operand_names().next()?)?;
@@ -82,7 +100,11 @@ fn source<'p, 'a>(computation: &'p ScheduledComputation<'a>, name: &str) -> Opti
 /// The index of the tuple element that an instruction reads.
 fn element(instruction: &Instruction<'_>) -> Option<usize> {
     let takes = instruction.opcode == "get-tuple-element";
-    instruction.attribute("index").filter(|_| takes)?.parse().ok()
+    instruction
+        .attribute("index")
+        .filter(|_| takes)?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -130,9 +152,15 @@ ENTRY %main (x: f32[8]) -> f32[8] {
     #[test]
     fn trip_count_of_counting_loops() {
         assert_eq!(count(SCAN), Some(12));
-        assert_eq!(count(&SCAN.replace("direction=LT", "direction=LE")), Some(13));
         assert_eq!(
-            count(&SCAN.replace("compare(%j, %limit), direction=LT", "compare(%limit, %j), direction=GT")),
+            count(&SCAN.replace("direction=LT", "direction=LE")),
+            Some(13)
+        );
+        assert_eq!(
+            count(&SCAN.replace(
+                "compare(%j, %limit), direction=LT",
+                "compare(%limit, %j), direction=GT"
+            )),
             Some(12)
         );
         assert_eq!(count(&SCAN.replace("constant(1)", "constant(5)")), Some(3));
@@ -140,12 +168,27 @@ ENTRY %main (x: f32[8]) -> f32[8] {
         // The limit can be an element of the tuple that the body does not change.
         let passed = SCAN.replace("compare(%j, %limit)", "compare(%j, %m)");
         assert_eq!(count(&passed), Some(30));
-        assert_eq!(count(&passed.replace("tuple(%next, %x, %n)", "tuple(%next, %x, %next)")), None);
+        assert_eq!(
+            count(&passed.replace("tuple(%next, %x, %n)", "tuple(%next, %x, %next)")),
+            None
+        );
         assert_eq!(count(&SCAN.replace("direction=LT", "direction=EQ")), None);
         assert_eq!(count(&SCAN.replace("constant(1)", "constant(0)")), None);
-        assert_eq!(count(&SCAN.replace("add(%copy.2", "multiply(%copy.2")), None);
+        assert_eq!(
+            count(&SCAN.replace("add(%copy.2", "multiply(%copy.2")),
+            None
+        );
         // The result of any other op is unknown.
-        assert_eq!(count(&SCAN.replace("tuple(%copy.10, %x.1, %n.1)", "fusion(%copy.10, %x.1, %n.1)")), None);
-        assert_eq!(count(&SCAN.replace("constant(0)", "constant(-9223372036854775808)")), None);
+        assert_eq!(
+            count(&SCAN.replace(
+                "tuple(%copy.10, %x.1, %n.1)",
+                "fusion(%copy.10, %x.1, %n.1)"
+            )),
+            None
+        );
+        assert_eq!(
+            count(&SCAN.replace("constant(0)", "constant(-9223372036854775808)")),
+            None
+        );
     }
 }

@@ -27,12 +27,17 @@ pub(super) struct ChipModel {
 }
 
 /// The chips whose programs can be modelled. The table of chips (`assets/chips.toml`) gives the sources of its numbers.
-static CHIPS: LazyLock<Vec<ChipModel>> = LazyLock::new(|| models(include_str!("../../../../assets/chips.toml")));
+static CHIPS: LazyLock<Vec<ChipModel>> =
+    LazyLock::new(|| models(include_str!("../../../../assets/chips.toml")));
 
 /// The entries of a table of chips that have parameters for modelling. Each entry is parsed separately, because parsing
 /// the whole document takes more memory than many traces.
 fn models(table: &str) -> Vec<ChipModel> {
-    table.split("[[chip]]").skip(1).filter_map(|entry| ChipModel::of(&entry.parse().ok()?)).collect()
+    table
+        .split("[[chip]]")
+        .skip(1)
+        .filter_map(|entry| ChipModel::of(&entry.parse().ok()?))
+        .collect()
 }
 
 impl ChipModel {
@@ -41,16 +46,24 @@ impl ChipModel {
         let fact = |key: &str| {
             let value = entry.get(key)?;
             let value = value.get("value").unwrap_or(value);
-            value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+            value
+                .as_float()
+                .or_else(|| value.as_integer().map(|whole| whole as f64))
         };
         let programs = entry.get("programs")?;
         let words = programs.get("path_words")?.as_array()?;
         Some(Self {
             id: entry.get("id")?.as_str()?.to_owned(),
-            path_words: words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect(),
+            path_words: words
+                .iter()
+                .filter_map(|word| word.as_str().map(str::to_owned))
+                .collect(),
             clock_hz: fact("clock_ghz")? * 1e9,
             hbm: fact("hbm_bandwidth")?,
-            link: programs.get("ici_link").and_then(Value::as_float).or_else(|| fact("ici_link_achievable"))?,
+            link: programs
+                .get("ici_link")
+                .and_then(Value::as_float)
+                .or_else(|| fact("ici_link_achievable"))?,
             hop_s: fact("ici_hop_latency_us")? * 1e-6,
             megacore: fact("cores")? > fact("devices")?,
         })
@@ -76,26 +89,42 @@ impl MachineModel {
         schedule_mhz: Option<f64>,
     ) -> Result<Self, String> {
         let named = path.and_then(chip_in_path);
-        let told = clock_mhz.map(|mhz| (mhz, "as given")).or(schedule_mhz.map(|mhz| (mhz, "of the adjacent schedule")));
-        let told = told.map(|(mhz, from)| (mhz * 1e6, from)).filter(|(hz, _)| hz.is_finite() && *hz > 0.0);
+        let told = clock_mhz
+            .map(|mhz| (mhz, "as given"))
+            .or(schedule_mhz.map(|mhz| (mhz, "of the adjacent schedule")));
+        let told = told
+            .map(|(mhz, from)| (mhz * 1e6, from))
+            .filter(|(hz, _)| hz.is_finite() && *hz > 0.0);
         let chip = named.or_else(|| told.and_then(|(hz, _)| chip_by_clock(hz, is_split(program))));
         let Some(chip) = chip else {
             return Err(format!(
                 "the chip that {} was compiled for is unknown: put {} in the name of the file or its directory, or \
                  place the *.schedule.txt of the same dump next to it",
                 program.name,
-                CHIPS.iter().map(|chip| chip.id.as_str()).collect::<Vec<_>>().join(", "),
+                CHIPS
+                    .iter()
+                    .map(|chip| chip.id.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
             ));
         };
         let (clock_hz, clock_from) = told.unwrap_or((chip.clock_hz, "of the chip"));
-        Ok(Self { chip, clock_hz, clock_from })
+        Ok(Self {
+            chip,
+            clock_hz,
+            clock_from,
+        })
     }
 }
 
 /// The chip that the file or one of the two directories around it is named after.
 pub(super) fn chip_in_path(path: &Path) -> Option<&'static ChipModel> {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    whole.iter().rev().take(3).find_map(|name| chip_in(&name.to_string_lossy().to_lowercase()))
+    whole
+        .iter()
+        .rev()
+        .take(3)
+        .find_map(|name| chip_in(&name.to_string_lossy().to_lowercase()))
 }
 
 /// The chip that a file or directory of this name is named after.
@@ -105,18 +134,27 @@ pub(crate) fn chip_named(name: &str) -> Option<&'static str> {
 
 fn chip_in(name: &str) -> Option<&'static ChipModel> {
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
-    words.find_map(|word| CHIPS.iter().find(|chip| chip.path_words.iter().any(|known| known == word)))
+    words.find_map(|word| {
+        CHIPS
+            .iter()
+            .find(|chip| chip.path_words.iter().any(|known| known == word))
+    })
 }
 
 /// The only chip with this clock whose compiler splits, or does not split, work between two cores.
 fn chip_by_clock(hz: f64, is_split: bool) -> Option<&'static ChipModel> {
-    let mut fits = CHIPS.iter().filter(|chip| chip.megacore == is_split && (chip.clock_hz / hz - 1.0).abs() < 0.01);
+    let mut fits = CHIPS
+        .iter()
+        .filter(|chip| chip.megacore == is_split && (chip.clock_hz / hz - 1.0).abs() < 0.01);
     fits.next().filter(|_| fits.next().is_none())
 }
 
 /// Whether the compiler split work between two cores.
 fn is_split(program: &ScheduledProgram<'_>) -> bool {
-    let mut all = program.computations.iter().flat_map(|computation| &computation.instructions);
+    let mut all = program
+        .computations
+        .iter()
+        .flat_map(|computation| &computation.instructions);
     all.any(|instruction| instruction.attributes.contains("\"megacore_split_dim\""))
 }
 
@@ -129,7 +167,10 @@ mod tests {
         let ids: Vec<&str> = CHIPS.iter().map(|chip| chip.id.as_str()).collect();
         assert_eq!(ids, ["v4", "v5e", "v5p", "v6e"]);
         let table = include_str!("../../../../assets/chips.toml");
-        let entries = table.split("[[chip]]").filter(|entry| entry.contains("\nprograms = ")).count();
+        let entries = table
+            .split("[[chip]]")
+            .filter(|entry| entry.contains("\nprograms = "))
+            .count();
         assert_eq!(entries, ids.len(), "no entry lacks a number");
         let facts = r#"
             clock_ghz = { value = 2, source = "x" }
@@ -138,10 +179,14 @@ mod tests {
             ici_hop_latency_us = 1
             cores = 2
             devices = 1"#;
-        let chip = |programs: &str| models(&format!("[[chip]]\nid = \"v9x\"\n{facts}\n{programs}")).pop();
+        let chip =
+            |programs: &str| models(&format!("[[chip]]\nid = \"v9x\"\n{facts}\n{programs}")).pop();
         assert_eq!(chip(""), None, "its programs are not modelled");
         let model = chip(r#"programs = { path_words = ["v9x"] }"#).unwrap();
-        assert_eq!((model.clock_hz, model.hbm, model.link, model.megacore), (2e9, 3e12, 90e9, true));
+        assert_eq!(
+            (model.clock_hz, model.hbm, model.link, model.megacore),
+            (2e9, 3e12, 90e9, true)
+        );
         let measured = chip(r#"programs = { path_words = ["v9x"], ici_link = 92e9 }"#).unwrap();
         assert!((measured.link - 92e9).abs() < 1.0, "{}", measured.link);
     }
@@ -153,8 +198,14 @@ mod tests {
         assert_eq!(named("/dumps/v5litepod-4/x/hlo.txt"), Some("v5e"));
         assert_eq!(named("/v6e/hlo.v5e.txt"), Some("v5e"));
         assert_eq!(named("/a/rev5p/xv6e/hlo.txt"), None);
-        assert_eq!(chip_by_clock(1.75e9, true).map(|chip| chip.id.as_str()), Some("v5p"));
-        assert_eq!(chip_by_clock(1.75e9, false).map(|chip| chip.id.as_str()), Some("v6e"));
+        assert_eq!(
+            chip_by_clock(1.75e9, true).map(|chip| chip.id.as_str()),
+            Some("v5p")
+        );
+        assert_eq!(
+            chip_by_clock(1.75e9, false).map(|chip| chip.id.as_str()),
+            Some("v6e")
+        );
         assert_eq!(chip_by_clock(1.3e9, false), None);
     }
 
@@ -167,9 +218,15 @@ mod tests {
             (machine.clock_hz / 1e6, machine.clock_from)
         };
         assert_eq!(clock(None, None), (1500.0, "of the chip"));
-        assert_eq!(clock(None, Some(1400.0)), (1400.0, "of the adjacent schedule"));
+        assert_eq!(
+            clock(None, Some(1400.0)),
+            (1400.0, "of the adjacent schedule")
+        );
         assert_eq!(clock(Some(700.0), Some(1400.0)), (700.0, "as given"));
         let error = MachineModel::find(&program, None, None, None).unwrap_err();
-        assert!(error.contains("jit_f") && error.contains("v5p, v6e in the name"), "{error}");
+        assert!(
+            error.contains("jit_f") && error.contains("v5p, v6e in the name"),
+            "{error}"
+        );
     }
 }

@@ -64,7 +64,11 @@ static FORMAT: TraceFormat = TraceFormat {
 };
 
 /// Facts that HLO text does not contain.
-const CANNOT_KNOW: [&str; 3] = ["measured times", "durations of copies and collectives (modelled)", "host activity"];
+const CANNOT_KNOW: [&str; 3] = [
+    "measured times",
+    "durations of copies and collectives (modelled)",
+    "host activity",
+];
 
 impl Importer for ScheduledHlo {
     fn format(&self) -> &'static TraceFormat {
@@ -72,7 +76,11 @@ impl Importer for ScheduledHlo {
     }
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
-        if head.starts_with(b"HloModule ") { DetectionConfidence::Certain } else { DetectionConfidence::No }
+        if head.starts_with(b"HloModule ") {
+            DetectionConfidence::Certain
+        } else {
+            DetectionConfidence::No
+        }
     }
 
     fn beside(&self, _name: &str) -> Vec<String> {
@@ -88,7 +96,8 @@ impl Importer for ScheduledHlo {
     ) -> Result<(), ImportError> {
         let content = source.content(progress)?;
         let (text, blob) = text_of(content, out);
-        let program = ScheduledProgram::parse(&text).ok_or_else(|| malformed(0, "line 1: no HloModule".to_owned()))?;
+        let program = ScheduledProgram::parse(&text)
+            .ok_or_else(|| malformed(0, "line 1: no HloModule".to_owned()))?;
         progress.check()?;
         match check(&program, &text) {
             Err(why) if options.programs_only && program.has_instructions() => {
@@ -98,7 +107,8 @@ impl Importer for ScheduledHlo {
                 checked?;
                 let beside = schedule_mhz(source, &program, progress)?;
                 let machine =
-                    MachineModel::find(&program, source.path(), options.clock_mhz, beside).map_err(unusable)?;
+                    MachineModel::find(&program, source.path(), options.clock_mhz, beside)
+                        .map_err(unusable)?;
                 let run = simulate::play(&program, &machine, progress)?;
                 progress.check()?;
                 describe(&program, &machine, out);
@@ -122,16 +132,25 @@ fn text_of(content: SourceContent, out: &mut TraceBuilder) -> (String, SharedByt
     if text.len() == bytes.len() {
         return (text, content.bytes);
     }
-    out.log(IssueKind::InvalidUtf8, || "invalid UTF-8 bytes were replaced".to_owned());
+    out.log(IssueKind::InvalidUtf8, || {
+        "invalid UTF-8 bytes were replaced".to_owned()
+    });
     (text.clone(), Arc::new(text))
 }
 
 fn malformed(offset: usize, what: String) -> ImportError {
-    ImportError::Malformed { format: FORMAT.title, offset: offset as u64, what }
+    ImportError::Malformed {
+        format: FORMAT.title,
+        offset: offset as u64,
+        what,
+    }
 }
 
 fn unusable(what: String) -> ImportError {
-    ImportError::Unusable { format: FORMAT.title, what }
+    ImportError::Unusable {
+        format: FORMAT.title,
+        what,
+    }
 }
 
 /// Rejects text that is not a TPU schedule.
@@ -140,18 +159,24 @@ fn check(program: &ScheduledProgram<'_>, text: &str) -> Result<(), ImportError> 
     let name = program.name;
     if program.entry.is_none() {
         let lines = text.lines().count();
-        let inside = program.cut_in().map(|it| format!(", inside computation {it}")).unwrap_or_default();
+        let inside = program
+            .cut_in()
+            .map(|it| format!(", inside computation {it}"))
+            .unwrap_or_default();
         let what = format!(
             "the file ends at line {lines}{inside}, before the ENTRY computation: save it again; systole hlo reads what is there"
         );
         return Err(malformed(text.len(), what));
     }
     if !program.is_scheduled() {
-        return Err(unusable(format!("line 1: {name} is not scheduled (no is_scheduled=true): {cure}")));
+        return Err(unusable(format!(
+            "line 1: {name} is not scheduled (no is_scheduled=true): {cure}"
+        )));
     }
     if !text.contains("\"estimated_cycles\"") {
-        let what =
-            format!("no instruction of {name} has estimated_cycles: it was not compiled for a TPU; {cure} of one");
+        let what = format!(
+            "no instruction of {name} has estimated_cycles: it was not compiled for a TPU; {cure} of one"
+        );
         return Err(unusable(what));
     }
     Ok(())
@@ -172,11 +197,17 @@ fn schedule_mhz(
     progress: &Progress,
 ) -> Result<Option<f64>, ImportError> {
     let name = source.name();
-    let stems = name.match_indices('.').rev().map(|(at, _)| &name[..at]).chain([program.name]);
+    let stems = name
+        .match_indices('.')
+        .rev()
+        .map(|(at, _)| &name[..at])
+        .chain([program.name]);
     let beside = stems
         .filter(|stem| !stem.contains(['/', '\\']))
         .find_map(|stem| source.beside(&format!("{stem}.schedule.txt")));
-    let Some(beside) = beside else { return Ok(None) };
+    let Some(beside) = beside else {
+        return Ok(None);
+    };
     last_clock(beside.reader().take(MAX_SCHEDULE), progress)
 }
 
@@ -194,8 +225,13 @@ fn last_clock(mut text: impl Read, progress: &Progress) -> Result<Option<f64>, I
         let whole = memchr::memrchr(b'\n', &buffer).map_or(0, |at| at + 1);
         let lines = &buffer[..whole];
         if let Some(at) = memchr::memmem::rfind(lines, CLOCK) {
-            let line = lines[at + CLOCK.len()..].split(|&byte| byte == b'\n').next().unwrap_or_default();
-            let number = std::str::from_utf8(line).ok().and_then(|line| line.trim().parse().ok());
+            let line = lines[at + CLOCK.len()..]
+                .split(|&byte| byte == b'\n')
+                .next()
+                .unwrap_or_default();
+            let number = std::str::from_utf8(line)
+                .ok()
+                .and_then(|line| line.trim().parse().ok());
             clock = number.filter(|mhz: &f64| *mhz > 0.0);
         }
         if is_last {
@@ -217,9 +253,15 @@ fn describe(program: &ScheduledProgram<'_>, machine: &MachineModel, out: &mut Tr
     source.cannot_know = CANNOT_KNOW.to_vec();
     let facts = [
         (CHIP, chip.id.clone()),
-        ("clock", format!("{:.0} MHz, {}", machine.clock_hz / 1e6, machine.clock_from)),
+        (
+            "clock",
+            format!("{:.0} MHz, {}", machine.clock_hz / 1e6, machine.clock_from),
+        ),
         ("devices", program.devices().to_string()),
-        ("copies", format!("modelled at {:.0} GB/s of HBM", chip.hbm / 1e9)),
+        (
+            "copies",
+            format!("modelled at {:.0} GB/s of HBM", chip.hbm / 1e9),
+        ),
         (
             "collectives",
             format!(
@@ -229,7 +271,9 @@ fn describe(program: &ScheduledProgram<'_>, machine: &MachineModel, out: &mut Tr
             ),
         ),
     ];
-    source.facts.extend(facts.map(|(name, value)| (name.to_owned(), value)));
+    source
+        .facts
+        .extend(facts.map(|(name, value)| (name.to_owned(), value)));
     log_damage(program, out);
 }
 
@@ -244,9 +288,13 @@ fn describe_text(program: &ScheduledProgram<'_>, why: &ImportError, out: &mut Tr
 fn log_damage(program: &ScheduledProgram<'_>, out: &mut TraceBuilder) {
     for (line, text) in &program.broken {
         let text: String = text.chars().take(80).collect();
-        out.log(IssueKind::MalformedEvent, || format!("line {line}: not an instruction: {text:?}"));
+        out.log(IssueKind::MalformedEvent, || {
+            format!("line {line}: not an instruction: {text:?}")
+        });
     }
     if let Some(computation) = program.cut_in() {
-        out.log(IssueKind::TruncatedFile, || format!("the file ends inside computation {computation}"));
+        out.log(IssueKind::TruncatedFile, || {
+            format!("the file ends inside computation {computation}")
+        });
     }
 }

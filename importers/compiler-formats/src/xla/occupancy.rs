@@ -13,18 +13,27 @@ use super::shape::{self, HBM, VMEM};
 pub(super) type OccupancyCurve = Vec<(i64, u64)>;
 
 /// The curves of VMEM and HBM for the times of each instruction.
-pub(super) fn curves(computation: &ScheduledComputation<'_>, times: &[(i64, i64)]) -> [OccupancyCurve; 2] {
+pub(super) fn curves(
+    computation: &ScheduledComputation<'_>,
+    times: &[(i64, i64)],
+) -> [OccupancyCurve; 2] {
     let end = times.last().map_or(0, |&(_, end)| end);
     let lives = lives(computation, times, end);
     let mut changes: [Vec<(i64, i128)>; 2] = Default::default();
-    for ((instruction, &(begin, done)), &last) in computation.instructions.iter().zip(times).zip(&lives) {
+    for ((instruction, &(begin, done)), &last) in
+        computation.instructions.iter().zip(times).zip(&lives)
+    {
         for (space, changes) in [VMEM, HBM].into_iter().zip(&mut changes) {
             let mut add = |from: i64, to: i64, bytes: u64| {
                 if bytes > 0 {
                     changes.extend([(from, i128::from(bytes)), (to, -i128::from(bytes))]);
                 }
             };
-            let from = if instruction.opcode == "parameter" { 0 } else { begin };
+            let from = if instruction.opcode == "parameter" {
+                0
+            } else {
+                begin
+            };
             add(from, last, allocated(computation, instruction, space));
             if space == VMEM {
                 add(begin, done, set_aside(instruction));
@@ -51,7 +60,10 @@ fn lives(computation: &ScheduledComputation<'_>, times: &[(i64, i64)], end: i64)
         } else {
             ends[at]
         };
-        for operand in instruction.operand_names().filter_map(|name| computation.position(name)) {
+        for operand in instruction
+            .operand_names()
+            .filter_map(|name| computation.position(name))
+        {
             if let Some(life) = lives.get_mut(operand).filter(|_| operand < at) {
                 *life = until.max(*life);
             }
@@ -59,7 +71,10 @@ fn lives(computation: &ScheduledComputation<'_>, times: &[(i64, i64)], end: i64)
     }
     // The memory that a start op allocates holds the value of its done op.
     for (at, instruction) in computation.instructions.iter().enumerate() {
-        if let Some(life) = computation.done(instruction.name).and_then(|(done, _)| lives.get(done).copied()) {
+        if let Some(life) = computation
+            .done(instruction.name)
+            .and_then(|(done, _)| lives.get(done).copied())
+        {
             lives[at] = life.max(lives[at]);
         }
     }
@@ -69,18 +84,28 @@ fn lives(computation: &ScheduledComputation<'_>, times: &[(i64, i64)], end: i64)
 /// Whether the result is just an operand under another name.
 fn is_same_memory(instruction: &Instruction<'_>) -> bool {
     match instruction.opcode {
-        "bitcast" | "tuple" | "get-tuple-element" | "opt-barrier" | "add-dependency" | "while" => true,
-        "custom-call" => instruction.attribute("custom_call_target").is_some_and(|target| target.contains("Bitcast")),
+        "bitcast" | "tuple" | "get-tuple-element" | "opt-barrier" | "add-dependency" | "while" => {
+            true
+        }
+        "custom-call" => instruction
+            .attribute("custom_call_target")
+            .is_some_and(|target| target.contains("Bitcast")),
         opcode => opcode.ends_with("-done") || opcode.ends_with("-update"),
     }
 }
 
 /// Bytes of a memory that an instruction needs for its result.
-fn allocated(computation: &ScheduledComputation<'_>, instruction: &Instruction<'_>, space: u32) -> u64 {
+fn allocated(
+    computation: &ScheduledComputation<'_>,
+    instruction: &Instruction<'_>,
+    space: u32,
+) -> u64 {
     if is_same_memory(instruction) || instruction.opcode == "constant" {
         return 0;
     }
-    let done = computation.done(instruction.name).map(|(_, done)| done.shape);
+    let done = computation
+        .done(instruction.name)
+        .map(|(_, done)| done.shape);
     let arrays = shape::arrays(done.unwrap_or(instruction.shape));
     let here = arrays.iter().filter(|array| array.space == space);
     here.fold(0, |sum, array| sum.saturating_add(array.bytes()))
@@ -89,10 +114,15 @@ fn allocated(computation: &ScheduledComputation<'_>, instruction: &Instruction<'
 /// VMEM scratch memory of an instruction.
 fn set_aside(instruction: &Instruction<'_>) -> u64 {
     let config = instruction.attribute("backend_config").unwrap_or_default();
-    let list = config.split_once("\"used_scoped_memory_configs\":[").and_then(|(_, rest)| rest.split(']').next());
+    let list = config
+        .split_once("\"used_scoped_memory_configs\":[")
+        .and_then(|(_, rest)| rest.split(']').next());
     let entries = list.unwrap_or_default().split('}');
-    let in_vmem = entries.filter(|entry| json_number(entry, "memory_space") == Some(u64::from(VMEM)));
-    in_vmem.filter_map(|entry| json_number(entry, "size")).fold(0, u64::saturating_add)
+    let in_vmem =
+        entries.filter(|entry| json_number(entry, "memory_space") == Some(u64::from(VMEM)));
+    in_vmem
+        .filter_map(|entry| json_number(entry, "size"))
+        .fold(0, u64::saturating_add)
 }
 
 /// The running sum of changes.

@@ -21,12 +21,16 @@ pub(super) const HBM: u32 = 0;
 impl ScheduleArray<'_> {
     /// Number of elements.
     pub(crate) fn elements(&self) -> u64 {
-        self.dims.iter().fold(1, |all, &dim| all.saturating_mul(dim))
+        self.dims
+            .iter()
+            .fold(1, |all, &dim| all.saturating_mul(dim))
     }
 
     /// Bytes without tile padding; 0 for arrays without data and for unknown types.
     pub(crate) fn bytes(&self) -> u64 {
-        self.elements().saturating_mul(element_bits(self.dtype).unwrap_or(0)).div_ceil(8)
+        self.elements()
+            .saturating_mul(element_bits(self.dtype).unwrap_or(0))
+            .div_ceil(8)
     }
 }
 
@@ -51,10 +55,12 @@ pub(super) struct ShapeSize {
 
 impl ShapeSize {
     pub(crate) fn of(shape: &str) -> Self {
-        array_texts(shape).filter_map(array).fold(Self::default(), |sum, array| Self {
-            bytes: sum.bytes.saturating_add(array.bytes()),
-            elements: sum.elements.saturating_add(array.elements()),
-        })
+        array_texts(shape)
+            .filter_map(array)
+            .fold(Self::default(), |sum, array| Self {
+                bytes: sum.bytes.saturating_add(array.bytes()),
+                elements: sum.elements.saturating_add(array.elements()),
+            })
     }
 }
 
@@ -66,7 +72,11 @@ pub(super) fn bytes(shape: &str) -> u64 {
 fn array(text: ArrayText<'_>) -> Option<ScheduleArray<'_>> {
     let dims = text.sizes()?.map(|size| size.unwrap_or(0)).collect();
     let space = u32::try_from(text.memory_space()).unwrap_or(u32::MAX);
-    Some(ScheduleArray { dtype: text.dtype, dims, space })
+    Some(ScheduleArray {
+        dtype: text.dtype,
+        dims,
+        space,
+    })
 }
 
 #[cfg(test)]
@@ -75,11 +85,13 @@ mod tests {
 
     #[test]
     fn lists_arrays_in_tuples() {
-        let start =
-            "(bf16[4096,4096]{1,0:T(8,128)(2,1)S(1)}, /*index=1*/ bf16[4096,4096]{1,0:T(8,128)(2,1)}, u32[]{:S(2)})";
+        let start = "(bf16[4096,4096]{1,0:T(8,128)(2,1)S(1)}, /*index=1*/ bf16[4096,4096]{1,0:T(8,128)(2,1)}, u32[]{:S(2)})";
         let found = arrays(start);
         assert_eq!(
-            found.iter().map(|it| (it.dtype, it.space)).collect::<Vec<_>>(),
+            found
+                .iter()
+                .map(|it| (it.dtype, it.space))
+                .collect::<Vec<_>>(),
             [("bf16", 1), ("bf16", 0), ("u32", 2)]
         );
         assert_eq!(bytes(start), 2 * 33_554_432 + 4);

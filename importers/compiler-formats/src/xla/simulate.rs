@@ -113,7 +113,9 @@ pub(super) fn play(
 impl<'a> ScheduleSimulator<'_, 'a> {
     fn computation(&mut self, index: usize, depth: usize) -> Result<(), ImportError> {
         let program = self.program;
-        let Some(computation) = program.computation(index) else { return Ok(()) };
+        let Some(computation) = program.computation(index) else {
+            return Ok(());
+        };
         let begin = self.now;
         for (place, instruction) in computation.instructions.iter().enumerate() {
             if self.steps.is_multiple_of(1024) {
@@ -138,22 +140,30 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         depth: usize,
     ) -> Result<(), ImportError> {
         let (program, chip) = (self.program, self.machine.chip);
-        let step =
-            self.known.entry(at).or_insert_with(|| InstructionEffect::of(program, computation, instruction, chip));
+        let step = self
+            .known
+            .entry(at)
+            .or_insert_with(|| InstructionEffect::of(program, computation, instruction, chip));
         match step.clone() {
             InstructionEffect::Nothing => {}
-            InstructionEffect::While { trips, body } => return self.repeat(instruction, (trips, body), at, depth),
+            InstructionEffect::While { trips, body } => {
+                return self.repeat(instruction, (trips, body), at, depth);
+            }
             InstructionEffect::Call(callee) => return self.branch(instruction, callee, depth),
             InstructionEffect::Choose(branch) => {
                 let (begin, index) = (self.now, self.run.events.len());
-                self.push(SimulatedEvent { modelled: false, ..event(SimulatedResource::Core, begin, begin, at) });
+                self.push(SimulatedEvent {
+                    modelled: false,
+                    ..event(SimulatedResource::Core, begin, begin, at)
+                });
                 self.branch(instruction, branch, depth)?;
                 self.lasts_until_now(index);
             }
             InstructionEffect::Done(start) => self.wait(instruction, start, at),
             InstructionEffect::Update(start) => {
                 let flight = start.and_then(|start| self.flights.get(start).copied());
-                self.flights.extend(flight.map(|flight| (instruction.name, flight)));
+                self.flights
+                    .extend(flight.map(|flight| (instruction.name, flight)));
             }
             InstructionEffect::Compute(cycles) => {
                 let end = self.after(cycles as f64 / self.machine.clock_hz, self.now);
@@ -167,8 +177,12 @@ impl<'a> ScheduleSimulator<'_, 'a> {
             InstructionEffect::Send(transfer) => {
                 let (begin, end) = self.transfer(transfer);
                 let lane = SimulatedResource::Ici(transfer.links);
-                self.push(SimulatedEvent { bytes: Some(transfer.bytes), ..event(lane, begin, end, at) });
-                self.flights.insert(instruction.name, self.run.events.len() - 1);
+                self.push(SimulatedEvent {
+                    bytes: Some(transfer.bytes),
+                    ..event(lane, begin, end, at)
+                });
+                self.flights
+                    .insert(instruction.name, self.run.events.len() - 1);
             }
             InstructionEffect::Communicate(transfer) => {
                 // The core is blocked while it waits for the link.
@@ -183,10 +197,16 @@ impl<'a> ScheduleSimulator<'_, 'a> {
                 let begin = self.now.max(self.hbm_free);
                 let end = self.after(bytes as f64 / self.machine.chip.hbm, begin);
                 self.hbm_free = end;
-                self.push(SimulatedEvent { bytes: Some(bytes), ..event(SimulatedResource::Hbm, begin, end, at) });
-                self.flights.insert(instruction.name, self.run.events.len() - 1);
+                self.push(SimulatedEvent {
+                    bytes: Some(bytes),
+                    ..event(SimulatedResource::Hbm, begin, end, at)
+                });
+                self.flights
+                    .insert(instruction.name, self.run.events.len() - 1);
             }
-            InstructionEffect::Unknown(why) => self.issue(IssueKind::CostMissing, instruction, || why.to_owned()),
+            InstructionEffect::Unknown(why) => {
+                self.issue(IssueKind::CostMissing, instruction, || why.to_owned())
+            }
         }
         Ok(())
     }
@@ -204,7 +224,12 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         (begin, end)
     }
 
-    fn wait(&mut self, instruction: &Instruction<'a>, start: Option<&'a str>, at: InstructionIndex) {
+    fn wait(
+        &mut self,
+        instruction: &Instruction<'a>,
+        start: Option<&'a str>,
+        at: InstructionIndex,
+    ) {
         let Some(flight) = start.and_then(|start| self.flights.remove(start)) else {
             if !matches!(instruction.opcode, "send-done" | "recv-done") {
                 let what = || format!("{} awaits {}", instruction.name, start.unwrap_or("nothing"));
@@ -212,11 +237,16 @@ impl<'a> ScheduleSimulator<'_, 'a> {
             }
             return;
         };
-        let Some(event) = self.run.events.get_mut(flight) else { return };
+        let Some(event) = self.run.events.get_mut(flight) else {
+            return;
+        };
         event.done = Some(at);
         let end = event.end;
         if end > self.now {
-            self.push(SimulatedEvent { modelled: false, ..self::event(SimulatedResource::Core, self.now, end, at) });
+            self.push(SimulatedEvent {
+                modelled: false,
+                ..self::event(SimulatedResource::Core, self.now, end, at)
+            });
             self.now = end;
         }
     }
@@ -234,9 +264,14 @@ impl<'a> ScheduleSimulator<'_, 'a> {
             self.issue(IssueKind::TripCountUnknown, instruction, why);
         }
         let (trips, begin, index) = (known.unwrap_or(1), self.now, self.run.events.len());
-        self.push(SimulatedEvent { modelled: false, ..event(SimulatedResource::Core, begin, begin, at) });
+        self.push(SimulatedEvent {
+            modelled: false,
+            ..event(SimulatedResource::Core, begin, begin, at)
+        });
         let Some(body) = body else {
-            self.issue(IssueKind::NotPlayed, instruction, || "its body is not in the file".to_owned());
+            self.issue(IssueKind::NotPlayed, instruction, || {
+                "its body is not in the file".to_owned()
+            });
             return Ok(());
         };
         for trip in 0..trips {
@@ -262,7 +297,9 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         depth: usize,
     ) -> Result<(), ImportError> {
         let Some(callee) = callee else {
-            self.issue(IssueKind::NotPlayed, instruction, || "the computation it calls is not in the file".to_owned());
+            self.issue(IssueKind::NotPlayed, instruction, || {
+                "the computation it calls is not in the file".to_owned()
+            });
             return Ok(());
         };
         // Nested calls can multiply the work without any loop.
@@ -285,7 +322,9 @@ impl<'a> ScheduleSimulator<'_, 'a> {
             return self.issue(IssueKind::NotPlayed, instruction, why);
         };
         self.now = self.after(last as f64 * 1e-12 * left as f64, self.now);
-        self.issue(IssueKind::LoopFolded, instruction, || format!("{left} of {of} executions"));
+        self.issue(IssueKind::LoopFolded, instruction, || {
+            format!("{left} of {of} executions")
+        });
     }
 
     /// Extends an event that contains others to the current time.
@@ -300,7 +339,9 @@ impl<'a> ScheduleSimulator<'_, 'a> {
     fn after(&mut self, seconds: f64, begin: i64) -> i64 {
         let end = begin.saturating_add((seconds * 1e12).round() as i64);
         if end > LAST {
-            self.run.issues.add(IssueKind::TimeOutOfRange, || format!("{seconds:e} s after {begin} ps"));
+            self.run.issues.add(IssueKind::TimeOutOfRange, || {
+                format!("{seconds:e} s after {begin} ps")
+            });
         }
         end.min(LAST)
     }
@@ -318,11 +359,27 @@ impl<'a> ScheduleSimulator<'_, 'a> {
         self.run.events.push(event);
     }
 
-    fn issue(&mut self, kind: IssueKind, instruction: &Instruction<'_>, why: impl FnOnce() -> String) {
-        self.run.issues.add(kind, || format!("{} ({}): {}", instruction.name, instruction.opcode, why()));
+    fn issue(
+        &mut self,
+        kind: IssueKind,
+        instruction: &Instruction<'_>,
+        why: impl FnOnce() -> String,
+    ) {
+        self.run.issues.add(kind, || {
+            format!("{} ({}): {}", instruction.name, instruction.opcode, why())
+        });
     }
 }
 
 fn event(lane: SimulatedResource, start: i64, end: i64, at: InstructionIndex) -> SimulatedEvent {
-    SimulatedEvent { lane, start, end, at, done: None, bytes: None, cycles: None, modelled: true }
+    SimulatedEvent {
+        lane,
+        start,
+        end,
+        at,
+        done: None,
+        bytes: None,
+        cycles: None,
+        modelled: true,
+    }
 }

@@ -13,7 +13,10 @@ pub(super) enum InstructionEffect<'a> {
     /// Takes no time.
     Nothing,
     /// Runs its body, as often as known.
-    While { trips: Option<u64>, body: Option<usize> },
+    While {
+        trips: Option<u64>,
+        body: Option<usize>,
+    },
     /// Runs another computation.
     Call(Option<usize>),
     /// Runs the branch with the most estimated cycles.
@@ -46,7 +49,10 @@ impl<'a> InstructionEffect<'a> {
         let called = |key| program.find(instruction.computation(key)?);
         match opcode {
             "while" => {
-                return Self::While { trips: trip_count(program, computation, instruction), body: called("body") };
+                return Self::While {
+                    trips: trip_count(program, computation, instruction),
+                    body: called("body"),
+                };
             }
             "call" => return Self::Call(called("to_apply")),
             "conditional" => return Self::Choose(longest_branch(program, instruction)),
@@ -60,11 +66,16 @@ impl<'a> InstructionEffect<'a> {
         }
         let is_start = opcode.ends_with("-start");
         let config = instruction.attribute("backend_config").unwrap_or_default();
-        let cycles = json_number(config, "estimated_cycles").filter(|&cycles| cycles > 0 && !is_start);
+        let cycles =
+            json_number(config, "estimated_cycles").filter(|&cycles| cycles > 0 && !is_start);
         if let Some(cycles) = cycles {
             Self::Compute(cycles)
         } else if let Some(transfer) = transfer(program, computation, instruction, chip) {
-            if is_start { Self::Send(transfer) } else { Self::Communicate(transfer) }
+            if is_start {
+                Self::Send(transfer)
+            } else {
+                Self::Communicate(transfer)
+            }
         } else if is_start {
             copy(computation, instruction)
         } else if is_work(instruction) {
@@ -76,7 +87,10 @@ impl<'a> InstructionEffect<'a> {
 }
 
 /// A copy between HBM and VMEM.
-fn copy<'a>(computation: &ScheduledComputation<'a>, instruction: &Instruction<'a>) -> InstructionEffect<'a> {
+fn copy<'a>(
+    computation: &ScheduledComputation<'a>,
+    instruction: &Instruction<'a>,
+) -> InstructionEffect<'a> {
     let parts = shape::arrays(instruction.shape);
     if parts.iter().any(|part| !matches!(part.space, 0..=4 | 6)) {
         return InstructionEffect::Unknown("transfers to the host are not modelled");
@@ -87,12 +101,26 @@ fn copy<'a>(computation: &ScheduledComputation<'a>, instruction: &Instruction<'a
     InstructionEffect::Copy(done.map_or_else(first, |(_, done)| shape::bytes(done.shape)))
 }
 
-fn longest_branch<'a>(program: &ScheduledProgram<'a>, instruction: &Instruction<'a>) -> Option<usize> {
-    let listed = instruction.attribute("branch_computations").unwrap_or_default().trim_matches(['{', '}']);
-    let listed = listed.split(',').map(|name| name.trim().trim_start_matches('%'));
-    let two = ["true_computation", "false_computation"].into_iter().filter_map(|key| instruction.computation(key));
+fn longest_branch<'a>(
+    program: &ScheduledProgram<'a>,
+    instruction: &Instruction<'a>,
+) -> Option<usize> {
+    let listed = instruction
+        .attribute("branch_computations")
+        .unwrap_or_default()
+        .trim_matches(['{', '}']);
+    let listed = listed
+        .split(',')
+        .map(|name| name.trim().trim_start_matches('%'));
+    let two = ["true_computation", "false_computation"]
+        .into_iter()
+        .filter_map(|key| instruction.computation(key));
     let branches = listed.chain(two).filter_map(|name| program.find(name));
-    branches.max_by_key(|&branch| program.computation(branch).map_or(0, ScheduledComputation::estimated_cycles))
+    branches.max_by_key(|&branch| {
+        program
+            .computation(branch)
+            .map_or(0, ScheduledComputation::estimated_cycles)
+    })
 }
 
 /// Whether an instruction without an estimate takes time. Results with one element belong to the scalar unit, and some
@@ -113,7 +141,9 @@ fn is_work(instruction: &Instruction<'_>) -> bool {
             | "add-dependency"
             | "domain"
     );
-    let is_bitcast = instruction.attribute("custom_call_target").is_some_and(|target| target.contains("Bitcast"));
+    let is_bitcast = instruction
+        .attribute("custom_call_target")
+        .is_some_and(|target| target.contains("Bitcast"));
     let large = |array: &shape::ScheduleArray<'_>| array.elements() > 1;
     !names_only && !is_bitcast && shape::arrays(instruction.shape).iter().any(large)
 }

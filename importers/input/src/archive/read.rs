@@ -42,11 +42,18 @@ pub struct Archive {
 }
 
 fn damaged(offset: u64, what: impl Into<String>) -> ImportError {
-    ImportError::Malformed { format: "ZIP archive", offset, what: what.into() }
+    ImportError::Malformed {
+        format: "ZIP archive",
+        offset,
+        what: what.into(),
+    }
 }
 
 fn unusable(what: impl Into<String>) -> ImportError {
-    ImportError::Unusable { format: "ZIP archive", what: what.into() }
+    ImportError::Unusable {
+        format: "ZIP archive",
+        what: what.into(),
+    }
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -77,24 +84,40 @@ impl Archive {
         let tail_at = len.saturating_sub(TAIL);
         let tail = part(&source, tail_at, len - tail_at);
         let Some(end) = tail.windows(END.len()).rposition(|window| window == END) else {
-            return Err(damaged(len, "the list of files at its end is missing: the copy is incomplete"));
+            return Err(damaged(
+                len,
+                "the list of files at its end is missing: the copy is incomplete",
+            ));
         };
         // The length of a comment is the last field.
-        let (Some(count), Some(size), Some(at), Some(_)) =
-            (u16_at(tail, end + 10), u32_at(tail, end + 12), u32_at(tail, end + 16), u16_at(tail, end + 20))
-        else {
-            return Err(damaged(len, "it ends within the list of files: the copy is incomplete"));
+        let (Some(count), Some(size), Some(at), Some(_)) = (
+            u16_at(tail, end + 10),
+            u32_at(tail, end + 12),
+            u32_at(tail, end + 16),
+            u16_at(tail, end + 20),
+        ) else {
+            return Err(damaged(
+                len,
+                "it ends within the list of files: the copy is incomplete",
+            ));
         };
         if u32::MAX == at || u16::MAX == count {
-            return Err(unusable("it is larger than 4 GB (ZIP64): unpack it and open the folder"));
+            return Err(unusable(
+                "it is larger than 4 GB (ZIP64): unpack it and open the folder",
+            ));
         }
         let (size, at) = (u64::from(size), u64::from(at));
         if size > DIRECTORY_LIMIT || usize::from(count) > MOST_FILES {
-            let what = format!("it lists {count} files; at most {MOST_FILES} are read: unpack it and open the folder");
+            let what = format!(
+                "it lists {count} files; at most {MOST_FILES} are read: unpack it and open the folder"
+            );
             return Err(ImportError::TooLarge { what });
         }
         if at + size > len {
-            return Err(damaged(len, "its list of files lies outside of it: the copy is incomplete"));
+            return Err(damaged(
+                len,
+                "its list of files lies outside of it: the copy is incomplete",
+            ));
         }
         let files = entries(part(&source, at, size), usize::from(count), at, len)?;
         Ok(Self { source, files })
@@ -116,7 +139,10 @@ impl Archive {
             return Err(damaged(wanted.at, format!("{} is cut off", wanted.name)));
         };
         if !header.starts_with(LOCAL_HEADER) {
-            return Err(damaged(wanted.at, format!("{} is not where the list of files says", wanted.name)));
+            return Err(damaged(
+                wanted.at,
+                format!("{} is not where the list of files says", wanted.name),
+            ));
         }
         let start = wanted.at + 30 + u64::from(name) + u64::from(extra);
         let packed = part(&self.source, start, wanted.packed);
@@ -124,15 +150,23 @@ impl Archive {
         let mut bytes = Vec::new();
         let read = match wanted.method {
             STORED => packed.take(wanted.bytes + 1).read_to_end(&mut bytes),
-            _ => DeflateDecoder::new(packed).take(wanted.bytes + 1).read_to_end(&mut bytes),
+            _ => DeflateDecoder::new(packed)
+                .take(wanted.bytes + 1)
+                .read_to_end(&mut bytes),
         };
         let mut crc = Crc::new();
         crc.update(&bytes);
         match read {
-            Err(error) => Err(damaged(start, format!("{} cannot be unpacked: {error}", wanted.name))),
+            Err(error) => Err(damaged(
+                start,
+                format!("{} cannot be unpacked: {error}", wanted.name),
+            )),
             Ok(_) if bytes.len() as u64 != wanted.bytes || crc.sum() != wanted.crc => Err(damaged(
                 start,
-                format!("{} is not what the list of files says: copy the archive again", wanted.name),
+                format!(
+                    "{} is not what the list of files says: copy the archive again",
+                    wanted.name
+                ),
             )),
             Ok(_) => Ok(bytes),
         }
@@ -143,17 +177,27 @@ impl Archive {
 fn part(source: &InputSource, at: u64, len: u64) -> &[u8] {
     let bytes = source.packed();
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
-    bytes.get(place(at)..place(at.saturating_add(len))).unwrap_or_default()
+    bytes
+        .get(place(at)..place(at.saturating_add(len)))
+        .unwrap_or_default()
 }
 
 /// The entries of the directory, which begins at `at`.
-fn entries(directory: &[u8], count: usize, at: u64, len: u64) -> Result<Vec<ArchivedFile>, ImportError> {
+fn entries(
+    directory: &[u8],
+    count: usize,
+    at: u64,
+    len: u64,
+) -> Result<Vec<ArchivedFile>, ImportError> {
     let mut files: Vec<ArchivedFile> = Vec::new();
     let mut rest = directory;
     for _ in 0..count {
         let here = at + (directory.len() - rest.len()) as u64;
         let Some((file, length, flags)) = entry(rest) else {
-            return Err(damaged(here, "the list of files is damaged: copy the archive again"));
+            return Err(damaged(
+                here,
+                "the list of files is damaged: copy the archive again",
+            ));
         };
         rest = rest.get(length..).unwrap_or_default();
         if file.name.ends_with('/') {
@@ -168,7 +212,10 @@ fn entries(directory: &[u8], count: usize, at: u64, len: u64) -> Result<Vec<Arch
     // Many small entries can share the same packed bytes.
     let total: u64 = files.iter().map(|file| file.bytes).sum();
     if total > HARMLESS && total / MOST_RATIO > len {
-        let what = format!("it unpacks to {} times its size, more than any run: do not trust it", total / len.max(1));
+        let what = format!(
+            "it unpacks to {} times its size, more than any run: do not trust it",
+            total / len.max(1)
+        );
         return Err(ImportError::TooLarge { what });
     }
     Ok(files)
@@ -203,10 +250,14 @@ pub(super) fn leads_outside(name: &str) -> bool {
 fn check(file: &ArchivedFile, flags: u16, len: u64) -> Result<(), ImportError> {
     let name = &file.name;
     if leads_outside(name) {
-        return Err(unusable(format!("it names a file outside of itself, {name:?}: do not trust it")));
+        return Err(unusable(format!(
+            "it names a file outside of itself, {name:?}: do not trust it"
+        )));
     }
     if flags & 1 != 0 {
-        return Err(unusable(format!("{name} is encrypted: unpack it and open the folder")));
+        return Err(unusable(format!(
+            "{name} is encrypted: unpack it and open the folder"
+        )));
     }
     if !matches!(file.method, STORED | DEFLATED) {
         return Err(unusable(format!(
@@ -215,10 +266,15 @@ fn check(file: &ArchivedFile, flags: u16, len: u64) -> Result<(), ImportError> {
     }
     let is_zip64 = [file.bytes, file.packed, file.at].contains(&u64::from(u32::MAX));
     if is_zip64 {
-        return Err(unusable(format!("{name} has 4 GB or more (ZIP64): unpack it and open the folder")));
+        return Err(unusable(format!(
+            "{name} has 4 GB or more (ZIP64): unpack it and open the folder"
+        )));
     }
     if file.at + file.packed > len {
-        return Err(damaged(file.at, format!("{name} is cut off: the copy is incomplete")));
+        return Err(damaged(
+            file.at,
+            format!("{name} is cut off: the copy is incomplete"),
+        ));
     }
     if file.bytes > HARMLESS && file.bytes / MOST_RATIO > file.packed {
         let what = format!(

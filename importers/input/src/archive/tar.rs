@@ -17,12 +17,17 @@ pub struct TarArchive {
 
 fn damaged(error: &io::Error) -> ImportError {
     let what = format!("{error}: the copy is incomplete or damaged, copy the archive again");
-    ImportError::Unusable { format: "tar archive", what }
+    ImportError::Unusable {
+        format: "tar archive",
+        what,
+    }
 }
 
 /// The unpacked bytes, no more than of an archive that can be trusted: a long name is read as a whole.
 fn limited(source: &InputSource) -> impl io::Read {
-    source.reader().take(HARMLESS.max(source.packed_len().saturating_mul(MOST_RATIO)))
+    source
+        .reader()
+        .take(HARMLESS.max(source.packed_len().saturating_mul(MOST_RATIO)))
 }
 
 impl TarArchive {
@@ -34,7 +39,11 @@ impl TarArchive {
     pub fn of(source: InputSource, progress: &Progress) -> Result<Self, ImportError> {
         let (mut files, mut total) = (BTreeMap::new(), 0_u64);
         let mut archive = tar::Archive::new(limited(&source));
-        for (at, entry) in archive.entries().map_err(|error| damaged(&error))?.enumerate() {
+        for (at, entry) in archive
+            .entries()
+            .map_err(|error| damaged(&error))?
+            .enumerate()
+        {
             progress.check()?;
             let entry = entry.map_err(|error| damaged(&error))?;
             let size = entry.size();
@@ -47,18 +56,24 @@ impl TarArchive {
                 return Err(ImportError::TooLarge { what });
             }
             // Folders and links are no profiles.
-            if !entry.header().entry_type().is_file() && !entry.header().entry_type().is_gnu_sparse() {
+            if !entry.header().entry_type().is_file()
+                && !entry.header().entry_type().is_gnu_sparse()
+            {
                 continue;
             }
             let whole = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
             let name = whole.trim_start_matches("./");
             if leads_outside(name) {
                 let what = format!("it names a file outside of itself, {whole:?}: do not trust it");
-                return Err(ImportError::Unusable { format: "tar archive", what });
+                return Err(ImportError::Unusable {
+                    format: "tar archive",
+                    what,
+                });
             }
             files.insert(name.to_owned(), (at, size));
             if files.len() > MOST_FILES {
-                let what = format!("it has more than {MOST_FILES} files: unpack it and open the folder");
+                let what =
+                    format!("it has more than {MOST_FILES} files: unpack it and open the folder");
                 return Err(ImportError::TooLarge { what });
             }
         }
@@ -68,7 +83,9 @@ impl TarArchive {
 
     /// Names and sizes of its files.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.files.iter().map(|(name, (_, size))| (name.as_str(), *size))
+        self.files
+            .iter()
+            .map(|(name, (_, size))| (name.as_str(), *size))
     }
 
     /// Unpacks files, which are returned in this order.
@@ -76,28 +93,48 @@ impl TarArchive {
     /// # Errors
     ///
     /// One is not there, or the archive is damaged.
-    pub fn read(&self, wanted: &[String], progress: &Progress) -> Result<Vec<Vec<u8>>, ImportError> {
+    pub fn read(
+        &self,
+        wanted: &[String],
+        progress: &Progress,
+    ) -> Result<Vec<Vec<u8>>, ImportError> {
         let mut unpacked: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         let place = |name: &String| self.files.get(name).copied();
         let mut places: BTreeMap<usize, u64> = wanted.iter().filter_map(place).collect();
         let mut archive = tar::Archive::new(limited(&self.source));
-        for (at, entry) in archive.entries().map_err(|error| damaged(&error))?.enumerate() {
+        for (at, entry) in archive
+            .entries()
+            .map_err(|error| damaged(&error))?
+            .enumerate()
+        {
             if places.is_empty() {
                 break;
             }
             progress.check()?;
             let mut entry = entry.map_err(|error| damaged(&error))?;
-            let Some(size) = places.remove(&at) else { continue };
+            let Some(size) = places.remove(&at) else {
+                continue;
+            };
             let mut bytes = Vec::new();
-            entry.by_ref().take(size).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
+            entry
+                .by_ref()
+                .take(size)
+                .read_to_end(&mut bytes)
+                .map_err(|error| damaged(&error))?;
             if bytes.len() as u64 != size {
                 return Err(damaged(&io::ErrorKind::UnexpectedEof.into()));
             }
             unpacked.insert(at, bytes);
         }
-        let missing = || ImportError::NothingFound { what: "the archive has changed while it was read".to_owned() };
+        let missing = || ImportError::NothingFound {
+            what: "the archive has changed while it was read".to_owned(),
+        };
         let take = |name: &String| unpacked.remove(&place(name)?.0);
-        wanted.iter().map(take).map(|bytes| bytes.ok_or_else(missing)).collect()
+        wanted
+            .iter()
+            .map(take)
+            .map(|bytes| bytes.ok_or_else(missing))
+            .collect()
     }
 }
 
@@ -123,16 +160,22 @@ mod tests {
     /// All files of an archive, or why it is refused.
     fn read(bytes: Vec<u8>) -> Result<Vec<(String, Vec<u8>)>, String> {
         let source = InputSource::from_bytes("a.tar", bytes).map_err(|error| error.to_string())?;
-        let archive = TarArchive::of(source, &Progress::new()).map_err(|error| error.to_string())?;
+        let archive =
+            TarArchive::of(source, &Progress::new()).map_err(|error| error.to_string())?;
         let names: Vec<String> = archive.files().map(|(name, _)| name.to_owned()).collect();
-        let files = archive.read(&names, &Progress::new()).map_err(|error| error.to_string())?;
+        let files = archive
+            .read(&names, &Progress::new())
+            .map_err(|error| error.to_string())?;
         Ok(names.into_iter().zip(files).collect())
     }
 
     #[test]
     fn files_are_unpacked_and_the_last_of_a_name_counts() {
         let bytes = archive(&[("./run/a", b"old"), ("run/b", b""), ("run/a", b"new")]);
-        let expected = vec![("run/a".to_owned(), b"new".to_vec()), ("run/b".to_owned(), Vec::new())];
+        let expected = vec![
+            ("run/a".to_owned(), b"new".to_vec()),
+            ("run/b".to_owned(), Vec::new()),
+        ];
         assert_eq!(read(bytes.clone()).unwrap(), expected);
         assert_eq!(read(gzip(&bytes)).unwrap(), expected);
     }

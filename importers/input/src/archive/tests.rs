@@ -18,13 +18,21 @@ fn read(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
     fs::write(&path, bytes).unwrap();
     let archive = Archive::open(&path).map_err(|error| error.to_string())?;
     let files = archive.files().to_vec();
-    let unpack = |file| archive.read(file).map(|bytes| (file.name.clone(), bytes)).map_err(|error| error.to_string());
+    let unpack = |file| {
+        archive
+            .read(file)
+            .map(|bytes| (file.name.clone(), bytes))
+            .map_err(|error| error.to_string())
+    };
     files.iter().map(unpack).collect()
 }
 
 /// The position of the only entry of the directory.
 fn entry(bytes: &[u8]) -> usize {
-    bytes.windows(4).position(|window| window == super::ENTRY).unwrap()
+    bytes
+        .windows(4)
+        .position(|window| window == super::ENTRY)
+        .unwrap()
 }
 
 fn changed(bytes: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
@@ -36,13 +44,24 @@ fn changed(bytes: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
 #[test]
 fn files_are_unpacked_as_they_were_packed() {
     let long = b"profile ".repeat(100_000);
-    let bytes = archive(&[("profile/worker0.xplane.pb", &long), ("empty", b""), ("über.json", b"{}")]);
+    let bytes = archive(&[
+        ("profile/worker0.xplane.pb", &long),
+        ("empty", b""),
+        ("über.json", b"{}"),
+    ]);
     assert!(bytes.len() < long.len() / 50);
     let files = read(&bytes).unwrap();
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["profile/worker0.xplane.pb", "empty", "über.json"]);
     assert!(files[0].1 == long && files[1].1.is_empty() && files[2].1 == b"{}");
-    assert_eq!(bytes, archive(&[("profile/worker0.xplane.pb", &long), ("empty", b""), ("über.json", b"{}")]));
+    assert_eq!(
+        bytes,
+        archive(&[
+            ("profile/worker0.xplane.pb", &long),
+            ("empty", b""),
+            ("über.json", b"{}")
+        ])
+    );
 }
 
 /// Written by Python's zipfile: a stored and a deflated file, a folder and a comment.
@@ -51,17 +70,32 @@ fn archives_of_other_programs_are_read() {
     let files = read(include_bytes!("python.zip")).unwrap();
     assert_eq!(
         files,
-        [("run/stored.txt".to_owned(), b"stored".to_vec()), ("run/deflated.txt".to_owned(), b"deflated ".repeat(20))]
+        [
+            ("run/stored.txt".to_owned(), b"stored".to_vec()),
+            ("run/deflated.txt".to_owned(), b"deflated ".repeat(20))
+        ]
     );
 }
 
 #[test]
 fn names_that_lead_elsewhere_are_refused() {
-    for name in ["../x", "/etc/passwd", "a/../../x", "C:x", "a\\b", "a//b", "./x"] {
+    for name in [
+        "../x",
+        "/etc/passwd",
+        "a/../../x",
+        "C:x",
+        "a\\b",
+        "a//b",
+        "./x",
+    ] {
         let error = read(&archive(&[(name, b"x")])).unwrap_err();
         assert!(error.contains("outside of itself"), "{name}: {error}");
     }
-    assert!(read(&archive(&[("a", b"1"), ("a", b"2")])).unwrap_err().contains("twice"));
+    assert!(
+        read(&archive(&[("a", b"1"), ("a", b"2")]))
+            .unwrap_err()
+            .contains("twice")
+    );
 }
 
 #[test]
@@ -72,17 +106,29 @@ fn small_archives_of_large_files_are_refused() {
     // A size that is a lie is found when it is passed.
     let bytes = archive(&[("a", &[0; 1000])]);
     let lies = changed(&bytes, entry(&bytes) + 24, &10_u32.to_le_bytes());
-    assert!(read(&lies).unwrap_err().contains("not what the list of files says"));
+    assert!(
+        read(&lies)
+            .unwrap_err()
+            .contains("not what the list of files says")
+    );
     let lies = changed(&bytes, entry(&bytes) + 24, &2000_u32.to_le_bytes());
-    assert!(read(&lies).unwrap_err().contains("not what the list of files says"));
+    assert!(
+        read(&lies)
+            .unwrap_err()
+            .contains("not what the list of files says")
+    );
 }
 
 #[test]
 fn small_archives_of_many_files_are_refused() {
     let bytes = archive(&[("a", b"1"), ("b", b"2")]);
     // Each file alone has a harmless size.
-    let entries: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(super::ENTRY)).collect();
-    let large = entries.iter().fold(bytes, |bytes, at| changed(&bytes, at + 24, &(60_u32 << 20).to_le_bytes()));
+    let entries: Vec<usize> = (0..bytes.len())
+        .filter(|&at| bytes[at..].starts_with(super::ENTRY))
+        .collect();
+    let large = entries.iter().fold(bytes, |bytes, at| {
+        changed(&bytes, at + 24, &(60_u32 << 20).to_le_bytes())
+    });
     assert_eq!(entries.len(), 2);
     assert!(read(&large).unwrap_err().contains("more than any run"));
 }
@@ -95,7 +141,11 @@ fn unread_files_are_named() {
         let error = read(&changed(&bytes, at + offset, &u16::to_le_bytes(value))).unwrap_err();
         assert!(error.contains(why), "{error}");
     }
-    assert!(read(&changed(&bytes, at + 20, &[0xff; 4])).unwrap_err().contains("ZIP64"));
+    assert!(
+        read(&changed(&bytes, at + 20, &[0xff; 4]))
+            .unwrap_err()
+            .contains("ZIP64")
+    );
 }
 
 #[test]
@@ -109,7 +159,9 @@ fn damage_anywhere_is_an_error_or_does_not_matter() {
         for flip in [0x01, 0x80, 0xff] {
             // Dates and attributes may change; contents may not.
             if let Ok(files) = read(&changed(&bytes, at, &[bytes[at] ^ flip])) {
-                let intact = files.iter().all(|(_, bytes)| *bytes == content || bytes == b"x");
+                let intact = files
+                    .iter()
+                    .all(|(_, bytes)| *bytes == content || bytes == b"x");
                 assert!(intact, "byte {at}");
             }
         }

@@ -20,13 +20,20 @@ pub struct ArchiveWriter<W> {
 }
 
 fn too_large(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::FileTooLarge, format!("{what} has 4 GB or more, which a ZIP archive cannot hold"))
+    io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        format!("{what} has 4 GB or more, which a ZIP archive cannot hold"),
+    )
 }
 
 impl<W: Write + Seek> ArchiveWriter<W> {
     /// An empty archive.
     pub fn new(out: W) -> Self {
-        Self { out, entries: Vec::new(), count: 0 }
+        Self {
+            out,
+            entries: Vec::new(),
+            count: 0,
+        }
     }
 
     /// Adds a file, compressed.
@@ -36,7 +43,8 @@ impl<W: Write + Seek> ArchiveWriter<W> {
     /// Reading or writing fails, or a size is 4 GB or more.
     pub fn add(&mut self, name: &str, mut content: impl Read) -> io::Result<()> {
         let at = self.position(name)?;
-        let name_bytes = u16::try_from(name.len()).map_err(|_long| io::Error::other("a name is too long"))?;
+        let name_bytes =
+            u16::try_from(name.len()).map_err(|_long| io::Error::other("a name is too long"))?;
         // Checksum and sizes are written when they are known.
         self.out.write_all(LOCAL_HEADER)?;
         self.out.write_all(&common(0, 0, 0, name_bytes))?;
@@ -60,7 +68,8 @@ impl<W: Write + Seek> ArchiveWriter<W> {
         let size = u32::try_from(size).map_err(|_large| too_large(name))?;
         let packed = u32::try_from(end - start).map_err(|_large| too_large(name))?;
         let header = common(crc.sum(), packed, size, name_bytes);
-        self.out.seek(SeekFrom::Start(u64::from(at) + LOCAL_HEADER.len() as u64))?;
+        self.out
+            .seek(SeekFrom::Start(u64::from(at) + LOCAL_HEADER.len() as u64))?;
         self.out.write_all(&header)?;
         self.out.seek(SeekFrom::Start(end))?;
 
@@ -71,7 +80,10 @@ impl<W: Write + Seek> ArchiveWriter<W> {
         self.entries.extend_from_slice(&[0; 10]);
         self.entries.extend_from_slice(&at.to_le_bytes());
         self.entries.extend_from_slice(name.as_bytes());
-        self.count = self.count.checked_add(1).ok_or_else(|| io::Error::other("too many files for a ZIP archive"))?;
+        self.count = self
+            .count
+            .checked_add(1)
+            .ok_or_else(|| io::Error::other("too many files for a ZIP archive"))?;
         Ok(())
     }
 
@@ -82,7 +94,8 @@ impl<W: Write + Seek> ArchiveWriter<W> {
     /// Writing fails, or the archive has 4 GB or more.
     pub fn finish(mut self) -> io::Result<W> {
         let at = self.position("the archive")?;
-        let size = u32::try_from(self.entries.len()).map_err(|_large| too_large("the list of files"))?;
+        let size =
+            u32::try_from(self.entries.len()).map_err(|_large| too_large("the list of files"))?;
         self.out.write_all(&self.entries)?;
         self.out.write_all(END)?;
         self.out.write_all(&[0; 4])?;

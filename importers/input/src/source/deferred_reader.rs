@@ -24,7 +24,10 @@ struct Unpacking {
 impl DeferredReader {
     /// A reader of the content; nothing is unpacked before it is asked for.
     pub fn new(source: &InputSource) -> Self {
-        Self { source: source.without_bytes(), unpacking: None }
+        Self {
+            source: source.without_bytes(),
+            unpacking: None,
+        }
     }
 
     /// Name of the file.
@@ -43,18 +46,23 @@ impl DeferredReader {
             // The file is opened each time, because a file that has changed must not be used.
             let mut file = self.source.open_again()?;
             if self.source.gzip {
-                let mut unpacking = unpacking.filter(|unpacking| unpacking.at <= start).unwrap_or_else(|| Unpacking {
-                    reader: Box::new(MultiGzDecoder::new(BufReader::new(file))),
-                    at: 0,
-                });
+                let mut unpacking = unpacking
+                    .filter(|unpacking| unpacking.at <= start)
+                    .unwrap_or_else(|| Unpacking {
+                        reader: Box::new(MultiGzDecoder::new(BufReader::new(file))),
+                        at: 0,
+                    });
                 let before = into.len();
                 let read = read_range(&mut unpacking.reader, start - unpacking.at, len, into);
                 // A short read means the end of the file or damage; the reader cannot continue after it.
-                self.unpacking =
-                    (into.len() - before == len as usize).then(|| Unpacking { at: start + len, ..unpacking });
+                self.unpacking = (into.len() - before == len as usize).then(|| Unpacking {
+                    at: start + len,
+                    ..unpacking
+                });
                 read
             } else {
-                file.seek(SeekFrom::Start(start)).and_then(|_| read_range(file, 0, len, into))
+                file.seek(SeekFrom::Start(start))
+                    .and_then(|_| read_range(file, 0, len, into))
             }
         } else {
             read_range(self.source.reader(), start, len, into)

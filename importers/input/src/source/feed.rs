@@ -73,11 +73,16 @@ fn feed_plain(
         progress.add_done((end - shown) as u64);
         shown = end;
     }
-    Ok(FeedResult { bytes: content.len() as u64, damage: None })
+    Ok(FeedResult {
+        bytes: content.len() as u64,
+        damage: None,
+    })
 }
 
 fn too_large_item() -> ImportError {
-    ImportError::TooLarge { what: "a single value of more than 256 MiB; this is not a profile".into() }
+    ImportError::TooLarge {
+        what: "a single value of more than 256 MiB; this is not a profile".into(),
+    }
 }
 
 struct FeedPiece {
@@ -101,15 +106,22 @@ fn feed_gzip(
         for _ in 0..BUFFERS {
             let _ = empty.send(vec![0; HEADROOM + PIECE]);
         }
-        let worker = std::thread::Builder::new().name("inflate".into()).spawn_scoped(scope, move || {
-            inflate(&mut inflater, &full_sender, &empty_receiver, progress)?;
-            Ok::<_, ImportError>(FeedResult { bytes: inflater.unpacked, damage: inflater.damage() })
-        })?;
+        let worker = std::thread::Builder::new()
+            .name("inflate".into())
+            .spawn_scoped(scope, move || {
+                inflate(&mut inflater, &full_sender, &empty_receiver, progress)?;
+                Ok::<_, ImportError>(FeedResult {
+                    bytes: inflater.unpacked,
+                    damage: inflater.damage(),
+                })
+            })?;
         let put_back = |buffer| drop(empty.try_send(buffer));
         let consumed = consume_pieces(|| full.recv().ok(), put_back, &mut consume);
         // Without a receiver, the worker stops at its next piece.
         drop((full, empty));
-        let fed = worker.join().unwrap_or_else(|_| Err(io::Error::other("the inflate thread failed").into()));
+        let fed = worker
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the inflate thread failed").into()));
         consumed?;
         fed
     })
@@ -128,8 +140,13 @@ fn feed_gzip_in_turn(
         if inflater.ended() {
             return None;
         }
-        let mut buffer = unused.borrow_mut().pop().unwrap_or_else(|| vec![0; HEADROOM + PIECE]);
-        let filled = progress.check().and_then(|()| inflater.fill(&mut buffer[HEADROOM..], progress));
+        let mut buffer = unused
+            .borrow_mut()
+            .pop()
+            .unwrap_or_else(|| vec![0; HEADROOM + PIECE]);
+        let filled = progress
+            .check()
+            .and_then(|()| inflater.fill(&mut buffer[HEADROOM..], progress));
         match filled {
             Ok(len) => (len > 0).then_some(FeedPiece { buffer, len }),
             Err(error) => {
@@ -141,7 +158,10 @@ fn feed_gzip_in_turn(
     let consumed = consume_pieces(inflated, |buffer| unused.borrow_mut().push(buffer), consume);
     match failed {
         Some(error) => Err(error),
-        None => consumed.map(|()| FeedResult { bytes: inflater.unpacked, damage: inflater.damage() }),
+        None => consumed.map(|()| FeedResult {
+            bytes: inflater.unpacked,
+            damage: inflater.damage(),
+        }),
     }
 }
 
@@ -153,7 +173,9 @@ fn inflate(
 ) -> Result<(), ImportError> {
     while !inflater.ended() {
         progress.check()?;
-        let Ok(mut buffer) = empty.recv() else { return Ok(()) };
+        let Ok(mut buffer) = empty.recv() else {
+            return Ok(());
+        };
         let len = inflater.fill(&mut buffer[HEADROOM..], progress)?;
         if len > 0 && full.send(FeedPiece { buffer, len }).is_err() {
             return Ok(());
@@ -227,12 +249,27 @@ mod tests {
     #[test]
     fn items_across_chunks_are_delivered_whole() {
         let mut text = Vec::new();
-        for (i, len) in [10, PIECE - 5, 3, 5 * PIECE + 17, 0, HEADROOM + 1, 2 * PIECE, 1].into_iter().enumerate() {
+        for (i, len) in [
+            10,
+            PIECE - 5,
+            3,
+            5 * PIECE + 17,
+            0,
+            HEADROOM + 1,
+            2 * PIECE,
+            1,
+        ]
+        .into_iter()
+        .enumerate()
+        {
             text.extend(std::iter::repeat_n(b'a' + i as u8, len));
             text.push(b'\n');
         }
         text.extend_from_slice(b"end");
-        let expected: Vec<Vec<u8>> = text.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
+        let expected: Vec<Vec<u8>> = text
+            .split(|&byte| byte == b'\n')
+            .map(<[u8]>::to_vec)
+            .collect();
         assert!(lines(&InputSource::from_bytes("plain", text.clone()).unwrap()) == expected);
         assert!(lines(&InputSource::from_bytes("packed", gzip(&text)).unwrap()) == expected);
         let (packed, mut there) = (gzip(&text), Vec::new());
@@ -241,14 +278,19 @@ mod tests {
             Ok(window.len())
         };
         let fed = feed_gzip_in_turn(&packed, &Progress::new(), &mut keep).unwrap();
-        assert!(there == text && fed.damage.is_none() && fed.bytes == text.len() as u64, "without threads");
+        assert!(
+            there == text && fed.damage.is_none() && fed.bytes == text.len() as u64,
+            "without threads"
+        );
     }
 
     #[test]
     fn progress_counts_compressed_bytes_and_cancel_stops() {
         let source = InputSource::from_bytes("packed", gzip(vec![b'x'; 4 * PIECE])).unwrap();
         let progress = Progress::new();
-        source.feed(&progress, |window, _| Ok(window.len())).unwrap();
+        source
+            .feed(&progress, |window, _| Ok(window.len()))
+            .unwrap();
         assert_eq!(progress.bytes().0, source.packed_len());
         let progress = Progress::new();
         progress.cancel();

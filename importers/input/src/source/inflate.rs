@@ -17,7 +17,13 @@ pub(super) struct Inflater<'a> {
 
 impl<'a> Inflater<'a> {
     pub(super) fn new(packed: &'a [u8]) -> Self {
-        Self { decoder: MultiGzDecoder::new(packed), packed_len: packed.len(), packed: 0, unpacked: 0, end: None }
+        Self {
+            decoder: MultiGzDecoder::new(packed),
+            packed_len: packed.len(),
+            packed: 0,
+            unpacked: 0,
+            end: None,
+        }
     }
 
     pub(super) fn ended(&self) -> bool {
@@ -26,7 +32,9 @@ impl<'a> Inflater<'a> {
 
     /// Why the stream ended early.
     pub(super) fn damage(&self) -> Option<String> {
-        let Some(Err(error)) = &self.end else { return None };
+        let Some(Err(error)) = &self.end else {
+            return None;
+        };
         Some(match error.kind() {
             io::ErrorKind::UnexpectedEof => {
                 "the gzip stream breaks off; the file was not written or copied to its end".into()
@@ -37,7 +45,11 @@ impl<'a> Inflater<'a> {
     }
 
     /// Fills `into` as far as possible and returns the number of bytes.
-    pub(super) fn fill(&mut self, into: &mut [u8], progress: &Progress) -> Result<usize, ImportError> {
+    pub(super) fn fill(
+        &mut self,
+        into: &mut [u8],
+        progress: &Progress,
+    ) -> Result<usize, ImportError> {
         let mut filled = 0;
         while filled < into.len() {
             match self.decoder.read(&mut into[filled..]) {

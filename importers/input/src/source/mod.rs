@@ -92,14 +92,23 @@ impl InputSource {
             let what = "a directory was given where a file is expected";
             return Err(io::Error::new(io::ErrorKind::IsADirectory, what).into());
         }
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy()
+            .into_owned();
         let packed = read_or_map(file, &metadata)?;
         // Content from a pipe cannot be read again by its name.
         let path = metadata.is_file().then(|| path.to_owned());
         let source = Self::new(name, packed)?;
         // Records cannot be read again in part.
         let stored = path.clone().filter(|_| source.records_len.is_none());
-        Ok(Self { path, stored, version: Some(version_of(&metadata)), ..source })
+        Ok(Self {
+            path,
+            stored,
+            version: Some(version_of(&metadata)),
+            ..source
+        })
     }
 
     /// A file of a bucket or web server, of which there is a copy on this machine. Only a `kept` copy has a path.
@@ -107,11 +116,27 @@ impl InputSource {
     /// # Errors
     ///
     /// The copy cannot be mapped.
-    pub fn from_copy(address: &Path, copy: &File, kept: Option<PathBuf>) -> Result<Self, ImportError> {
-        let name = address.file_name().unwrap_or(address.as_os_str()).to_string_lossy().into_owned();
-        let (version, source) = (Some(version_of(&copy.metadata()?)), Self::from_file(name, copy)?);
+    pub fn from_copy(
+        address: &Path,
+        copy: &File,
+        kept: Option<PathBuf>,
+    ) -> Result<Self, ImportError> {
+        let name = address
+            .file_name()
+            .unwrap_or(address.as_os_str())
+            .to_string_lossy()
+            .into_owned();
+        let (version, source) = (
+            Some(version_of(&copy.metadata()?)),
+            Self::from_file(name, copy)?,
+        );
         let stored = kept.filter(|_| source.records_len.is_none());
-        Ok(Self { path: Some(address.to_owned()), stored, version, ..source })
+        Ok(Self {
+            path: Some(address.to_owned()),
+            stored,
+            version,
+            ..source
+        })
     }
 
     /// A file without a path, or whose path should not be shown: `name` is shown instead. It is mapped at any size.
@@ -138,7 +163,11 @@ impl InputSource {
             let riegeli::UnpackedRecords { content, skipped } = riegeli::unpack(packed.as_ref())?;
             let records_len = Some(packed.as_ref().len() as u64);
             let skipped = Arc::new(skipped);
-            return Ok(Self { records_len, skipped, ..Self::from_content(name, mapped(&content)?)? });
+            return Ok(Self {
+                records_len,
+                skipped,
+                ..Self::from_content(name, mapped(&content)?)?
+            });
         }
         Self::from_content(name, packed)
     }
@@ -170,7 +199,10 @@ impl InputSource {
         let mut source = Self::of_packed(name, packed, gzip);
         let mut head = Vec::new();
         // A damaged gzip file still has the content up to the damage.
-        let result = source.reader().take(HEAD_BYTES as u64).read_to_end(&mut head);
+        let result = source
+            .reader()
+            .take(HEAD_BYTES as u64)
+            .read_to_end(&mut head);
         if head.is_empty() {
             result?;
         }
@@ -187,10 +219,15 @@ impl InputSource {
         if is_same || !(self.gzip || other.gzip) {
             return is_same;
         }
-        let (mut own, mut others) = (BufReader::new(self.reader()), BufReader::new(other.reader()));
+        let (mut own, mut others) = (
+            BufReader::new(self.reader()),
+            BufReader::new(other.reader()),
+        );
         loop {
             // If one is damaged, it is unknown whether they are the same.
-            let (Ok(one), Ok(two)) = (own.fill_buf(), others.fill_buf()) else { return false };
+            let (Ok(one), Ok(two)) = (own.fill_buf(), others.fill_buf()) else {
+                return false;
+            };
             let n = one.len().min(two.len());
             if one.get(..n) != two.get(..n) || (n == 0 && one.len() != two.len()) {
                 return false;
@@ -210,7 +247,9 @@ impl InputSource {
 
     /// The copy of a file that is in a bucket.
     pub fn copy(&self) -> Option<&Path> {
-        self.stored.as_deref().filter(|stored| self.path.as_deref() != Some(stored))
+        self.stored
+            .as_deref()
+            .filter(|stored| self.path.as_deref() != Some(stored))
     }
 
     /// Opens the file again, to read arguments long after the import.
@@ -219,18 +258,25 @@ impl InputSource {
     ///
     /// The file is gone or has changed; the error is a sentence for the user.
     pub fn open_again(&self) -> Result<File, String> {
-        let Some(path) = &self.stored else { return Err("cannot read arguments: this was never a file".to_owned()) };
+        let Some(path) = &self.stored else {
+            return Err("cannot read arguments: this was never a file".to_owned());
+        };
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
         let (metadata, file) = opened.map_err(|error| self.no_arguments(&error))?;
         if Some(version_of(&metadata)) != self.version {
             let shown = path.display();
-            return Err(format!("cannot read arguments: the file has changed since it was opened: {shown}"));
+            return Err(format!(
+                "cannot read arguments: the file has changed since it was opened: {shown}"
+            ));
         }
         Ok(file)
     }
 
     fn no_arguments(&self, error: &io::Error) -> String {
-        let shown = self.path.as_ref().map_or_else(|| self.name.clone(), |path| path.display().to_string());
+        let shown = self
+            .path
+            .as_ref()
+            .map_or_else(|| self.name.clone(), |path| path.display().to_string());
         format!("cannot read arguments: {error}: {shown}")
     }
 
@@ -285,7 +331,11 @@ impl InputSource {
 
     /// The unpacked content from its beginning.
     pub fn reader(&self) -> Box<dyn Read + Send + '_> {
-        if self.is_gzip() { Box::new(MultiGzDecoder::new(self.packed())) } else { Box::new(self.packed()) }
+        if self.is_gzip() {
+            Box::new(MultiGzDecoder::new(self.packed()))
+        } else {
+            Box::new(self.packed())
+        }
     }
 
     /// The whole unpacked content. A truncated gzip stream is an error only if nothing could be unpacked; else
@@ -297,7 +347,10 @@ impl InputSource {
     pub fn content(&self, progress: &Progress) -> Result<SourceContent, ImportError> {
         if !self.is_gzip() {
             progress.add_done(self.packed_len());
-            return Ok(SourceContent { bytes: Arc::clone(&self.packed) as _, damage: None });
+            return Ok(SourceContent {
+                bytes: Arc::clone(&self.packed) as _,
+                damage: None,
+            });
         }
         let mut inflater = Inflater::new(self.packed());
         let mut unpacked = Vec::new();
@@ -313,7 +366,10 @@ impl InputSource {
         if let (true, Some(what)) = (unpacked.is_empty(), &damage) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, what.clone()).into());
         }
-        Ok(SourceContent { bytes: Arc::new(unpacked), damage })
+        Ok(SourceContent {
+            bytes: Arc::new(unpacked),
+            damage,
+        })
     }
 
     /// Frees the memory of the bytes at `range` of an uncompressed file, because they are not needed soon.
@@ -342,7 +398,10 @@ impl InputSource {
 impl std::fmt::Debug for SourceContent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let bytes = (*self.bytes).as_ref().len();
-        f.debug_struct("Content").field("bytes", &bytes).field("damage", &self.damage).finish()
+        f.debug_struct("Content")
+            .field("bytes", &bytes)
+            .field("damage", &self.damage)
+            .finish()
     }
 }
 
@@ -366,14 +425,24 @@ fn read_or_map(mut file: File, metadata: &fs::Metadata) -> Result<PackedBytes, I
             return Ok(PackedBytes::Mapped(map));
         }
     }
-    let limit = if metadata.is_file() { u64::MAX - 1 } else { STREAM_LIMIT };
+    let limit = if metadata.is_file() {
+        u64::MAX - 1
+    } else {
+        STREAM_LIMIT
+    };
     let mut bytes = Vec::new();
-    let no_room = |_| ImportError::TooLarge { what: "a file larger than the memory that is free".into() };
-    bytes.try_reserve_exact(usize::try_from(metadata.len()).unwrap_or(usize::MAX)).map_err(no_room)?;
+    let no_room = |_| ImportError::TooLarge {
+        what: "a file larger than the memory that is free".into(),
+    };
+    bytes
+        .try_reserve_exact(usize::try_from(metadata.len()).unwrap_or(usize::MAX))
+        .map_err(no_room)?;
     // A pipe has no length.
     file.by_ref().take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
-        let what = "a stream of more than 256 MiB cannot be mapped; save it as a file and open that".into();
+        let what =
+            "a stream of more than 256 MiB cannot be mapped; save it as a file and open that"
+                .into();
         return Err(ImportError::TooLarge { what });
     }
     Ok(PackedBytes::Read(bytes))
@@ -406,8 +475,9 @@ mod tests {
 
     #[test]
     fn truncated_gzip_yields_its_content_and_is_reported() {
-        let text: Vec<u8> =
-            (0..200_000_u32).flat_map(|i| (i.wrapping_mul(2_654_435_761) % 997).to_le_bytes()).collect();
+        let text: Vec<u8> = (0..200_000_u32)
+            .flat_map(|i| (i.wrapping_mul(2_654_435_761) % 997).to_le_bytes())
+            .collect();
         let mut packed = gzip(&text);
         packed.truncate(packed.len() / 2);
         let source = InputSource::from_bytes("cut", packed).unwrap();

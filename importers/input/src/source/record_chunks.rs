@@ -24,12 +24,19 @@ struct ChunkClaim {
 }
 
 fn number(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+    bytes
+        .get(at..at + 8)
+        .and_then(|bytes| bytes.try_into().ok())
+        .map_or(0, u64::from_le_bytes)
 }
 
 /// The position after the header of a block, if this lies within one.
 fn after_block_header(at: u64) -> u64 {
-    if at % BLOCK < BLOCK_HEADER { at - at % BLOCK + BLOCK_HEADER } else { at }
+    if at % BLOCK < BLOCK_HEADER {
+        at - at % BLOCK + BLOCK_HEADER
+    } else {
+        at
+    }
 }
 
 /// The position `length` bytes of chunks after another.
@@ -39,7 +46,11 @@ fn advanced(at: u64, length: u64) -> u64 {
     let total = (at % BLOCK - BLOCK_HEADER).saturating_add(length);
     let rest = total % room;
     let block = base.saturating_add((total / room).saturating_mul(BLOCK));
-    if rest == 0 && length > 0 { block } else { block.saturating_add(BLOCK_HEADER + rest) }
+    if rest == 0 && length > 0 {
+        block
+    } else {
+        block.saturating_add(BLOCK_HEADER + rest)
+    }
 }
 
 /// Reads the header of the chunk that begins here.
@@ -54,7 +65,12 @@ fn claim_at(bytes: &[u8], begin: u64) -> Option<ChunkClaim> {
         at = end;
     }
     let (kind, records) = (number(&header, 24) as u8, number(&header, 24) >> 8);
-    let claim = ChunkClaim { data_size: number(&header, 8), kind, records, unpacked: number(&header, 32) };
+    let claim = ChunkClaim {
+        data_size: number(&header, 8),
+        kind,
+        records,
+        unpacked: number(&header, 32),
+    };
     (claim.data_size <= bytes.len() as u64 && TYPES.contains(&claim.kind)).then_some(claim)
 }
 
@@ -67,7 +83,11 @@ pub(super) fn oversized(bytes: &[u8], most: u64, ratio: u64) -> Vec<(Range<u64>,
         begins.push(begin);
         // Each record takes a byte of the file at least.
         let after_records = begin.saturating_add(claim.records);
-        let after_records = if after_records % BLOCK == 0 { after_records } else { after_block_header(after_records) };
+        let after_records = if after_records % BLOCK == 0 {
+            after_records
+        } else {
+            after_block_header(after_records)
+        };
         let next = advanced(begin, CHUNK_HEADER.saturating_add(claim.data_size)).max(after_records);
         if next <= begin || next >= len {
             break;
@@ -96,7 +116,10 @@ pub(super) struct MaskedBytes<'a> {
 
 impl<'a> MaskedBytes<'a> {
     pub(super) fn new(bytes: &'a [u8], masked: Vec<Range<u64>>) -> Self {
-        Self { bytes: Cursor::new(bytes), masked }
+        Self {
+            bytes: Cursor::new(bytes),
+            masked,
+        }
     }
 }
 
@@ -105,8 +128,15 @@ impl Read for MaskedBytes<'_> {
         let start = self.bytes.position();
         let read = self.bytes.read(buffer)?;
         let end = start + read as u64;
-        for Range { start: from, end: to } in &self.masked {
-            let (from, to) = ((*from).clamp(start, end) - start, (*to).clamp(start, end) - start);
+        for Range {
+            start: from,
+            end: to,
+        } in &self.masked
+        {
+            let (from, to) = (
+                (*from).clamp(start, end) - start,
+                (*to).clamp(start, end) - start,
+            );
             if let Some(hidden) = buffer.get_mut(from as usize..to as usize) {
                 hidden.fill(0);
             }
@@ -130,7 +160,9 @@ mod tests {
     /// A file of one chunk for each record.
     fn file(records: &[Vec<u8>]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        let options = WriterOptions::new().chunk_size(1).compression(CompressionType::Brotli);
+        let options = WriterOptions::new()
+            .chunk_size(1)
+            .compression(CompressionType::Brotli);
         let mut writer = RecordWriter::new(&mut bytes, options).unwrap();
         for record in records {
             writer.write_record(record).unwrap();
@@ -143,7 +175,9 @@ mod tests {
     fn noise(len: usize) -> Vec<u8> {
         let mut state = 1_u64;
         let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             (state >> 56) as u8
         };
         (0..len).map(|_| next()).collect()
@@ -152,10 +186,21 @@ mod tests {
     #[test]
     fn chunks_are_found_across_blocks() {
         // The last chunk lies several blocks behind the first.
-        let bytes = file(&[noise(200_000), vec![0; 50_000], noise(65_000), vec![0; 60_000]]);
-        let found: Vec<u64> = oversized(&bytes, 40_000, 100).into_iter().map(|(_, unpacked)| unpacked).collect();
+        let bytes = file(&[
+            noise(200_000),
+            vec![0; 50_000],
+            noise(65_000),
+            vec![0; 60_000],
+        ]);
+        let found: Vec<u64> = oversized(&bytes, 40_000, 100)
+            .into_iter()
+            .map(|(_, unpacked)| unpacked)
+            .collect();
         assert_eq!(found, [50_000, 60_000]);
-        assert!(oversized(&bytes, 60_000, 100).is_empty() && oversized(&bytes, 40_000, 1 << 20).is_empty());
+        assert!(
+            oversized(&bytes, 60_000, 100).is_empty()
+                && oversized(&bytes, 40_000, 1 << 20).is_empty()
+        );
     }
 
     #[test]
@@ -186,8 +231,13 @@ mod tests {
             let mut rest = Vec::new();
             masked.seek(SeekFrom::Start(start)).unwrap();
             masked.read_to_end(&mut rest).unwrap();
-            let expected =
-                (start..20).map(|at| if (3..6).contains(&at) || (10..12).contains(&at) { 0 } else { at + 1 });
+            let expected = (start..20).map(|at| {
+                if (3..6).contains(&at) || (10..12).contains(&at) {
+                    0
+                } else {
+                    at + 1
+                }
+            });
             assert!(rest.into_iter().map(u64::from).eq(expected), "{start}");
         }
     }

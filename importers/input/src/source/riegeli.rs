@@ -18,9 +18,9 @@ use crate::ImportError;
 
 /// The first bytes of every file: the header of the first block, and the chunk that says what the file is.
 const SIGNATURE: [u8; 64] = [
-    0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0, 0x91, 0xba,
-    0xc2, 0x3c, 0x92, 0x87, 0xe1, 0xa9, 0, 0, 0, 0, 0, 0, 0, 0, 0xe1, 0x9f, 0x13, 0xc0, 0xe9, 0xb1, 0xc3, 0x72, 0x73,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0,
+    0, 0x91, 0xba, 0xc2, 0x3c, 0x92, 0x87, 0xe1, 0xa9, 0, 0, 0, 0, 0, 0, 0, 0, 0xe1, 0x9f, 0x13,
+    0xc0, 0xe9, 0xb1, 0xc3, 0x72, 0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 ];
 
 /// Most regions that are described.
@@ -71,7 +71,11 @@ fn unpack_within(bytes: &[u8], most: u64) -> Result<UnpackedRecords, ImportError
         let part = bytes.get(start..end).unwrap_or_default();
         let mut masked = Vec::new();
         for (header, claimed) in oversized(part, most, MAX_RATIO) {
-            say(header.start, header.end, &format!("a chunk that claims to unpack to {claimed} bytes was not read"));
+            say(
+                header.start,
+                header.end,
+                &format!("a chunk that claims to unpack to {claimed} bytes was not read"),
+            );
             masked.push(header);
         }
         let mut reader = match RecordReader::new(MaskedBytes::new(part, masked), options) {
@@ -86,7 +90,10 @@ fn unpack_within(bytes: &[u8], most: u64) -> Result<UnpackedRecords, ImportError
                 Ok(Some(record)) => {
                     unpacked += record.len() as u64;
                     if unpacked > most && unpacked / (bytes.len() as u64).max(1) > MAX_RATIO {
-                        let what = format!("{} bytes of records unpack to more than {unpacked} bytes", bytes.len());
+                        let what = format!(
+                            "{} bytes of records unpack to more than {unpacked} bytes",
+                            bytes.len()
+                        );
                         return Err(ImportError::TooLarge { what });
                     }
                     out.write_all(&record)?;
@@ -101,9 +108,15 @@ fn unpack_within(bytes: &[u8], most: u64) -> Result<UnpackedRecords, ImportError
     }
     if let (0, Some(first)) = (unpacked, skipped.borrow().first()) {
         let what = format!("no record can be read; {first}");
-        return Err(ImportError::Malformed { format: "file of Riegeli records", offset: 0, what });
+        return Err(ImportError::Malformed {
+            format: "file of Riegeli records",
+            offset: 0,
+            what,
+        });
     }
-    let content = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+    let content = out
+        .into_inner()
+        .map_err(std::io::IntoInnerError::into_error)?;
     let skipped = skipped.take();
     Ok(UnpackedRecords { content, skipped })
 }
@@ -142,7 +155,10 @@ mod tests {
         let (first, second) = (records(&[b"one ", b"two "]), records(&[b"three"]));
         assert!(first.starts_with(&SIGNATURE));
         assert_eq!(content(first.clone()), (b"one two ".to_vec(), 0));
-        assert_eq!(content([first, second].concat()), (b"one two three".to_vec(), 0));
+        assert_eq!(
+            content([first, second].concat()),
+            (b"one two three".to_vec(), 0)
+        );
         assert_eq!(content(records(&[])), (Vec::new(), 0));
     }
 
@@ -153,14 +169,24 @@ mod tests {
         let mut damaged = whole.clone();
         damaged[at] ^= 0xff;
         let (bytes, skipped) = content(damaged);
-        assert!(skipped >= 1 && bytes.starts_with(b"first record"), "{skipped} {bytes:?}");
+        assert!(
+            skipped >= 1 && bytes.starts_with(b"first record"),
+            "{skipped} {bytes:?}"
+        );
         for len in SIGNATURE.len()..whole.len() {
             match InputSource::from_bytes("a", whole[..len].to_vec()) {
                 Ok(source) => {
                     let content = source.content(&Progress::new()).unwrap();
-                    assert!(b"first recordsecond recordthird record".starts_with((*content.bytes).as_ref()), "{len}");
+                    assert!(
+                        b"first recordsecond recordthird record"
+                            .starts_with((*content.bytes).as_ref()),
+                        "{len}"
+                    );
                 }
-                Err(error) => assert!(error.to_string().contains("no record can be read"), "{len}: {error}"),
+                Err(error) => assert!(
+                    error.to_string().contains("no record can be read"),
+                    "{len}: {error}"
+                ),
             }
         }
     }
@@ -168,13 +194,24 @@ mod tests {
     #[test]
     fn a_chunk_that_claims_too_much_is_skipped() {
         use std::io::{Read as _, Seek as _};
-        let whole = written(&[b"first record", &vec![0; 50_000], b"third record"], CompressionType::Brotli);
+        let whole = written(
+            &[b"first record", &vec![0; 50_000], b"third record"],
+            CompressionType::Brotli,
+        );
         let mut unpacked = unpack_within(&whole, 40_000).unwrap();
         let mut content = Vec::new();
         unpacked.content.rewind().unwrap();
         unpacked.content.read_to_end(&mut content).unwrap();
-        assert!(content.starts_with(b"first record") && content.len() < 100, "{}", content.len());
-        assert!(unpacked.skipped[0].contains("claims to unpack to 50000 bytes"), "{:?}", unpacked.skipped);
+        assert!(
+            content.starts_with(b"first record") && content.len() < 100,
+            "{}",
+            content.len()
+        );
+        assert!(
+            unpacked.skipped[0].contains("claims to unpack to 50000 bytes"),
+            "{:?}",
+            unpacked.skipped
+        );
     }
 
     #[test]
@@ -196,7 +233,12 @@ mod tests {
         let run = sample_traces::synthetic::SyntheticRun::new(spec);
         let space = sample_traces::write::xspace_bytes(&run.session());
         let packed = records(&[&space]);
-        assert_eq!(InputSource::from_bytes("a", packed.clone()).unwrap().disk_len(), packed.len() as u64);
+        assert_eq!(
+            InputSource::from_bytes("a", packed.clone())
+                .unwrap()
+                .disk_len(),
+            packed.len() as u64
+        );
         assert!(content(packed) == (space, 0));
     }
 }

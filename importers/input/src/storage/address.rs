@@ -63,7 +63,10 @@ impl Address {
         // `pathlib` and others make one slash of two.
         let (scheme, rest) = text.split_once(":/")?;
         let rest = rest.strip_prefix('/').unwrap_or(rest);
-        let provider = SCHEMES.iter().find(|(name, _)| scheme.eq_ignore_ascii_case(name))?.1;
+        let provider = SCHEMES
+            .iter()
+            .find(|(name, _)| scheme.eq_ignore_ascii_case(name))?
+            .1;
         if rest.is_empty() || rest.starts_with('/') {
             return None;
         }
@@ -88,19 +91,34 @@ impl Address {
 
     /// The address as it may be shown.
     pub fn shown(&self) -> String {
-        let key = if self.provider == Provider::Web { without_secrets(&self.key) } else { self.key.clone() };
+        let key = if self.provider == Provider::Web {
+            without_secrets(&self.key)
+        } else {
+            self.key.clone()
+        };
         let root = match (self.provider, self.root.split_once("://")) {
             (Provider::Web, Some((scheme, host))) => {
-                format!("{scheme}://{}", host.rsplit_once('@').map_or(host, |(_, host)| host))
+                format!(
+                    "{scheme}://{}",
+                    host.rsplit_once('@').map_or(host, |(_, host)| host)
+                )
             }
             _ => self.root.clone(),
         };
-        if key.is_empty() { root } else { format!("{root}/{key}") }
+        if key.is_empty() {
+            root
+        } else {
+            format!("{root}/{key}")
+        }
     }
 
     /// The address of an object of the same bucket.
     pub fn of_key(&self, key: &str) -> PathBuf {
-        PathBuf::from(if key.is_empty() { self.root.clone() } else { format!("{}/{key}", self.root) })
+        PathBuf::from(if key.is_empty() {
+            self.root.clone()
+        } else {
+            format!("{}/{key}", self.root)
+        })
     }
 
     /// The key of a path in the same bucket.
@@ -137,7 +155,10 @@ fn of_web(scheme: &str, rest: &str) -> Address {
     }
     Address {
         provider: Provider::Web,
-        bucket: host.rsplit_once('@').map_or(host, |(_, host)| host).to_owned(),
+        bucket: host
+            .rsplit_once('@')
+            .map_or(host, |(_, host)| host)
+            .to_owned(),
         account: None,
         root: format!("{scheme}://{host}"),
         key: key.to_owned(),
@@ -155,7 +176,16 @@ mod tests {
 
     #[test]
     fn paths_of_this_machine_are_no_addresses() {
-        for path in ["a.xplane.pb", "/logs/gs://x", "gs:", "gs:/", "gs://", "C:/logs/x.pb", "ftp://host/x", "a:/b"] {
+        for path in [
+            "a.xplane.pb",
+            "/logs/gs://x",
+            "gs:",
+            "gs:/",
+            "gs://",
+            "C:/logs/x.pb",
+            "ftp://host/x",
+            "a:/b",
+        ] {
             assert!(!is_remote(Path::new(path)), "{path}");
         }
     }
@@ -163,32 +193,67 @@ mod tests {
     #[test]
     fn buckets_and_keys_are_taken_apart() {
         for (text, provider, bucket, key) in [
-            ("gs://logs/run/a.xplane.pb", Provider::Google, "logs", "run/a.xplane.pb"),
+            (
+                "gs://logs/run/a.xplane.pb",
+                Provider::Google,
+                "logs",
+                "run/a.xplane.pb",
+            ),
             ("gs:/logs/run/", Provider::Google, "logs", "run"),
             ("S3://logs", Provider::Amazon, "logs", ""),
             ("az://box/a b", Provider::Azure, "box", "a b"),
-            ("abfss://box@acc.dfs.core.windows.net/x/y", Provider::Azure, "box", "x/y"),
-            ("https://acc.blob.core.windows.net/box/x/y", Provider::Azure, "box", "x/y"),
+            (
+                "abfss://box@acc.dfs.core.windows.net/x/y",
+                Provider::Azure,
+                "box",
+                "x/y",
+            ),
+            (
+                "https://acc.blob.core.windows.net/box/x/y",
+                Provider::Azure,
+                "box",
+                "x/y",
+            ),
             (
                 "https://acc.blob.core.windows.net/box/x?sig=1",
                 Provider::Web,
                 "acc.blob.core.windows.net",
                 "box/x?sig=1",
             ),
-            ("https://host:8443/a/b.pb", Provider::Web, "host:8443", "a/b.pb"),
+            (
+                "https://host:8443/a/b.pb",
+                Provider::Web,
+                "host:8443",
+                "a/b.pb",
+            ),
         ] {
             let address = address(text);
-            assert_eq!((address.provider, &address.bucket[..], &address.key[..]), (provider, bucket, key), "{text}");
+            assert_eq!(
+                (address.provider, &address.bucket[..], &address.key[..]),
+                (provider, bucket, key),
+                "{text}"
+            );
         }
-        assert_eq!(address("abfss://box@acc.dfs.core.windows.net/x").account.as_deref(), Some("acc"));
+        assert_eq!(
+            address("abfss://box@acc.dfs.core.windows.net/x")
+                .account
+                .as_deref(),
+            Some("acc")
+        );
         assert!(address("gs://logs/run/").is_directory && !address("gs://logs/run").is_directory);
     }
 
     #[test]
     fn neither_signatures_nor_passwords_are_shown() {
         for (text, shown) in [
-            ("https://me:secret@host/a.pb?X-Amz-Signature=secret#x", "https://host/a.pb"),
-            ("https://acc.blob.core.windows.net/box/x?sig=secret", "https://acc.blob.core.windows.net/box/x"),
+            (
+                "https://me:secret@host/a.pb?X-Amz-Signature=secret#x",
+                "https://host/a.pb",
+            ),
+            (
+                "https://acc.blob.core.windows.net/box/x?sig=secret",
+                "https://acc.blob.core.windows.net/box/x",
+            ),
             ("https://host?token=secret", "https://host"),
             ("gs://logs/what?.pb", "gs://logs/what?.pb"),
             ("gs:/logs/run/", "gs://logs/run"),

@@ -18,7 +18,11 @@ impl FileTree for LocalTree {
     }
 
     fn entries(&self, directory: &Path) -> io::Result<Vec<TreeEntry>> {
-        let listed = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        let listed = if directory.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            directory
+        };
         let entries = fs::read_dir(listed)?.filter_map(Result::ok);
         let mut found: Vec<TreeEntry> = entries
             .filter_map(|entry| {
@@ -27,8 +31,17 @@ impl FileTree for LocalTree {
                 let kind = entry.file_type().ok()?;
                 let is_link = kind.is_symlink();
                 // A link to nothing is like nothing.
-                let kind = if is_link { self.kind(&path).ok()? } else { kind_of(kind) };
-                Some(TreeEntry { name: name.to_string_lossy().into_owned(), path, kind, is_link })
+                let kind = if is_link {
+                    self.kind(&path).ok()?
+                } else {
+                    kind_of(kind)
+                };
+                Some(TreeEntry {
+                    name: name.to_string_lossy().into_owned(),
+                    path,
+                    kind,
+                    is_link,
+                })
             })
             .collect();
         found.sort();

@@ -67,6 +67,7 @@ pub trait FileTree {
 
     /// Whether the path is a directory.
     fn is_directory(&self, path: &Path) -> bool {
-        self.kind(path).is_ok_and(|kind| kind == EntryKind::Directory)
+        self.kind(path)
+            .is_ok_and(|kind| kind == EntryKind::Directory)
     }
 }

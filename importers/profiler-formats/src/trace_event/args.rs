@@ -44,16 +44,31 @@ impl JsonArgs {
     ) -> Self {
         Self {
             end_args: end_args.into_iter().collect(),
-            frames: frames.into_iter().map(|(id, name, parent)| (id, (name, parent))).collect(),
-            block: Mutex::new(CachedBlock { file: DeferredReader::new(source), start: 0, bytes: Vec::new() }),
+            frames: frames
+                .into_iter()
+                .map(|(id, name, parent)| (id, (name, parent)))
+                .collect(),
+            block: Mutex::new(CachedBlock {
+                file: DeferredReader::new(source),
+                start: 0,
+                bytes: Vec::new(),
+            }),
         }
     }
 
     /// The arguments that were saved in a snapshot.
     pub(super) fn reopen(source: &InputSource, state: &[u8]) -> Option<Self> {
         let (end_args, frames) = postcard::from_bytes(state).ok()?;
-        let block = Mutex::new(CachedBlock { file: DeferredReader::new(source), start: 0, bytes: Vec::new() });
-        Some(Self { end_args, frames, block })
+        let block = Mutex::new(CachedBlock {
+            file: DeferredReader::new(source),
+            start: 0,
+            bytes: Vec::new(),
+        });
+        Some(Self {
+            end_args,
+            frames,
+            block,
+        })
     }
 
     fn event_args(&self, offset: u64, into: &mut Vec<Arg>) -> Result<(), String> {
@@ -68,7 +83,12 @@ impl JsonArgs {
             }) {
                 Ok(_) => return Ok(()),
                 Err(JsonStop::End) if bytes.len() >= want && want < MAX_EVENT => want *= 8,
-                Err(_) => return Err(format!("no event at byte {offset} of {}", block.file.name())),
+                Err(_) => {
+                    return Err(format!(
+                        "no event at byte {offset} of {}",
+                        block.file.name()
+                    ));
+                }
             }
             into.truncate(before);
         }
@@ -81,7 +101,10 @@ impl JsonArgs {
             (b"sf" | b"esf", value) => {
                 let id = arg_value(value).to_string();
                 let stack = self.stack(&id).map_or(ArgValue::Text(id), ArgValue::Text);
-                into.push(Arg { name: "stack".to_owned(), value: stack });
+                into.push(Arg {
+                    name: "stack".to_owned(),
+                    value: stack,
+                });
             }
             (key, value) => flatten(&String::from_utf8_lossy(key), value, into),
         }
@@ -91,7 +114,10 @@ impl JsonArgs {
     fn stack(&self, id: &str) -> Option<String> {
         let mut lines = Vec::new();
         let mut next = Some(id);
-        while let Some((name, parent)) = next.and_then(|id| self.frames.get(id)).filter(|_| lines.len() < MAX_FRAMES) {
+        while let Some((name, parent)) = next
+            .and_then(|id| self.frames.get(id))
+            .filter(|_| lines.len() < MAX_FRAMES)
+        {
             lines.push(name.as_str());
             next = parent.as_deref();
         }
@@ -106,14 +132,21 @@ impl CachedBlock {
         if offset < self.start || offset + want as u64 > end {
             // Includes some content before the position, which may contain the end arguments.
             let start = offset.saturating_sub(STEP as u64);
-            let known =
-                if start < self.start || start > end { self.bytes.len() } else { (start - self.start) as usize };
+            let known = if start < self.start || start > end {
+                self.bytes.len()
+            } else {
+                (start - self.start) as usize
+            };
             self.bytes.drain(..known);
             self.start = start;
             let from = start + self.bytes.len() as u64;
-            self.file.read(from, offset + (want + STEP) as u64 - from, &mut self.bytes)?;
+            self.file
+                .read(from, offset + (want + STEP) as u64 - from, &mut self.bytes)?;
         }
-        Ok(self.bytes.get((offset - self.start) as usize..).unwrap_or_default())
+        Ok(self
+            .bytes
+            .get((offset - self.start) as usize..)
+            .unwrap_or_default())
     }
 }
 
@@ -131,6 +164,10 @@ impl ArgSource for JsonArgs {
         let block = self.block.lock().unwrap_or_else(PoisonError::into_inner);
         let file = block.file.name().to_owned();
         let state = postcard::to_stdvec(&(&self.end_args, &self.frames)).ok()?;
-        Some(SavedArgs::InFile { file, format: FORMAT.id.to_owned(), state })
+        Some(SavedArgs::InFile {
+            file,
+            format: FORMAT.id.to_owned(),
+            state,
+        })
     }
 }

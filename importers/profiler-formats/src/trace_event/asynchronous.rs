@@ -16,7 +16,10 @@
 use std::collections::BTreeSet;
 
 use hashbrown::HashMap;
-use trace_model::{IssueKind, LabelId, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind};
+use trace_model::{
+    IssueKind, LabelId, SliceAttr, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId,
+    TrackKind,
+};
 
 use super::event::RawEvent;
 use super::json::{JsonValue, members};
@@ -88,7 +91,17 @@ impl AsyncEvents {
         };
         let named = !event.name.raw.is_empty();
         let args = event.has_args.then_some(offset);
-        self.events.push(AsyncEvent { at, key, action, local, thread, label, step, named, args });
+        self.events.push(AsyncEvent {
+            at,
+            key,
+            action,
+            local,
+            thread,
+            label,
+            step,
+            named,
+            args,
+        });
     }
 }
 
@@ -104,7 +117,11 @@ fn async_id<'a>(event: &RawEvent<'a>) -> (AsyncIdScope, &'a [u8]) {
     };
     let (mut scope, mut id) = (AsyncIdScope::Any, id2);
     let _ = members(id2, 0, |key, value| {
-        scope = if key.raw == b"local" { AsyncIdScope::Local } else { AsyncIdScope::Any };
+        scope = if key.raw == b"local" {
+            AsyncIdScope::Local
+        } else {
+            AsyncIdScope::Any
+        };
         id = value.number();
         Ok(())
     });
@@ -137,7 +154,13 @@ impl OpenSpan {
     fn add_step(&self, step: &AsyncEvent, at: Timestamp, builder: &mut TraceBuilder) {
         let range = TimeRange::new(self.step_from, at.max(self.step_from));
         let spec = SliceSpec::new(range, step.step.unwrap_or(step.label));
-        builder.add_slice(self.track, SliceSpec { args: step.args, ..spec });
+        builder.add_slice(
+            self.track,
+            SliceSpec {
+                args: step.args,
+                ..spec
+            },
+        );
     }
 }
 
@@ -151,7 +174,11 @@ pub(super) struct AddedAsyncSpans {
 }
 
 /// Adds all spans, on separate tracks except for lines of devices.
-pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, places: &TrackTable) -> AddedAsyncSpans {
+pub(super) fn build(
+    asynchronous: AsyncEvents,
+    builder: &mut TraceBuilder,
+    places: &TrackTable,
+) -> AddedAsyncSpans {
     let events = asynchronous.events;
     let mut order: Vec<usize> = (0..events.len()).collect();
     order.sort_by_key(|&i| events[i].at);
@@ -183,7 +210,9 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
         if event.action == SpanAction::End {
             let Some(at) = found else {
                 let name = builder.str(builder.label_ref(event.label).name).to_owned();
-                builder.log(IssueKind::EndWithoutBegin, || format!("{name:?} at {} ps", event.at.ps()));
+                builder.log(IssueKind::EndWithoutBegin, || {
+                    format!("{name:?} at {} ps", event.at.ps())
+                });
                 continue;
             };
             let mut span = stack.remove(at);
@@ -194,11 +223,22 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
                 spans.end_args.push((first, second));
             }
             let range = TimeRange::new(begin.at, event.at.max(begin.at));
-            builder.add_slice(span.track, SliceSpec { args: handle, ..SliceSpec::new(range, begin.label) });
+            builder.add_slice(
+                span.track,
+                SliceSpec {
+                    args: handle,
+                    ..SliceSpec::new(range, begin.label)
+                },
+            );
             continue;
         }
-        let outermost = stack.iter().find(|span| same_process(span)).map_or(event.label, |span| span.outermost);
-        let Some(group) = places.group_of(pid) else { continue };
+        let outermost = stack
+            .iter()
+            .find(|span| same_process(span))
+            .map_or(event.label, |span| span.outermost);
+        let Some(group) = places.group_of(pid) else {
+            continue;
+        };
         let track = places.line_of(event.thread).unwrap_or_else(|| {
             let name = builder.str(builder.label_ref(outermost).name).to_owned();
             builder.track(group, TrackKind::Async, ASYNC_LINE, &name)
@@ -218,7 +258,13 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
             // An instant event, or a step without a span.
             let range = TimeRange::new(event.at, event.at);
             let spec = SliceSpec::new(range, event.step.unwrap_or(event.label));
-            let key = builder.add_slice(track, SliceSpec { args: event.args, ..spec });
+            let key = builder.add_slice(
+                track,
+                SliceSpec {
+                    args: event.args,
+                    ..spec
+                },
+            );
             builder.set_attr(key, SliceAttr::Instant, 1);
         }
     }
@@ -227,7 +273,12 @@ pub(super) fn build(asynchronous: AsyncEvents, builder: &mut TraceBuilder, place
 }
 
 /// The innermost open span that an end or a step belongs to, as an index into `stack`.
-fn found_open(stack: &[OpenSpan], event: &AsyncEvent, pid: i64, events: &[AsyncEvent]) -> Option<usize> {
+fn found_open(
+    stack: &[OpenSpan],
+    event: &AsyncEvent,
+    pid: i64,
+    events: &[AsyncEvent],
+) -> Option<usize> {
     let same_process = |span: &OpenSpan| span.pid == pid && span.local == event.local;
     let named = |span: &OpenSpan| !event.named || events[span.begin].label == event.label;
     let older = stack.len().saturating_sub(MAX_LOOK_BACK);
@@ -235,7 +286,11 @@ fn found_open(stack: &[OpenSpan], event: &AsyncEvent, pid: i64, events: &[AsyncE
     let at = recent
         .iter()
         .rposition(|span| same_process(span) && named(span))
-        .or_else(|| recent.iter().rposition(|span| !event.local && !span.local && named(span)))?;
+        .or_else(|| {
+            recent
+                .iter()
+                .rposition(|span| !event.local && !span.local && named(span))
+        })?;
     Some(older + at)
 }
 
@@ -243,13 +298,21 @@ fn found_open(stack: &[OpenSpan], event: &AsyncEvent, pid: i64, events: &[AsyncE
 const ASYNC_LINE: i64 = i64::MAX;
 
 /// Ends open spans at the last asynchronous event.
-fn close_all(builder: &mut TraceBuilder, events: &[AsyncEvent], open: HashMap<u32, Vec<OpenSpan>>, last: Timestamp) {
+fn close_all(
+    builder: &mut TraceBuilder,
+    events: &[AsyncEvent],
+    open: HashMap<u32, Vec<OpenSpan>>,
+    last: Timestamp,
+) {
     let mut left: Vec<OpenSpan> = open.into_values().flatten().collect();
     left.sort_by_key(|span| span.begin);
     for mut span in left {
         span.end_step(events, last, builder);
         let begin = &events[span.begin];
-        let spec = SliceSpec { args: begin.args, ..SliceSpec::new(TimeRange::new(begin.at, last), begin.label) };
+        let spec = SliceSpec {
+            args: begin.args,
+            ..SliceSpec::new(TimeRange::new(begin.at, last), begin.label)
+        };
         let key = builder.add_slice(span.track, spec);
         builder.set_attr(key, SliceAttr::Unterminated, 1);
         let name = builder.str(builder.label_ref(begin.label).name).to_owned();

@@ -54,8 +54,17 @@ impl FactsCollector for EventCollector<'_> {
     }
 
     #[inline]
-    fn read_args<'a>(&mut self, buf: &'a [u8], at: usize, name: JsonString<'a>) -> JsonResult<usize> {
-        FactsReader { facts: &mut self.facts, builder: self.builder }.read(buf, at, name)
+    fn read_args<'a>(
+        &mut self,
+        buf: &'a [u8],
+        at: usize,
+        name: JsonString<'a>,
+    ) -> JsonResult<usize> {
+        FactsReader {
+            facts: &mut self.facts,
+            builder: self.builder,
+        }
+        .read(buf, at, name)
     }
 
     #[inline]
@@ -94,7 +103,10 @@ impl<'b> EventCollector<'b> {
             sequence: 0,
             roles_are_given: roles.is_some(),
             repeats: EventRepeats::default(),
-            time_unit: roles.as_ref().map(|roles| roles.time_unit()).unwrap_or_default(),
+            time_unit: roles
+                .as_ref()
+                .map(|roles| roles.time_unit())
+                .unwrap_or_default(),
             roles: roles.unwrap_or_else(dialects::usual),
         }
     }
@@ -121,13 +133,24 @@ impl<'b> EventCollector<'b> {
     }
 
     /// Counts `count` issues with one example.
-    pub(super) fn log_many(&mut self, kind: IssueKind, count: u64, example: impl FnOnce() -> String) {
+    pub(super) fn log_many(
+        &mut self,
+        kind: IssueKind,
+        count: u64,
+        example: impl FnOnce() -> String,
+    ) {
         self.builder.log_mut().add_many(kind, count, example);
     }
 
     /// Adds a slice with all facts of the event; returns its index in the thread's batch.
     #[inline]
-    pub(super) fn add_slice(&mut self, event: &RawEvent<'_>, thread: ThreadId, range: TimeRange, offset: u64) -> u32 {
+    pub(super) fn add_slice(
+        &mut self,
+        event: &RawEvent<'_>,
+        thread: ThreadId,
+        range: TimeRange,
+        offset: u64,
+    ) -> u32 {
         let label = self.label_of(event);
         let said = &self.facts.said;
         let device = match (said.device_start, said.device_dur) {
@@ -139,7 +162,12 @@ impl<'b> EventCollector<'b> {
         };
         let args = event.has_args.then_some(offset);
         let to = &mut self.threads[thread];
-        let index = to.batch.push(SliceSpec { range, label, args, device });
+        let index = to.batch.push(SliceSpec {
+            range,
+            label,
+            args,
+            device,
+        });
         for &(attr, value) in &self.facts.said.attrs {
             to.batch.set_attr(index, attr, value);
         }
@@ -147,7 +175,13 @@ impl<'b> EventCollector<'b> {
             self.threads[thread].op_facts.push((index, facts));
         }
         if !event.rare.is_empty() {
-            self.flows.bind(event, range.start, self.sequence, thread, FlowAnchor::Slice(index));
+            self.flows.bind(
+                event,
+                range.start,
+                self.sequence,
+                thread,
+                FlowAnchor::Slice(index),
+            );
         }
         index
     }
@@ -162,7 +196,9 @@ impl<'b> EventCollector<'b> {
         };
         let (label, mended) = names.label(id, event.name, self.builder);
         if mended {
-            self.builder.log(IssueKind::InvalidUtf8, || event.name.decode().0.into_owned());
+            self.builder.log(IssueKind::InvalidUtf8, || {
+                event.name.decode().0.into_owned()
+            });
         }
         label
     }
@@ -171,7 +207,9 @@ impl<'b> EventCollector<'b> {
     #[inline]
     pub(super) fn start(&mut self, event: &RawEvent<'_>, offset: u64) -> Option<Timestamp> {
         let Ok(picos) = event.ts.picos() else {
-            self.log(IssueKind::BadTimestamp, || format!("event at byte {offset}"));
+            self.log(IssueKind::BadTimestamp, || {
+                format!("event at byte {offset}")
+            });
             return None;
         };
         Some(self.timestamp(self.time_unit.scaled(picos), offset))
@@ -180,7 +218,9 @@ impl<'b> EventCollector<'b> {
     /// Converts a time of the file to the timeline. The first one defines the origin.
     #[inline]
     pub(super) fn timestamp(&mut self, picos: i128, offset: u64) -> Timestamp {
-        let origin = *self.origin.get_or_insert_with(|| if picos.abs() > EPOCH_LIKE { picos } else { 0 });
+        let origin = *self
+            .origin
+            .get_or_insert_with(|| if picos.abs() > EPOCH_LIKE { picos } else { 0 });
         Timestamp::from_ps(self.clip(picos.saturating_sub(origin), offset))
     }
 
@@ -188,7 +228,9 @@ impl<'b> EventCollector<'b> {
         match i64::try_from(picos) {
             Ok(picos) if (-MAX_PICOS..=MAX_PICOS).contains(&picos) => picos,
             _ => {
-                self.log(IssueKind::TimeOutOfRange, || format!("event at byte {offset}"));
+                self.log(IssueKind::TimeOutOfRange, || {
+                    format!("event at byte {offset}")
+                });
                 if picos < 0 { -MAX_PICOS } else { MAX_PICOS }
             }
         }
@@ -200,7 +242,9 @@ impl<'b> EventCollector<'b> {
         match event.dur {
             // XProf writes one picosecond for events without length.
             Micros::Picos(1) if self.session.is_xprof => Picos::ZERO,
-            Micros::Picos(picos) if picos <= MAX_PICOS && self.time_unit == TimeUnit::Us => Picos::from_ps(picos),
+            Micros::Picos(picos) if picos <= MAX_PICOS && self.time_unit == TimeUnit::Us => {
+                Picos::from_ps(picos)
+            }
             other => self.unusual_dur(other, offset),
         }
     }
@@ -208,7 +252,9 @@ impl<'b> EventCollector<'b> {
     fn unusual_dur(&mut self, dur: Micros<'_>, offset: u64) -> Picos {
         match dur.picos() {
             Ok(1) if self.session.is_xprof => Picos::ZERO,
-            Ok(picos) if picos >= 0 => Picos::from_ps(self.clip(self.time_unit.scaled(picos), offset)),
+            Ok(picos) if picos >= 0 => {
+                Picos::from_ps(self.clip(self.time_unit.scaled(picos), offset))
+            }
             Ok(_) | Err(()) => {
                 self.log(IssueKind::BadDuration, || format!("event at byte {offset}"));
                 Picos::ZERO

@@ -36,17 +36,38 @@ const EXPORT_CANNOT_KNOW: &[&str] = &[
     "host names",
 ];
 /// Facts that traces of other programs do not contain.
-const FOREIGN_CANNOT_KNOW: &[&str] = &["device type", "device peaks", "flops and bytes of ops", "HLO protos"];
+const FOREIGN_CANNOT_KNOW: &[&str] = &[
+    "device type",
+    "device peaks",
+    "flops and bytes of ops",
+    "HLO protos",
+];
 
 /// Builds the model from the events collected from `source`.
 pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
-    let is_xprof = collected.session.is_xprof || !cores_by_lines(&collected.threads.rows).is_empty();
+    let is_xprof =
+        collected.session.is_xprof || !cores_by_lines(&collected.threads.rows).is_empty();
     describe(&mut collected, is_xprof);
     if !is_xprof {
         name_the_nameless(&mut collected);
     }
-    let EventCollector { builder, facts, threads, asynchronous, flows, counters, session, roles, .. } = collected;
-    let places = TrackTable::new(builder, &threads, counters.pids(), (!is_xprof).then_some(&*roles));
+    let EventCollector {
+        builder,
+        facts,
+        threads,
+        asynchronous,
+        flows,
+        counters,
+        session,
+        roles,
+        ..
+    } = collected;
+    let places = TrackTable::new(
+        builder,
+        &threads,
+        counters.pids(),
+        (!is_xprof).then_some(&*roles),
+    );
     let (mut offsets, mut stacks) = (Vec::new(), Vec::new());
     let (mut thread_ops, mut end_args) = (Vec::new(), Vec::new());
     for (index, thread) in threads.rows.into_iter().enumerate() {
@@ -59,7 +80,11 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
         offsets.push(from);
         let stacked = stack::build(builder, track, &thread.stack);
         let slices = from..builder.batch(track).len() as u32;
-        thread_ops.push(ThreadOps { track, slices, facts: thread.op_facts });
+        thread_ops.push(ThreadOps {
+            track,
+            slices,
+            facts: thread.op_facts,
+        });
         end_args.extend_from_slice(&stacked.end_args);
         stacks.push(Some(stacked));
     }
@@ -80,7 +105,9 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
         about.simulator = Some(simulator);
         about.caveats.extend(caveats);
     } else if is_modelled(&about.facts) {
-        about.simulator.get_or_insert_with(|| "a cost model".to_owned());
+        about
+            .simulator
+            .get_or_insert_with(|| "a cost model".to_owned());
         about.caveats.push(Caveat::Predicted);
     }
     let spans = asynchronous::build(asynchronous, builder, &places);
@@ -88,7 +115,11 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
     counters.build(builder, |pid| places.group_of(pid));
     flows::build(flows, builder, &places, &offsets, &stacks);
 
-    let args = builder.add_arg_source(Arc::new(JsonArgs::new(source, end_args, session.stack_frames)));
+    let args = builder.add_arg_source(Arc::new(JsonArgs::new(
+        source,
+        end_args,
+        session.stack_frames,
+    )));
     let tracks: Vec<TrackId> = places.tracks().chain(spans.tracks).collect();
     for track in tracks {
         builder.set_arg_source(track, args);
@@ -102,11 +133,20 @@ pub(super) fn convert(mut collected: EventCollector<'_>, source: &InputSource) {
 fn name_the_nameless(collected: &mut EventCollector<'_>) {
     for thread in &mut collected.threads.rows {
         if thread.name.is_none() {
-            let id = thread.id_text.clone().unwrap_or_else(|| thread.tid.to_string());
+            let id = thread
+                .id_text
+                .clone()
+                .unwrap_or_else(|| thread.tid.to_string());
             thread.name = collected.roles.thread_name(&id);
         }
         if let Some(name) = collected.roles.process_name(thread.pid) {
-            collected.threads.processes.entry(thread.pid).or_default().name.get_or_insert(name);
+            collected
+                .threads
+                .processes
+                .entry(thread.pid)
+                .or_default()
+                .name
+                .get_or_insert(name);
         }
     }
 }
@@ -133,14 +173,20 @@ fn describe(collected: &mut EventCollector<'_>, is_xprof: bool) {
     source.origin_ps = origin;
     // From a base time in the file, or because its times are microseconds since 1970.
     source.started_unix_ns = match session.base_unix_ns {
-        Some(base) => i64::try_from(origin / 1000).ok().and_then(|origin| base.checked_add(origin)),
+        Some(base) => i64::try_from(origin / 1000)
+            .ok()
+            .and_then(|origin| base.checked_add(origin)),
         None => source.zero_unix_ns(),
     };
     if session.is_downsampled {
-        collected.builder.log(IssueKind::Downsampled, || "filteredByVisibility is true".to_owned());
+        collected.builder.log(IssueKind::Downsampled, || {
+            "filteredByVisibility is true".to_owned()
+        });
     }
     let complete = collected.complete_events;
     if is_xprof && EXPORT_LIMITS.contains(&complete) {
-        collected.builder.log(IssueKind::ExportLimit, || format!("exactly {complete} complete events"));
+        collected.builder.log(IssueKind::ExportLimit, || {
+            format!("exactly {complete} complete events")
+        });
     }
 }

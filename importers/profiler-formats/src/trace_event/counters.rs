@@ -30,7 +30,13 @@ impl CounterEvents {
     /// The series of a line, which is added if it is new.
     pub(super) fn series(&mut self, pid: i64, tid: i64, name: StringId) -> &mut CounterEventSeries {
         let at = *self.index.entry((pid, tid, name)).or_insert_with(|| {
-            self.series.push(CounterEventSeries { pid, tid, name, unit: None, samples: Vec::new() });
+            self.series.push(CounterEventSeries {
+                pid,
+                tid,
+                name,
+                unit: None,
+                samples: Vec::new(),
+            });
             self.series.len() - 1
         });
         &mut self.series[at]
@@ -42,9 +48,15 @@ impl CounterEvents {
     }
 
     /// Adds a track for each series below the group of its process.
-    pub(super) fn build(self, builder: &mut TraceBuilder, group_of: impl Fn(i64) -> Option<GroupId>) {
+    pub(super) fn build(
+        self,
+        builder: &mut TraceBuilder,
+        group_of: impl Fn(i64) -> Option<GroupId>,
+    ) {
         for series in self.series {
-            let Some(group) = group_of(series.pid) else { continue };
+            let Some(group) = group_of(series.pid) else {
+                continue;
+            };
             let name = builder.str(series.name).to_owned();
             let track = builder.track(group, TrackKind::Counter, series.tid, &name);
             builder.track_mut(track).sort = importer_common::names::track_sort(TrackKind::Counter);

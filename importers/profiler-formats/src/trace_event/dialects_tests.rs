@@ -10,8 +10,13 @@ fn open(text: &str, roles: Option<&str>) -> TraceModel {
     let mut builder = TraceBuilder::new();
     let source = InputSource::from_bytes("test.json", text.as_bytes().to_vec()).unwrap();
     let roles = roles.map(|text| Arc::new(TrackRoles::parse(text).unwrap()));
-    let options = ImportOptions { roles, ..ImportOptions::default() };
-    TraceEventJson.import(&source, &options, &Progress::new(), &mut builder).unwrap();
+    let options = ImportOptions {
+        roles,
+        ..ImportOptions::default()
+    };
+    TraceEventJson
+        .import(&source, &options, &Progress::new(), &mut builder)
+        .unwrap();
     builder.finish()
 }
 
@@ -19,8 +24,16 @@ fn open(text: &str, roles: Option<&str>) -> TraceModel {
 fn ops(model: &TraceModel) -> Vec<String> {
     let on_op_line = |slice: &SliceRef<'_>| model.track(slice.track()).kind == TrackKind::Ops;
     let text = |slice: SliceRef<'_>| {
-        let category = slice.op().and_then(|op| model.op(op).category).map_or("–", |category| model.str(category));
-        format!("{category} {} {}-{}", slice.name(), slice.range().start.ps() / 1000, slice.range().end.ps() / 1000)
+        let category = slice
+            .op()
+            .and_then(|op| model.op(op).category)
+            .map_or("–", |category| model.str(category));
+        format!(
+            "{category} {} {}-{}",
+            slice.name(),
+            slice.range().start.ps() / 1000,
+            slice.range().end.ps() / 1000
+        )
     };
     model.all_slices().filter(on_op_line).map(text).collect()
 }
@@ -30,13 +43,24 @@ fn built_in_dialects_parse() {
     assert!(CHAKRA.when.is_some() && MODEL.when.is_none());
     assert!(VIDUR.when.is_some() && LOCAL_MEMORY.when.is_some());
     let error = TrackRoles::parse("[[track]]\nrole = \"mxu\"").unwrap_err();
-    assert!(error.contains("line 2") && error.contains("in-flight"), "{error}");
+    assert!(
+        error.contains("line 2") && error.contains("in-flight"),
+        "{error}"
+    );
 }
 
 #[test]
 fn only_device_processes_become_devices() {
-    assert_eq!(MODEL.role("/device:TPU:3 (model)", "TensorCore 0"), Some(RoleKind::Ops));
-    for other in ["/device:TPU:3", "/device:GPU:0 (model)", "train (model)", " (model)"] {
+    assert_eq!(
+        MODEL.role("/device:TPU:3 (model)", "TensorCore 0"),
+        Some(RoleKind::Ops)
+    );
+    for other in [
+        "/device:TPU:3",
+        "/device:GPU:0 (model)",
+        "train (model)",
+        " (model)",
+    ] {
         assert_eq!(MODEL.role(other, "TensorCore 0"), None, "{other}");
     }
 }
@@ -53,12 +77,33 @@ fn compute_waits_and_links_have_categories() {
     let model = open(text, None);
     let core = model.tensor_cores()[0];
     assert_eq!(model.group(core).kind, GroupKind::TensorCore { ordinal: 1 });
-    assert_eq!(ops(&model), ["dot matmul_w1 0-4000", "collective-done wait shard 4000-5000", "– relu 5000-6000"]);
-    let flops = model.all_slices().find_map(|slice| model.op(slice.op()?).flops);
+    assert_eq!(
+        ops(&model),
+        [
+            "dot matmul_w1 0-4000",
+            "collective-done wait shard 4000-5000",
+            "– relu 5000-6000"
+        ]
+    );
+    let flops = model
+        .all_slices()
+        .find_map(|slice| model.op(slice.op()?).flops);
     assert_eq!(flops, Some(8));
-    let rdma = model.all_slices().find(|slice| slice.name() == "rdma").unwrap();
-    assert_eq!(model.op(rdma.op().unwrap()).category.map(|id| model.str(id)), Some("collective-start"));
-    assert_eq!(model.sources()[0].simulator.as_deref(), Some("a model of the device"));
+    let rdma = model
+        .all_slices()
+        .find(|slice| slice.name() == "rdma")
+        .unwrap();
+    assert_eq!(
+        model
+            .op(rdma.op().unwrap())
+            .category
+            .map(|id| model.str(id)),
+        Some("collective-start")
+    );
+    assert_eq!(
+        model.sources()[0].simulator.as_deref(),
+        Some("a model of the device")
+    );
 }
 
 #[test]
@@ -71,8 +116,16 @@ fn document_with_model_metadata_is_a_prediction() {
         open(&text, None).badge()
     };
     let badge = of(r#""modelled": "collectives and HBM copies""#);
-    assert!(badge.as_deref().is_some_and(|badge| badge.starts_with("PREDICTED")), "{badge:?}");
-    assert_eq!((of(r#""modelled": false"#), of(r#""version": "1""#)), (None, None));
+    assert!(
+        badge
+            .as_deref()
+            .is_some_and(|badge| badge.starts_with("PREDICTED")),
+        "{badge:?}"
+    );
+    assert_eq!(
+        (of(r#""modelled": false"#), of(r#""version": "1""#)),
+        (None, None)
+    );
 }
 
 /// Threads of ops of one device share a track, which all analyses read. With a transfer, the device waits while neither
@@ -90,11 +143,22 @@ fn device_with_two_threads_of_ops_has_one_track_and_waits_once() {
                  \"ops\"\n[[track]]\nthread = \"link\"\nrole = \"in-flight\"\n[[op]]\nrole = \"in-flight\"\ncategory = \
                  \"all-gather-start\"";
     let model = open(text, Some(roles));
-    let tracks = model.tracks().iter().filter(|track| track.kind == TrackKind::Ops);
-    assert_eq!(tracks.map(|track| model.str(track.name)).collect::<Vec<_>>(), ["MXU, VPU"]);
+    let tracks = model
+        .tracks()
+        .iter()
+        .filter(|track| track.kind == TrackKind::Ops);
+    assert_eq!(
+        tracks
+            .map(|track| model.str(track.name))
+            .collect::<Vec<_>>(),
+        ["MXU, VPU"]
+    );
     let mut found = ops(&model);
     found.sort();
-    let waits = ["all-gather-done wait shard 3-5", "all-gather-done wait shard 6-8"];
+    let waits = [
+        "all-gather-done wait shard 3-5",
+        "all-gather-done wait shard 6-8",
+    ];
     assert_eq!(found, [waits[0], waits[1], "– add 5-6", "– mm 0-3"]);
 }
 
@@ -108,10 +172,19 @@ fn any_number_of_threads_of_ops_has_a_short_name() {
     });
     let text = format!("[{}]", threads.collect::<Vec<_>>().join(","));
     let model = open(&text, Some("[[track]]\nrole = \"ops\""));
-    let tracks: Vec<_> = model.tracks().iter().filter(|track| track.kind == TrackKind::Ops).collect();
-    let [track] = tracks[..] else { panic!("{} tracks of ops", tracks.len()) };
+    let tracks: Vec<_> = model
+        .tracks()
+        .iter()
+        .filter(|track| track.kind == TrackKind::Ops)
+        .collect();
+    let [track] = tracks[..] else {
+        panic!("{} tracks of ops", tracks.len())
+    };
     let name = model.str(track.name);
-    assert!(name.starts_with("unit 0, unit 1, ") && name.len() < 110, "{name}");
+    assert!(
+        name.starts_with("unit 0, unit 1, ") && name.len() < 110,
+        "{name}"
+    );
     assert_eq!(ops(&model).len(), 2_000);
 }
 
@@ -124,8 +197,17 @@ fn vidur_batches_are_on_replica_stages() {
     assert_eq!(model.sources()[0].simulator.as_deref(), Some("Vidur"));
     let slice = model.all_slices().next().unwrap();
     let track = model.track(slice.track());
-    assert_eq!((model.str(model.group(track.group).name), model.str(track.name)), ("replica 0", "pipeline stage 0"));
-    assert_eq!((slice.dur().ps(), model.tensor_cores().len()), (2_500_000, 0));
+    assert_eq!(
+        (
+            model.str(model.group(track.group).name),
+            model.str(track.name)
+        ),
+        ("replica 0", "pipeline stage 0")
+    );
+    assert_eq!(
+        (slice.dur().ps(), model.tensor_cores().len()),
+        (2_500_000, 0)
+    );
     let other = open(&text.replace("num_tokens", "tokens"), None);
     assert_eq!(other.sources()[0].simulator, None);
 }
@@ -135,7 +217,10 @@ fn chakra_visualizer_times_are_milliseconds() {
     let text = r#"{"meta_user": "aras", "traceEvents": [
         {"pid": 3, "tid": 4, "ts": 0.0, "dur": 0.003664, "ph": "X", "name": "x_all-gather_0"},
         {"pid": 3, "tid": 3, "ts": 0.003664, "dur": 0.002334, "ph": "X", "name": "COMP_matmul"}]}"#;
-    let expected = ["all-gather-done wait x_all-gather_0 0-3664", "dot COMP_matmul 3664-5998"];
+    let expected = [
+        "all-gather-done wait x_all-gather_0 0-3664",
+        "dot COMP_matmul 3664-5998",
+    ];
     assert_eq!(ops(&open(text, None)), expected);
 }
 
@@ -151,7 +236,17 @@ fn custom_dialect_describes_a_simulator() {
                  [[op]]\nrole = \"ops\"\nname = \"mm\"\ncategory = \"dot\"";
     let model = open(text, Some(roles));
     assert_eq!(ops(&model), ["dot mm 10-15", "dot mm 20-25"]);
-    let kinds: Vec<_> = model.tensor_cores().into_iter().map(|core| model.group(core).kind).collect();
-    assert_eq!(kinds, [GroupKind::TensorCore { ordinal: 0 }, GroupKind::TensorCore { ordinal: 1 }]);
+    let kinds: Vec<_> = model
+        .tensor_cores()
+        .into_iter()
+        .map(|core| model.group(core).kind)
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            GroupKind::TensorCore { ordinal: 0 },
+            GroupKind::TensorCore { ordinal: 1 }
+        ]
+    );
     assert_eq!(model.sources()[0].simulator.as_deref(), Some("mysim"));
 }

@@ -73,7 +73,14 @@ enum ReadProgress {
 
 impl DocumentReader {
     pub(super) fn new() -> Self {
-        Self { state: DocumentState::Start, bare: false, offset: 0, seen: 0, events: None, cut: false }
+        Self {
+            state: DocumentState::Start,
+            bare: false,
+            offset: 0,
+            seen: 0,
+            events: None,
+            cut: false,
+        }
     }
 
     /// Whether there was an array of events.
@@ -132,11 +139,17 @@ impl DocumentReader {
     }
 
     fn start(&mut self, window: &[u8], at: usize) -> Result<ReadProgress, ImportError> {
-        let from = if self.offset == 0 && window.starts_with(b"\xef\xbb\xbf") { at.max(3) } else { at };
+        let from = if self.offset == 0 && window.starts_with(b"\xef\xbb\xbf") {
+            at.max(3)
+        } else {
+            at
+        };
         if self.offset == 0 && b"\xef\xbb\xbf".starts_with(window) {
             return Ok(ReadProgress::Wait(at));
         }
-        let Ok(from) = skip_blank(window, from) else { return Ok(ReadProgress::Wait(window.len())) };
+        let Ok(from) = skip_blank(window, from) else {
+            return Ok(ReadProgress::Wait(window.len()));
+        };
         match window[from] {
             b'{' => self.state = DocumentState::Members,
             b'[' => self.begin_events(true),
@@ -151,7 +164,12 @@ impl DocumentReader {
         self.state = DocumentState::Events;
     }
 
-    fn member(&mut self, window: &[u8], at: usize, into: &mut EventCollector<'_>) -> Result<ReadProgress, ImportError> {
+    fn member(
+        &mut self,
+        window: &[u8],
+        at: usize,
+        into: &mut EventCollector<'_>,
+    ) -> Result<ReadProgress, ImportError> {
         let (key, from) = match member_key(window, at) {
             Ok((Some(key), from)) => (key, from),
             Ok((None, end)) => {
@@ -165,15 +183,25 @@ impl DocumentReader {
             self.begin_events(false);
             return Ok(ReadProgress::To(from + 1));
         }
-        let lost = OTHER_DATA.iter().copied().find(|name| name.as_bytes() == key.raw);
+        let lost = OTHER_DATA
+            .iter()
+            .copied()
+            .find(|name| name.as_bytes() == key.raw);
         if matches!(window[from], b'{' | b'[') && !into.wants(key) {
-            self.state = DocumentState::Skipping { depth: 0, in_text: false, lost, elements: 0 };
+            self.state = DocumentState::Skipping {
+                depth: 0,
+                in_text: false,
+                lost,
+                elements: 0,
+            };
             return Ok(ReadProgress::To(from));
         }
         match value(window, from) {
             Ok((value, end)) => {
                 if let (Some(name), JsonValue::Text(_)) = (lost, value) {
-                    into.log(IssueKind::NotRead, || format!("{name:?}, a text of {} bytes", end - from));
+                    into.log(IssueKind::NotRead, || {
+                        format!("{name:?}, a text of {} bytes", end - from)
+                    });
                 }
                 into.top_level(key, value);
                 Ok(ReadProgress::To(end))
@@ -184,12 +212,18 @@ impl DocumentReader {
     }
 
     /// Handles an unreadable member: fatal only if nothing was read before.
-    fn bad_member(&mut self, at: usize, into: &mut EventCollector<'_>) -> Result<ReadProgress, ImportError> {
+    fn bad_member(
+        &mut self,
+        at: usize,
+        into: &mut EventCollector<'_>,
+    ) -> Result<ReadProgress, ImportError> {
         if self.events.is_none() {
             return Err(self.malformed(at, "expected a quoted key and a value"));
         }
         let offset = self.offset + at as u64;
-        into.log(IssueKind::MalformedEvent, || format!("top level of the document at byte {offset}"));
+        into.log(IssueKind::MalformedEvent, || {
+            format!("top level of the document at byte {offset}")
+        });
         self.state = DocumentState::Done;
         Ok(ReadProgress::To(at))
     }
@@ -199,7 +233,9 @@ impl DocumentReader {
         if let Ok(found) = skip_blank(window, at) {
             let offset = self.offset + found as u64;
             let first = char::from(window[found]);
-            into.log(IssueKind::ContentAfterEnd, || format!("from byte {offset} on, which begins with {first:?}"));
+            into.log(IssueKind::ContentAfterEnd, || {
+                format!("from byte {offset} on, which begins with {first:?}")
+            });
             self.state = DocumentState::Rest;
         }
         ReadProgress::To(window.len())
@@ -207,7 +243,13 @@ impl DocumentReader {
 
     /// Continues to skip a top-level value that is not needed.
     fn skip(&mut self, window: &[u8], from: usize, into: &mut EventCollector<'_>) -> ReadProgress {
-        let DocumentState::Skipping { mut depth, mut in_text, lost, mut elements } = self.state else {
+        let DocumentState::Skipping {
+            mut depth,
+            mut in_text,
+            lost,
+            mut elements,
+        } = self.state
+        else {
             return ReadProgress::To(from);
         };
         let mut at = from;
@@ -218,14 +260,20 @@ impl DocumentReader {
                     Some(quote) if window[quote] == b'"' => (in_text, at) = (false, quote + 1),
                     Some(backslash) if backslash + 1 < window.len() => at = backslash + 2,
                     Some(backslash) => {
-                        self.state = DocumentState::Skipping { depth, in_text, lost, elements };
+                        self.state = DocumentState::Skipping {
+                            depth,
+                            in_text,
+                            lost,
+                            elements,
+                        };
                         return ReadProgress::Wait(backslash);
                     }
                 }
                 continue;
             }
             if depth == 1 {
-                let begins = elements == 0 && !matches!(window[at], b' ' | b'\n' | b'\r' | b'\t' | b'}' | b']');
+                let begins = elements == 0
+                    && !matches!(window[at], b' ' | b'\n' | b'\r' | b'\t' | b'}' | b']');
                 elements += u64::from(begins || window[at] == b',');
             }
             match window[at] {
@@ -238,16 +286,29 @@ impl DocumentReader {
             if depth == 0 {
                 self.state = DocumentState::Members;
                 if let Some(name) = lost {
-                    into.log_many(IssueKind::NotRead, elements, || format!("{elements} elements of {name:?}"));
+                    into.log_many(IssueKind::NotRead, elements, || {
+                        format!("{elements} elements of {name:?}")
+                    });
                 }
                 return ReadProgress::To(at);
             }
         }
-        self.state = DocumentState::Skipping { depth, in_text, lost, elements };
+        self.state = DocumentState::Skipping {
+            depth,
+            in_text,
+            lost,
+            elements,
+        };
         ReadProgress::To(at)
     }
 
-    fn events(&mut self, window: &[u8], from: usize, last: bool, into: &mut EventCollector<'_>) -> ReadProgress {
+    fn events(
+        &mut self,
+        window: &[u8],
+        from: usize,
+        last: bool,
+        into: &mut EventCollector<'_>,
+    ) -> ReadProgress {
         let mut event = RawEvent::default();
         let mut at = from;
         loop {
@@ -267,7 +328,11 @@ impl DocumentReader {
                     },
                 },
                 Some(b']') => {
-                    self.state = if self.bare { DocumentState::Done } else { DocumentState::Members };
+                    self.state = if self.bare {
+                        DocumentState::Done
+                    } else {
+                        DocumentState::Members
+                    };
                     return ReadProgress::To(at + 1);
                 }
                 Some(_) => match self.step_over(window, at, last, into) {
@@ -279,7 +344,13 @@ impl DocumentReader {
     }
 
     /// Skips something at `at` that is not an event, to its end if it has one.
-    fn step_over(&mut self, window: &[u8], at: usize, last: bool, into: &mut EventCollector<'_>) -> ReadProgress {
+    fn step_over(
+        &mut self,
+        window: &[u8],
+        at: usize,
+        last: bool,
+        into: &mut EventCollector<'_>,
+    ) -> ReadProgress {
         let whole = window.len().min(at + MAX_EVENT);
         let end = match value(&window[..whole], at) {
             Ok((_, end)) => Some(end),
@@ -295,7 +366,12 @@ impl DocumentReader {
     }
 
     /// Searches the next brace at which an event can be read.
-    fn resync(&mut self, window: &[u8], from: usize, into: &mut EventCollector<'_>) -> ReadProgress {
+    fn resync(
+        &mut self,
+        window: &[u8],
+        from: usize,
+        into: &mut EventCollector<'_>,
+    ) -> ReadProgress {
         let mut event = RawEvent::default();
         let mut at = from;
         while let Some(found) = memchr::memchr(b'{', &window[at..]) {

@@ -81,7 +81,12 @@ impl<'a> RawEvent<'a> {
     fn ids(&self) -> Option<HeadIds> {
         match (self.ph, self.pid, self.tid, self.members) {
             (0, ..) => None,
-            (ph, EventId::Number(pid), EventId::Number(tid), members @ 3) => Some(HeadIds { ph, pid, tid, members }),
+            (ph, EventId::Number(pid), EventId::Number(tid), members @ 3) => Some(HeadIds {
+                ph,
+                pid,
+                tid,
+                members,
+            }),
             _ => None,
         }
     }
@@ -97,16 +102,28 @@ impl<'a> RawEvent<'a> {
     fn parts_of(&self, rest: &[u8], members: u32) -> RestParts {
         let place = |part: &[u8]| {
             let from = part.as_ptr().addr().wrapping_sub(rest.as_ptr().addr());
-            if part.is_empty() { 0..0 } else { from..from + part.len() }
+            if part.is_empty() {
+                0..0
+            } else {
+                from..from + part.len()
+            }
         };
-        RestParts { name: place(self.name.raw), name_is_escaped: self.name.escaped, args: place(self.args), members }
+        RestParts {
+            name: place(self.name.raw),
+            name_is_escaped: self.name.escaped,
+            args: place(self.args),
+            members,
+        }
     }
 
     /// Takes the members of a known rest, at whose name `buf` starts.
     #[inline]
     pub(super) fn set_rest(&mut self, buf: &'a [u8], rest: &RestParts) {
         let part = |range: &Range<usize>| buf.get(range.clone()).unwrap_or_default();
-        self.name = JsonString { raw: part(&rest.name), escaped: rest.name_is_escaped };
+        self.name = JsonString {
+            raw: part(&rest.name),
+            escaped: rest.name_is_escaped,
+        };
         self.args = part(&rest.args);
         self.has_args |= self.args.len() > EMPTY_ARGS;
         self.members += rest.members;
@@ -114,7 +131,10 @@ impl<'a> RawEvent<'a> {
 
     /// A rare member.
     pub(super) fn get(&self, key: &[u8]) -> Option<JsonValue<'a>> {
-        self.rare.iter().find(|(name, _)| *name == key).map(|&(_, value)| value)
+        self.rare
+            .iter()
+            .find(|(name, _)| *name == key)
+            .map(|&(_, value)| value)
     }
 
     /// The text of a rare member; numbers as written.
@@ -133,7 +153,12 @@ pub(super) trait FactsCollector {
     fn begin(&mut self);
 
     /// Reads the arguments object at a position, with the event's name if known; returns the position after it.
-    fn read_args<'a>(&mut self, buf: &'a [u8], at: usize, name: JsonString<'a>) -> JsonResult<usize>;
+    fn read_args<'a>(
+        &mut self,
+        buf: &'a [u8],
+        at: usize,
+        name: JsonString<'a>,
+    ) -> JsonResult<usize>;
 
     /// What recent events began and ended with.
     fn repeats(&mut self) -> &mut EventRepeats;
@@ -273,7 +298,11 @@ pub(super) fn read_event<'a>(
     }
     if let Some((from, before)) = rest {
         let rest = &buf[from..=at];
-        facts.keep_rest(rest, event.parts_of(rest, event.members - before), event.name);
+        facts.keep_rest(
+            rest,
+            event.parts_of(rest, event.members - before),
+            event.name,
+        );
     }
     Ok(at + 1)
 }
@@ -298,7 +327,10 @@ fn read_member<'a>(
             event.name = match name {
                 JsonValue::Text(name) => name,
                 JsonValue::Word(raw) | JsonValue::Object(raw) | JsonValue::Array(raw) => {
-                    JsonString { raw, escaped: false }
+                    JsonString {
+                        raw,
+                        escaped: false,
+                    }
                 }
             };
         }
@@ -340,9 +372,17 @@ fn id(buf: &[u8], at: usize) -> JsonResult<(EventId<'_>, usize)> {
     let (value, end) = value(buf, at)?;
     let id = match value {
         JsonValue::Word(b"null") => EventId::Missing,
-        JsonValue::Text(text) => number::integer(text.raw).map_or(EventId::Text(text), EventId::Number),
+        JsonValue::Text(text) => {
+            number::integer(text.raw).map_or(EventId::Text(text), EventId::Number)
+        }
         JsonValue::Word(raw) | JsonValue::Object(raw) | JsonValue::Array(raw) => {
-            number::integer(raw).map_or(EventId::Text(JsonString { raw, escaped: false }), EventId::Number)
+            number::integer(raw).map_or(
+                EventId::Text(JsonString {
+                    raw,
+                    escaped: false,
+                }),
+                EventId::Number,
+            )
         }
     };
     Ok((id, end))
@@ -361,7 +401,12 @@ fn micros(buf: &[u8], at: usize) -> JsonResult<(Micros<'_>, usize)> {
     let mut digits = number::ShortNumber::default();
     let end = at + digits.read(&buf[at..]);
     match byte(buf, end)? {
-        b',' | b'}' | b' ' | b'\n' => Ok((digits.picos().map_or(Micros::Written(&buf[at..end]), Micros::Picos), end)),
+        b',' | b'}' | b' ' | b'\n' => Ok((
+            digits
+                .picos()
+                .map_or(Micros::Written(&buf[at..end]), Micros::Picos),
+            end,
+        )),
         _ => unusual_micros(buf, at),
     }
 }

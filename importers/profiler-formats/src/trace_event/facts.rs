@@ -136,7 +136,12 @@ impl EventFactsStore {
         }
         let name = self.name.unwrap_or_else(|| self.names.id(name));
         let said = &self.said;
-        Some(RestFacts { name, texts: said.texts, numbers: said.numbers, has_op: said.has_op })
+        Some(RestFacts {
+            name,
+            texts: said.texts,
+            numbers: said.numbers,
+            has_op: said.has_op,
+        })
     }
 
     /// Gives an event without facts those of another one.
@@ -144,7 +149,8 @@ impl EventFactsStore {
     pub(super) fn set(&mut self, facts: RestFacts) {
         self.name = Some(facts.name);
         if facts.has_op {
-            (self.said.texts, self.said.numbers, self.said.has_op) = (facts.texts, facts.numbers, true);
+            (self.said.texts, self.said.numbers, self.said.has_op) =
+                (facts.texts, facts.numbers, true);
         }
     }
 
@@ -162,8 +168,13 @@ impl EventFactsStore {
 
     /// An op with these facts, without a program.
     pub(super) fn op(&self, name: StringId, facts: Option<FactsId>) -> Op {
-        let mut op = Op { name, ..Op::default() };
-        let Some(&(texts, numbers)) = facts.and_then(|id| self.stated.get(id as usize)) else { return op };
+        let mut op = Op {
+            name,
+            ..Op::default()
+        };
+        let Some(&(texts, numbers)) = facts.and_then(|id| self.stated.get(id as usize)) else {
+            return op;
+        };
         let number = |i: usize| numbers[i].and_then(|value| u64::try_from(value).ok());
         op.flops = number(FLOPS);
         op.model_flops = number(MODEL_FLOPS);
@@ -172,13 +183,24 @@ impl EventFactsStore {
         op.symbol_id = numbers[SYMBOL].map(|value| value as u64);
         op.all_reduce_id = numbers[ALL_REDUCE];
         if let Some(texts) = texts.and_then(|id| self.texts.get(id as usize)) {
-            [op.category, op.hlo_text, op.shape, op.framework_name, op.source, op.source_stack, op.deduplicated_name] =
-                *texts;
+            [
+                op.category,
+                op.hlo_text,
+                op.shape,
+                op.framework_name,
+                op.source,
+                op.source_stack,
+                op.deduplicated_name,
+            ] = *texts;
         }
         op
     }
 
-    fn text_set(&mut self, raw: &[Option<JsonString<'_>>; TEXTS], builder: &mut TraceBuilder) -> Option<u32> {
+    fn text_set(
+        &mut self,
+        raw: &[Option<JsonString<'_>>; TEXTS],
+        builder: &mut TraceBuilder,
+    ) -> Option<u32> {
         let texts = raw.map(|text| {
             let text = text?.decode().0;
             (!is_null(&text)).then(|| builder.intern(&text))
@@ -198,13 +220,19 @@ impl EventFactsStore {
             ExecutionArg::DeviceDur => self.said.device_dur = number::integer(value.number()),
             ExecutionArg::Attr(SliceAttr::TimeScaleBits) => {
                 // The usual factor, one, is left out.
-                if let Some(factor) = number::float(value.number()).filter(|factor| (factor - 1.0).abs() > 1e-12) {
-                    self.said.attrs.push((SliceAttr::TimeScaleBits, factor.to_bits() as i64));
+                if let Some(factor) =
+                    number::float(value.number()).filter(|factor| (factor - 1.0).abs() > 1e-12)
+                {
+                    self.said
+                        .attrs
+                        .push((SliceAttr::TimeScaleBits, factor.to_bits() as i64));
                 }
             }
             ExecutionArg::Attr(SliceAttr::CounterValueBits) => {
                 let bits = number::float(value.number()).map(|value| value.to_bits() as i64);
-                self.said.attrs.extend(bits.map(|bits| (SliceAttr::CounterValueBits, bits)));
+                self.said
+                    .attrs
+                    .extend(bits.map(|bits| (SliceAttr::CounterValueBits, bits)));
             }
             ExecutionArg::Attr(attr) => {
                 if let Some(number) = number::integer(value.number()) {
@@ -237,7 +265,11 @@ struct SharedArguments<'a> {
 impl SharedArguments<'_> {
     /// Restarts the shared part at `end`, after an argument that varies; returns whether the rest may be cached.
     fn restart(&mut self, end: usize, arg: ExecutionArg) -> bool {
-        let others = self.texts.iter().enumerate().any(|(i, text)| i != DEDUPLICATED && text.is_some());
+        let others = self
+            .texts
+            .iter()
+            .enumerate()
+            .any(|(i, text)| i != DEDUPLICATED && text.is_some());
         let may_begin = arg == ExecutionArg::DeviceStart && !others;
         self.from = may_begin.then_some(end);
         self.before = self.texts[DEDUPLICATED].map_or(b"", |text| text.raw);
@@ -249,12 +281,24 @@ impl SharedArguments<'_> {
 impl FactsReader<'_> {
     /// Reads the arguments object at `start`; returns the position after it.
     #[inline]
-    pub(super) fn read<'a>(&mut self, buf: &'a [u8], start: usize, name: JsonString<'a>) -> JsonResult<usize> {
+    pub(super) fn read<'a>(
+        &mut self,
+        buf: &'a [u8],
+        start: usize,
+        name: JsonString<'a>,
+    ) -> JsonResult<usize> {
         let Self { facts, builder } = self;
         facts.reset();
-        let name = if name.raw.is_empty() { None } else { Some(facts.names.id(name)) };
+        let name = if name.raw.is_empty() {
+            None
+        } else {
+            Some(facts.names.id(name))
+        };
         facts.name = name;
-        let mut constant = SharedArguments { from: Some(start), ..SharedArguments::default() };
+        let mut constant = SharedArguments {
+            from: Some(start),
+            ..SharedArguments::default()
+        };
         if let Some(end) = facts.recall(&constant, buf, start) {
             return Ok(end);
         }
@@ -299,7 +343,13 @@ impl FactsReader<'_> {
         facts.said.texts = facts.text_set(&constant.texts, builder);
         if let (Some(name), Some(from)) = (name, constant.from) {
             let texts = facts.said.texts;
-            facts.names.remember(name, constant.before, &buf[from..=at], texts, constant.numbers);
+            facts.names.remember(
+                name,
+                constant.before,
+                &buf[from..=at],
+                texts,
+                constant.numbers,
+            );
         }
         Ok(at + 1)
     }

@@ -84,7 +84,13 @@ pub(super) fn text(buf: &[u8], at: usize) -> JsonResult<(JsonString<'_>, usize)>
         let rest = buf.get(from..).ok_or(JsonStop::End)?;
         let end = from + memchr::memchr2(b'"', b'\\', rest).ok_or(JsonStop::End)?;
         if buf[end] == b'"' {
-            return Ok((JsonString { raw: &buf[start..end], escaped }, end + 1));
+            return Ok((
+                JsonString {
+                    raw: &buf[start..end],
+                    escaped,
+                },
+                end + 1,
+            ));
         }
         escaped = true;
         from = end + 2;
@@ -229,7 +235,12 @@ impl<'a> JsonString<'a> {
         out.extend_from_slice(self.raw.get(at..).unwrap_or_default());
         match String::from_utf8(out) {
             Ok(text) => (text.into(), bad),
-            Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned().into(), true),
+            Err(error) => (
+                String::from_utf8_lossy(error.as_bytes())
+                    .into_owned()
+                    .into(),
+                true,
+            ),
         }
     }
 }
@@ -261,7 +272,9 @@ fn unicode_escape(raw: &[u8]) -> (char, usize) {
         let digits = raw.get(at..at + 4)?;
         u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     };
-    let Some(first) = unit(2) else { return (char::REPLACEMENT_CHARACTER, 2) };
+    let Some(first) = unit(2) else {
+        return (char::REPLACEMENT_CHARACTER, 2);
+    };
     if let Some(c) = char::from_u32(first) {
         return (c, 6);
     }
@@ -270,7 +283,10 @@ fn unicode_escape(raw: &[u8]) -> (char, usize) {
         && let Some(second @ 0xdc00..=0xdfff) = unit(8)
     {
         let code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-        return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12);
+        return (
+            char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER),
+            12,
+        );
     }
     (char::REPLACEMENT_CHARACTER, 6)
 }
@@ -317,7 +333,11 @@ fn flatten_below(name: &str, value: JsonValue<'_>, depth: usize, into: &mut Vec<
         let before = into.len();
         let end = members(raw, 0, |key, value| {
             let (key, _) = key.decode();
-            let joined = if name.is_empty() { key.into_owned() } else { format!("{name}.{key}") };
+            let joined = if name.is_empty() {
+                key.into_owned()
+            } else {
+                format!("{name}.{key}")
+            };
             flatten_below(&joined, value, depth + 1, into);
             Ok(())
         });
@@ -326,7 +346,10 @@ fn flatten_below(name: &str, value: JsonValue<'_>, depth: usize, into: &mut Vec<
         }
         into.truncate(before);
     }
-    into.push(Arg { name: name.to_owned(), value: arg_value(value) });
+    into.push(Arg {
+        name: name.to_owned(),
+        value: arg_value(value),
+    });
 }
 
 #[cfg(test)]
@@ -342,8 +365,15 @@ mod tests {
 
     #[test]
     fn escapes_match_serde_json() {
-        for raw in [r"a\nb", r#"quote \" slash \/ back \\"#, r"\u00e4\u20ac", r"\ud83d\ude00", "plain ä", r"\\\\", ""]
-        {
+        for raw in [
+            r"a\nb",
+            r#"quote \" slash \/ back \\"#,
+            r"\u00e4\u20ac",
+            r"\ud83d\ude00",
+            "plain ä",
+            r"\\\\",
+            "",
+        ] {
             let expected: String = serde_json::from_str(&format!("\"{raw}\"")).unwrap();
             assert_eq!(decoded(raw), expected, "{raw}");
         }
@@ -365,7 +395,11 @@ mod tests {
         let all = members(whole, 0, |_, _| Ok(()));
         assert_eq!(all, Ok(whole.len()));
         for end in 0..whole.len() {
-            assert_eq!(members(&whole[..end], 0, |_, _| Ok(())), Err(JsonStop::End), "cut at {end}");
+            assert_eq!(
+                members(&whole[..end], 0, |_, _| Ok(())),
+                Err(JsonStop::End),
+                "cut at {end}"
+            );
         }
     }
 
@@ -375,8 +409,22 @@ mod tests {
             br#"{"a": {"b": 1, "c": {}}, "d": [1, 2], "e": 18446744073709551615, "f": NaN, "g": true, "h": -1.5}"#;
         let mut args = Vec::new();
         flatten("", JsonValue::Object(raw), &mut args);
-        let shown: Vec<_> = args.iter().map(|arg| format!("{}={}", arg.name, arg.value)).collect();
-        assert_eq!(shown, ["a.b=1", "a.c={}", "d=[1, 2]", "e=18446744073709551615", "f=NaN", "g=true", "h=-1.5"]);
+        let shown: Vec<_> = args
+            .iter()
+            .map(|arg| format!("{}={}", arg.name, arg.value))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "a.b=1",
+                "a.c={}",
+                "d=[1, 2]",
+                "e=18446744073709551615",
+                "f=NaN",
+                "g=true",
+                "h=-1.5"
+            ]
+        );
     }
 
     #[test]

@@ -36,7 +36,12 @@ impl ProfilerSession {
         self.note_key(key);
         matches!(
             key,
-            b"metadata" | b"otherData" | b"details" | b"distributedInfo" | b"stackFrames" | b"deviceProperties"
+            b"metadata"
+                | b"otherData"
+                | b"details"
+                | b"distributedInfo"
+                | b"stackFrames"
+                | b"deviceProperties"
         )
     }
 
@@ -44,7 +49,12 @@ impl ProfilerSession {
     fn note_key(&mut self, key: &[u8]) {
         if matches!(
             key,
-            b"codeLink" | b"useNewBackend" | b"details" | b"returnedEventsSize" | b"fullTimespan" | b"tasks"
+            b"codeLink"
+                | b"useNewBackend"
+                | b"details"
+                | b"returnedEventsSize"
+                | b"fullTimespan"
+                | b"tasks"
         ) {
             self.is_viewer = true;
         }
@@ -59,7 +69,11 @@ impl ProfilerSession {
                 let _ = elements(raw, 0, |detail| {
                     let mut args = Vec::new();
                     flatten("", detail, &mut args);
-                    let field = |name| args.iter().find(|arg: &&Arg| arg.name == name).map(|arg| arg.value.to_string());
+                    let field = |name| {
+                        args.iter()
+                            .find(|arg: &&Arg| arg.name == name)
+                            .map(|arg| arg.value.to_string())
+                    };
                     if let (Some(name), Some(value)) = (field("name"), field("value")) {
                         self.add_fact(name, value);
                     }
@@ -67,7 +81,9 @@ impl ProfilerSession {
                 });
             }
             (b"filteredByVisibility", value) => self.is_downsampled |= value.is_true(),
-            (b"host_name" | b"hostname", JsonValue::Text(text)) => self.host = Some(text.decode().0.into_owned()),
+            (b"host_name" | b"hostname", JsonValue::Text(text)) => {
+                self.host = Some(text.decode().0.into_owned())
+            }
             (b"baseTimeNanoseconds", value) => self.base_unix_ns = number::integer(value.number()),
             (_, JsonValue::Object(_)) => {
                 let mut args = Vec::new();
@@ -85,7 +101,10 @@ impl ProfilerSession {
 
     fn add_fact(&mut self, name: String, mut value: String) {
         if self.facts.len() < MAX_FACTS {
-            let end = (0..=MAX_FACT.min(value.len())).rev().find(|&at| value.is_char_boundary(at)).unwrap_or(0);
+            let end = (0..=MAX_FACT.min(value.len()))
+                .rev()
+                .find(|&at| value.is_char_boundary(at))
+                .unwrap_or(0);
             value.truncate(end);
             self.facts.push((name, value));
         }
@@ -95,9 +114,14 @@ impl ProfilerSession {
         let _ = members(raw, 0, |id, frame| {
             let mut args = Vec::new();
             flatten("", frame, &mut args);
-            let field = |name| args.iter().find(|arg| arg.name == name).map(|arg| arg.value.to_string());
+            let field = |name| {
+                args.iter()
+                    .find(|arg| arg.name == name)
+                    .map(|arg| arg.value.to_string())
+            };
             if let Some(name) = field("name") {
-                self.stack_frames.push((id.decode().0.into_owned(), name, field("parent")));
+                self.stack_frames
+                    .push((id.decode().0.into_owned(), name, field("parent")));
             }
             Ok(())
         });
@@ -107,16 +131,32 @@ impl ProfilerSession {
 /// Whether a document states that its times are modelled: `"otherData": {"modelled": "collectives and HBM copies"}`.
 pub(super) fn is_modelled(facts: &[(String, String)]) -> bool {
     let says = |value: &str| !matches!(value, "" | "false" | "null" | "0" | "none");
-    facts.iter().any(|(name, value)| matches!(name.as_str(), "modelled" | "modeled") && says(value))
+    facts
+        .iter()
+        .any(|(name, value)| matches!(name.as_str(), "modelled" | "modeled") && says(value))
 }
 
 /// What a document that Systole exported says of times that were not measured:
 /// `"otherData": {"tool": "systole", "simulator": "ASTRA-sim", "caveats": "Predicted,LoopsApart"}`.
 pub(super) fn exported(facts: &[(String, String)]) -> Option<(String, Vec<Caveat>)> {
-    let value = |key: &str| facts.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
-    let simulator = value("tool").filter(|&tool| tool == "systole").and_then(|_| value("simulator"))?;
+    let value = |key: &str| {
+        facts
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value.as_str())
+    };
+    let simulator = value("tool")
+        .filter(|&tool| tool == "systole")
+        .and_then(|_| value("simulator"))?;
     let caveat = |name: &str| serde_json::from_value(name.into()).ok();
-    Some((simulator.to_owned(), value("caveats").unwrap_or_default().split(',').filter_map(caveat).collect()))
+    Some((
+        simulator.to_owned(),
+        value("caveats")
+            .unwrap_or_default()
+            .split(',')
+            .filter_map(caveat)
+            .collect(),
+    ))
 }
 
 /// Splits off the host that multi-host viewers put in front of a plane's name.

@@ -59,13 +59,18 @@ impl Importer for TraceEventJson {
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let is_cut = head.len() >= HEAD_BYTES;
-        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+        let head = head
+            .strip_prefix(b"\xef\xbb\xbf")
+            .unwrap_or(head)
+            .trim_ascii_start();
         let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
         match head.first() {
             Some(b'{') if has(b"\"traceEvents\"") => DetectionConfidence::Certain,
             Some(b'{') if OTHER_KEYS.iter().any(|key| has(key)) => DetectionConfidence::Possible,
             // The members before the events can have any length.
-            Some(b'{') if is_cut && head[1..].trim_ascii_start().starts_with(b"\"") => DetectionConfidence::Possible,
+            Some(b'{') if is_cut && head[1..].trim_ascii_start().starts_with(b"\"") => {
+                DetectionConfidence::Possible
+            }
             Some(b'[') => match head[1..].trim_ascii_start() {
                 [b'{', ..] if has(b"\"ph\"") => DetectionConfidence::Certain,
                 [] | [b']', ..] => DetectionConfidence::Possible,
@@ -82,10 +87,15 @@ impl Importer for TraceEventJson {
         progress: &Progress,
         out: &mut TraceBuilder,
     ) -> Result<(), ImportError> {
-        let roles = options.roles.clone().or_else(|| dialects::of_head(source.head()));
+        let roles = options
+            .roles
+            .clone()
+            .or_else(|| dialects::of_head(source.head()));
         let mut collector = EventCollector::new(out, roles);
         let mut document = DocumentReader::new();
-        let fed = source.feed(progress, |window, last| document.consume(window, last, &mut collector))?;
+        let fed = source.feed(progress, |window, last| {
+            document.consume(window, last, &mut collector)
+        })?;
         finish(&document, collector, fed.damage, source)
     }
 
@@ -110,17 +120,30 @@ fn finish(
     if !document.found_events() {
         if damage.is_none() && document.is_complete() {
             let what = "the JSON document is complete, but has no array \"traceEvents\"".to_owned();
-            return Err(ImportError::Unusable { format: FORMAT.title, what });
+            return Err(ImportError::Unusable {
+                format: FORMAT.title,
+                what,
+            });
         }
         let what = damage.unwrap_or_else(|| "the file ends without an array of events".into());
-        return Err(ImportError::Malformed { format: FORMAT.title, offset, what });
+        return Err(ImportError::Malformed {
+            format: FORMAT.title,
+            offset,
+            what,
+        });
     }
     if let Some(damage) = damage {
         let follows = document.is_complete() && damage == NOT_GZIP;
-        let kind = if follows { IssueKind::ContentAfterEnd } else { IssueKind::TruncatedFile };
+        let kind = if follows {
+            IssueKind::ContentAfterEnd
+        } else {
+            IssueKind::TruncatedFile
+        };
         collector.log(kind, || damage);
     } else if document.is_truncated() {
-        collector.log(IssueKind::TruncatedFile, || format!("the file ends at byte {offset}, inside a value"));
+        collector.log(IssueKind::TruncatedFile, || {
+            format!("the file ends at byte {offset}, inside a value")
+        });
     }
     convert::convert(collector, source);
     Ok(())

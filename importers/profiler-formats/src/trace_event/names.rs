@@ -58,7 +58,10 @@ impl NameTable {
     pub(super) fn id(&mut self, name: JsonString<'_>) -> NameId {
         let hash = self.hasher.hash_one(name.raw);
         let (arena, rows) = (&self.arena, &self.rows);
-        let found = self.index.find(hash, |&id| rows.get(id as usize).is_some_and(|n| n.raw(arena) == name.raw));
+        let found = self.index.find(hash, |&id| {
+            rows.get(id as usize)
+                .is_some_and(|n| n.raw(arena) == name.raw)
+        });
         if let Some(&id) = found {
             return id;
         }
@@ -70,15 +73,28 @@ impl NameTable {
         let id = self.rows.len() as NameId;
         let start = self.arena.len();
         self.arena.extend_from_slice(name.raw);
-        self.rows.push(NameEntry { start, len: name.raw.len() as u32, label: None, misses: 0, memos: Vec::new() });
+        self.rows.push(NameEntry {
+            start,
+            len: name.raw.len() as u32,
+            label: None,
+            misses: 0,
+            memos: Vec::new(),
+        });
         let (arena, rows, hasher) = (&self.arena, &self.rows, &self.hasher);
-        self.index.insert_unique(hash, id, |&id| hasher.hash_one(rows[id as usize].raw(arena)));
+        self.index.insert_unique(hash, id, |&id| {
+            hasher.hash_one(rows[id as usize].raw(arena))
+        });
         id
     }
 
     /// The label of a name without an op; the flag tells whether its text was repaired.
     #[inline]
-    pub(super) fn label(&mut self, id: NameId, name: JsonString<'_>, builder: &mut TraceBuilder) -> (LabelId, bool) {
+    pub(super) fn label(
+        &mut self,
+        id: NameId,
+        name: JsonString<'_>,
+        builder: &mut TraceBuilder,
+    ) -> (LabelId, bool) {
         if let Some(label) = self.rows[id as usize].label {
             return (label, false);
         }
@@ -90,22 +106,41 @@ impl NameTable {
 
     /// The cached facts of arguments that continue with `rest`, with their length.
     #[inline]
-    pub(super) fn recall(&self, id: NameId, before: &[u8], rest: &[u8]) -> Option<(&ArgumentMemo, usize)> {
+    pub(super) fn recall(
+        &self,
+        id: NameId,
+        before: &[u8],
+        rest: &[u8],
+    ) -> Option<(&ArgumentMemo, usize)> {
         let memos = &self.rows[id as usize].memos;
-        let same_before =
-            |memo: &ArgumentMemo| memo.before.len() == before.len() && (before.is_empty() || *memo.before == *before);
+        let same_before = |memo: &ArgumentMemo| {
+            memo.before.len() == before.len() && (before.is_empty() || *memo.before == *before)
+        };
         let fits = |memo: &&ArgumentMemo| rest.starts_with(&memo.bytes) && same_before(memo);
         memos.iter().find(fits).map(|memo| (memo, memo.bytes.len()))
     }
 
     /// Caches arguments from a position to their closing brace, starting with the second event of a name.
-    pub(super) fn remember(&mut self, id: NameId, before: &[u8], bytes: &[u8], texts: Option<u32>, numbers: OpNumbers) {
+    pub(super) fn remember(
+        &mut self,
+        id: NameId,
+        before: &[u8],
+        bytes: &[u8],
+        texts: Option<u32>,
+        numbers: OpNumbers,
+    ) {
         let name = &mut self.rows[id as usize];
         name.misses += 1;
-        if name.misses == 1 || bytes.len() > MAX_MEMO || self.memo_bytes + bytes.len() > MEMO_BUDGET {
+        if name.misses == 1 || bytes.len() > MAX_MEMO || self.memo_bytes + bytes.len() > MEMO_BUDGET
+        {
             return;
         }
-        let memo = ArgumentMemo { before: before.into(), bytes: bytes.into(), texts, numbers };
+        let memo = ArgumentMemo {
+            before: before.into(),
+            bytes: bytes.into(),
+            texts,
+            numbers,
+        };
         self.memo_bytes += bytes.len();
         if name.memos.len() < MEMOS {
             name.memos.push(memo);

@@ -30,8 +30,16 @@ pub(super) fn picos_from_micros(text: &[u8]) -> Option<i128> {
         return Some(i128::from(picos));
     }
     let decimal = parse(text)?;
-    let magnitude = scale(decimal.mantissa, decimal.exponent.saturating_add(6), decimal.sticky);
-    Some(if decimal.negative { -magnitude } else { magnitude })
+    let magnitude = scale(
+        decimal.mantissa,
+        decimal.exponent.saturating_add(6),
+        decimal.sticky,
+    );
+    Some(if decimal.negative {
+        -magnitude
+    } else {
+        magnitude
+    })
 }
 
 /// A time in the usual format, parsed in the same pass that finds its end: digits, optionally a point and more digits,
@@ -60,7 +68,10 @@ impl ShortNumber {
                 let Some(&byte) = text.get(at) else { return at };
                 let digit = byte.wrapping_sub(b'0');
                 if digit < 10 {
-                    self.mantissa = self.mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
+                    self.mantissa = self
+                        .mantissa
+                        .wrapping_mul(10)
+                        .wrapping_add(u64::from(digit));
                     self.digits += 1;
                 } else if byte == b'.' && self.point == 0 {
                     self.point = self.digits + 1;
@@ -98,18 +109,30 @@ impl ShortNumber {
     /// The time, read as microseconds; `None` if it has another format.
     #[inline]
     pub(super) fn picos(self) -> Option<i64> {
-        let Self { mantissa, digits, point } = self;
+        let Self {
+            mantissa,
+            digits,
+            point,
+        } = self;
         if digits == 0 || digits > 18 || point == 1 {
             return None;
         }
-        let decimals = if point == 0 { 0 } else { (digits + 1 - point) as usize };
+        let decimals = if point == 0 {
+            0
+        } else {
+            (digits + 1 - point) as usize
+        };
         if decimals <= 6 {
             let picos = mantissa.checked_mul(POWERS[6 - decimals])?;
             return i64::try_from(picos).ok();
         }
         let divisor = POWERS[decimals - 6];
         // Dividing by a constant is a multiplication.
-        let whole = if divisor == 1000 { mantissa / 1000 } else { mantissa / divisor };
+        let whole = if divisor == 1000 {
+            mantissa / 1000
+        } else {
+            mantissa / divisor
+        };
         let rest = mantissa - whole * divisor;
         let up = rest * 2 > divisor || (rest * 2 == divisor && whole % 2 == 1);
         Some((whole + u64::from(up)) as i64)
@@ -130,7 +153,9 @@ pub(super) fn integer(text: &[u8]) -> Option<i64> {
         digits => (false, digits),
     };
     if !digits.is_empty() && digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit) {
-        let value = digits.iter().fold(0_i64, |value, digit| value * 10 + i64::from(digit - b'0'));
+        let value = digits
+            .iter()
+            .fold(0_i64, |value, digit| value * 10 + i64::from(digit - b'0'));
         return Some(if negative { -value } else { value });
     }
     let decimal = parse(text)?;
@@ -144,14 +169,21 @@ pub(super) fn integer(text: &[u8]) -> Option<i64> {
         return None;
     }
     let value = scale(mantissa, exponent.max(0), false);
-    if decimal.negative { i64::try_from(-value).ok() } else { u64::try_from(value).ok().map(|value| value as i64) }
+    if decimal.negative {
+        i64::try_from(-value).ok()
+    } else {
+        u64::try_from(value).ok().map(|value| value as i64)
+    }
 }
 
 /// A floating point number in any of the forms that writers use, including `.75`, `246.`,
 /// `01.23` and `+10.5`. Infinities are rejected, because they cannot be drawn or summed.
 pub(super) fn float(text: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(text).ok()?;
-    if !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
+    if !text
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
+    {
         return None;
     }
     text.parse().ok().filter(|value: &f64| value.is_finite())
@@ -169,7 +201,9 @@ fn parse(text: &[u8]) -> Option<Decimal> {
         match byte {
             b'0'..=b'9' => {
                 digits += 1;
-                let more = mantissa.checked_mul(10).and_then(|m| m.checked_add(u128::from(byte - b'0')));
+                let more = mantissa
+                    .checked_mul(10)
+                    .and_then(|m| m.checked_add(u128::from(byte - b'0')));
                 if let Some(more) = more {
                     mantissa = more;
                     exponent -= i64::from(point);
@@ -190,15 +224,27 @@ fn parse(text: &[u8]) -> Option<Decimal> {
         let written = std::str::from_utf8(&text[at + 1..]).ok()?;
         // An exponent beyond i64 means zero or infinity in any case.
         let bare = written.trim_start_matches(['+', '-']);
-        if bare.is_empty() || written.len() > bare.len() + 1 || !bare.bytes().all(|b| b.is_ascii_digit()) {
+        if bare.is_empty()
+            || written.len() > bare.len() + 1
+            || !bare.bytes().all(|b| b.is_ascii_digit())
+        {
             return None;
         }
         let size = bare.parse().unwrap_or(i64::from(u32::MAX));
-        exponent = exponent.saturating_add(if written.starts_with('-') { -size } else { size });
+        exponent = exponent.saturating_add(if written.starts_with('-') {
+            -size
+        } else {
+            size
+        });
     } else if at < text.len() {
         return None;
     }
-    Some(Decimal { negative, mantissa, exponent, sticky })
+    Some(Decimal {
+        negative,
+        mantissa,
+        exponent,
+        sticky,
+    })
 }
 
 /// `mantissa × 10^exponent`, rounded half to even, at most `i128::MAX`.
@@ -207,11 +253,20 @@ fn scale(mantissa: u128, exponent: i64, sticky: bool) -> i128 {
         return 0;
     }
     if exponent >= 0 {
-        let power = u32::try_from(exponent).ok().and_then(|e| 10_u128.checked_pow(e));
+        let power = u32::try_from(exponent)
+            .ok()
+            .and_then(|e| 10_u128.checked_pow(e));
         let value = power.and_then(|power| mantissa.checked_mul(power));
-        return value.and_then(|value| i128::try_from(value).ok()).unwrap_or(i128::MAX);
+        return value
+            .and_then(|value| i128::try_from(value).ok())
+            .unwrap_or(i128::MAX);
     }
-    let Some(divisor) = u32::try_from(-exponent).ok().and_then(|e| 10_u128.checked_pow(e)) else { return 0 };
+    let Some(divisor) = u32::try_from(-exponent)
+        .ok()
+        .and_then(|e| 10_u128.checked_pow(e))
+    else {
+        return 0;
+    };
     let (whole, rest) = (mantissa / divisor, mantissa % divisor);
     let half = divisor / 2;
     let up = rest > half || (rest == half && (sticky || whole % 2 == 1));
@@ -234,7 +289,10 @@ mod tests {
         assert_eq!(ps("9.9999999999999995e-07"), Some(1));
         assert_eq!(ps("7.7999999999999999e-05"), Some(78));
         assert_eq!(ps("1E3"), Some(1_000_000_000));
-        assert_eq!(ps("1850244461563845.0"), Some(1_850_244_461_563_845_000_000));
+        assert_eq!(
+            ps("1850244461563845.0"),
+            Some(1_850_244_461_563_845_000_000)
+        );
         assert_eq!(ps("1597071955492308"), Some(1_597_071_955_492_308_000_000));
         assert_eq!(ps("-3"), Some(-3_000_000));
         assert_eq!(ps("-0.0000005"), Some(0));
@@ -247,7 +305,10 @@ mod tests {
         assert_eq!(ps("0.0000005"), Some(0));
         assert_eq!(ps("0.0000015"), Some(2));
         assert_eq!(ps("0.0000025"), Some(2));
-        assert_eq!(ps("0.00000250000000000000000000000000000000000000001"), Some(3));
+        assert_eq!(
+            ps("0.00000250000000000000000000000000000000000000001"),
+            Some(3)
+        );
         assert_eq!(ps("2.5e-6"), Some(2));
         assert_eq!(ps("2.5000001e-6"), Some(3));
     }
@@ -257,9 +318,10 @@ mod tests {
         assert_eq!(picos_from_short(b"1234567/"), None);
         assert_eq!(picos_from_short(b"1234567:"), None);
         assert_eq!(picos_from_short(b"12345678.1234567\xb0"), None);
-        for text in
-            ["", "-", "+", ".", "abc", "100a", "1.5e", "2e+", "1e--2", "1.2.3", "NaN", "Infinity", "0x10", "1 2"]
-        {
+        for text in [
+            "", "-", "+", ".", "abc", "100a", "1.5e", "2e+", "1e--2", "1.2.3", "NaN", "Infinity",
+            "0x10", "1 2",
+        ] {
             assert_eq!(ps(text), None, "{text}");
         }
     }
@@ -289,7 +351,11 @@ mod tests {
         ] {
             let slow = parse(text.as_bytes()).map(|d| scale(d.mantissa, d.exponent + 6, d.sticky));
             assert_eq!(ps(text), slow, "{text}");
-            assert_eq!(picos_from_short(text.as_bytes()).map(i128::from), slow, "{text}");
+            assert_eq!(
+                picos_from_short(text.as_bytes()).map(i128::from),
+                slow,
+                "{text}"
+            );
         }
     }
 
@@ -307,7 +373,13 @@ mod tests {
 
     #[test]
     fn parses_finite_floats_in_any_form() {
-        for (text, value) in [(".75", 0.75), ("246.", 246.0), ("01.23", 1.23), ("050", 50.0), ("+10.5", 10.5)] {
+        for (text, value) in [
+            (".75", 0.75),
+            ("246.", 246.0),
+            ("01.23", 1.23),
+            ("050", 50.0),
+            ("+10.5", 10.5),
+        ] {
             assert_eq!(float(text.as_bytes()), Some(value));
         }
         for text in ["1.5e", "2e+", ".", "+", "-", "", "nan", "inf", "1e999"] {

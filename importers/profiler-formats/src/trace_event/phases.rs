@@ -24,7 +24,9 @@ impl EventCollector<'_> {
             b'B' | b'E' => self.begin_or_end(event, offset),
             b'i' | b'I' | b'R' => self.instant(event, offset),
             b'C' => self.counter(event, offset),
-            b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => self.asynchronous_event(event, offset),
+            b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => {
+                self.asynchronous_event(event, offset)
+            }
             b's' | b't' | b'f' => self.flow(event, offset),
             // Writers end their list with `{}` so that every event is followed by a comma.
             0 if event.members == 0 => {}
@@ -42,13 +44,17 @@ impl EventCollector<'_> {
             b'v' | b'V' => format!("memory dump phase {:?}", char::from(ph)),
             other => format!("phase {:?}", char::from(other)),
         };
-        self.log(IssueKind::UnknownPhase, || format!("{what} at byte {offset}"));
+        self.log(IssueKind::UnknownPhase, || {
+            format!("{what} at byte {offset}")
+        });
     }
 
     #[inline]
     fn complete(&mut self, event: &RawEvent<'_>, offset: u64) {
         self.complete_events += 1;
-        let Some(start) = self.start(event, offset) else { return };
+        let Some(start) = self.start(event, offset) else {
+            return;
+        };
         let thread = self.threads.thread_of(event);
         if self.threads[thread].is_counters {
             self.counter_slice(event, thread, start, offset);
@@ -59,32 +65,48 @@ impl EventCollector<'_> {
     }
 
     fn instant(&mut self, event: &RawEvent<'_>, offset: u64) {
-        let Some(start) = self.start(event, offset) else { return };
+        let Some(start) = self.start(event, offset) else {
+            return;
+        };
         let thread = match event.get_text(b"s") {
             Some(b"g") => self.threads.shared_thread(event.pid, "Global instants"),
             Some(b"p") => self.threads.shared_thread(event.pid, "Process instants"),
             _ => self.threads.thread_of(event),
         };
         let index = self.add_slice(event, thread, TimeRange::new(start, start), offset);
-        self.threads[thread].batch.set_attr(index, SliceAttr::Instant, 1);
+        self.threads[thread]
+            .batch
+            .set_attr(index, SliceAttr::Instant, 1);
     }
 
     fn begin_or_end(&mut self, event: &RawEvent<'_>, offset: u64) {
-        let Some(at) = self.start(event, offset) else { return };
+        let Some(at) = self.start(event, offset) else {
+            return;
+        };
         let thread = self.threads.thread_of(event);
         let begins = event.ph == b'B';
         let label = (begins || !event.name.raw.is_empty()).then(|| self.label_of(event));
         let attrs = self.facts.said.attrs.clone();
         let stack = &mut self.threads[thread].stack;
-        stack.push(StackEvent { at, label, begins, offset, has_args: event.has_args, attrs });
+        stack.push(StackEvent {
+            at,
+            label,
+            begins,
+            offset,
+            has_args: event.has_args,
+            attrs,
+        });
         let index = stack.len() as u32 - 1;
         if begins && !event.rare.is_empty() {
-            self.flows.bind(event, at, self.sequence, thread, FlowAnchor::Begin(index));
+            self.flows
+                .bind(event, at, self.sequence, thread, FlowAnchor::Begin(index));
         }
     }
 
     fn asynchronous_event(&mut self, event: &RawEvent<'_>, offset: u64) {
-        let Some(at) = self.start(event, offset) else { return };
+        let Some(at) = self.start(event, offset) else {
+            return;
+        };
         if event.ph == b'T' && event.get_text(b"cat") == Some(b"thread_state") {
             self.thread_state(event, at, offset);
             return;
@@ -93,7 +115,8 @@ impl EventCollector<'_> {
         self.threads[thread].is_async = true;
         let label = self.label_of(event);
         let step = matches!(event.ph, b'T' | b'p').then(|| self.step_label(event, label));
-        self.asynchronous.add(event, at, thread, label, step, offset);
+        self.asynchronous
+            .add(event, at, thread, label, step, offset);
     }
 
     /// The label of a step: the name of its span, followed by the step's own name if it has one.
@@ -108,7 +131,10 @@ impl EventCollector<'_> {
             });
         }
         let Some(step) = step else { return span };
-        let name = format!("{}:{step}", self.builder.str(self.builder.label_ref(span).name));
+        let name = format!(
+            "{}:{step}",
+            self.builder.str(self.builder.label_ref(span).name)
+        );
         self.builder.label(&name, None)
     }
 
@@ -122,9 +148,13 @@ impl EventCollector<'_> {
     }
 
     fn flow(&mut self, event: &RawEvent<'_>, offset: u64) {
-        let Some(at) = self.start(event, offset) else { return };
+        let Some(at) = self.start(event, offset) else {
+            return;
+        };
         let Some(id) = event.get_text(b"id").or_else(|| event.get_text(b"bind_id")) else {
-            self.log(IssueKind::MalformedEvent, || format!("flow event without id at byte {offset}"));
+            self.log(IssueKind::MalformedEvent, || {
+                format!("flow event without id at byte {offset}")
+            });
             return;
         };
         let thread = self.threads.thread_of(event);
@@ -136,7 +166,9 @@ impl EventCollector<'_> {
             self.counter_entries(event, entries, offset);
             return;
         }
-        let Some(at) = self.start(event, offset) else { return };
+        let Some(at) = self.start(event, offset) else {
+            return;
+        };
         let pid = self.threads.number_of(event.pid).unwrap_or(0);
         self.threads.process_of(event);
         let mut name = event.name.decode().0.into_owned();
@@ -147,27 +179,36 @@ impl EventCollector<'_> {
             return;
         }
         let mut bad = 0;
-        let Self { counters, builder, .. } = self;
+        let Self {
+            counters, builder, ..
+        } = self;
         let _ = members(event.args, 0, |key, value| {
             match number::float(value.number()) {
                 Some(value) => {
                     let name = builder.intern(&format!("{name} {}", key.decode().0));
-                    counters.series(pid, NO_LINE, name).samples.push((at, None, value));
+                    counters
+                        .series(pid, NO_LINE, name)
+                        .samples
+                        .push((at, None, value));
                 }
                 None => bad += 1,
             }
             Ok(())
         });
-        self.builder.log_mut().add_many(IssueKind::MalformedEvent, bad, || {
-            format!("counter value that is not a number at byte {offset}")
-        });
+        self.builder
+            .log_mut()
+            .add_many(IssueKind::MalformedEvent, bad, || {
+                format!("counter value that is not a number at byte {offset}")
+            });
     }
 
     /// Reads all samples of a series, as XProf's viewer writes them.
     fn counter_entries(&mut self, event: &RawEvent<'_>, entries: &[u8], offset: u64) {
         let pid = self.threads.number_of(event.pid).unwrap_or(0);
         self.threads.process_of(event);
-        let series = event.get_text(b"event_stats").map(|text| String::from_utf8_lossy(text).into_owned());
+        let series = event
+            .get_text(b"event_stats")
+            .map(|text| String::from_utf8_lossy(text).into_owned());
         let name = event.name.decode().0.into_owned();
         let unit = series.filter(|series| *series != name);
         let id = self.builder.intern(&name);
@@ -183,8 +224,12 @@ impl EventCollector<'_> {
                 numbers.push(value);
                 Ok(())
             });
-            let at = numbers.first().and_then(|value| number::picos_from_micros(value.number()));
-            let value = numbers.get(1).and_then(|value| number::float(value.number()));
+            let at = numbers
+                .first()
+                .and_then(|value| number::picos_from_micros(value.number()));
+            let value = numbers
+                .get(1)
+                .and_then(|value| number::float(value.number()));
             match (at, value) {
                 (Some(at), Some(value)) => samples.push((at, value)),
                 _ => bad += 1,
@@ -193,15 +238,28 @@ impl EventCollector<'_> {
         });
         for (at, value) in samples {
             let at = self.timestamp(at, offset);
-            self.counters.series(pid, NO_LINE, id).samples.push((at, None, value));
+            self.counters
+                .series(pid, NO_LINE, id)
+                .samples
+                .push((at, None, value));
         }
         let series = self.counters.series(pid, NO_LINE, id);
         series.unit = series.unit.take().or(unit);
-        self.builder.log_mut().add_many(IssueKind::MalformedEvent, bad, || format!("counter entries at byte {offset}"));
+        self.builder
+            .log_mut()
+            .add_many(IssueKind::MalformedEvent, bad, || {
+                format!("counter entries at byte {offset}")
+            });
     }
 
     /// Adds a sample from a counter line.
-    fn counter_slice(&mut self, event: &RawEvent<'_>, thread: ThreadId, at: Timestamp, offset: u64) {
+    fn counter_slice(
+        &mut self,
+        event: &RawEvent<'_>,
+        thread: ThreadId,
+        at: Timestamp,
+        offset: u64,
+    ) {
         let (pid, tid) = (self.threads[thread].pid, self.threads[thread].tid);
         let mut sample = None;
         if !event.args.is_empty() {
@@ -213,7 +271,9 @@ impl EventCollector<'_> {
             });
         }
         let Some((unit, value)) = sample else {
-            self.log(IssueKind::MalformedEvent, || format!("counter sample without a value at byte {offset}"));
+            self.log(IssueKind::MalformedEvent, || {
+                format!("counter sample without a value at byte {offset}")
+            });
             return;
         };
         // Without a length, its value holds until the next sample.
@@ -244,7 +304,9 @@ impl EventCollector<'_> {
             });
         }
         let Some(value) = found else {
-            self.log(IssueKind::MalformedEvent, || "metadata event without its value".to_owned());
+            self.log(IssueKind::MalformedEvent, || {
+                "metadata event without its value".to_owned()
+            });
             return;
         };
         match event.name.raw {
@@ -254,7 +316,9 @@ impl EventCollector<'_> {
                 self.threads.process_of(event).name = Some(name);
             }
             b"process_labels" => self.threads.process_of(event).labels = Some(text_of(value)),
-            b"process_sort_index" => self.threads.process_of(event).sort = number::integer(value.number()),
+            b"process_sort_index" => {
+                self.threads.process_of(event).sort = number::integer(value.number())
+            }
             b"thread_name" => {
                 let name = text_of(value);
                 let thread = self.threads.thread_of(event);

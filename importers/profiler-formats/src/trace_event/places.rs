@@ -33,17 +33,38 @@ impl TrackTable {
     ) -> Self {
         let is_xprof = roles.is_none();
         let pids: Vec<i64> = threads.rows.iter().map(|thread| thread.pid).collect();
-        let used: BTreeSet<i64> =
-            pids.iter().copied().chain(counter_pids).chain(threads.processes.keys().copied()).collect();
-        let roles = roles.map_or_else(|| vec![None; pids.len()], |roles| thread_roles(threads, roles));
+        let used: BTreeSet<i64> = pids
+            .iter()
+            .copied()
+            .chain(counter_pids)
+            .chain(threads.processes.keys().copied())
+            .collect();
+        let roles = roles.map_or_else(
+            || vec![None; pids.len()],
+            |roles| thread_roles(threads, roles),
+        );
         let groups = if is_xprof {
-            add_planes(builder, &used, &threads.processes, &cores_by_lines(&threads.rows))
+            add_planes(
+                builder,
+                &used,
+                &threads.processes,
+                &cores_by_lines(&threads.rows),
+            )
         } else {
-            let with_ops = threads.rows.iter().zip(&roles).filter(|(_, role)| **role == Some(RoleKind::Ops));
+            let with_ops = threads
+                .rows
+                .iter()
+                .zip(&roles)
+                .filter(|(_, role)| **role == Some(RoleKind::Ops));
             let devices = with_ops.map(|(thread, _)| thread.pid).collect();
             add_processes(builder, &used, &threads.processes, &devices)
         };
-        let mut places = Self { groups, tracks: Vec::new(), kinds: Vec::new(), pids };
+        let mut places = Self {
+            groups,
+            tracks: Vec::new(),
+            kinds: Vec::new(),
+            pids,
+        };
         for (thread, role) in threads.rows.iter().zip(roles) {
             let (track, kind) = places.add_track(builder, thread, is_xprof, role);
             places.tracks.push(track);
@@ -70,14 +91,25 @@ impl TrackTable {
     /// The track of a thread if its asynchronous spans belong on it, as for lines of devices.
     pub(super) fn line_of(&self, thread: ThreadId) -> Option<TrackId> {
         let kind = self.kinds.get(thread as usize).copied()?;
-        if matches!(kind, TrackKind::AsyncOps) { self.track_of(thread) } else { None }
+        if matches!(kind, TrackKind::AsyncOps) {
+            self.track_of(thread)
+        } else {
+            None
+        }
     }
 
     /// Tracks of simulated devices, with their kinds.
     pub(super) fn device_lines(&self) -> Vec<(TrackId, TrackKind)> {
         let lines = self.tracks.iter().zip(&self.kinds).zip(&self.pids);
-        let of_device = |pid| matches!(self.groups.get(pid), Some((_, PlaneKind::TensorCore { .. })));
-        let all = lines.filter(|&(_, pid)| of_device(pid)).filter_map(|((&track, &kind), _)| Some((track?, kind)));
+        let of_device = |pid| {
+            matches!(
+                self.groups.get(pid),
+                Some((_, PlaneKind::TensorCore { .. }))
+            )
+        };
+        let all = lines
+            .filter(|&(_, pid)| of_device(pid))
+            .filter_map(|((&track, &kind), _)| Some((track?, kind)));
         // Threads of ops share a track.
         let mut seen = BTreeSet::new();
         all.filter(|&(track, _)| seen.insert(track)).collect()
@@ -95,7 +127,9 @@ impl TrackTable {
         is_xprof: bool,
         role: Option<RoleKind>,
     ) -> (Option<TrackId>, TrackKind) {
-        let Some(&(group, plane)) = self.groups.get(&thread.pid) else { return (None, TrackKind::Other) };
+        let Some(&(group, plane)) = self.groups.get(&thread.pid) else {
+            return (None, TrackKind::Other);
+        };
         let empty = thread.batch.is_empty() && thread.stack.is_empty();
         let unnamed = thread.name.is_none() && thread.sort.is_none();
         if empty && if is_xprof { !thread.is_async } else { unnamed } {
@@ -122,7 +156,11 @@ impl TrackTable {
             }
             return (Some(track), kind);
         }
-        let sort = if on_device { track_sort(kind) } else { thread.sort.unwrap_or(0) };
+        let sort = if on_device {
+            track_sort(kind)
+        } else {
+            thread.sort.unwrap_or(0)
+        };
         builder.track_mut(track).sort = sort;
         (Some(track), kind)
     }
@@ -140,30 +178,46 @@ fn thread_name(thread: &TraceThread) -> String {
 /// The role of each thread, by the names of threads and processes.
 fn thread_roles(threads: &ThreadTable, roles: &TrackRoles) -> Vec<Option<RoleKind>> {
     let role = |thread: &TraceThread| {
-        let process = threads.processes.get(&thread.pid).and_then(|process| process.name.clone());
+        let process = threads
+            .processes
+            .get(&thread.pid)
+            .and_then(|process| process.name.clone());
         let process = process.unwrap_or_else(|| format!("process {}", thread.pid));
         // The role does not depend on the thread's number: main threads have no special meaning here.
         let name = thread.name.clone().or_else(|| thread.id_text.clone());
-        roles.role(&process, &name.unwrap_or_else(|| format!("thread {}", thread.tid)))
+        roles.role(
+            &process,
+            &name.unwrap_or_else(|| format!("thread {}", thread.tid)),
+        )
     };
     threads.rows.iter().map(role).collect()
 }
 
 fn foreign_kind(name: &str) -> TrackKind {
-    if name.starts_with("stream ") || name.starts_with("Stream ") { TrackKind::Stream } else { TrackKind::HostThread }
+    if name.starts_with("stream ") || name.starts_with("Stream ") {
+        TrackKind::Stream
+    } else {
+        TrackKind::HostThread
+    }
 }
 
 /// For files without process names: processes with the lines of a device that runs HLO programs. The kind of device is
 /// not recorded; GPUs also have streams.
 pub(super) fn cores_by_lines(threads: &[TraceThread]) -> BTreeSet<i64> {
     let pids_with = |is_line: &dyn Fn(&str) -> bool| {
-        let named = threads.iter().filter(|thread| thread.name.as_deref().is_some_and(is_line));
+        let named = threads
+            .iter()
+            .filter(|thread| thread.name.as_deref().is_some_and(is_line));
         named.map(|thread| thread.pid).collect::<BTreeSet<_>>()
     };
     let with_ops = pids_with(&|line| line == "XLA Ops");
     let with_modules = pids_with(&|line| line == "XLA Modules");
     let with_streams = pids_with(&|line| line.starts_with("Stream"));
-    with_ops.intersection(&with_modules).filter(|pid| !with_streams.contains(pid)).copied().collect()
+    with_ops
+        .intersection(&with_modules)
+        .filter(|pid| !with_streams.contains(pid))
+        .copied()
+        .collect()
 }
 
 fn add_processes(
@@ -177,11 +231,21 @@ fn add_processes(
     let mut taken = BTreeSet::new();
     for &pid in used {
         let process = processes.get(&pid);
-        let name = process.and_then(|process| process.name.clone()).unwrap_or_else(|| format!("process {pid}"));
+        let name = process
+            .and_then(|process| process.name.clone())
+            .unwrap_or_else(|| format!("process {pid}"));
         // Several processes of the same program can have the same name.
-        let name = if taken.insert(name.clone()) { name } else { format!("{name} ({pid})") };
-        let device = ordinals.get(&pid).map(|&ordinal| PlaneKind::TensorCore { ordinal });
-        let kind = device.and_then(PlaneKind::group_kind).unwrap_or(GroupKind::Process { pid });
+        let name = if taken.insert(name.clone()) {
+            name
+        } else {
+            format!("{name} ({pid})")
+        };
+        let device = ordinals
+            .get(&pid)
+            .map(|&ordinal| PlaneKind::TensorCore { ordinal });
+        let kind = device
+            .and_then(PlaneKind::group_kind)
+            .unwrap_or(GroupKind::Process { pid });
         let group = builder.group(None, kind, &name);
         if let Some(process) = process {
             builder.group_mut(group).sort = process.sort.unwrap_or(0);
@@ -196,21 +260,35 @@ fn add_processes(
 }
 
 /// Ordinals of devices: the numbers in their names if they are unique, else their positions.
-fn ordinals(devices: &BTreeSet<i64>, processes: &BTreeMap<i64, TraceProcess>) -> BTreeMap<i64, u32> {
+fn ordinals(
+    devices: &BTreeSet<i64>,
+    processes: &BTreeMap<i64, TraceProcess>,
+) -> BTreeMap<i64, u32> {
     let named = |pid: &i64| -> Option<u32> {
         let name = processes.get(pid)?.name.as_deref()?;
         let digits = name.trim_end_matches(|c: char| !c.is_ascii_digit());
-        digits[digits.trim_end_matches(|c: char| c.is_ascii_digit()).len()..].parse().ok()
+        digits[digits.trim_end_matches(|c: char| c.is_ascii_digit()).len()..]
+            .parse()
+            .ok()
     };
-    let names: BTreeMap<i64, u32> = devices.iter().filter_map(|pid| Some((*pid, named(pid)?))).collect();
+    let names: BTreeMap<i64, u32> = devices
+        .iter()
+        .filter_map(|pid| Some((*pid, named(pid)?)))
+        .collect();
     let distinct = names.values().collect::<BTreeSet<_>>().len() == devices.len();
-    if distinct { names } else { devices.iter().copied().zip(0..).collect() }
+    if distinct {
+        names
+    } else {
+        devices.iter().copied().zip(0..).collect()
+    }
 }
 
 /// The host in a file name: `host0` of `host0.trace.json.gz`.
 fn host_from(name: &str) -> &str {
     let json = name.strip_suffix(".gz").unwrap_or(name);
-    json.strip_suffix(".trace.json").filter(|host| !host.is_empty()).unwrap_or("host")
+    json.strip_suffix(".trace.json")
+        .filter(|host| !host.is_empty())
+        .unwrap_or("host")
 }
 
 fn add_planes(
@@ -222,10 +300,22 @@ fn add_planes(
     let mut planes: Vec<(i64, Option<&str>, String, PlaneKind)> = Vec::new();
     let mut unnamed_cores = 0..;
     for &pid in used {
-        let Some(name) = processes.get(&pid).and_then(|process| process.name.as_deref()) else {
-            let ordinal = if cores.contains(&pid) { unnamed_cores.next() } else { None };
+        let Some(name) = processes
+            .get(&pid)
+            .and_then(|process| process.name.as_deref())
+        else {
+            let ordinal = if cores.contains(&pid) {
+                unnamed_cores.next()
+            } else {
+                None
+            };
             planes.push(match ordinal {
-                Some(ordinal) => (pid, None, format!("device {ordinal}"), PlaneKind::TensorCore { ordinal }),
+                Some(ordinal) => (
+                    pid,
+                    None,
+                    format!("device {ordinal}"),
+                    PlaneKind::TensorCore { ordinal },
+                ),
                 None => (pid, None, format!("process {pid}"), PlaneKind::Other),
             });
             continue;
@@ -236,16 +326,25 @@ fn add_planes(
     // Tensor cores first, because sparse cores are their children.
     planes.sort_by_key(|(pid, _, _, kind)| (matches!(kind, PlaneKind::SparseCore { .. }), *pid));
     let source = builder.source_mut();
-    let fallback = source.host.clone().unwrap_or_else(|| host_from(&source.name).to_owned());
+    let fallback = source
+        .host
+        .clone()
+        .unwrap_or_else(|| host_from(&source.name).to_owned());
     let mut groups: BTreeMap<i64, (GroupId, PlaneKind)> = BTreeMap::new();
     let mut cores: BTreeMap<(GroupId, u32), GroupId> = BTreeMap::new();
     for (pid, host, plane, kind) in planes {
         let host = builder.group(None, GroupKind::Host, host.unwrap_or(&fallback));
         let parent = match kind {
-            PlaneKind::SparseCore { device, .. } => cores.get(&(host, device)).copied().unwrap_or(host),
+            PlaneKind::SparseCore { device, .. } => {
+                cores.get(&(host, device)).copied().unwrap_or(host)
+            }
             _ => host,
         };
-        let group = builder.group(Some(parent), kind.group_kind().unwrap_or(GroupKind::Custom), &plane);
+        let group = builder.group(
+            Some(parent),
+            kind.group_kind().unwrap_or(GroupKind::Custom),
+            &plane,
+        );
         builder.group_mut(group).sort = kind.sort();
         if let PlaneKind::TensorCore { ordinal } = kind {
             cores.insert((host, ordinal), group);

@@ -92,13 +92,16 @@ impl EventRepeats {
     #[inline]
     pub(super) fn rest(&self, event: &[u8]) -> Option<(&EventRest, usize)> {
         let rest = self.rests.get(place_of(event)?)?;
-        (!rest.bytes.is_empty() && event.starts_with(&rest.bytes)).then_some((rest, rest.bytes.len()))
+        (!rest.bytes.is_empty() && event.starts_with(&rest.bytes))
+            .then_some((rest, rest.bytes.len()))
     }
 
     pub(super) fn keep_rest(&mut self, bytes: &[u8], parts: RestParts, facts: RestFacts) {
         // A member that occurs twice is rare, and takes no part in this.
         let is_usual = bytes.len() <= MAX_REST && parts.members <= 2;
-        let Some(place) = place_of(bytes).filter(|_| is_usual) else { return };
+        let Some(place) = place_of(bytes).filter(|_| is_usual) else {
+            return;
+        };
         if self.rests.is_empty() {
             self.rests.resize_with(RESTS, EventRest::default);
         }
@@ -113,7 +116,12 @@ impl EventRepeats {
 /// the first ones are those of a class. `None` for the shortest rests.
 #[inline]
 fn place_of(rest: &[u8]) -> Option<usize> {
-    let word = |at: usize| rest.get(at..)?.first_chunk::<8>().map(|word| u64::from_le_bytes(*word));
-    let mixed = word(8)?.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ word(26)?.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    let word = |at: usize| {
+        rest.get(at..)?
+            .first_chunk::<8>()
+            .map(|word| u64::from_le_bytes(*word))
+    };
+    let mixed = word(8)?.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        ^ word(26)?.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
     Some((mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % RESTS)
 }

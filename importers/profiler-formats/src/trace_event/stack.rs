@@ -22,10 +22,17 @@ pub(super) struct StackedEvents {
 }
 
 /// Opens and closes slices in time order; equal times keep the file order.
-pub(super) fn build(builder: &mut TraceBuilder, track: TrackId, events: &[StackEvent]) -> StackedEvents {
+pub(super) fn build(
+    builder: &mut TraceBuilder,
+    track: TrackId,
+    events: &[StackEvent],
+) -> StackedEvents {
     let mut order: Vec<usize> = (0..events.len()).collect();
     order.sort_by_key(|&i| events[i].at);
-    let mut stacked = StackedEvents { begun: vec![None; events.len()], end_args: Vec::new() };
+    let mut stacked = StackedEvents {
+        begun: vec![None; events.len()],
+        end_args: Vec::new(),
+    };
     let mut offset_of = hashbrown::HashMap::new();
     for i in order {
         let event = &events[i];
@@ -38,8 +45,12 @@ pub(super) fn build(builder: &mut TraceBuilder, track: TrackId, events: &[StackE
             stacked.begun[i] = Some(key);
             continue;
         }
-        let name = event.label.map(|label| builder.str(builder.label_ref(label).name).to_owned());
-        let Some(key) = builder.end_slice(track, event.at, name.as_deref()) else { continue };
+        let name = event
+            .label
+            .map(|label| builder.str(builder.label_ref(label).name).to_owned());
+        let Some(key) = builder.end_slice(track, event.at, name.as_deref()) else {
+            continue;
+        };
         if let (Some(&begin), true) = (offset_of.get(&key), event.has_args) {
             stacked.end_args.push((begin, event.offset));
         }
@@ -50,6 +61,10 @@ pub(super) fn build(builder: &mut TraceBuilder, track: TrackId, events: &[StackE
 impl StackedEvents {
     /// The slice of a begin event, as the end of a flow.
     pub(super) fn flow_end(&self, index: u32) -> Option<FlowEnd> {
-        self.begun.get(index as usize).copied().flatten().map(FlowEnd::Slice)
+        self.begun
+            .get(index as usize)
+            .copied()
+            .flatten()
+            .map(FlowEnd::Slice)
     }
 }

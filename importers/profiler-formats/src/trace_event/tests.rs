@@ -18,7 +18,12 @@ const EVERYTHING: &str = include_str!("../../../tests/fixtures/any_program.trace
 fn import(text: &[u8]) -> Result<TraceModel, ImportError> {
     let mut builder = TraceBuilder::new();
     let source = InputSource::from_bytes("test.json", text.to_vec())?;
-    TraceEventJson.import(&source, &ImportOptions::default(), &Progress::new(), &mut builder)?;
+    TraceEventJson.import(
+        &source,
+        &ImportOptions::default(),
+        &Progress::new(),
+        &mut builder,
+    )?;
     Ok(builder.finish())
 }
 
@@ -30,17 +35,45 @@ fn dump(model: &TraceModel) -> String {
     }
     for id in model.track_ids() {
         let track = model.track(id);
-        writeln!(out, "track {:?} {:?} {}", track.kind, model.str(track.name), track.external_id).unwrap();
+        writeln!(
+            out,
+            "track {:?} {:?} {}",
+            track.kind,
+            model.str(track.name),
+            track.external_id
+        )
+        .unwrap();
         for slice in model.slices_on(id) {
-            let attrs = [SliceAttr::Instant, SliceAttr::Unterminated, SliceAttr::StepNum].map(|attr| slice.attr(attr));
+            let attrs = [
+                SliceAttr::Instant,
+                SliceAttr::Unterminated,
+                SliceAttr::StepNum,
+            ]
+            .map(|attr| slice.attr(attr));
             let args = slice.args();
-            writeln!(out, "  {slice:?} at depth {} {attrs:?} {args:?}", slice.depth()).unwrap();
+            writeln!(
+                out,
+                "  {slice:?} at depth {} {attrs:?} {args:?}",
+                slice.depth()
+            )
+            .unwrap();
         }
-        for sample in model.counter(id).into_iter().flat_map(trace_model::CounterSeries::samples) {
+        for sample in model
+            .counter(id)
+            .into_iter()
+            .flat_map(trace_model::CounterSeries::samples)
+        {
             writeln!(out, "  {sample:?}").unwrap();
         }
     }
-    writeln!(out, "{:?}\n{:?}\n{:?}", model.flows(), model.import_log(), model.sources()[0].facts).unwrap();
+    writeln!(
+        out,
+        "{:?}\n{:?}\n{:?}",
+        model.flows(),
+        model.import_log(),
+        model.sources()[0].facts
+    )
+    .unwrap();
     out
 }
 
@@ -75,7 +108,11 @@ fn repeated_parts_of_events_mean_the_same() {
     let events = |space: fn(usize) -> usize| {
         let mut events = Vec::new();
         for round in 0..3 {
-            for (at, (head, rest)) in heads.iter().flat_map(|head| rests.map(|rest| (head, rest))).enumerate() {
+            for (at, (head, rest)) in heads
+                .iter()
+                .flat_map(|head| rests.map(|rest| (head, rest)))
+                .enumerate()
+            {
                 let at = at + round * 1000;
                 // With spaces, no event has bytes in common with another one.
                 let spaces = " ".repeat(space(at));
@@ -97,7 +134,12 @@ fn repeated_parts_of_events_mean_the_same() {
 #[test]
 fn reads_every_event_kind() {
     let model = import(EVERYTHING.as_bytes()).unwrap();
-    let slice = |name: &str| model.all_slices().find(|slice| slice.name() == name).unwrap();
+    let slice = |name: &str| {
+        model
+            .all_slices()
+            .find(|slice| slice.name() == name)
+            .unwrap()
+    };
     let span = |name: &str| (slice(name).start().ps(), slice(name).dur().ps());
     assert_eq!(span("a \"quoted\" näme 😀"), (1_500_000, 10_000_000));
     assert_eq!(span("late phase"), (3_250_000, 10_000_000));
@@ -112,37 +154,70 @@ fn reads_every_event_kind() {
     assert_eq!(model.str(model.groups()[0].name), "program");
     assert_eq!(model.groups()[0].kind, GroupKind::Process { pid: 1 });
 
-    let counters: Vec<_> = model.counters().iter().map(|c| (model.str(model.track(c.track()).name), c.len())).collect();
+    let counters: Vec<_> = model
+        .counters()
+        .iter()
+        .map(|c| (model.str(model.track(c.track()).name), c.len()))
+        .collect();
     assert_eq!(counters, [("memory used", 2), ("memory free", 1)]);
     assert_eq!(model.flows().len(), 1);
     assert_eq!(model.slice(model.flows()[0].to).name(), "outer");
     assert_eq!(model.import_log().count(IssueKind::UnknownPhase), 1);
     assert_eq!(model.import_log().lost(), 1, "{:?}", model.import_log());
-    assert!(model.sources()[0].facts.contains(&("version".into(), "1.0".into())));
+    assert!(
+        model.sources()[0]
+            .facts
+            .contains(&("version".into(), "1.0".into()))
+    );
 }
 
 #[test]
 fn arguments_of_begin_and_end_events_are_joined() {
     let model = import(EVERYTHING.as_bytes()).unwrap();
     let args = |name: &str| {
-        let slice = model.all_slices().find(|slice| slice.name() == name).unwrap();
-        slice.args().unwrap().into_iter().map(|arg| (arg.name, arg.value)).collect::<Vec<_>>()
+        let slice = model
+            .all_slices()
+            .find(|slice| slice.name() == name)
+            .unwrap();
+        slice
+            .args()
+            .unwrap()
+            .into_iter()
+            .map(|arg| (arg.name, arg.value))
+            .collect::<Vec<_>>()
     };
     let text = |text: &str| ArgValue::Text(text.into());
     assert_eq!(
         args("a \"quoted\" näme 😀"),
-        [("n".into(), ArgValue::Int(1)), ("t".into(), text("x]}")), ("deep.b".into(), text("[1,2]"))]
+        [
+            ("n".into(), ArgValue::Int(1)),
+            ("t".into(), text("x]}")),
+            ("deep.b".into(), text("[1,2]"))
+        ]
     );
-    assert_eq!(args("outer"), [("step_num".into(), ArgValue::Int(7)), ("end".into(), ArgValue::Bool(true))]);
+    assert_eq!(
+        args("outer"),
+        [
+            ("step_num".into(), ArgValue::Int(7)),
+            ("end".into(), ArgValue::Bool(true))
+        ]
+    );
     assert_eq!(args("last"), [("stack".into(), text("callee\nmain"))]);
 }
 
 #[test]
 fn gzip_and_chunk_size_do_not_change_the_model() {
     let expected = dump(&import(EVERYTHING.as_bytes()).unwrap());
-    assert_eq!(dump(&import(&gzip(EVERYTHING.as_bytes())).unwrap()), expected);
+    assert_eq!(
+        dump(&import(&gzip(EVERYTHING.as_bytes())).unwrap()),
+        expected
+    );
     for size in [1, 2, 3, 7, 16, 64, 100, 1000, 1 << 20] {
-        assert_eq!(dump(&in_windows(EVERYTHING.as_bytes(), size).unwrap()), expected, "windows of {size}");
+        assert_eq!(
+            dump(&in_windows(EVERYTHING.as_bytes(), size).unwrap()),
+            expected,
+            "windows of {size}"
+        );
     }
 }
 
@@ -173,7 +248,11 @@ fn truncated_file_keeps_its_beginning_and_is_logged() {
                 assert!(model.slice_count() <= whole);
                 // Only whitespace follows the last brace.
                 let complete = text[len..].iter().all(u8::is_ascii_whitespace);
-                assert_eq!(model.import_log().count(IssueKind::TruncatedFile), u64::from(!complete), "cut at {len}");
+                assert_eq!(
+                    model.import_log().count(IssueKind::TruncatedFile),
+                    u64::from(!complete),
+                    "cut at {len}"
+                );
                 most = most.max(model.slice_count());
             }
             Err(ImportError::Malformed { .. }) => assert!(len < 90, "cut at {len}"),
@@ -188,14 +267,22 @@ fn truncated_gzip_never_panics() {
     let packed = gzip(EVERYTHING.as_bytes());
     for len in 1..packed.len() {
         if let Ok(model) = import(&packed[..len]) {
-            assert_eq!(model.import_log().count(IssueKind::TruncatedFile), 1, "cut at {len}");
+            assert_eq!(
+                model.import_log().count(IssueKind::TruncatedFile),
+                1,
+                "cut at {len}"
+            );
         }
     }
 }
 
 #[test]
 fn unreadable_event_loses_only_itself() {
-    let good = |ts: u32| format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{ts},"dur":1,"name":"good","args":{{"a":{{}}}}}}"#);
+    let good = |ts: u32| {
+        format!(
+            r#"{{"ph":"X","pid":1,"tid":1,"ts":{ts},"dur":1,"name":"good","args":{{"a":{{}}}}}}"#
+        )
+    };
     for bad in [
         r#"{"ph":"X",,"ts":1}"#,
         r#"{"ph":"X" "ts":1}"#,
@@ -210,14 +297,31 @@ fn unreadable_event_loses_only_itself() {
         "17",
         "?",
     ] {
-        for (open, close) in [("[", "]"), ("{\"traceEvents\":[", "],\"displayTimeUnit\":\"ns\"}")] {
+        for (open, close) in [
+            ("[", "]"),
+            ("{\"traceEvents\":[", "],\"displayTimeUnit\":\"ns\"}"),
+        ] {
             let text = format!("{open}{},{bad},{},{}{close}", good(1), good(2), good(3));
             let model = import(text.as_bytes()).unwrap();
             assert_eq!(model.slice_count(), 3, "{text}");
-            assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 1, "{text}: {:?}", model.import_log());
-            assert_eq!(model.import_log().lost(), 1, "{text}: {:?}", model.import_log());
+            assert_eq!(
+                model.import_log().count(IssueKind::MalformedEvent),
+                1,
+                "{text}: {:?}",
+                model.import_log()
+            );
+            assert_eq!(
+                model.import_log().lost(),
+                1,
+                "{text}: {:?}",
+                model.import_log()
+            );
             for size in [1, 5] {
-                assert_eq!(dump(&in_windows(text.as_bytes(), size).unwrap()), dump(&model), "{text}");
+                assert_eq!(
+                    dump(&in_windows(text.as_bytes(), size).unwrap()),
+                    dump(&model),
+                    "{text}"
+                );
             }
         }
     }
@@ -226,7 +330,12 @@ fn unreadable_event_loses_only_itself() {
 #[test]
 fn array_may_be_unterminated_but_object_may_not() {
     let event = r#"{"ph":"X","ts":1,"dur":1,"name":"n"}"#;
-    let truncated = |text: String| import(text.as_bytes()).unwrap().import_log().count(IssueKind::TruncatedFile);
+    let truncated = |text: String| {
+        import(text.as_bytes())
+            .unwrap()
+            .import_log()
+            .count(IssueKind::TruncatedFile)
+    };
     assert_eq!(truncated(format!("[{event}")), 0);
     assert_eq!(truncated(format!("[{event},\n")), 0);
     assert_eq!(truncated(format!("[{event},{{\"ph\"")), 1);
@@ -242,12 +351,28 @@ fn times_far_from_zero_are_counted_from_the_first() {
         {"ph":"X","ts":-1e30,"dur":1e40,"name":"c"}]"#;
     let model = import(text.as_bytes()).unwrap();
     assert_eq!(model.sources()[0].origin_ps, 1_850_244_461_563_845_250_000);
-    let start = |name: &str| model.all_slices().find(|slice| slice.name() == name).unwrap().start().ps();
+    let start = |name: &str| {
+        model
+            .all_slices()
+            .find(|slice| slice.name() == name)
+            .unwrap()
+            .start()
+            .ps()
+    };
     assert_eq!((start("a"), start("b")), (0, -5_250_000));
     // The time is clipped to the largest one, and then the event is left out.
     assert_eq!(model.import_log().count(IssueKind::TimeOutOfRange), 2);
-    assert_eq!((model.slice_count(), model.import_log().count(IssueKind::ImpossibleTime)), (2, 1));
-    assert_eq!(model.sources()[0].started_unix_ns, Some(1_850_244_461_563_845_250));
+    assert_eq!(
+        (
+            model.slice_count(),
+            model.import_log().count(IssueKind::ImpossibleTime)
+        ),
+        (2, 1)
+    );
+    assert_eq!(
+        model.sources()[0].started_unix_ns,
+        Some(1_850_244_461_563_845_250)
+    );
 }
 
 #[test]
@@ -272,31 +397,61 @@ fn reads_the_viewer_dialect() {
     let model = import(text.as_bytes()).unwrap();
     let cores = model.tensor_cores();
     assert_eq!(cores.len(), 2);
-    let hosts: Vec<_> = model.child_groups(None).into_iter().map(|id| model.str(model.group(id).name)).collect();
+    let hosts: Vec<_> = model
+        .child_groups(None)
+        .into_iter()
+        .map(|id| model.str(model.group(id).name))
+        .collect();
     assert_eq!(hosts, ["worker-0", "worker-1"]);
-    let [sparse] = model.child_groups(Some(cores[0]))[..] else { panic!() };
-    assert_eq!(model.group(sparse).kind, GroupKind::SparseCore { ordinal: 1 });
+    let [sparse] = model.child_groups(Some(cores[0]))[..] else {
+        panic!()
+    };
+    assert_eq!(
+        model.group(sparse).kind,
+        GroupKind::SparseCore { ordinal: 1 }
+    );
 
-    let ops: Vec<_> = model.slices_on(model.track_of_kind(cores[0], TrackKind::Ops).unwrap()).collect();
+    let ops: Vec<_> = model
+        .slices_on(model.track_of_kind(cores[0], TrackKind::Ops).unwrap())
+        .collect();
     let op = |i: usize| model.op(ops[i].op().unwrap());
     assert_eq!(model.program(op(0).program.unwrap()).id, Some(u64::MAX));
     assert_eq!((op(0).flops, op(0).model_flops), (Some(10), Some(5)));
     // The same op, but this execution did more work.
     assert_eq!(ops[0].op(), ops[1].op());
-    assert_eq!((ops[0].attr(SliceAttr::Flops), ops[1].attr(SliceAttr::Flops)), (None, Some(12)));
+    assert_eq!(
+        (ops[0].attr(SliceAttr::Flops), ops[1].attr(SliceAttr::Flops)),
+        (None, Some(12))
+    );
     // Outside every execution: no program.
     assert_eq!((op(2).program, op(2).flops), (None, None));
     let modules = model.track_of_kind(cores[0], TrackKind::Modules).unwrap();
     let module = model.slices_on(modules).next().unwrap();
-    assert_eq!((module.attr(SliceAttr::RunId), module.attr(SliceAttr::GroupId)), (Some(-3), Some(4)));
+    assert_eq!(
+        (
+            module.attr(SliceAttr::RunId),
+            module.attr(SliceAttr::GroupId)
+        ),
+        (Some(-3), Some(4))
+    );
 
     let spans = model.track_of_kind(cores[0], TrackKind::AsyncOps).unwrap();
     let span = model.slices_on(spans).next().unwrap();
     assert_eq!((span.name(), span.dur().ps()), ("copy-start", 4_000_000));
     let counter = &model.counters()[0];
-    assert_eq!((counter.len(), counter.unit().map(|unit| model.str(unit))), (2, Some("% util")));
-    let tick = model.all_slices().find(|slice| slice.name() == "tick").unwrap();
-    assert_eq!(tick.dur().ps(), 0, "one picosecond is how XProf writes none");
+    assert_eq!(
+        (counter.len(), counter.unit().map(|unit| model.str(unit))),
+        (2, Some("% util"))
+    );
+    let tick = model
+        .all_slices()
+        .find(|slice| slice.name() == "tick")
+        .unwrap();
+    assert_eq!(
+        tick.dur().ps(),
+        0,
+        "one picosecond is how XProf writes none"
+    );
     assert_eq!(model.import_log().count(IssueKind::Downsampled), 1);
     assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 1);
     assert!(!model.sources()[0].cannot_know.contains(&"host names"));
@@ -310,39 +465,77 @@ fn null_text_printed_by_c_is_ignored() {
       {"ph":"X","pid":1,"tid":3,"ts":0,"dur":2,"name":"(null)","args":{"tf_op":"(null)","source":"(null)","hlo_category":"(null)"}},
       {"ph":"X","pid":1,"tid":3,"ts":4,"dur":2,"name":"(null)","args":{"long_name":"%add.1 = f32[8]{0} add(f32[8]{0} %p)"}}]}"#;
     let model = import(text.as_bytes()).unwrap();
-    let ops: Vec<_> = model.all_slices().map(|slice| model.op(slice.op().unwrap())).collect();
+    let ops: Vec<_> = model
+        .all_slices()
+        .map(|slice| model.op(slice.op().unwrap()))
+        .collect();
     let names: Vec<_> = ops.iter().map(|op| model.str(op.name)).collect();
     assert_eq!(names, ["(no name)", "add.1"]);
-    assert_eq!((ops[0].framework_name, ops[0].source, ops[0].category), (None, None, None));
+    assert_eq!(
+        (ops[0].framework_name, ops[0].source, ops[0].category),
+        (None, None, None)
+    );
 }
 
 #[test]
 fn export_limit_is_logged() {
     let events = |count: usize| {
-        let mut text =
-            String::from(r#"{"traceEvents":[{"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},"#);
+        let mut text = String::from(
+            r#"{"traceEvents":[{"ph":"M","pid":701,"name":"process_name","args":{"name":"/host:CPU"}},"#,
+        );
         for i in 0..count {
-            write!(text, r#"{{"ph":"X","pid":701,"tid":1,"ts":{i},"dur":1,"name":"n"}},"#).unwrap();
+            write!(
+                text,
+                r#"{{"ph":"X","pid":701,"tid":1,"ts":{i},"dur":1,"name":"n"}},"#
+            )
+            .unwrap();
         }
         text + "{}]}"
     };
-    let limit = |count| import(events(count).as_bytes()).unwrap().import_log().count(IssueKind::ExportLimit);
+    let limit = |count| {
+        import(events(count).as_bytes())
+            .unwrap()
+            .import_log()
+            .count(IssueKind::ExportLimit)
+    };
     assert_eq!((limit(1_000_000), limit(999_999)), (1, 0));
 }
 
 #[test]
 fn only_trace_events_are_claimed() {
     let detect = |head: &str| TraceEventJson.detect(head.as_bytes());
-    assert_eq!(detect("\u{feff}\n {\"displayTimeUnit\":\"ns\",\"traceEvents\":[{"), DetectionConfidence::Certain);
-    assert_eq!(detect("[\n{\"name\":\"x\",\"ph\":\"X\""), DetectionConfidence::Certain);
-    assert_eq!(detect("{\"schemaVersion\":1,\"deviceProperties\":["), DetectionConfidence::Possible);
+    assert_eq!(
+        detect("\u{feff}\n {\"displayTimeUnit\":\"ns\",\"traceEvents\":[{"),
+        DetectionConfidence::Certain
+    );
+    assert_eq!(
+        detect("[\n{\"name\":\"x\",\"ph\":\"X\""),
+        DetectionConfidence::Certain
+    );
+    assert_eq!(
+        detect("{\"schemaVersion\":1,\"deviceProperties\":["),
+        DetectionConfidence::Possible
+    );
     assert_eq!(detect("[]"), DetectionConfidence::Possible);
-    for other in ["{\"a\":1}", "[1,2,3]", "{}", "text", "", "[\"ph\"]", "{\"meta\":{\"categories\":[]},\"threads\":[]}"]
-    {
+    for other in [
+        "{\"a\":1}",
+        "[1,2,3]",
+        "{}",
+        "text",
+        "",
+        "[\"ph\"]",
+        "{\"meta\":{\"categories\":[]},\"threads\":[]}",
+    ] {
         assert_eq!(detect(other), DetectionConfidence::No, "{other}");
     }
-    assert!(matches!(import(b"{\"displayTimeUnit\":\"ns\"}"), Err(ImportError::Unusable { .. })));
-    assert!(matches!(import(b"{\"displayTimeUnit\":\"ns\""), Err(ImportError::Malformed { .. })));
+    assert!(matches!(
+        import(b"{\"displayTimeUnit\":\"ns\"}"),
+        Err(ImportError::Unusable { .. })
+    ));
+    assert!(matches!(
+        import(b"{\"displayTimeUnit\":\"ns\""),
+        Err(ImportError::Malformed { .. })
+    ));
 }
 
 proptest! {
@@ -379,21 +572,52 @@ proptest! {
 #[test]
 fn two_lines_of_ops_are_one_track() {
     let process = r#"{"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:TPU:0"}}"#;
-    let line = |tid| format!(r#"{{"ph":"M","pid":3,"tid":{tid},"name":"thread_name","args":{{"name":"XLA Ops"}}}}"#);
+    let line = |tid| {
+        format!(
+            r#"{{"ph":"M","pid":3,"tid":{tid},"name":"thread_name","args":{{"name":"XLA Ops"}}}}"#
+        )
+    };
     let op = |tid, ts, name| {
         format!(
             r#"{{"ph":"X","pid":3,"tid":{tid},"ts":{ts},"dur":2,"name":"{name}","args":{{"hlo_category":"kind of {name}"}}}}"#
         )
     };
-    let events = [process.to_owned(), line(3), line(4), op(3, 0, "a.1"), op(4, 5, "b.2"), op(3, 10, "a.1")];
-    let model =
-        import(format!(r#"{{"displayTimeUnit":"ns","traceEvents":[{}]}}"#, events.join(",")).as_bytes()).unwrap();
-    let ops: Vec<_> = model.track_ids().filter(|&id| model.track(id).kind == TrackKind::Ops).collect();
-    let [track] = ops[..] else { panic!("{}", dump(&model)) };
-    let ops: Vec<_> = model.slices_on(track).map(|slice| (slice.name(), slice.args().unwrap().len())).collect();
+    let events = [
+        process.to_owned(),
+        line(3),
+        line(4),
+        op(3, 0, "a.1"),
+        op(4, 5, "b.2"),
+        op(3, 10, "a.1"),
+    ];
+    let model = import(
+        format!(
+            r#"{{"displayTimeUnit":"ns","traceEvents":[{}]}}"#,
+            events.join(",")
+        )
+        .as_bytes(),
+    )
+    .unwrap();
+    let ops: Vec<_> = model
+        .track_ids()
+        .filter(|&id| model.track(id).kind == TrackKind::Ops)
+        .collect();
+    let [track] = ops[..] else {
+        panic!("{}", dump(&model))
+    };
+    let ops: Vec<_> = model
+        .slices_on(track)
+        .map(|slice| (slice.name(), slice.args().unwrap().len()))
+        .collect();
     assert_eq!(ops, [("a.1", 1), ("b.2", 1), ("a.1", 1)]);
-    let categories = model.slices_on(track).filter_map(|slice| model.op(slice.op()?).category);
+    let categories = model
+        .slices_on(track)
+        .filter_map(|slice| model.op(slice.op()?).category);
     let categories: Vec<_> = categories.map(|category| model.str(category)).collect();
-    assert_eq!(categories, ["kind of a.1", "kind of b.2", "kind of a.1"], "each line has its own facts");
+    assert_eq!(
+        categories,
+        ["kind of a.1", "kind of b.2", "kind of a.1"],
+        "each line has its own facts"
+    );
     assert_eq!(model.import_log().count(IssueKind::ChunksMerged), 1);
 }

@@ -105,7 +105,11 @@ impl ThreadTable {
 
     fn thread(&mut self, pid: i64, tid: i64) -> ThreadId {
         *self.index.entry((pid, tid)).or_insert_with(|| {
-            self.rows.push(TraceThread { pid, tid, ..TraceThread::default() });
+            self.rows.push(TraceThread {
+                pid,
+                tid,
+                ..TraceThread::default()
+            });
             (self.rows.len() - 1) as ThreadId
         })
     }
@@ -114,7 +118,12 @@ impl ThreadTable {
     pub(super) fn shared_thread(&mut self, pid: EventId<'_>, name: &str) -> ThreadId {
         let pid_number = self.number_of(pid).unwrap_or(0);
         self.name_process(pid_number, pid);
-        let tid = self.number_of(EventId::Text(JsonString { raw: name.as_bytes(), escaped: false })).unwrap_or(0);
+        let tid = self
+            .number_of(EventId::Text(JsonString {
+                raw: name.as_bytes(),
+                escaped: false,
+            }))
+            .unwrap_or(0);
         let thread = self.thread(pid_number, tid);
         self[thread].name.get_or_insert_with(|| name.to_owned());
         thread

@@ -30,18 +30,27 @@ pub(super) struct DeferredBytes {
 
 enum BytesPlace {
     InMemory(FileBytes),
-    OnDisk { source: InputSource, file: Mutex<Option<File>> },
+    OnDisk {
+        source: InputSource,
+        file: Mutex<Option<File>>,
+    },
 }
 
 impl DeferredBytes {
     /// Prepares reading `bytes`, the content of `source`, later.
     pub(super) fn new(source: &InputSource, bytes: &FileBytes) -> Self {
         let place = if source.is_stored() && !source.is_gzip() {
-            BytesPlace::OnDisk { source: source.without_bytes(), file: Mutex::new(None) }
+            BytesPlace::OnDisk {
+                source: source.without_bytes(),
+                file: Mutex::new(None),
+            }
         } else {
             BytesPlace::InMemory(Arc::clone(bytes))
         };
-        Self { name: source.name().to_owned(), place }
+        Self {
+            name: source.name().to_owned(),
+            place,
+        }
     }
 
     /// The bytes at `range`; fewer at the end of the file.
@@ -50,7 +59,10 @@ impl DeferredBytes {
             BytesPlace::InMemory(bytes) => {
                 let bytes = (**bytes).as_ref();
                 let end = range.end.min(bytes.len());
-                Ok(bytes.get(range.start.min(end)..end).unwrap_or_default().to_vec())
+                Ok(bytes
+                    .get(range.start.min(end)..end)
+                    .unwrap_or_default()
+                    .to_vec())
             }
             BytesPlace::OnDisk { source, file } => {
                 let mut slot = file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +111,9 @@ impl ArgSource for PlaneArgs {
                 _ => {}
             }
         }
-        let message = index.event_row(metadata_id).and_then(|row| index.event_messages().get(row));
+        let message = index
+            .event_row(metadata_id)
+            .and_then(|row| index.event_messages().get(row));
         if let Some(message) = message {
             let message = self.file.read(message.clone())?;
             push_metadata(index, &mut args, &message);
@@ -108,9 +122,17 @@ impl ArgSource for PlaneArgs {
     }
 
     fn save(&self) -> Option<SavedArgs> {
-        let saved: Vec<_> = self.indexes.iter().map(|(start, index)| (start, index.saved())).collect();
+        let saved: Vec<_> = self
+            .indexes
+            .iter()
+            .map(|(start, index)| (start, index.saved()))
+            .collect();
         let state = postcard::to_stdvec(&saved).ok()?;
-        Some(SavedArgs::InFile { file: self.file.name.clone(), format: FORMAT_ID.to_owned(), state })
+        Some(SavedArgs::InFile {
+            file: self.file.name.clone(),
+            format: FORMAT_ID.to_owned(),
+            state,
+        })
     }
 }
 
@@ -124,14 +146,22 @@ impl PlaneArgs {
         let saved: Vec<(usize, MetadataEntries)> = postcard::from_bytes(state).ok()?;
         let file = Arc::new(DeferredBytes::new(source, bytes));
         let index = |(start, entries)| (start, Arc::new(MetadataIndex::new(entries, Vec::new())));
-        Some(Self { indexes: saved.into_iter().map(index).collect(), file })
+        Some(Self {
+            indexes: saved.into_iter().map(index).collect(),
+            file,
+        })
     }
 
     /// What the ids of the event at `at` mean.
     fn index_at(&self, at: usize) -> Result<&MetadataIndex, String> {
         let next = self.indexes.partition_point(|&(start, _)| start <= at);
         let found = next.checked_sub(1).and_then(|last| self.indexes.get(last));
-        found.map(|(_, index)| &**index).ok_or_else(|| damaged(BrokenMessage { at, why: "no plane at this offset" }))
+        found.map(|(_, index)| &**index).ok_or_else(|| {
+            damaged(BrokenMessage {
+                at,
+                why: "no plane at this offset",
+            })
+        })
     }
 
     /// The event whose field starts at `at`.
@@ -141,7 +171,10 @@ impl PlaneArgs {
         let tag = cursor.varint().map_err(damaged)?;
         let len = cursor.varint().map_err(damaged)?;
         if tag != 4 << 3 | 2 {
-            return Err(damaged(BrokenMessage { at, why: "no event at this offset" }));
+            return Err(damaged(BrokenMessage {
+                at,
+                why: "no event at this offset",
+            }));
         }
         let start = at.saturating_add(cursor.position());
         self.file.read(start..start.saturating_add(len as usize))
@@ -153,9 +186,14 @@ fn push_metadata(index: &MetadataIndex, args: &mut Vec<Arg>, message: &[u8]) {
     let own = args.len();
     let has_own = |args: &[Arg], name: &str| args[..own].iter().any(|arg| arg.name == name);
     // With a name to show, the other name is the text of the op.
-    if !metadata.display_name.is_empty() && !metadata.name.is_empty() && !has_own(args, "long_name") {
-        let text = String::from_utf8_lossy(message.get(metadata.name).unwrap_or_default()).into_owned();
-        args.push(Arg { name: "long_name".to_owned(), value: ArgValue::Text(text) });
+    if !metadata.display_name.is_empty() && !metadata.name.is_empty() && !has_own(args, "long_name")
+    {
+        let text =
+            String::from_utf8_lossy(message.get(metadata.name).unwrap_or_default()).into_owned();
+        args.push(Arg {
+            name: "long_name".to_owned(),
+            value: ArgValue::Text(text),
+        });
     }
     for (id, value) in metadata.stats {
         if index.stat_name(id).is_none_or(|name| !has_own(args, name)) {
@@ -165,6 +203,8 @@ fn push_metadata(index: &MetadataIndex, args: &mut Vec<Arg>, message: &[u8]) {
 }
 
 fn push(index: &MetadataIndex, args: &mut Vec<Arg>, id: u64, value: ArgValue) {
-    let name = index.stat_name(id).map_or_else(|| format!("stat {id}"), str::to_owned);
+    let name = index
+        .stat_name(id)
+        .map_or_else(|| format!("stat {id}"), str::to_owned);
     args.push(Arg { name, value });
 }

@@ -9,11 +9,12 @@ use importer_common::names::{self, PlaneKind};
 use importer_common::op_track::track_of_line;
 use input::{ImportError, InputSource, Progress};
 use rayon::prelude::{
-    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
+    IndexedParallelIterator as _, IntoParallelIterator as _, IntoParallelRefIterator as _,
+    ParallelIterator as _,
 };
 use trace_model::{
-    AggregatedOp, ArgSourceId, FormatContents, GroupId, GroupKind, IssueKind, LabelId, SliceBatch, TraceBuilder,
-    TrackId, TrackKind,
+    AggregatedOp, ArgSourceId, FormatContents, GroupId, GroupKind, IssueKind, LabelId, SliceBatch,
+    TraceBuilder, TrackId, TrackKind,
 };
 
 use super::args::{DeferredBytes, PlaneArgs};
@@ -46,10 +47,20 @@ struct LineJob {
 impl LineJob {
     /// Splits the work into jobs of at most [`PIECE`] events: long lines are split, short parts share a job.
     fn split(self) -> Vec<Self> {
-        let Self { plane, track, kind, parts } = self;
+        let Self {
+            plane,
+            track,
+            kind,
+            parts,
+        } = self;
         // Pairs of asynchronous events can only be found in whole lines.
         if kind == TrackKind::AsyncOps {
-            return vec![Self { plane, track, kind, parts }];
+            return vec![Self {
+                plane,
+                track,
+                kind,
+                parts,
+            }];
         }
         let mut jobs: Vec<Self> = Vec::new();
         let mut events = 0;
@@ -59,7 +70,12 @@ impl LineJob {
                 Some(job) if events <= PIECE => job.parts.push(piece),
                 _ => {
                     events = piece.events;
-                    jobs.push(Self { plane, track, kind, parts: vec![piece] });
+                    jobs.push(Self {
+                        plane,
+                        track,
+                        kind,
+                        parts: vec![piece],
+                    });
                 }
             }
         }
@@ -76,14 +92,21 @@ pub(super) fn convert(
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
     let later = Arc::new(DeferredBytes::new(source, bytes));
-    let planes: Vec<DecodedJob<'_>> =
-        space.planes.iter().map(|plane| ready(bytes, space, plane, source, progress, out)).collect();
+    let planes: Vec<DecodedJob<'_>> = space
+        .planes
+        .iter()
+        .map(|plane| ready(bytes, space, plane, source, progress, out))
+        .collect();
     progress.check()?;
     describe_session(bytes, space, &planes, out);
     let epoch_ns = epoch(&planes, out);
     let program_names = read_programs(&planes, out);
 
-    let host = out.source_mut().host.clone().unwrap_or_else(|| host_from(source.name()).to_owned());
+    let host = out
+        .source_mut()
+        .host
+        .clone()
+        .unwrap_or_else(|| host_from(source.name()).to_owned());
     let groups = add_groups(&planes, &host, out);
     let mut labels: Vec<Vec<LabelId>> = Vec::with_capacity(planes.len());
     let mut args_of = indexes_by_group(&planes, &groups);
@@ -94,11 +117,20 @@ pub(super) fn convert(
             labels.push(Vec::new());
             continue;
         };
-        facts::group_facts(out, group, &plane.tables, &plane.plane.stats, plane.kind.is_core());
+        facts::group_facts(
+            out,
+            group,
+            &plane.tables,
+            &plane.plane.stats,
+            plane.kind.is_core(),
+        );
         labels.push(ops::labels(out, &plane.tables, &program_names));
         let args = *args.entry(group).or_insert_with(|| {
             let indexes = args_of.remove(&group).unwrap_or_default();
-            out.add_arg_source(Arc::new(PlaneArgs { indexes, file: Arc::clone(&later) }))
+            out.add_arg_source(Arc::new(PlaneArgs {
+                indexes,
+                file: Arc::clone(&later),
+            }))
         });
         jobs.extend(add_tracks(plane, index, group, args, out));
     }
@@ -109,10 +141,17 @@ pub(super) fn convert(
     let mut ends: HashMap<GroupId, OpEnds> = HashMap::new();
     for ((plane, group), labels) in planes.iter().zip(&groups).zip(&labels) {
         let Some(group) = *group else { continue };
-        for line in plane.lines.iter().flatten().filter(|line| line.events > 0 && plane.is_counters(line)) {
+        for line in plane
+            .lines
+            .iter()
+            .flatten()
+            .filter(|line| line.events > 0 && plane.is_counters(line))
+        {
             progress.check()?;
             let of_track = |track| OpEnds::new(out, track);
-            let ends = ends.entry(group).or_insert_with(|| out.op_track(group).map(of_track).unwrap_or_default());
+            let ends = ends
+                .entry(group)
+                .or_insert_with(|| out.op_track(group).map(of_track).unwrap_or_default());
             counters::add(out, group, ends, &plane.tables, labels, line, epoch_ns);
         }
     }
@@ -140,9 +179,16 @@ fn ready<'a>(
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> DecodedJob<'a> {
-    let tables = PlaneMetadata::new(bytes.clone(), &plane.event_metadata, &plane.stat_metadata, |broken| {
-        out.log(IssueKind::MalformedEvent, || format!("metadata, byte {}: {}", broken.at, broken.why));
-    });
+    let tables = PlaneMetadata::new(
+        bytes.clone(),
+        &plane.event_metadata,
+        &plane.stat_metadata,
+        |broken| {
+            out.log(IssueKind::MalformedEvent, || {
+                format!("metadata, byte {}: {}", broken.at, broken.why)
+            });
+        },
+    );
     let file = tables.bytes();
     let outline = |range: &Range<usize>| {
         let line = LineOutline::read(file, range.clone(), progress);
@@ -158,13 +204,25 @@ fn ready<'a>(
         let is_counted = space.broken.is_some() && line.range.end == file.len();
         if let Some(broken) = line.broken.filter(|_| !is_counted) {
             out.log(IssueKind::MalformedEvent, || {
-                format!("line {} of plane {:?}, byte {}: {}", line.id, plane.name, broken.at, broken.why)
+                format!(
+                    "line {} of plane {:?}, byte {}: {}",
+                    line.id, plane.name, broken.at, broken.why
+                )
             });
         }
         // Lines with the same id are one timeline. In files without ids, the name identifies the line.
-        let key = (line.id, if line.id == 0 { tables.slice(line.name.clone()) } else { &[] });
+        let key = (
+            line.id,
+            if line.id == 0 {
+                tables.slice(line.name.clone())
+            } else {
+                &[]
+            },
+        );
         if let Some(parts) = by_id.get(&key).and_then(|&at| lines.get_mut(at)) {
-            out.log(IssueKind::ChunksMerged, || format!("line {} of plane {:?}", line.id, plane.name));
+            out.log(IssueKind::ChunksMerged, || {
+                format!("line {} of plane {:?}", line.id, plane.name)
+            });
             parts.push(line);
         } else {
             by_id.insert(key, lines.len());
@@ -172,15 +230,35 @@ fn ready<'a>(
         }
     }
     drop(by_id);
-    DecodedJob { plane, kind: names::plane_kind(&plane.name), tables, lines }
+    DecodedJob {
+        plane,
+        kind: names::plane_kind(&plane.name),
+        tables,
+        lines,
+    }
 }
 
 /// Records the host name, the session times, and errors and warnings of the profiler.
-fn describe_session(bytes: &FileBytes, space: &RawSpace, planes: &[DecodedJob<'_>], out: &mut TraceBuilder) {
-    out.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
+fn describe_session(
+    bytes: &FileBytes,
+    space: &RawSpace,
+    planes: &[DecodedJob<'_>],
+    out: &mut TraceBuilder,
+) {
+    out.source_mut().tells = FormatContents {
+        memory_of_bytes: true,
+        allocations: true,
+    };
     let file = (**bytes).as_ref();
-    let text = |range: &Range<usize>| String::from_utf8_lossy(file.get(range.clone()).unwrap_or_default()).into_owned();
-    if let Some(host) = space.hostnames.first().map(text).filter(|host| !host.is_empty()) {
+    let text = |range: &Range<usize>| {
+        String::from_utf8_lossy(file.get(range.clone()).unwrap_or_default()).into_owned()
+    };
+    if let Some(host) = space
+        .hostnames
+        .first()
+        .map(text)
+        .filter(|host| !host.is_empty())
+    {
         out.source_mut().host.get_or_insert(host);
     }
     for error in &space.errors {
@@ -189,31 +267,47 @@ fn describe_session(bytes: &FileBytes, space: &RawSpace, planes: &[DecodedJob<'_
     for warning in &space.warnings {
         out.log(IssueKind::ProfilerWarning, || text(warning));
     }
-    for plane in planes.iter().filter(|plane| plane.kind.group_kind().is_none()) {
+    for plane in planes
+        .iter()
+        .filter(|plane| plane.kind.group_kind().is_none())
+    {
         facts::session_facts(out, &plane.tables, &plane.plane.stats);
     }
 }
 
 /// The host in a file name: `host0` of `host0.xplane.pb`.
 fn host_from(name: &str) -> &str {
-    [".xplane.pb", ".xspace.pb", ".pb"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+    [".xplane.pb", ".xspace.pb", ".pb"]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name)
 }
 
 /// The Unix time subtracted from lines with absolute timestamps: the start of the session, or of the first such line.
 fn epoch(planes: &[DecodedJob<'_>], out: &mut TraceBuilder) -> i64 {
     let lines = planes.iter().flat_map(|plane| plane.lines.iter().flatten());
-    let absolute = lines.map(|line| line.timestamp_ns).filter(|&ns| ns >= EPOCH_LIKE_NS).min();
+    let absolute = lines
+        .map(|line| line.timestamp_ns)
+        .filter(|&ns| ns >= EPOCH_LIKE_NS)
+        .min();
     let Some(first) = absolute else { return 0 };
     let epoch = *out.source_mut().started_unix_ns.get_or_insert(first);
     // A session start long after the first event is wrong and is not used.
-    let epoch = if epoch <= first && first - epoch < EPOCH_LIKE_NS / 1000 { epoch } else { first };
+    let epoch = if epoch <= first && first - epoch < EPOCH_LIKE_NS / 1000 {
+        epoch
+    } else {
+        first
+    };
     out.source_mut().origin_ps = i128::from(epoch) * 1000;
     epoch
 }
 
 fn read_programs(planes: &[DecodedJob<'_>], out: &mut TraceBuilder) -> ProgramNames {
     let mut names = ProgramNames::new();
-    for plane in planes.iter().filter(|plane| plane.kind == PlaneKind::Metadata) {
+    for plane in planes
+        .iter()
+        .filter(|plane| plane.kind == PlaneKind::Metadata)
+    {
         programs::hlo_protos(out, &plane.tables, &mut names);
     }
     for plane in planes.iter().filter(|plane| plane.kind.is_core()) {
@@ -227,7 +321,11 @@ fn read_programs(planes: &[DecodedJob<'_>], out: &mut TraceBuilder) -> ProgramNa
 }
 
 /// Groups of all planes with content: below the host, and sparse cores below their device.
-fn add_groups(planes: &[DecodedJob<'_>], host: &str, out: &mut TraceBuilder) -> Vec<Option<GroupId>> {
+fn add_groups(
+    planes: &[DecodedJob<'_>],
+    host: &str,
+    out: &mut TraceBuilder,
+) -> Vec<Option<GroupId>> {
     let host = out.group(None, GroupKind::Host, host);
     let mut devices: HashMap<u32, GroupId> = HashMap::new();
     let mut groups: Vec<Option<GroupId>> = vec![None; planes.len()];
@@ -238,9 +336,17 @@ fn add_groups(planes: &[DecodedJob<'_>], host: &str, out: &mut TraceBuilder) -> 
             let shown = plane.kind.is_core()
                 || matches!(plane.kind, PlaneKind::Gpu { .. } | PlaneKind::Host)
                 || !plane.lines.is_empty();
-            let Some(kind) = plane.kind.group_kind().filter(|_| shown && is_sparse == sparse) else { continue };
+            let Some(kind) = plane
+                .kind
+                .group_kind()
+                .filter(|_| shown && is_sparse == sparse)
+            else {
+                continue;
+            };
             let parent = match plane.kind {
-                PlaneKind::SparseCore { device, .. } => devices.get(&device).copied().unwrap_or(host),
+                PlaneKind::SparseCore { device, .. } => {
+                    devices.get(&device).copied().unwrap_or(host)
+                }
                 _ => host,
             };
             let group = out.group(Some(parent), kind, &plane.plane.name);
@@ -262,7 +368,11 @@ fn indexes_by_group(
     let mut indexes: HashMap<GroupId, Vec<(usize, Arc<MetadataIndex>)>> = HashMap::new();
     for (plane, group) in planes.iter().zip(groups) {
         let Some(group) = *group else { continue };
-        let of_plane = plane.plane.starts.iter().map(|&start| (start, Arc::clone(plane.tables.index())));
+        let of_plane = plane
+            .plane
+            .starts
+            .iter()
+            .map(|&start| (start, Arc::clone(plane.tables.index())));
         indexes.entry(group).or_default().extend(of_plane);
     }
     for indexes in indexes.values_mut() {
@@ -282,13 +392,24 @@ fn add_tracks(
 ) -> Vec<LineJob> {
     let mut jobs = Vec::new();
     for parts in &plane.lines {
-        let Some(first) = parts.iter().find(|part| !part.name.is_empty()).or_else(|| parts.first()) else { continue };
+        let Some(first) = parts
+            .iter()
+            .find(|part| !part.name.is_empty())
+            .or_else(|| parts.first())
+        else {
+            continue;
+        };
         let kind = plane.track_kind(first);
         if kind == TrackKind::Counter || parts.iter().all(|part| part.events == 0) {
             continue;
         }
         let track = add_track(plane, first, kind, group, args, out);
-        jobs.push(LineJob { plane: index, track, kind, parts: parts.clone() });
+        jobs.push(LineJob {
+            plane: index,
+            track,
+            kind,
+            parts: parts.clone(),
+        });
     }
     jobs
 }
@@ -302,7 +423,11 @@ fn add_track(
     out: &mut TraceBuilder,
 ) -> TrackId {
     let name = ops::text(out, &plane.tables, line.shown_name());
-    let name = if name.is_empty() { line.shown_id().to_string() } else { name };
+    let name = if name.is_empty() {
+        line.shown_id().to_string()
+    } else {
+        name
+    };
     let track = track_of_line(out, group, kind, line.shown_id(), &name);
     out.track_mut(track).sort = names::track_sort(kind);
     out.set_arg_source(track, args);
@@ -327,7 +452,14 @@ fn decode_lines(
         .filter_map(|job| {
             let tables = &planes.get(job.plane)?.tables;
             let labels = labels.get(job.plane)?;
-            let context = LineContext { tables, labels, unknown, epoch_ns, kind: job.kind, progress };
+            let context = LineContext {
+                tables,
+                labels,
+                unknown,
+                epoch_ns,
+                kind: job.kind,
+                progress,
+            };
             let decoded = lines::decode(&context, &job.parts);
             // Slices take about as much memory as the bytes of their events. Of these bytes only few are read again:
             // some texts, and arguments on demand.
@@ -355,7 +487,9 @@ fn decode_lines(
             });
         }
         for (attr, index, text) in &decoded.texts {
-            let text = planes.get(job.plane).and_then(|plane| plane.tables.text(text));
+            let text = planes
+                .get(job.plane)
+                .and_then(|plane| plane.tables.text(text));
             if let Some(text) = text.map(|text| out.intern(&text)) {
                 decoded.batch.set_attr(*index, *attr, text.index() as i64);
             }
@@ -366,7 +500,12 @@ fn decode_lines(
                 let (batch, index_of) = join_pairs(decoded.batch, &decoded.async_flows);
                 if let Some(index_of) = index_of {
                     for point in &mut decoded.flow_points {
-                        point.move_to(index_of.get(point.index() as usize).copied().unwrap_or(point.index()));
+                        point.move_to(
+                            index_of
+                                .get(point.index() as usize)
+                                .copied()
+                                .unwrap_or(point.index()),
+                        );
                     }
                 }
                 batch
@@ -379,13 +518,19 @@ fn decode_lines(
         let appended = batch.len();
         let first = out.append(job.track, batch);
         // The first piece became the track; now make room for all others at once.
-        let rest = to_come.remove(&job.track).unwrap_or(appended).saturating_sub(appended);
+        let rest = to_come
+            .remove(&job.track)
+            .unwrap_or(appended)
+            .saturating_sub(appended);
         if rest > 0 {
             out.batch_mut(job.track).reserve(rest);
         }
         // Pieces of a line, and lines with the same id and name, share a track, so later indices are shifted.
         if first > 0 {
-            decoded.flow_points.iter_mut().for_each(|point| point.move_to(point.index().saturating_add(first)));
+            decoded
+                .flow_points
+                .iter_mut()
+                .for_each(|point| point.move_to(point.index().saturating_add(first)));
         }
         if !decoded.flow_points.is_empty() {
             points.push((job.track, decoded.flow_points));
@@ -412,7 +557,10 @@ fn log_drop_markers(batch: &SliceBatch, out: &mut TraceBuilder) {
 fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> (SliceBatch, Option<Vec<u32>>) {
     let mut groups: HashMap<(u8, u64), Vec<u32>> = HashMap::new();
     for &(index, flow) in flows.iter().filter(|(_, flow)| flow.into != flow.out) {
-        groups.entry((flow.category, flow.id)).or_default().push(index);
+        groups
+            .entry((flow.category, flow.id))
+            .or_default()
+            .push(index);
     }
     groups.retain(|_, members| members.len() > 1);
     if groups.is_empty() {
@@ -421,10 +569,20 @@ fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> (SliceBatch, Option<
     let mut first_of: HashMap<u32, u32> = HashMap::new();
     let mut span_of: HashMap<u32, Option<trace_model::TimeRange>> = HashMap::new();
     for members in groups.values() {
-        let hull = members.iter().map(|&i| batch.range(i)).reduce(trace_model::TimeRange::hull);
-        let first = members.iter().copied().min_by_key(|&i| (batch.range(i).start, i));
+        let hull = members
+            .iter()
+            .map(|&i| batch.range(i))
+            .reduce(trace_model::TimeRange::hull);
+        let first = members
+            .iter()
+            .copied()
+            .min_by_key(|&i| (batch.range(i).start, i));
         first_of.extend(members.iter().filter_map(|&i| Some((i, first?))));
-        span_of.extend(members.iter().map(|&i| (i, hull.filter(|_| Some(i) == first))));
+        span_of.extend(
+            members
+                .iter()
+                .map(|&i| (i, hull.filter(|_| Some(i) == first))),
+        );
     }
     let mut joined = SliceBatch::with_capacity(batch.len(), true);
     let mut index_of: HashMap<u32, u32> = HashMap::new();
@@ -443,7 +601,14 @@ fn join_pairs(batch: SliceBatch, flows: &[(u32, XFlow)]) -> (SliceBatch, Option<
         }
     }
     // Events of a group become part of its first event.
-    let place = |i: &u32| index_of.get(i).or_else(|| index_of.get(first_of.get(i)?)).copied();
-    let places = (0..batch.len() as u32).map(|i| place(&i).unwrap_or_default()).collect();
+    let place = |i: &u32| {
+        index_of
+            .get(i)
+            .or_else(|| index_of.get(first_of.get(i)?))
+            .copied()
+    };
+    let places = (0..batch.len() as u32)
+        .map(|i| place(&i).unwrap_or_default())
+        .collect();
     (joined, Some(places))
 }

@@ -6,7 +6,9 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use importer_common::names;
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
-use trace_model::{GroupId, IssueKind, LabelId, Picos, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind};
+use trace_model::{
+    GroupId, IssueKind, LabelId, Picos, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
+};
 
 use super::known::Known;
 use super::lines::LineOutline;
@@ -36,21 +38,32 @@ pub(super) fn add(
     let mut cursor = WireCursor::new(tables.bytes(), line.range.clone());
     // Damage was already logged with the outline.
     while let Ok(Some(field)) = cursor.next() {
-        let (4, WireValue::Bytes(range)) = field else { continue };
+        let (4, WireValue::Bytes(range)) = field else {
+            continue;
+        };
         let sample = match read(tables, range) {
             Ok(sample) => sample,
             Err(broken) => {
-                builder.log(IssueKind::MalformedEvent, || format!("byte {}: {}", broken.at, broken.why));
+                builder.log(IssueKind::MalformedEvent, || {
+                    format!("byte {}: {}", broken.at, broken.why)
+                });
                 continue;
             }
         };
-        let label = tables.event_row(sample.metadata).and_then(|row| labels.get(row)).copied();
+        let label = tables
+            .event_row(sample.metadata)
+            .and_then(|row| labels.get(row))
+            .copied();
         let (Some(label), Some((value, unit))) = (label, sample.value) else {
-            builder.log(IssueKind::UnknownMetadata, || format!("a counter sample of series {}", sample.metadata));
+            builder.log(IssueKind::UnknownMetadata, || {
+                format!("a counter sample of series {}", sample.metadata)
+            });
             continue;
         };
         if !value.is_finite() {
-            builder.log(IssueKind::MalformedEvent, || format!("a counter sample is {value}"));
+            builder.log(IssueKind::MalformedEvent, || {
+                format!("a counter sample is {value}")
+            });
             continue;
         }
         let at = Timestamp::from_ps(line.base_ps(epoch_ns).saturating_add(sample.offset_ps));
@@ -58,7 +71,9 @@ pub(super) fn add(
         if let Some(end) = ends.after(at)
             && TimeRange::at(at, dur).end > end
         {
-            builder.log(IssueKind::CounterClipped, || format!("sample at {} ps lasted {} ps", at.ps(), dur.ps()));
+            builder.log(IssueKind::CounterClipped, || {
+                format!("sample at {} ps lasted {} ps", at.ps(), dur.ps())
+            });
             dur = end - at;
         }
         let track = *tracks.entry(label).or_insert_with(|| {
@@ -68,14 +83,22 @@ pub(super) fn add(
             track
         });
         builder.add_counter_sample(track, at, Some(dur), value);
-        if let Some(unit) = tables.stat_name(unit).filter(|_| tables.known(unit) != Known::CounterValue) {
+        if let Some(unit) = tables
+            .stat_name(unit)
+            .filter(|_| tables.known(unit) != Known::CounterValue)
+        {
             builder.set_counter_unit(track, unit);
         }
     }
 }
 
 fn read(tables: &PlaneMetadata, range: Range<usize>) -> Result<CounterSample, BrokenMessage> {
-    let mut sample = CounterSample { metadata: 0, offset_ps: 0, dur_ps: 0, value: None };
+    let mut sample = CounterSample {
+        metadata: 0,
+        offset_ps: 0,
+        dur_ps: 0,
+        value: None,
+    };
     let mut cursor = WireCursor::new(tables.bytes(), range);
     while let Some(field) = cursor.next()? {
         match field {
@@ -85,7 +108,10 @@ fn read(tables: &PlaneMetadata, range: Range<usize>) -> Result<CounterSample, Br
             (4, WireValue::Bytes(range)) => {
                 let (id, value) = stat(tables.bytes(), range)?;
                 let number = match value {
-                    StatValue::Text(_) | StatValue::Ref(_) | StatValue::Bytes(_) | StatValue::None => None,
+                    StatValue::Text(_)
+                    | StatValue::Ref(_)
+                    | StatValue::Bytes(_)
+                    | StatValue::None => None,
                     ref value => tables.float(value),
                 };
                 // The counter value takes precedence over other numeric stats.
@@ -122,7 +148,13 @@ impl OpEnds {
     fn after(&self, at: Timestamp) -> Option<Timestamp> {
         let before = self.ops.partition_point(|op| op.start <= at);
         // Ops nest, so the latest one that is still open is the innermost.
-        let open = self.ops.get(..before)?.iter().rev().take(NEIGHBOURS).find(|op| op.contains(at));
+        let open = self
+            .ops
+            .get(..before)?
+            .iter()
+            .rev()
+            .take(NEIGHBOURS)
+            .find(|op| op.contains(at));
         open.map(|op| op.end)
     }
 }

@@ -45,7 +45,9 @@ fn first_plane(head: &[u8]) -> Option<&[u8]> {
             }
             0x12 | 0x1a | 0x22 => {
                 let text = head.get(start..start.checked_add(len)?)?;
-                std::str::from_utf8(text).ok().filter(|text| !text.contains('\0'))?;
+                std::str::from_utf8(text)
+                    .ok()
+                    .filter(|text| !text.contains('\0'))?;
                 at = start + len;
             }
             _ => return None,
@@ -60,8 +62,11 @@ fn plane_name(head: &[u8], range: std::ops::Range<usize>) -> Option<&[u8]> {
     if let (1, WireValue::Varint(_)) = field {
         field = cursor.next().ok()??;
     }
-    let (2, WireValue::Bytes(range)) = field else { return None };
-    head.get(range).filter(|name| !name.is_empty() && std::str::from_utf8(name).is_ok())
+    let (2, WireValue::Bytes(range)) = field else {
+        return None;
+    };
+    head.get(range)
+        .filter(|name| !name.is_empty() && std::str::from_utf8(name).is_ok())
 }
 
 /// Whether there are as many replacement characters as a text filter leaves in a protobuf: a quarter of its bytes are
@@ -75,7 +80,9 @@ pub(super) fn is_text_mangled(bytes: &[u8]) -> bool {
 }
 
 fn mentions_plane(head: &[u8]) -> bool {
-    [&b"/device:"[..], b"/host:"].iter().any(|name| memchr::memmem::find(head, name).is_some())
+    [&b"/device:"[..], b"/host:"]
+        .iter()
+        .any(|name| memchr::memmem::find(head, name).is_some())
 }
 
 #[cfg(test)]
@@ -84,28 +91,64 @@ mod tests {
 
     #[test]
     fn only_profiler_plane_names_are_certain() {
-        assert_eq!(confidence(b"\x0a\x0d\x08\x02\x12\x09/host:CPU"), DetectionConfidence::Certain);
-        assert_eq!(confidence(b"\x22\x02vm\x0a\x7f\x12\x0d/device:TPU:0\x1a"), DetectionConfidence::Certain);
-        assert_eq!(confidence(b"\x0a\x05\x12\x03foo"), DetectionConfidence::Possible);
+        assert_eq!(
+            confidence(b"\x0a\x0d\x08\x02\x12\x09/host:CPU"),
+            DetectionConfidence::Certain
+        );
+        assert_eq!(
+            confidence(b"\x22\x02vm\x0a\x7f\x12\x0d/device:TPU:0\x1a"),
+            DetectionConfidence::Certain
+        );
+        assert_eq!(
+            confidence(b"\x0a\x05\x12\x03foo"),
+            DetectionConfidence::Possible
+        );
         // Fields 5 and 2000 of a later version: a number and bytes.
-        assert_eq!(confidence(b"\x28\x07\x0a\x0d\x08\x02\x12\x09/host:CPU"), DetectionConfidence::Certain);
-        assert_eq!(confidence(b"\x82\x7d\x02ab\x0a\x0d\x08\x02\x12\x09/host:CPU"), DetectionConfidence::Certain);
-        assert_eq!(confidence(b"\x28\x07\x0a\x05\x12\x03foo"), DetectionConfidence::No);
+        assert_eq!(
+            confidence(b"\x28\x07\x0a\x0d\x08\x02\x12\x09/host:CPU"),
+            DetectionConfidence::Certain
+        );
+        assert_eq!(
+            confidence(b"\x82\x7d\x02ab\x0a\x0d\x08\x02\x12\x09/host:CPU"),
+            DetectionConfidence::Certain
+        );
+        assert_eq!(
+            confidence(b"\x28\x07\x0a\x05\x12\x03foo"),
+            DetectionConfidence::No
+        );
     }
 
     #[test]
     fn other_bytes_are_not_a_profile() {
-        let random: Vec<u8> = (0_u32..4096).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let random: Vec<u8> = (0_u32..4096)
+            .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
+            .collect();
         let json = b"\n{\"traceEvents\": [{\"ph\": \"M\"}]}";
         let hlo = b"\x0a\x10\x0a\x05jit_f\x12\x04main";
-        for bytes in [&b""[..], b"{}", b"\n", b"\n\n\n", &[0; 4096], &random, json, hlo, b"\x1f\x8b\x08\x00"] {
-            assert_eq!(confidence(bytes), DetectionConfidence::No, "{:?}", &bytes[..bytes.len().min(16)]);
+        for bytes in [
+            &b""[..],
+            b"{}",
+            b"\n",
+            b"\n\n\n",
+            &[0; 4096],
+            &random,
+            json,
+            hlo,
+            b"\x1f\x8b\x08\x00",
+        ] {
+            assert_eq!(
+                confidence(bytes),
+                DetectionConfidence::No,
+                "{:?}",
+                &bytes[..bytes.len().min(16)]
+            );
         }
     }
 
     #[test]
     fn corrupted_profile_is_still_recognized() {
-        let length_and_id = "\n\u{fffd}\u{fffd}\u{6}\u{8}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}4\u{8}";
+        let length_and_id =
+            "\n\u{fffd}\u{fffd}\u{6}\u{8}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}4\u{8}";
         let tag = "\n\u{6}\u{fffd}\u{2}\u{12}\n/device:TPU:0\u{fffd}\u{fffd}\u{fffd}4\u{8}";
         assert!(confidence(length_and_id.as_bytes()) >= DetectionConfidence::Possible);
         assert_eq!(confidence(tag.as_bytes()), DetectionConfidence::Possible);

@@ -89,7 +89,9 @@ impl XPlaneEvent {
                 self.set_number(tables, kind, id, tag, number);
             }
             let at = cursor.position();
-            let Some(tag) = cursor.tag()? else { return Ok(()) };
+            let Some(tag) = cursor.tag()? else {
+                return Ok(());
+            };
             match tag {
                 STATS => {
                     let (id, value) = stat(file, cursor.length_delimited()?)?;
@@ -110,7 +112,14 @@ impl XPlaneEvent {
 
     /// Sets what the stat `id` says, whose value is the `number` of the field with this `tag`.
     #[inline]
-    fn set_number(&mut self, tables: &PlaneMetadata, kind: TrackKind, id: u64, tag: u64, number: u64) {
+    fn set_number(
+        &mut self,
+        tables: &PlaneMetadata,
+        kind: TrackKind,
+        id: u64,
+        tag: u64,
+        number: u64,
+    ) {
         let known = tables.known(id);
         match Number::of(known) {
             Some(place) if StatValue::is_integer(tag) => self.set(place, number as i64),
@@ -137,7 +146,13 @@ impl XPlaneEvent {
     }
 
     #[inline(never)]
-    fn set_stat(&mut self, tables: &PlaneMetadata, kind: TrackKind, known: Known, value: StatValue) {
+    fn set_stat(
+        &mut self,
+        tables: &PlaneMetadata,
+        kind: TrackKind,
+        known: Known,
+        value: StatValue,
+    ) {
         let attr = match known {
             Known::HloOp => {
                 if kind == TrackKind::AsyncOps {
@@ -151,7 +166,11 @@ impl XPlaneEvent {
                     Known::Fragmentation => SliceAttr::FragmentationBits,
                     _ => SliceAttr::CounterValueBits,
                 };
-                self.attrs.extend(tables.float(&value).map(|number| (attr, number.to_bits() as i64)));
+                self.attrs.extend(
+                    tables
+                        .float(&value)
+                        .map(|number| (attr, number.to_bits() as i64)),
+                );
                 return;
             }
             Known::Allocator => {
@@ -188,7 +207,9 @@ impl XPlaneEvent {
                 return;
             }
         };
-        let Some(number) = tables.int(&value) else { return };
+        let Some(number) = tables.int(&value) else {
+            return;
+        };
         if attr == SliceAttr::MemoryReserved && number == 0 {
             // Most memories have no reserved bytes, so zero is not stored. The last value counts.
             self.attrs.retain(|&(other, _)| other != attr);

@@ -5,7 +5,8 @@
 
 use hashbrown::{HashMap, HashSet};
 use trace_model::{
-    FlowEnd, FlowPoint, FlowRole, GroupId, GroupKind, SliceAttr, SliceKey, TraceBuilder, TrackId, TrackKind,
+    FlowEnd, FlowPoint, FlowRole, GroupId, GroupKind, SliceAttr, SliceKey, TraceBuilder, TrackId,
+    TrackKind,
 };
 
 /// Host event that enqueues a program on a device.
@@ -16,7 +17,12 @@ const FLOW_CLASS: u16 = 1 << 12;
 
 /// An end of a flow of this context type.
 pub(super) fn context_point(id: u64, context_type: u64, role: FlowRole, index: u32) -> FlowPoint {
-    FlowPoint::new(id, context_type.min(u64::from(FLOW_CLASS) - 1) as u16, role, index)
+    FlowPoint::new(
+        id,
+        context_type.min(u64::from(FLOW_CLASS) - 1) as u16,
+        role,
+        index,
+    )
 }
 
 /// A decoded `flow` stat.
@@ -59,23 +65,41 @@ pub(super) fn add(builder: &mut TraceBuilder, lines: Vec<(TrackId, Vec<FlowPoint
 }
 
 /// Program executions at which a flow ends.
-fn linked_modules(builder: &TraceBuilder, lines: &[(TrackId, Vec<FlowPoint>)]) -> HashSet<SliceKey> {
+fn linked_modules(
+    builder: &TraceBuilder,
+    lines: &[(TrackId, Vec<FlowPoint>)],
+) -> HashSet<SliceKey> {
     let points = |role: FlowRole| {
-        let all = lines.iter().flat_map(|(track, points)| points.iter().map(|point| (*track, point)));
+        let all = lines
+            .iter()
+            .flat_map(|(track, points)| points.iter().map(|point| (*track, point)));
         all.filter(move |(_, point)| point.role() == role)
     };
     let is_module = |track: TrackId| builder.track_ref(track).kind == TrackKind::Modules;
-    let slice = |(track, point): (TrackId, &FlowPoint)| (SliceKey::new(track, point.index()), point.key());
+    let slice =
+        |(track, point): (TrackId, &FlowPoint)| (SliceKey::new(track, point.index()), point.key());
     if !lines.iter().any(|&(track, _)| is_module(track)) {
         return HashSet::new();
     }
-    let ends: HashSet<_> = points(FlowRole::In).filter(|&(track, _)| is_module(track)).map(slice).collect();
+    let ends: HashSet<_> = points(FlowRole::In)
+        .filter(|&(track, _)| is_module(track))
+        .map(slice)
+        .collect();
     let wanted: HashSet<_> = ends.iter().map(|&(_, key)| key).collect();
-    let producers: Vec<_> = points(FlowRole::Out).map(slice).filter(|(_, key)| wanted.contains(key)).collect();
+    let producers: Vec<_> = points(FlowRole::Out)
+        .map(slice)
+        .filter(|(_, key)| wanted.contains(key))
+        .collect();
     let produced: HashSet<_> = producers.iter().map(|&(_, key)| key).collect();
     // A slice that is both producer and consumer of a key would be its own producer, which is no flow.
-    let own: HashSet<_> = producers.into_iter().filter(|producer| ends.contains(producer)).collect();
-    ends.into_iter().filter(|end| produced.contains(&end.1) && !own.contains(end)).map(|(slice, _)| slice).collect()
+    let own: HashSet<_> = producers
+        .into_iter()
+        .filter(|producer| ends.contains(producer))
+        .collect();
+    ends.into_iter()
+        .filter(|end| produced.contains(&end.1) && !own.contains(end))
+        .map(|(slice, _)| slice)
+        .collect()
 }
 
 /// Links program executions that have no flow to the host by run id: from the host's enqueue to the module on the same
@@ -89,7 +113,10 @@ fn link_runs(builder: &mut TraceBuilder, linked: &HashSet<SliceKey>) {
         .map(|(id, track)| (id, track.kind, ordinal(builder, track.group)))
         .collect();
     let mut modules: HashMap<(i64, i64), SliceKey> = HashMap::new();
-    for &(track, _, ordinal) in tracks.iter().filter(|&&(_, kind, _)| kind == TrackKind::Modules) {
+    for &(track, _, ordinal) in tracks
+        .iter()
+        .filter(|&&(_, kind, _)| kind == TrackKind::Modules)
+    {
         let Some(ordinal) = ordinal else { continue };
         for &(attr, index, run) in builder.batch(track).attrs() {
             let key = SliceKey::new(track, index);
@@ -102,12 +129,17 @@ fn link_runs(builder: &mut TraceBuilder, linked: &HashSet<SliceKey>) {
         return;
     }
     let mut found = Vec::new();
-    for &(track, ..) in tracks.iter().filter(|&&(_, kind, _)| kind == TrackKind::HostThread) {
+    for &(track, ..) in tracks
+        .iter()
+        .filter(|&&(_, kind, _)| kind == TrackKind::HostThread)
+    {
         let batch = builder.batch(track);
         let mut runs: HashMap<u32, (Option<i64>, i64)> = HashMap::new();
         for &(attr, index, value) in batch.attrs() {
             match attr {
-                SliceAttr::RunId if builder.str(builder.label_ref(batch.label(index)).name) == ENQUEUE => {
+                SliceAttr::RunId
+                    if builder.str(builder.label_ref(batch.label(index)).name) == ENQUEUE =>
+                {
                     runs.entry(index).or_default().0 = Some(value);
                 }
                 SliceAttr::DeviceOrdinal => runs.entry(index).or_default().1 = value,
@@ -122,7 +154,11 @@ fn link_runs(builder: &mut TraceBuilder, linked: &HashSet<SliceKey>) {
         }
     }
     for (from, to, run) in found {
-        builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), run.unwrap_or_default() as u64);
+        builder.add_flow(
+            FlowEnd::Slice(from),
+            FlowEnd::Slice(to),
+            run.unwrap_or_default() as u64,
+        );
     }
 }
 
@@ -140,8 +176,19 @@ mod tests {
     #[test]
     fn flow_stats_unpack() {
         let flow = XFlow::from_bits(1_441_151_880_758_608_103);
-        assert_eq!((flow.into, flow.out, flow.id, flow.category), (true, true, 12345, 5));
-        assert_eq!(XFlow::from_bits(3), XFlow { category: 0, id: 0, into: true, out: true });
+        assert_eq!(
+            (flow.into, flow.out, flow.id, flow.category),
+            (true, true, 12345, 5)
+        );
+        assert_eq!(
+            XFlow::from_bits(3),
+            XFlow {
+                category: 0,
+                id: 0,
+                into: true,
+                out: true
+            }
+        );
         assert_eq!(XFlow::from_bits(7).id, 1);
         assert_eq!(XFlow::from_bits(2).points(9).count(), 1);
     }

@@ -17,7 +17,10 @@ impl IdMap {
         // The size is bounded by the input: never more than a few slots per entry.
         let limit = ids.len() as u64 * 4 + 64;
         let largest = ids.iter().copied().filter(|&id| id < limit).max();
-        let mut map = Self { dense: vec![NONE; largest.map_or(0, |id| id as usize + 1)], sparse: HashMap::new() };
+        let mut map = Self {
+            dense: vec![NONE; largest.map_or(0, |id| id as usize + 1)],
+            sparse: HashMap::new(),
+        };
         for (row, &id) in ids.iter().enumerate() {
             match map.dense.get_mut(id as usize).filter(|_| id < limit) {
                 Some(slot) => *slot = row as u32,
@@ -59,7 +62,10 @@ mod tests {
         assert_eq!(map.get(u64::MAX), Some(2));
         assert_eq!(map.get(9_646_411_105_960_254_074), Some(3));
         assert_eq!(map.get(70), Some(4));
-        assert_eq!((map.get(1), map.get(71), map.get(u64::MAX - 1)), (None, None, None));
+        assert_eq!(
+            (map.get(1), map.get(71), map.get(u64::MAX - 1)),
+            (None, None, None)
+        );
         assert!(map.dense.len() <= 4 * ids.len() + 64);
     }
 }

@@ -11,8 +11,8 @@ use std::ops::Range;
 use input::{ImportError, Progress};
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue, tag};
 use trace_model::{
-    FlowPoint, FlowRole, ImportLog, IssueKind, LabelId, Picos, SliceAttr, SliceBatch, SliceSpec, TimeRange, Timestamp,
-    TrackKind,
+    FlowPoint, FlowRole, ImportLog, IssueKind, LabelId, Picos, SliceAttr, SliceBatch, SliceSpec,
+    TimeRange, Timestamp, TrackKind,
 };
 
 use super::event::{Number, XPlaneEvent};
@@ -51,17 +51,26 @@ pub(super) struct LineOutline {
 impl LineOutline {
     /// Reads the line at `range` up to any damage. Stops early if the import was cancelled.
     pub(super) fn read(file: &[u8], range: Range<usize>, progress: &Progress) -> Self {
-        let mut line = Self { range: range.clone(), ..Self::default() };
+        let mut line = Self {
+            range: range.clone(),
+            ..Self::default()
+        };
         let mut cursor = WireCursor::new(file, range);
         line.broken = line.read_fields(&mut cursor, progress).err();
         line
     }
 
-    fn read_fields(&mut self, cursor: &mut WireCursor<'_>, progress: &Progress) -> Result<(), BrokenMessage> {
+    fn read_fields(
+        &mut self,
+        cursor: &mut WireCursor<'_>,
+        progress: &Progress,
+    ) -> Result<(), BrokenMessage> {
         let line = self;
         loop {
             let at = cursor.position();
-            let Some(tag) = cursor.tag()? else { return Ok(()) };
+            let Some(tag) = cursor.tag()? else {
+                return Ok(());
+            };
             if tag == EVENTS {
                 cursor.length_delimited()?;
                 if line.events > 0 && line.events.is_multiple_of(PIECE) {
@@ -86,30 +95,57 @@ impl LineOutline {
 
     /// The id to show.
     pub(super) fn shown_id(&self) -> i64 {
-        if self.display_id == 0 { self.id } else { self.display_id }
+        if self.display_id == 0 {
+            self.id
+        } else {
+            self.display_id
+        }
     }
 
     /// Position of the display name.
     pub(super) fn shown_name(&self) -> Range<usize> {
-        if self.display_name.is_empty() { self.name.clone() } else { self.display_name.clone() }
+        if self.display_name.is_empty() {
+            self.name.clone()
+        } else {
+            self.display_name.clone()
+        }
     }
 
     /// This line in pieces of at most [`PIECE`] events, in order.
     pub(super) fn split(self) -> impl Iterator<Item = Self> {
         let starts = std::iter::once(self.range.start).chain(self.pieces.iter().copied());
-        let ends = self.pieces.iter().copied().chain(std::iter::once(self.range.end));
+        let ends = self
+            .pieces
+            .iter()
+            .copied()
+            .chain(std::iter::once(self.range.end));
         let ranges: Vec<_> = starts.zip(ends).map(|(start, end)| start..end).collect();
         let last = ranges.len() - 1;
-        let whole = Self { pieces: Vec::new(), ..self };
+        let whole = Self {
+            pieces: Vec::new(),
+            ..self
+        };
         ranges.into_iter().enumerate().map(move |(at, range)| {
-            let events = if at < last { PIECE } else { whole.events - at * PIECE };
-            Self { events, range, ..whole.clone() }
+            let events = if at < last {
+                PIECE
+            } else {
+                whole.events - at * PIECE
+            };
+            Self {
+                events,
+                range,
+                ..whole.clone()
+            }
         })
     }
 
     /// Time of offset 0, with `epoch_ns` as zero for lines that count from 1970.
     pub(super) fn base_ps(&self, epoch_ns: i64) -> i64 {
-        let epoch = if self.timestamp_ns >= EPOCH_LIKE_NS { epoch_ns } else { 0 };
+        let epoch = if self.timestamp_ns >= EPOCH_LIKE_NS {
+            epoch_ns
+        } else {
+            0
+        };
         self.timestamp_ns.saturating_sub(epoch).saturating_mul(1000)
     }
 }
@@ -151,7 +187,10 @@ pub(super) struct DecodedLine {
 }
 
 /// Decodes all parts of one line.
-pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result<DecodedLine, ImportError> {
+pub(super) fn decode(
+    context: &LineContext<'_>,
+    parts: &[LineOutline],
+) -> Result<DecodedLine, ImportError> {
     let file = context.tables.bytes();
     let mut out = DecodedLine {
         batch: SliceBatch::with_capacity(parts.iter().map(|part| part.events).sum(), true),
@@ -169,10 +208,12 @@ pub(super) fn decode(context: &LineContext<'_>, parts: &[LineOutline]) -> Result
             match next_event(&mut cursor, at) {
                 // The damage is recorded in the outline.
                 Ok(Next::End) | Err(_) => break,
-                Ok(Next::Event(range)) => match event.read(context.tables, context.kind, file, range) {
-                    Ok(()) => out.add(context, base_ps, &mut event, at),
-                    Err(broken) => out.log_broken(IssueKind::MalformedEvent, broken),
-                },
+                Ok(Next::Event(range)) => {
+                    match event.read(context.tables, context.kind, file, range) {
+                        Ok(()) => out.add(context, base_ps, &mut event, at),
+                        Err(broken) => out.log_broken(IssueKind::MalformedEvent, broken),
+                    }
+                }
                 Ok(Next::Other) => {}
             }
         }
@@ -203,7 +244,9 @@ fn next_event(cursor: &mut WireCursor<'_>, at: usize) -> Result<Next, BrokenMess
 fn complete_counter(tables: &PlaneMetadata, metadata: u64, attrs: &mut Vec<(SliceAttr, i64)>) {
     attrs.push((SliceAttr::Instant, 1));
     if attrs.iter().all(|(attr, _)| *attr != SliceAttr::CounterId) {
-        let id = tables.metadata_int(metadata, Known::CounterId).unwrap_or(metadata as i64);
+        let id = tables
+            .metadata_int(metadata, Known::CounterId)
+            .unwrap_or(metadata as i64);
         attrs.push((SliceAttr::CounterId, id));
     }
 }
@@ -211,22 +254,39 @@ fn complete_counter(tables: &PlaneMetadata, metadata: u64, attrs: &mut Vec<(Slic
 impl DecodedLine {
     fn add(&mut self, context: &LineContext<'_>, base_ps: i64, event: &mut XPlaneEvent, at: usize) {
         let row = context.tables.event_row(event.metadata);
-        let label = row.and_then(|row| context.labels.get(row)).copied().unwrap_or_else(|| {
-            self.log.add(IssueKind::UnknownMetadata, || format!("event at byte {at} has metadata {}", event.metadata));
-            context.unknown
-        });
+        let label = row
+            .and_then(|row| context.labels.get(row))
+            .copied()
+            .unwrap_or_else(|| {
+                self.log.add(IssueKind::UnknownMetadata, || {
+                    format!("event at byte {at} has metadata {}", event.metadata)
+                });
+                context.unknown
+            });
         if event.dur_ps < 0 {
-            self.log.add(IssueKind::BadDuration, || format!("event at byte {at}: {} ps", event.dur_ps));
+            self.log.add(IssueKind::BadDuration, || {
+                format!("event at byte {at}: {} ps", event.dur_ps)
+            });
         }
         let dur = Picos::from_ps(event.dur_ps.max(0));
         if let Some(occurrences) = event.get(Number::Occurrences) {
             let time = |number| event.get(number).map(|ps| Picos::from_ps(ps.max(0)));
             let (self_time, min) = (time(Number::SelfDuration), time(Number::MinDuration));
-            self.aggregates.push(AggregateRow { label, occurrences: occurrences as u64, total: dur, self_time, min });
+            self.aggregates.push(AggregateRow {
+                label,
+                occurrences: occurrences as u64,
+                total: dur,
+                self_time,
+                min,
+            });
             return;
         }
         let mut range = self.range(base_ps, event.offset_ps, dur, at);
-        if event.attrs.iter().any(|(attr, _)| *attr == SliceAttr::CounterValueBits) {
+        if event
+            .attrs
+            .iter()
+            .any(|(attr, _)| *attr == SliceAttr::CounterValueBits)
+        {
             complete_counter(context.tables, event.metadata, &mut event.attrs);
             // Hundreds of counters are read at the same time; as spans they would nest.
             range.end = range.start;
@@ -234,11 +294,21 @@ impl DecodedLine {
         let device = event
             .get(Number::DeviceStart)
             .zip(event.get(Number::DeviceDuration))
-            .map(|(start, dur)| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur.max(0))));
-        let index = self.batch.push(SliceSpec { range, label, args: Some(at as u64), device });
+            .map(|(start, dur)| {
+                TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(dur.max(0)))
+            });
+        let index = self.batch.push(SliceSpec {
+            range,
+            label,
+            args: Some(at as u64),
+            device,
+        });
         for (attr, value) in event.attrs.drain(..) {
             if attr == SliceAttr::DroppedTraces {
-                self.log.add_many(IssueKind::DroppedTraces, value.max(0) as u64, || format!("{value} at byte {at}"));
+                self.log
+                    .add_many(IssueKind::DroppedTraces, value.max(0) as u64, || {
+                        format!("{value} at byte {at}")
+                    });
             }
             // If a stat occurs twice, the last value counts.
             if attr == SliceAttr::MemoryAllocated && self.memory.last() != Some(&index) {
@@ -246,12 +316,20 @@ impl DecodedLine {
             }
             self.batch.set_attr(index, attr, value);
         }
-        self.texts.extend(event.texts.drain(..).map(|(attr, text)| (attr, index, text)));
+        self.texts.extend(
+            event
+                .texts
+                .drain(..)
+                .map(|(attr, text)| (attr, index, text)),
+        );
         self.add_flows(context, event, index);
     }
 
     fn add_flows(&mut self, context: &LineContext<'_>, event: &XPlaneEvent, index: u32) {
-        if let Some(flow) = event.get(Number::Flow).map(|bits| XFlow::from_bits(bits as u64)) {
+        if let Some(flow) = event
+            .get(Number::Flow)
+            .map(|bits| XFlow::from_bits(bits as u64))
+        {
             if context.kind == TrackKind::AsyncOps {
                 self.async_flows.push((index, flow));
             } else {
@@ -265,20 +343,30 @@ impl DecodedLine {
         for (id, context_type, role) in ends {
             if let Some(id) = event.get(id) {
                 let context_type = event.get(context_type).unwrap_or_default() as u64;
-                self.flow_points.push(context_point(id as u64, context_type, role, index));
+                self.flow_points
+                    .push(context_point(id as u64, context_type, role, index));
             }
         }
     }
 
     fn range(&mut self, base_ps: i64, offset_ps: i64, dur: Picos, at: usize) -> TimeRange {
         let start = base_ps.checked_add(offset_ps);
-        if start.and_then(|start| start.checked_add(dur.ps())).is_none() {
-            self.log.add(IssueKind::TimeOutOfRange, || format!("event at byte {at}: offset {offset_ps} ps"));
+        if start
+            .and_then(|start| start.checked_add(dur.ps()))
+            .is_none()
+        {
+            self.log.add(IssueKind::TimeOutOfRange, || {
+                format!("event at byte {at}: offset {offset_ps} ps")
+            });
         }
-        TimeRange::at(Timestamp::from_ps(start.unwrap_or_else(|| base_ps.saturating_add(offset_ps))), dur)
+        TimeRange::at(
+            Timestamp::from_ps(start.unwrap_or_else(|| base_ps.saturating_add(offset_ps))),
+            dur,
+        )
     }
 
     fn log_broken(&mut self, kind: IssueKind, broken: BrokenMessage) {
-        self.log.add(kind, || format!("byte {}: {}", broken.at, broken.why));
+        self.log
+            .add(kind, || format!("byte {}: {}", broken.at, broken.why));
     }
 }

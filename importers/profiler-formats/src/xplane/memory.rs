@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 
 use importer_common::names;
-use trace_model::{GroupId, GroupKind, SliceAttr, SliceBatch, StringId, Timestamp, TraceBuilder, TrackId, TrackKind};
+use trace_model::{
+    GroupId, GroupKind, SliceAttr, SliceBatch, StringId, Timestamp, TraceBuilder, TrackId,
+    TrackKind,
+};
 
 /// A memory: that of a device, by its number on the host, or that of a named allocator (`StringId` index).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,18 +44,29 @@ impl MemoryCurves {
         self.track.get_or_insert(track);
         let mut samples = vec![MemorySample::default(); indices.len()];
         for &(attr, index, value) in batch.attrs() {
-            let Some(sample) = indices.binary_search(&index).ok().and_then(|at| samples.get_mut(at)) else { continue };
+            let Some(sample) = indices
+                .binary_search(&index)
+                .ok()
+                .and_then(|at| samples.get_mut(at))
+            else {
+                continue;
+            };
             match attr {
                 SliceAttr::DeviceOrdinal => sample.memory.device = Some(value),
                 SliceAttr::Allocator => sample.memory.allocator = Some(value),
                 SliceAttr::MemoryReserved => sample.reserved = value,
                 SliceAttr::MemoryAllocated => sample.allocated = value,
-                SliceAttr::FragmentationBits => sample.fragmentation = Some(f64::from_bits(value as u64)),
+                SliceAttr::FragmentationBits => {
+                    sample.fragmentation = Some(f64::from_bits(value as u64))
+                }
                 _ => {}
             }
         }
         for (&index, sample) in indices.iter().zip(samples) {
-            self.samples.entry(sample.memory).or_default().push((batch.range(index).start, sample));
+            self.samples
+                .entry(sample.memory)
+                .or_default()
+                .push((batch.range(index).start, sample));
         }
     }
 
@@ -68,8 +82,13 @@ impl MemoryCurves {
                 out.add_counter_sample(used, *at, None, bytes as f64);
             }
             out.set_counter_unit(used, "bytes");
-            let fragmentation = |sample: &MemorySample| sample.fragmentation.filter(|share| share.is_finite());
-            if samples.iter().filter_map(|(_, sample)| fragmentation(sample)).any(|share| share > 0.0) {
+            let fragmentation =
+                |sample: &MemorySample| sample.fragmentation.filter(|share| share.is_finite());
+            if samples
+                .iter()
+                .filter_map(|(_, sample)| fragmentation(sample))
+                .any(|share| share > 0.0)
+            {
                 let track = add_track(out, group, &format!("{name} fragmentation"));
                 for (at, sample) in &samples {
                     if let Some(share) = fragmentation(sample) {
@@ -86,9 +105,14 @@ impl MemoryCurves {
 /// memory.
 fn place(out: &TraceBuilder, host: GroupId, memory: MemoryCounters) -> (GroupId, String) {
     if let Some(name) = memory.allocator {
-        return (host, format!("Memory of {}", out.str(StringId::from_index(name))));
+        return (
+            host,
+            format!("Memory of {}", out.str(StringId::from_index(name))),
+        );
     }
-    let Some(device) = memory.device else { return (host, "Memory".to_owned()) };
+    let Some(device) = memory.device else {
+        return (host, "Memory".to_owned());
+    };
     let source_of = |group: GroupId| out.groups().get(group.index()).map(|group| group.source);
     let is_device = |group: GroupId| {
         let kind = out.groups().get(group.index()).map(|group| group.kind);
@@ -121,35 +145,50 @@ mod tests {
         let op = core.event("op", 0, 90_000, &[]);
         core.line(3, "XLA Ops", 0, &[op]);
         let mut host = PlaneWriter::new("/host:CPU");
-        let mut event = |name: &str, at: i64, memory: (&'static str, WrittenStat), heap: i64, share: f64| {
-            let stats = [
-                memory,
-                ("bytes_reserved", WrittenStat::Int(300)),
-                ("bytes_allocated", WrittenStat::Uint(heap as u64)),
-                ("fragmentation", WrittenStat::Double(share)),
-                ("addr", WrittenStat::Int(7)),
-            ];
-            host.event(name, at, 0, &stats)
-        };
+        let mut event =
+            |name: &str, at: i64, memory: (&'static str, WrittenStat), heap: i64, share: f64| {
+                let stats = [
+                    memory,
+                    ("bytes_reserved", WrittenStat::Int(300)),
+                    ("bytes_allocated", WrittenStat::Uint(heap as u64)),
+                    ("fragmentation", WrittenStat::Double(share)),
+                    ("addr", WrittenStat::Int(7)),
+                ];
+                host.event(name, at, 0, &stats)
+            };
         let device = || ("index_on_host", WrittenStat::Int(0));
         let first = event("MemoryAllocation", 10_000, device(), 100, 0.0);
         let third = event("MemoryDeallocation", 60_000, device(), 0, 0.25);
         let second = event("MemoryAllocation", 30_000, device(), 200, 0.0);
-        let named = event("MemoryAllocation", 40_000, ("allocator_name", WrittenStat::Ref("pinned")), 5, 0.0);
+        let named = event(
+            "MemoryAllocation",
+            40_000,
+            ("allocator_name", WrittenStat::Ref("pinned")),
+            5,
+            0.0,
+        );
         host.line(1, "a", 0, &[first, third]);
         host.line(2, "b", 0, &[second, named]);
-        import(&InputSource::from_bytes("host0.xplane.pb", space(&[&core, &host])).unwrap(), &Progress::new()).unwrap()
+        import(
+            &InputSource::from_bytes("host0.xplane.pb", space(&[&core, &host])).unwrap(),
+            &Progress::new(),
+        )
+        .unwrap()
     }
 
     #[test]
     fn last_value_of_a_repeated_stat_counts_if_it_is_zero() {
         let mut host = PlaneWriter::new("/host:CPU");
         let reserved = |bytes: i64| ("bytes_reserved", WrittenStat::Int(bytes));
-        let events = [[5, 0], [0, 5]].map(|both| host.event("MemoryAllocation", 0, 0, &both.map(reserved)));
+        let events =
+            [[5, 0], [0, 5]].map(|both| host.event("MemoryAllocation", 0, 0, &both.map(reserved)));
         host.line(1, "a", 0, &events);
         let source = InputSource::from_bytes("host0.xplane.pb", space(&[&host])).unwrap();
         let model = import(&source, &Progress::new()).unwrap();
-        let found: Vec<_> = model.all_slices().map(|slice| slice.attr(SliceAttr::MemoryReserved)).collect();
+        let found: Vec<_> = model
+            .all_slices()
+            .map(|slice| slice.attr(SliceAttr::MemoryReserved))
+            .collect();
         assert_eq!(found, [None, Some(5)]);
     }
 
@@ -158,9 +197,17 @@ mod tests {
     fn curves(model: &TraceModel) -> Vec<(GroupKind, &str, &str, Samples)> {
         let curve = |series: &trace_model::CounterSeries| {
             let track = model.track(series.track());
-            let samples = series.samples().map(|(range, value)| (range.start.ps(), value)).collect();
+            let samples = series
+                .samples()
+                .map(|(range, value)| (range.start.ps(), value))
+                .collect();
             let unit = series.unit().map_or("", |unit| model.str(unit));
-            (model.group(track.group).kind, model.str(track.name), unit, samples)
+            (
+                model.group(track.group).kind,
+                model.str(track.name),
+                unit,
+                samples,
+            )
         };
         model.counters().iter().map(curve).collect()
     }
@@ -172,19 +219,30 @@ mod tests {
         let used = vec![(10_000, 400.0), (30_000, 500.0), (60_000, 300.0)];
         let fragmented = vec![(10_000, 0.0), (30_000, 0.0), (60_000, 25.0)];
         let expected = [
-            (GroupKind::HostProcess, "Memory of pinned in use", "bytes", vec![(40_000, 305.0)]),
+            (
+                GroupKind::HostProcess,
+                "Memory of pinned in use",
+                "bytes",
+                vec![(40_000, 305.0)],
+            ),
             (core, "HBM in use", "bytes", used),
             (core, "HBM fragmentation", "% of free bytes", fragmented),
         ];
         assert_eq!(curves(&model), expected);
         // Each sample holds until the next one; the last holds until the end of the trace.
         assert_eq!(
-            model.counters()[1].samples().map(|(range, _)| range.end.ps()).collect::<Vec<_>>(),
+            model.counters()[1]
+                .samples()
+                .map(|(range, _)| range.end.ps())
+                .collect::<Vec<_>>(),
             [30_000, 60_000, 90_000]
         );
         let named = model.slices_with(SliceAttr::Allocator).next().unwrap();
         assert_eq!(
-            (named.0.name(), model.str(trace_model::StringId::from_index(named.1))),
+            (
+                named.0.name(),
+                model.str(trace_model::StringId::from_index(named.1))
+            ),
             ("MemoryAllocation", "pinned")
         );
     }
@@ -192,8 +250,19 @@ mod tests {
     #[test]
     fn memory_of_an_uncaptured_device_is_on_the_host() {
         let model = model("/device:TPU:1");
-        let names: Vec<_> = curves(&model).into_iter().map(|(kind, name, ..)| (kind, name)).collect();
-        assert_eq!(names[1], (GroupKind::HostProcess, "Memory of device 0 in use"));
-        assert!(model.tracks().iter().any(|track| track.kind == TrackKind::Counter));
+        let names: Vec<_> = curves(&model)
+            .into_iter()
+            .map(|(kind, name, ..)| (kind, name))
+            .collect();
+        assert_eq!(
+            names[1],
+            (GroupKind::HostProcess, "Memory of device 0 in use")
+        );
+        assert!(
+            model
+                .tracks()
+                .iter()
+                .any(|track| track.kind == TrackKind::Counter)
+        );
     }
 }

@@ -78,16 +78,25 @@ impl Importer for XPlane {
             log.add(IssueKind::TruncatedFile, || damage);
         }
         let space = space::RawSpace::read(file, &mut log);
-        let malformed =
-            |offset: usize, what: String| ImportError::Malformed { format: FORMAT.title, offset: offset as u64, what };
+        let malformed = |offset: usize, what: String| ImportError::Malformed {
+            format: FORMAT.title,
+            offset: offset as u64,
+            what,
+        };
         if let Some(broken) = space.broken
             && detect::is_text_mangled(file)
         {
             return Err(malformed(broken.at, MANGLED.to_owned()));
         }
         if !space.is_usable() {
-            let broken = space.broken.unwrap_or(wire::BrokenMessage { at: 0, why: "the file is empty" });
-            return Err(malformed(broken.at, format!("{}; no part of the file can be read", broken.why)));
+            let broken = space.broken.unwrap_or(wire::BrokenMessage {
+                at: 0,
+                why: "the file is empty",
+            });
+            return Err(malformed(
+                broken.at,
+                format!("{}; no part of the file can be read", broken.why),
+            ));
         }
         out.log_mut().merge(log);
         convert::convert(&bytes, &space, source, progress, out)

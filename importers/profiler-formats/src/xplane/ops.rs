@@ -5,7 +5,9 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use importer_common::names::{self, NO_NAME, is_null};
 use trace_model::wire::{BrokenMessage, WireCursor, WireValue};
-use trace_model::{Access, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, StringId, TraceBuilder};
+use trace_model::{
+    Access, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, StringId, TraceBuilder,
+};
 
 use super::known::Known;
 use super::tables::{PlaneMetadata, StatValue, stat};
@@ -14,16 +16,27 @@ use super::tables::{PlaneMetadata, StatValue, stat};
 pub(super) type ProgramNames = HashMap<u64, String>;
 
 /// The label of every row of a plane's event metadata.
-pub(super) fn labels(builder: &mut TraceBuilder, tables: &PlaneMetadata, programs: &ProgramNames) -> Vec<LabelId> {
+pub(super) fn labels(
+    builder: &mut TraceBuilder,
+    tables: &PlaneMetadata,
+    programs: &ProgramNames,
+) -> Vec<LabelId> {
     let read = |builder: &mut TraceBuilder, message: &Range<usize>| {
-        let metadata =
-            XPlaneEventMetadata::read(tables.bytes(), message.clone()).unwrap_or_else(|(metadata, broken)| {
-                builder.log(IssueKind::MalformedEvent, || format!("metadata, byte {}: {}", broken.at, broken.why));
+        let metadata = XPlaneEventMetadata::read(tables.bytes(), message.clone()).unwrap_or_else(
+            |(metadata, broken)| {
+                builder.log(IssueKind::MalformedEvent, || {
+                    format!("metadata, byte {}: {}", broken.at, broken.why)
+                });
                 metadata
-            });
+            },
+        );
         label(builder, tables, &metadata, programs)
     };
-    tables.event_messages().iter().map(|message| read(builder, message)).collect()
+    tables
+        .event_messages()
+        .iter()
+        .map(|message| read(builder, message))
+        .collect()
 }
 
 /// An `XEventMetadata` in place.
@@ -56,7 +69,11 @@ impl XPlaneEventMetadata {
 }
 
 /// A text of the file; invalid UTF-8 is replaced and counted.
-pub(super) fn text(builder: &mut TraceBuilder, tables: &PlaneMetadata, range: Range<usize>) -> String {
+pub(super) fn text(
+    builder: &mut TraceBuilder,
+    tables: &PlaneMetadata,
+    range: Range<usize>,
+) -> String {
     let at = range.start;
     match String::from_utf8_lossy(tables.slice(range)) {
         std::borrow::Cow::Borrowed(text) => text.to_owned(),
@@ -74,18 +91,32 @@ fn label(
     programs: &ProgramNames,
 ) -> LabelId {
     let name = text(builder, tables, metadata.name.clone());
-    let shown = Some(text(builder, tables, metadata.display_name.clone())).filter(|shown| !is_null(shown));
+    let shown =
+        Some(text(builder, tables, metadata.display_name.clone())).filter(|shown| !is_null(shown));
     let shown = shown.unwrap_or_default();
     let hlo_name = names::op_name(&name);
     let is_op = hlo_name.is_some()
-        || metadata.stats.iter().any(|&(id, _)| matches!(tables.known(id), Known::Category | Known::SymbolId));
+        || metadata
+            .stats
+            .iter()
+            .any(|&(id, _)| matches!(tables.known(id), Known::Category | Known::SymbolId));
     let shown = if shown.is_empty() { &name } else { &shown };
     if !is_op {
-        return builder.label(if shown.is_empty() || is_null(shown) { NO_NAME } else { shown }, None);
+        return builder.label(
+            if shown.is_empty() || is_null(shown) {
+                NO_NAME
+            } else {
+                shown
+            },
+            None,
+        );
     }
     // The display name of an asynchronous op is generic; its text names the op.
     let op_name = hlo_name.unwrap_or(if is_null(shown) { NO_NAME } else { shown });
-    let mut op = Op { name: builder.intern(op_name), ..Op::default() };
+    let mut op = Op {
+        name: builder.intern(op_name),
+        ..Op::default()
+    };
     op.hlo_text = hlo_name.map(|_| builder.intern(&name));
     for (id, value) in &metadata.stats {
         op_stat(builder, tables, &mut op, tables.known(*id), value, programs);
@@ -132,8 +163,15 @@ fn op_stat(
     }
 }
 
-fn intern(builder: &mut TraceBuilder, tables: &PlaneMetadata, value: &StatValue) -> Option<StringId> {
-    tables.text(value).filter(|text| !text.is_empty() && !is_null(text)).map(|text| builder.intern(&text))
+fn intern(
+    builder: &mut TraceBuilder,
+    tables: &PlaneMetadata,
+    value: &StatValue,
+) -> Option<StringId> {
+    tables
+        .text(value)
+        .filter(|text| !text.is_empty() && !is_null(text))
+        .map(|text| builder.intern(&text))
 }
 
 /// `memory_access_breakdown`: repeated (1) of operation 1, memory space 2, bytes 3.
@@ -141,8 +179,14 @@ fn memory(bytes: &[u8]) -> Vec<MemoryAccess> {
     let mut accesses = Vec::new();
     let mut cursor = WireCursor::new(bytes, 0..bytes.len());
     while let Ok(Some(field)) = cursor.next() {
-        let (1, WireValue::Bytes(range)) = field else { continue };
-        let mut access = MemoryAccess { space: MemorySpace::Other(0), access: Access::Unknown, bytes: 0 };
+        let (1, WireValue::Bytes(range)) = field else {
+            continue;
+        };
+        let mut access = MemoryAccess {
+            space: MemorySpace::Other(0),
+            access: Access::Unknown,
+            bytes: 0,
+        };
         let mut inner = WireCursor::new(bytes, range);
         while let Ok(Some((number, WireValue::Varint(value)))) = inner.next() {
             match (number, value) {
@@ -168,9 +212,15 @@ mod tests {
     #[test]
     fn memory_breakdown_is_split_by_space_and_direction() {
         let hex = "0a0808011001188080200a0808021001188080200a080801100318808020";
-        let bytes: Vec<u8> =
-            (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap()).collect();
-        let access = |access, space| MemoryAccess { space, access, bytes: 524_288 };
+        let bytes: Vec<u8> = (0..hex.len())
+            .step_by(2)
+            .map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap())
+            .collect();
+        let access = |access, space| MemoryAccess {
+            space,
+            access,
+            bytes: 524_288,
+        };
         let expected = [
             access(Access::Read, MemorySpace::Hbm),
             access(Access::Write, MemorySpace::Hbm),

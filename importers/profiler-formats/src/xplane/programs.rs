@@ -16,7 +16,11 @@ use super::tables::{PlaneMetadata, StatValue};
 ///
 /// The position of the program's id depends on the version of the writer: a stat, the key of the entry, or (one release
 /// of libtpu has a wrong key) in parentheses at the end of the name.
-pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &PlaneMetadata, programs: &mut ProgramNames) {
+pub(super) fn hlo_protos(
+    builder: &mut TraceBuilder,
+    tables: &PlaneMetadata,
+    programs: &mut ProgramNames,
+) {
     for (row, message) in tables.event_messages().iter().enumerate() {
         let metadata = match XPlaneEventMetadata::read(tables.bytes(), message.clone()) {
             Ok(metadata) | Err((metadata, _)) => metadata,
@@ -25,7 +29,9 @@ pub(super) fn hlo_protos(builder: &mut TraceBuilder, tables: &PlaneMetadata, pro
         let mut stat_id = None;
         for (id, value) in &metadata.stats {
             match (tables.known(*id), value) {
-                (Known::HloProto | Known::HloProtoMisspelt, StatValue::Bytes(range)) => proto = Some(range.clone()),
+                (Known::HloProto | Known::HloProtoMisspelt, StatValue::Bytes(range)) => {
+                    proto = Some(range.clone())
+                }
                 (Known::ProgramId, value) => stat_id = tables.int(value).map(|id| id as u64),
                 _ => {}
             }
@@ -55,7 +61,9 @@ pub(super) fn names_from_modules(
     let mut rows: Vec<usize> = Vec::new();
     let mut cursor = WireCursor::new(tables.bytes(), line.range.clone());
     while let Ok(Some(field)) = cursor.next() {
-        let (4, WireValue::Bytes(range)) = field else { continue };
+        let (4, WireValue::Bytes(range)) = field else {
+            continue;
+        };
         let mut event = WireCursor::new(tables.bytes(), range);
         while let Ok(Some((number, value))) = event.next() {
             if let (1, WireValue::Varint(id)) = (number, value) {
@@ -67,8 +75,11 @@ pub(super) fn names_from_modules(
     rows.sort_unstable();
     rows.dedup();
     for row in rows {
-        let Some(message) = tables.event_messages().get(row) else { continue };
-        let (Ok(metadata) | Err((metadata, _))) = XPlaneEventMetadata::read(tables.bytes(), message.clone());
+        let Some(message) = tables.event_messages().get(row) else {
+            continue;
+        };
+        let (Ok(metadata) | Err((metadata, _))) =
+            XPlaneEventMetadata::read(tables.bytes(), message.clone());
         let name = text(builder, tables, metadata.name);
         if let (name, Some(id)) = names::program_name(&name) {
             let name = programs.entry(id).or_insert_with(|| name.to_owned());

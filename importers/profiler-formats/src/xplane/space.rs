@@ -52,9 +52,18 @@ pub(super) fn event_bytes(file: &[u8]) -> [u64; 2] {
     let space = RawSpace::read(file, &mut ImportLog::default());
     let is_of_device = |plane: &&RawPlane| {
         let kind = names::plane_kind(&plane.name);
-        matches!(kind, TensorCore { .. } | SparseCore { .. } | Gpu { .. } | Chip | Custom)
+        matches!(
+            kind,
+            TensorCore { .. } | SparseCore { .. } | Gpu { .. } | Chip | Custom
+        )
     };
-    let events = |plane: &RawPlane| plane.lines.iter().map(|line| line.len() as u64).sum::<u64>();
+    let events = |plane: &RawPlane| {
+        plane
+            .lines
+            .iter()
+            .map(|line| line.len() as u64)
+            .sum::<u64>()
+    };
     let (devices, others): (Vec<_>, Vec<_>) = space.planes.iter().partition(is_of_device);
     [devices, others].map(|planes| planes.into_iter().map(events).sum())
 }
@@ -106,7 +115,11 @@ impl RawSpace {
         Self::read_visiting(file, log, &mut |_| {})
     }
 
-    fn read_visiting(file: &[u8], log: &mut ImportLog, visit: &mut dyn FnMut(SpaceElement)) -> Self {
+    fn read_visiting(
+        file: &[u8],
+        log: &mut ImportLog,
+        visit: &mut dyn FnMut(SpaceElement),
+    ) -> Self {
         let mut reader = SpaceReader {
             file,
             log,
@@ -125,8 +138,10 @@ impl RawSpace {
 
     /// Whether there is anything to import: content, or a complete file without content.
     pub(super) fn is_usable(&self) -> bool {
-        let says_something = !(self.planes.is_empty() && self.hostnames.is_empty() && self.errors.is_empty());
-        self.planes.iter().any(|plane| !plane.is_empty()) || (says_something && self.broken.is_none())
+        let says_something =
+            !(self.planes.is_empty() && self.hostnames.is_empty() && self.errors.is_empty());
+        self.planes.iter().any(|plane| !plane.is_empty())
+            || (says_something && self.broken.is_none())
     }
 }
 
@@ -153,7 +168,10 @@ struct PlaneMeanings {
 impl PlaneMeanings {
     fn add(&mut self, file: &[u8], plane: &RawPlane) {
         let entries = |entries: &[Range<usize>]| -> Vec<_> {
-            entries.iter().filter_map(|entry| map_entry(file, entry.clone()).ok()).collect()
+            entries
+                .iter()
+                .filter_map(|entry| map_entry(file, entry.clone()).ok())
+                .collect()
         };
         self.events.extend(entries(&plane.event_metadata));
         self.stats.extend(entries(&plane.stat_metadata));
@@ -165,7 +183,11 @@ impl PlaneMeanings {
             entries
                 .iter()
                 .filter_map(|entry| map_entry(file, entry.clone()).ok())
-                .all(|(id, message)| known.get(&id).is_none_or(|before| file.get(before.clone()) == file.get(message)))
+                .all(|(id, message)| {
+                    known
+                        .get(&id)
+                        .is_none_or(|before| file.get(before.clone()) == file.get(message))
+                })
         };
         agree(&self.stats, &plane.stat_metadata) && agree(&self.events, &plane.event_metadata)
     }
@@ -180,7 +202,12 @@ impl SpaceReader<'_> {
             Ok((number, range)) if range.end <= end => {
                 let next = range.end;
                 let (whole, content) = (at..next, range.clone());
-                (self.visit)(SpaceElement { field: number, whole, content, cut_line: None });
+                (self.visit)(SpaceElement {
+                    field: number,
+                    whole,
+                    content,
+                    cut_line: None,
+                });
                 match number {
                     2 => self.space.errors.push(range),
                     3 => self.space.warnings.push(range),
@@ -190,14 +217,23 @@ impl SpaceReader<'_> {
                 next
             }
             Ok(_) => {
-                self.log.add(IssueKind::TruncatedFile, || format!("byte {end}"));
-                self.space.broken.get_or_insert(BrokenMessage { at: end, why: "the file ends inside a string" });
+                self.log
+                    .add(IssueKind::TruncatedFile, || format!("byte {end}"));
+                self.space.broken.get_or_insert(BrokenMessage {
+                    at: end,
+                    why: "the file ends inside a string",
+                });
                 end
             }
             Err(broken) => {
                 let next = self.resume(at);
-                let kind = if next.is_some() { IssueKind::MalformedEvent } else { IssueKind::TruncatedFile };
-                self.log.add(kind, || format!("byte {}: {}", broken.at, broken.why));
+                let kind = if next.is_some() {
+                    IssueKind::MalformedEvent
+                } else {
+                    IssueKind::TruncatedFile
+                };
+                self.log
+                    .add(kind, || format!("byte {}: {}", broken.at, broken.why));
                 self.space.broken.get_or_insert(broken);
                 next.unwrap_or(end)
             }
@@ -215,15 +251,26 @@ impl SpaceReader<'_> {
                 // What reaches past the next plane is left out, except a line, which is truncated there.
                 read = PlaneFields::read(self.file, range.start..next);
                 self.log.add(IssueKind::MalformedEvent, || {
-                    format!("plane {name:?}, byte {}: {}; reading continues at byte {next}", broken.at, broken.why)
+                    format!(
+                        "plane {name:?}, byte {}: {}; reading continues at byte {next}",
+                        broken.at, broken.why
+                    )
                 });
             }
             _ if range.end > end => {
-                self.log.add(IssueKind::TruncatedFile, || format!("in plane {name:?}, byte {end}"));
-                self.space.broken.get_or_insert(BrokenMessage { at: end, why: "the file ends inside a plane" });
+                self.log.add(IssueKind::TruncatedFile, || {
+                    format!("in plane {name:?}, byte {end}")
+                });
+                self.space.broken.get_or_insert(BrokenMessage {
+                    at: end,
+                    why: "the file ends inside a plane",
+                });
             }
             (Some(broken), None) => self.log.add(IssueKind::MalformedEvent, || {
-                format!("plane {name:?}, byte {}: {}; rest of it skipped", broken.at, broken.why)
+                format!(
+                    "plane {name:?}, byte {}: {}; rest of it skipped",
+                    broken.at, broken.why
+                )
             }),
             (None, _) => {}
         }
@@ -232,7 +279,12 @@ impl SpaceReader<'_> {
         }
         let (content, cut_line) = (range.start..read.end, read.cut_line);
         let whole = at..cut_line.as_ref().map_or(read.end, |line| line.end);
-        (self.visit)(SpaceElement { field: 1, whole, content, cut_line });
+        (self.visit)(SpaceElement {
+            field: 1,
+            whole,
+            content,
+            cut_line,
+        });
         read.plane.starts.push(at);
         self.add(read.plane);
         next.unwrap_or(range.end)
@@ -252,8 +304,12 @@ impl SpaceReader<'_> {
             return;
         }
         let same_name = self.by_name.get(&plane.name).copied();
-        if let Some((at, first)) = same_name.and_then(|at| Some((at, self.space.planes.get_mut(at)?))) {
-            self.log.add(IssueKind::ChunksMerged, || format!("plane {:?}", plane.name));
+        if let Some((at, first)) =
+            same_name.and_then(|at| Some((at, self.space.planes.get_mut(at)?)))
+        {
+            self.log.add(IssueKind::ChunksMerged, || {
+                format!("plane {:?}", plane.name)
+            });
             let meanings = self.meanings.entry(at).or_insert_with(|| {
                 let mut meanings = PlaneMeanings::default();
                 meanings.add(self.file, first);
@@ -266,9 +322,12 @@ impl SpaceReader<'_> {
             }
         }
         if self.space.planes.len() >= MAX_PLANES {
-            self.log.add(IssueKind::MalformedEvent, || format!("plane {:?}: too many planes", plane.name));
+            self.log.add(IssueKind::MalformedEvent, || {
+                format!("plane {:?}: too many planes", plane.name)
+            });
         } else {
-            self.by_name.insert(plane.name.clone(), self.space.planes.len());
+            self.by_name
+                .insert(plane.name.clone(), self.space.planes.len());
             self.space.planes.push(plane);
         }
     }
@@ -281,18 +340,27 @@ fn element(file: &[u8], at: usize) -> Result<(u32, Range<usize>), BrokenMessage>
     if tag & 7 == 2 && (1..=4).contains(&(tag >> 3)) {
         let len = cursor.varint()?;
         let start = cursor.position();
-        let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
-        let end = end.ok_or(BrokenMessage { at, why: "a length larger than any file" })?;
+        let end = usize::try_from(len)
+            .ok()
+            .and_then(|len| start.checked_add(len));
+        let end = end.ok_or(BrokenMessage {
+            at,
+            why: "a length larger than any file",
+        })?;
         return Ok(((tag >> 3) as u32, start..end));
     }
     let mut cursor = WireCursor::new(file, at..file.len());
     let number = cursor.next()?.map_or(0, |(number, _)| number);
     let next = cursor.position();
     // Fields of later versions are skipped. Damage looks like a field, too, but rarely like one with another behind it.
-    if number > LAST && (number < USUAL || next == file.len() || begins_element(file, next, number)) {
+    if number > LAST && (number < USUAL || next == file.len() || begins_element(file, next, number))
+    {
         Ok((number, at..next))
     } else {
-        Err(BrokenMessage { at, why: "no plane" })
+        Err(BrokenMessage {
+            at,
+            why: "no plane",
+        })
     }
 }
 
@@ -315,7 +383,12 @@ struct PlaneFields {
 impl PlaneFields {
     /// The parts of the plane at `range`, as far as they are valid.
     fn read(file: &[u8], range: Range<usize>) -> Self {
-        let mut fields = Self { plane: RawPlane::default(), end: range.end, cut_line: None, broken: None };
+        let mut fields = Self {
+            plane: RawPlane::default(),
+            end: range.end,
+            cut_line: None,
+            broken: None,
+        };
         let plane = &mut fields.plane;
         let end = range.end;
         let mut cursor = WireCursor::new(file, range);
@@ -324,7 +397,10 @@ impl PlaneFields {
             match cursor.next() {
                 Ok(None) => return fields,
                 Ok(Some((number, WireValue::Bytes(range)))) => match number {
-                    2 => plane.name = String::from_utf8_lossy(file.get(range).unwrap_or_default()).into_owned(),
+                    2 => {
+                        plane.name = String::from_utf8_lossy(file.get(range).unwrap_or_default())
+                            .into_owned()
+                    }
                     3 => plane.lines.push(range),
                     4 => plane.event_metadata.push(range),
                     5 => plane.stat_metadata.push(range),
@@ -333,7 +409,10 @@ impl PlaneFields {
                 },
                 Ok(Some((2..=6, _))) => {
                     fields.end = at;
-                    fields.broken = Some(BrokenMessage { at, why: "a number where a part of a plane is expected" });
+                    fields.broken = Some(BrokenMessage {
+                        at,
+                        why: "a number where a part of a plane is expected",
+                    });
                     return fields;
                 }
                 Ok(Some(_)) => {}
@@ -355,7 +434,9 @@ impl PlaneFields {
 /// The first place after `from` that looks like the beginning of a plane.
 fn next_plane(file: &[u8], from: usize) -> Option<usize> {
     let rest = file.get(from..)?;
-    memchr::memchr_iter(1 << 3 | 2, rest).map(|i| from + i).find(|&at| begins_plane(file, at))
+    memchr::memchr_iter(1 << 3 | 2, rest)
+        .map(|i| from + i)
+        .find(|&at| begins_plane(file, at))
 }
 
 fn begins_plane(file: &[u8], at: usize) -> bool {
@@ -371,5 +452,7 @@ fn begins_plane(file: &[u8], at: usize) -> bool {
             _ => None,
         }
     };
-    name().and_then(|range| file.get(range)).is_some_and(names::is_plane_name)
+    name()
+        .and_then(|range| file.get(range))
+        .is_some_and(names::is_plane_name)
 }

@@ -40,7 +40,13 @@ impl MetadataIndex {
         let stats = IdMap::new(&entries.stat_keys);
         let row_known = |row: u32| known.get(row as usize).copied().unwrap_or(Known::Other);
         let known_by_id = stats.dense().iter().map(|&row| row_known(row)).collect();
-        Self { events: IdMap::new(&entries.event_keys), stats, entries, known, known_by_id }
+        Self {
+            events: IdMap::new(&entries.event_keys),
+            stats,
+            entries,
+            known,
+            known_by_id,
+        }
     }
 
     /// What [`Self::new`] needs to make it again.
@@ -61,13 +67,18 @@ impl MetadataIndex {
 
     /// Name of a stat.
     pub(super) fn stat_name(&self, stat: u64) -> Option<&str> {
-        self.entries.stat_names.get(self.stats.get(stat)?).map(|name| &**name)
+        self.entries
+            .stat_names
+            .get(self.stats.get(stat)?)
+            .map(|name| &**name)
     }
 
     /// The text of a stat of `bytes`, whether stored in place or by reference.
     pub(super) fn text<'a>(&'a self, bytes: &'a [u8], value: &StatValue) -> Option<Cow<'a, str>> {
         match value {
-            StatValue::Text(range) => Some(String::from_utf8_lossy(bytes.get(range.clone()).unwrap_or_default())),
+            StatValue::Text(range) => Some(String::from_utf8_lossy(
+                bytes.get(range.clone()).unwrap_or_default(),
+            )),
             StatValue::Ref(id) => self.stat_name(*id).map(Cow::Borrowed),
             _ => None,
         }
@@ -80,9 +91,9 @@ impl MetadataIndex {
             StatValue::Uint(v) => ArgValue::Uint(*v),
             StatValue::Double(v) => ArgValue::Float(*v),
             StatValue::Bytes(range) => ArgValue::Opaque(range.len()),
-            StatValue::Text(_) | StatValue::Ref(_) => {
-                self.text(bytes, value).map_or(ArgValue::Null, |text| ArgValue::Text(text.into_owned()))
-            }
+            StatValue::Text(_) | StatValue::Ref(_) => self
+                .text(bytes, value)
+                .map_or(ArgValue::Null, |text| ArgValue::Text(text.into_owned())),
             StatValue::None => ArgValue::Null,
         }
     }
@@ -104,7 +115,10 @@ impl PlaneMetadata {
     ) -> Self {
         let bytes = (*file).as_ref();
         let mut read = |entries: &[Range<usize>]| {
-            let (mut ids, mut messages) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
+            let (mut ids, mut messages) = (
+                Vec::with_capacity(entries.len()),
+                Vec::with_capacity(entries.len()),
+            );
             for entry in entries {
                 match map_entry(bytes, entry.clone()) {
                     Ok((id, message)) => {
@@ -118,12 +132,27 @@ impl PlaneMetadata {
         };
         let (event_keys, event_messages) = read(event_entries);
         let (stat_keys, stat_messages) = read(stat_entries);
-        let names =
-            || stat_messages.iter().map(|message| bytes.get(name_of(bytes, message.clone())).unwrap_or_default());
+        let names = || {
+            stat_messages.iter().map(|message| {
+                bytes
+                    .get(name_of(bytes, message.clone()))
+                    .unwrap_or_default()
+            })
+        };
         let known: Vec<Known> = names().map(Known::from_name).collect();
-        let stat_names = names().map(|name| String::from_utf8_lossy(name).into()).collect();
-        let entries = MetadataEntries { event_keys, event_messages, stat_keys, stat_names };
-        Self { file, index: Arc::new(MetadataIndex::new(entries, known)) }
+        let stat_names = names()
+            .map(|name| String::from_utf8_lossy(name).into())
+            .collect();
+        let entries = MetadataEntries {
+            event_keys,
+            event_messages,
+            stat_keys,
+            stat_names,
+        };
+        Self {
+            file,
+            index: Arc::new(MetadataIndex::new(entries, known)),
+        }
     }
 
     /// The bytes of the file.
@@ -173,7 +202,10 @@ impl PlaneMetadata {
     #[inline]
     pub(super) fn known(&self, stat: u64) -> Known {
         // Small ids occur only in this table.
-        match usize::try_from(stat).ok().and_then(|id| self.index.known_by_id.get(id)) {
+        match usize::try_from(stat)
+            .ok()
+            .and_then(|id| self.index.known_by_id.get(id))
+        {
             Some(&known) => known,
             None => self.known_by_row(stat),
         }
@@ -181,7 +213,9 @@ impl PlaneMetadata {
 
     fn known_by_row(&self, stat: u64) -> Known {
         let row = self.index.stats.get(stat);
-        row.and_then(|row| self.index.known.get(row)).copied().unwrap_or(Known::Other)
+        row.and_then(|row| self.index.known.get(row))
+            .copied()
+            .unwrap_or(Known::Other)
     }
 
     /// Name of a stat.
@@ -269,7 +303,9 @@ pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue),
     let (mut id, mut value) = (0, StatValue::None);
     loop {
         let at = cursor.position();
-        let Some(tag) = cursor.tag()? else { return Ok((id, value)) };
+        let Some(tag) = cursor.tag()? else {
+            return Ok((id, value));
+        };
         match tag {
             ID => id = cursor.varint()?,
             DOUBLE => value = StatValue::Double(f64::from_bits(cursor.fixed64()?)),
@@ -283,7 +319,10 @@ pub(super) fn stat(file: &[u8], range: Range<usize>) -> Result<(u64, StatValue),
 
 /// Key and value of a map entry. The key may be absent, which means 0; the id inside the message is redundant and often
 /// wrong.
-pub(super) fn map_entry(file: &[u8], range: Range<usize>) -> Result<(u64, Range<usize>), BrokenMessage> {
+pub(super) fn map_entry(
+    file: &[u8],
+    range: Range<usize>,
+) -> Result<(u64, Range<usize>), BrokenMessage> {
     let end = range.end;
     let mut cursor = WireCursor::new(file, range);
     let (mut key, mut message) = (0, end..end);

@@ -4,13 +4,17 @@ use proptest::prelude::{any, prop, proptest};
 use proptest::test_runner::Config;
 use sample_traces::write::ProtoMessage;
 use trace_model::{
-    ArgValue, GroupKind, IssueKind, Picos, SliceAttr, SliceRef, Timestamp, TraceModel, TrackId, TrackKind,
+    ArgValue, GroupKind, IssueKind, Picos, SliceAttr, SliceRef, Timestamp, TraceModel, TrackId,
+    TrackKind,
 };
 
 use super::writer::{PlaneWriter, WrittenStat, space};
 
 pub(super) fn read(bytes: Vec<u8>) -> Result<TraceModel, ImportError> {
-    import(&InputSource::from_bytes("host0.xplane.pb", bytes)?, &Progress::new())
+    import(
+        &InputSource::from_bytes("host0.xplane.pb", bytes)?,
+        &Progress::new(),
+    )
 }
 
 pub(super) fn model(planes: &[&PlaneWriter]) -> TraceModel {
@@ -18,7 +22,10 @@ pub(super) fn model(planes: &[&PlaneWriter]) -> TraceModel {
 }
 
 pub(super) fn track(model: &TraceModel, kind: TrackKind) -> TrackId {
-    model.track_ids().find(|&id| model.track(id).kind == kind).unwrap()
+    model
+        .track_ids()
+        .find(|&id| model.track(id).kind == kind)
+        .unwrap()
 }
 
 pub(super) fn slices(model: &TraceModel, kind: TrackKind) -> Vec<SliceRef<'_>> {
@@ -32,12 +39,31 @@ pub(super) fn core() -> PlaneWriter {
 #[test]
 fn self_time_excludes_direct_children() {
     let mut plane = core();
-    let events = [("parent", 0, 100), ("child1", 10, 30), ("child2", 50, 40), ("grandchild", 55, 5)];
-    let events: Vec<_> = events.iter().map(|&(name, at, dur)| plane.event(name, at, dur, &[])).collect();
+    let events = [
+        ("parent", 0, 100),
+        ("child1", 10, 30),
+        ("child2", 50, 40),
+        ("grandchild", 55, 5),
+    ];
+    let events: Vec<_> = events
+        .iter()
+        .map(|&(name, at, dur)| plane.event(name, at, dur, &[]))
+        .collect();
     plane.line(3, "XLA Ops", 0, &events);
     let model = model(&[&plane]);
-    let times: Vec<_> = slices(&model, TrackKind::Ops).iter().map(|s| (s.name(), s.self_dur().ps())).collect();
-    assert_eq!(times, [("parent", 30), ("child1", 30), ("child2", 35), ("grandchild", 5)]);
+    let times: Vec<_> = slices(&model, TrackKind::Ops)
+        .iter()
+        .map(|s| (s.name(), s.self_dur().ps()))
+        .collect();
+    assert_eq!(
+        times,
+        [
+            ("parent", 30),
+            ("child1", 30),
+            ("child2", 35),
+            ("grandchild", 5)
+        ]
+    );
 }
 
 #[test]
@@ -45,7 +71,10 @@ fn accepts_ids_of_any_size_and_sign() {
     for offset in [0, 1, 9_646_411_105_960_254_074, u64::MAX - 40] {
         let mut plane = core();
         plane.id_offset = offset;
-        let stats = [("device_offset_ps", WrittenStat::Uint(5)), ("device_duration_ps", WrittenStat::Int(7))];
+        let stats = [
+            ("device_offset_ps", WrittenStat::Uint(5)),
+            ("device_duration_ps", WrittenStat::Int(7)),
+        ];
         let event = plane.event("op", 1, 2, &stats);
         plane.line(i64::MIN, "XLA Ops", 3, &[event]);
         let model = model(&[&plane]);
@@ -74,24 +103,49 @@ fn op_metadata_becomes_an_op_of_its_program() {
     );
     let events = [plane.event_of(id, 0, 10, &[("flops", WrittenStat::Uint(12))])];
     plane.line(3, "XLA Ops", 0, &events);
-    let module = plane.event("jit_f(11287434908481120160)", 0, 10, &[("run_id", WrittenStat::Int(-3))]);
+    let module = plane.event(
+        "jit_f(11287434908481120160)",
+        0,
+        10,
+        &[("run_id", WrittenStat::Int(-3))],
+    );
     plane.line(2, "XLA Modules", 0, &[module]);
     let model = model(&[&plane]);
     let slice = slices(&model, TrackKind::Ops)[0];
     let op = model.op(slice.op().unwrap());
     let program = model.program(op.program.unwrap());
-    assert_eq!((model.str(program.name), program.id), ("jit_f", Some(11_287_434_908_481_120_160)));
+    assert_eq!(
+        (model.str(program.name), program.id),
+        ("jit_f", Some(11_287_434_908_481_120_160))
+    );
     assert_eq!(model.str(op.name), "fusion.3");
     assert_eq!(op.hlo_text.map(|id| model.str(id)), Some(text));
     assert_eq!(op.category.map(|id| model.str(id)), Some("loop fusion"));
-    assert_eq!(op.framework_name.map(|id| model.str(id)), Some("jit(f)/add:"));
-    assert_eq!((op.flops, op.model_flops, op.bytes_accessed, op.symbol_id), (Some(8), None, Some(64), Some(4)));
+    assert_eq!(
+        op.framework_name.map(|id| model.str(id)),
+        Some("jit(f)/add:")
+    );
+    assert_eq!(
+        (op.flops, op.model_flops, op.bytes_accessed, op.symbol_id),
+        (Some(8), None, Some(64), Some(4))
+    );
     assert_eq!(slice.attr(SliceAttr::Flops), Some(12));
-    assert_eq!(slices(&model, TrackKind::Modules)[0].attr(SliceAttr::RunId), Some(-3));
+    assert_eq!(
+        slices(&model, TrackKind::Modules)[0].attr(SliceAttr::RunId),
+        Some(-3)
+    );
 
     let args = slice.args().unwrap();
-    let flops: Vec<_> = args.iter().filter(|arg| arg.name == "flops").map(|arg| &arg.value).collect();
-    assert_eq!(flops, [&ArgValue::Uint(12)], "the event's own value hides that of its metadata");
+    let flops: Vec<_> = args
+        .iter()
+        .filter(|arg| arg.name == "flops")
+        .map(|arg| &arg.value)
+        .collect();
+    assert_eq!(
+        flops,
+        [&ArgValue::Uint(12)],
+        "the event's own value hides that of its metadata"
+    );
     let category = args.iter().find(|arg| arg.name == "hlo_category").unwrap();
     assert_eq!(category.value, ArgValue::Text("loop fusion".to_owned()));
 }
@@ -100,16 +154,29 @@ fn op_metadata_becomes_an_op_of_its_program() {
 fn null_text_printed_by_c_is_ignored() {
     let null = || WrittenStat::Text("(null)");
     let mut plane = core();
-    let facts = [("tf_op", null()), ("source", null()), ("hlo_category", null())];
+    let facts = [
+        ("tf_op", null()),
+        ("source", null()),
+        ("hlo_category", null()),
+    ];
     let nameless = plane.metadata("(null)", "(null)", &facts);
     let named = plane.metadata("%add.1 = f32[8]{0} add(f32[8]{0} %p)", "(null)", &[]);
-    let events = [plane.event_of(nameless, 0, 10, &[]), plane.event_of(named, 20, 10, &[])];
+    let events = [
+        plane.event_of(nameless, 0, 10, &[]),
+        plane.event_of(named, 20, 10, &[]),
+    ];
     plane.line(3, "XLA Ops", 0, &events);
     let model = model(&[&plane]);
-    let ops: Vec<_> = slices(&model, TrackKind::Ops).into_iter().map(|slice| model.op(slice.op().unwrap())).collect();
+    let ops: Vec<_> = slices(&model, TrackKind::Ops)
+        .into_iter()
+        .map(|slice| model.op(slice.op().unwrap()))
+        .collect();
     let names: Vec<_> = ops.iter().map(|op| model.str(op.name)).collect();
     assert_eq!(names, ["(no name)", "add.1"]);
-    assert_eq!((ops[0].framework_name, ops[0].source, ops[0].category), (None, None, None));
+    assert_eq!(
+        (ops[0].framework_name, ops[0].source, ops[0].category),
+        (None, None, None)
+    );
 }
 
 #[test]
@@ -120,7 +187,10 @@ fn chunks_of_planes_and_lines_are_merged() {
     let events = [second.event("a", 10, 5, &[])];
     second.line(3, "XLA Ops", 2, &events);
     let model = model(&[&first, &second]);
-    let starts: Vec<_> = slices(&model, TrackKind::Ops).iter().map(|s| s.start().ps()).collect();
+    let starts: Vec<_> = slices(&model, TrackKind::Ops)
+        .iter()
+        .map(|s| s.start().ps())
+        .collect();
     assert_eq!(starts, [1000, 2010]);
     assert_eq!(model.import_log().count(IssueKind::ChunksMerged), 2);
 }
@@ -130,10 +200,20 @@ fn sparse_cores_are_below_their_device_in_any_order() {
     let planes = ["/device:TPU:1 SparseCore 0", "/device:TPU:1", "/host:CPU"];
     let writers: Vec<_> = planes.iter().map(|name| PlaneWriter::new(name)).collect();
     let model = model(&writers.iter().collect::<Vec<_>>());
-    let find = |kind| model.group_ids().find(|&id| model.group(id).kind == kind).unwrap();
+    let find = |kind| {
+        model
+            .group_ids()
+            .find(|&id| model.group(id).kind == kind)
+            .unwrap()
+    };
     let device = find(GroupKind::TensorCore { ordinal: 1 });
     let host = find(GroupKind::Host);
-    assert_eq!(model.group(find(GroupKind::SparseCore { ordinal: 0 })).parent, Some(device));
+    assert_eq!(
+        model
+            .group(find(GroupKind::SparseCore { ordinal: 0 }))
+            .parent,
+        Some(device)
+    );
     assert_eq!(model.group(device).parent, Some(host));
     assert_eq!(model.group(find(GroupKind::HostProcess)).parent, Some(host));
     assert_eq!(model.str(model.group(host).name), "host0");
@@ -152,9 +232,14 @@ fn aggregated_events_are_not_on_the_timeline() {
     plane.line(3, "XLA Ops", 0, &[aggregate]);
     let model = model(&[&plane]);
     assert_eq!(model.slice_count(), 0);
-    let [aggregate] = model.aggregates() else { panic!("one aggregate") };
+    let [aggregate] = model.aggregates() else {
+        panic!("one aggregate")
+    };
     assert_eq!((aggregate.occurrences, aggregate.total.ps()), (4, 100));
-    assert_eq!((aggregate.self_time, aggregate.min), (Some(Picos::from_ps(60)), None));
+    assert_eq!(
+        (aggregate.self_time, aggregate.min),
+        (Some(Picos::from_ps(60)), None)
+    );
 }
 
 #[test]
@@ -174,7 +259,10 @@ fn counters_end_with_the_enclosing_op() {
     let model = model(&[&plane]);
     let counter = model.counter(track(&model, TrackKind::Counter)).unwrap();
     assert_eq!(counter.unit().map(|unit| model.str(unit)), Some("% util"));
-    let held: Vec<_> = counter.samples().map(|(at, value)| (at.start.ps(), at.end.ps(), value as i64)).collect();
+    let held: Vec<_> = counter
+        .samples()
+        .map(|(at, value)| (at.start.ps(), at.end.ps(), value as i64))
+        .collect();
     assert_eq!(held, [(100, 150, 10), (150, 170, 30), (170, 200, 90)]);
     assert_eq!(model.import_log().count(IssueKind::CounterClipped), 1);
 }
@@ -191,8 +279,10 @@ fn flow_start_and_end_form_a_span_unless_bidirectional() {
     ];
     plane.line(4, "Async XLA Ops", 0, &events);
     let model = model(&[&plane]);
-    let mut spans: Vec<_> =
-        slices(&model, TrackKind::AsyncOps).iter().map(|s| (s.start().ps(), s.dur().ps())).collect();
+    let mut spans: Vec<_> = slices(&model, TrackKind::AsyncOps)
+        .iter()
+        .map(|s| (s.start().ps(), s.dur().ps()))
+        .collect();
     spans.sort_unstable();
     assert_eq!(spans, [(10, 32), (20, 7), (50, 7)]);
 }
@@ -201,7 +291,12 @@ fn flow_start_and_end_form_a_span_unless_bidirectional() {
 fn flows_lead_from_producers_to_consumers() {
     let mut host = PlaneWriter::new("/host:CPU");
     let from = |id: i64| [("_pt", WrittenStat::Int(7)), ("_p", WrittenStat::Int(id))];
-    let to = |kind: i64| [("_ct", WrittenStat::Int(kind)), ("_c", WrittenStat::Uint(1))];
+    let to = |kind: i64| {
+        [
+            ("_ct", WrittenStat::Int(kind)),
+            ("_c", WrittenStat::Uint(1)),
+        ]
+    };
     let events = [
         host.event("launch", 0, 5, &from(1)),
         host.event("launch again", 20, 5, &from(1)),
@@ -211,15 +306,26 @@ fn flows_lead_from_producers_to_consumers() {
     ];
     host.line(1, "main", 0, &events);
     let model = model(&[&host]);
-    let flows: Vec<_> =
-        model.flows().iter().map(|flow| (model.slice(flow.from).name(), model.slice(flow.to).name())).collect();
+    let flows: Vec<_> = model
+        .flows()
+        .iter()
+        .map(|flow| (model.slice(flow.from).name(), model.slice(flow.to).name()))
+        .collect();
     assert_eq!(flows, [("launch", "work"), ("launch again", "more work")]);
 }
 
 #[test]
 fn equal_run_ids_link_enqueue_and_module() {
-    let (mut host, mut device) = (PlaneWriter::new("/host:CPU"), PlaneWriter::new("/device:TPU:1"));
-    let run = |ordinal: i64| [("run_id", WrittenStat::Int(9)), ("device_ordinal", WrittenStat::Int(ordinal))];
+    let (mut host, mut device) = (
+        PlaneWriter::new("/host:CPU"),
+        PlaneWriter::new("/device:TPU:1"),
+    );
+    let run = |ordinal: i64| {
+        [
+            ("run_id", WrittenStat::Int(9)),
+            ("device_ordinal", WrittenStat::Int(ordinal)),
+        ]
+    };
     let events = [
         host.event("DoEnqueueProgram", 0, 5, &run(0)),
         host.event("DoEnqueueProgram", 10, 5, &run(1)),
@@ -229,7 +335,9 @@ fn equal_run_ids_link_enqueue_and_module() {
     let module = device.event("jit_f(1)", 50, 5, &[("run_id", WrittenStat::Uint(9))]);
     device.line(2, "XLA Modules", 0, &[module]);
     let model = model(&[&host, &device]);
-    let [flow] = model.flows() else { panic!("one arrow, not {:?}", model.flows()) };
+    let [flow] = model.flows() else {
+        panic!("one arrow, not {:?}", model.flows())
+    };
     assert_eq!(model.slice(flow.from).start().ps(), 10);
     assert_eq!(model.slice(flow.to).name(), "jit_f(1)");
 }
@@ -238,7 +346,11 @@ fn equal_run_ids_link_enqueue_and_module() {
 fn hlo_protos_are_found_by_both_spellings_and_all_ids() {
     let mut plane = PlaneWriter::new("/host:metadata");
     let proto = |name: &'static str, len| (name, WrittenStat::Bytes(vec![1; len]));
-    plane.metadata("jit_a", "", &[proto("Hlo Proto", 3), ("program_id", WrittenStat::Int(42))]);
+    plane.metadata(
+        "jit_a",
+        "",
+        &[proto("Hlo Proto", 3), ("program_id", WrittenStat::Int(42))],
+    );
     plane.metadata("jit_b(77)", "", &[proto("HLO Proto", 4)]);
     plane.id_offset = 0;
     plane.metadata("jit_c", "", &[proto("Hlo Proto", 5)]);
@@ -247,16 +359,35 @@ fn hlo_protos_are_found_by_both_spellings_and_all_ids() {
     let programs: Vec<_> = model
         .programs()
         .iter()
-        .map(|program| (model.str(program.name), program.id, program.hlo.as_ref().unwrap().bytes().len()))
+        .map(|program| {
+            (
+                model.str(program.name),
+                program.id,
+                program.hlo.as_ref().unwrap().bytes().len(),
+            )
+        })
         .collect();
-    assert_eq!(programs, [("jit_a", Some(42), 3), ("jit_b", Some(77), 4), ("jit_c", Some(2), 5)]);
+    assert_eq!(
+        programs,
+        [
+            ("jit_a", Some(42), 3),
+            ("jit_b", Some(77), 4),
+            ("jit_c", Some(2), 5)
+        ]
+    );
 }
 
 #[test]
 fn session_details_and_warnings_are_read() {
     let mut environment = PlaneWriter::new("Task Environment");
-    environment.plane_stat("profile_start_time", &WrittenStat::Uint(1_779_098_263_865_619_879));
-    environment.plane_stat("profile_stop_time", &WrittenStat::Uint(1_779_098_264_108_272_449));
+    environment.plane_stat(
+        "profile_start_time",
+        &WrittenStat::Uint(1_779_098_263_865_619_879),
+    );
+    environment.plane_stat(
+        "profile_stop_time",
+        &WrittenStat::Uint(1_779_098_264_108_272_449),
+    );
     let mut host = PlaneWriter::new("/host:CPU");
     host.plane_stat("matrix_unit_utilization_percent", &WrittenStat::Double(0.5));
     let mut bytes = space(&[&environment, &host]);
@@ -270,11 +401,20 @@ fn session_details_and_warnings_are_read() {
     assert_eq!(source.host.as_deref(), Some("vm-0"));
     assert_eq!(source.started_unix_ns, Some(1_779_098_263_865_619_879));
     assert_eq!(source.stopped_unix_ns, Some(1_779_098_264_108_272_449));
-    let group = model.group_ids().find(|&id| model.group(id).kind == GroupKind::HostProcess).unwrap();
+    let group = model
+        .group_ids()
+        .find(|&id| model.group(id).kind == GroupKind::HostProcess)
+        .unwrap();
     let fact = model.group_fact(group, "matrix_unit_utilization_percent");
     assert_eq!(fact, Some(&ArgValue::Float(0.5)));
     let log = model.import_log();
-    assert_eq!((log.count(IssueKind::ProfilerError), log.count(IssueKind::ProfilerWarning)), (1, 1));
+    assert_eq!(
+        (
+            log.count(IssueKind::ProfilerError),
+            log.count(IssueKind::ProfilerWarning)
+        ),
+        (1, 1)
+    );
 }
 
 #[test]
@@ -285,7 +425,12 @@ fn unix_timestamps_are_rebased() {
     let events = [host.event("early", 7, 5, &[])];
     host.line(2, "other", 1_779_098_263_000_000_000, &events);
     let model = model(&[&host]);
-    let start = |name: &str| model.all_slices().find(|slice| slice.name() == name).map(SliceRef::start);
+    let start = |name: &str| {
+        model
+            .all_slices()
+            .find(|slice| slice.name() == name)
+            .map(SliceRef::start)
+    };
     assert_eq!(start("early"), Some(Timestamp::from_ps(7)));
     assert_eq!(start("late"), Some(Timestamp::from_ps(100_005)));
     assert_eq!(model.sources()[0].origin_ps, 1_779_098_263_000_000_000_000);
@@ -302,7 +447,14 @@ fn lines_with_invalid_start_are_skipped_and_counted() {
         let far = [op(&mut plane, 30), op(&mut plane, 40)];
         plane.line(2, "XLA Modules", begin_ns, &far);
         let model = model(&[&plane]);
-        assert_eq!((model.slice_count(), model.import_log().count(IssueKind::ImpossibleTime)), (3, 2), "{begin_ns}");
+        assert_eq!(
+            (
+                model.slice_count(),
+                model.import_log().count(IssueKind::ImpossibleTime)
+            ),
+            (3, 2),
+            "{begin_ns}"
+        );
         assert_eq!(model.extent().dur(), Picos::from_ps(25));
     }
 }
@@ -310,15 +462,27 @@ fn lines_with_invalid_start_are_skipped_and_counted() {
 #[test]
 fn dropped_event_markers_are_counted() {
     let mut plane = core();
-    let events = [plane.event("barrier-cores", 0, 5, &[]), plane.event("Dropped traces", 9, 5, &[])];
+    let events = [
+        plane.event("barrier-cores", 0, 5, &[]),
+        plane.event("Dropped traces", 9, 5, &[]),
+    ];
     plane.line(6, "XLA TraceMe", 0, &events);
-    assert_eq!(model(&[&plane]).import_log().count(IssueKind::DroppedTraces), 1);
+    assert_eq!(
+        model(&[&plane])
+            .import_log()
+            .count(IssueKind::DroppedTraces),
+        1
+    );
 }
 
 #[test]
 fn reading_continues_after_a_plane_with_wrong_lengths() {
     let mut metadata = PlaneWriter::new("/host:metadata");
-    metadata.metadata("jit_a(1)", "", &[("Hlo Proto", WrittenStat::Bytes(b"0123456789".to_vec()))]);
+    metadata.metadata(
+        "jit_a(1)",
+        "",
+        &[("Hlo Proto", WrittenStat::Bytes(b"0123456789".to_vec()))],
+    );
     let mut host = PlaneWriter::new("/host:CPU");
     let events = [host.event("work", 0, 5, &[])];
     host.line(1, "main", 0, &events);
@@ -334,19 +498,27 @@ fn reading_continues_after_a_plane_with_wrong_lengths() {
 #[test]
 fn truncated_file_keeps_intact_parts() {
     let mut host = PlaneWriter::new("/host:CPU");
-    let events: Vec<_> = (0..10).map(|i| host.event("work", i * 10, 5, &[])).collect();
+    let events: Vec<_> = (0..10)
+        .map(|i| host.event("work", i * 10, 5, &[]))
+        .collect();
     host.line(1, "main", 0, &events);
     let bytes = space(&[&host]);
     let line = host.lines[0].len();
     let model = read(bytes[..24 + line / 2].to_vec()).unwrap();
-    assert!((3..9).contains(&model.slice_count()), "{}", model.slice_count());
+    assert!(
+        (3..9).contains(&model.slice_count()),
+        "{}",
+        model.slice_count()
+    );
     assert_eq!(model.import_log().count(IssueKind::TruncatedFile), 1);
     assert_eq!(model.import_log().count(IssueKind::MalformedEvent), 0);
 }
 
 #[test]
 fn file_without_usable_data_is_an_error_with_offset() {
-    let huge_length = [0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
+    let huge_length = [
+        0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
+    ];
     for bytes in [&b""[..], &huge_length, b"\x0a\x03\x12\xff\x01"] {
         let source = InputSource::from_bytes("x", bytes.to_vec()).unwrap();
         let mut builder = trace_model::TraceBuilder::new();
@@ -365,19 +537,39 @@ fn file_without_usable_data_is_an_error_with_offset() {
 #[test]
 fn op_without_device_clock_takes_none_from_others() {
     let mut device = core();
-    let clock =
-        |at, dur| vec![("device_offset_ps", WrittenStat::Int(at)), ("device_duration_ps", WrittenStat::Int(dur))];
+    let clock = |at, dur| {
+        vec![
+            ("device_offset_ps", WrittenStat::Int(at)),
+            ("device_duration_ps", WrittenStat::Int(dur)),
+        ]
+    };
     // The slices take 20 ps on the device clock and 10 ps on the timeline.
-    let clocks = [clock(1000, 20), clock(1020, 20), Vec::new(), clock(1060, 20)];
+    let clocks = [
+        clock(1000, 20),
+        clock(1020, 20),
+        Vec::new(),
+        clock(1060, 20),
+    ];
     let events: Vec<_> = [0, 10, 25, 40]
         .into_iter()
         .zip(&clocks)
-        .map(|(at, clock)| device.event(&format!("%fusion.{at} = f32[8] fusion(f32[8] %p)"), at, 10, clock))
+        .map(|(at, clock)| {
+            device.event(
+                &format!("%fusion.{at} = f32[8] fusion(f32[8] %p)"),
+                at,
+                10,
+                clock,
+            )
+        })
         .collect();
     device.line(3, "XLA Ops", 0, &events);
     let model = model(&[&device]);
-    let spans = slices(&model, TrackKind::Ops).into_iter().map(|op| op.device_range().unwrap());
-    let spans: Vec<_> = spans.map(|span| (span.start.ps(), span.dur().ps())).collect();
+    let spans = slices(&model, TrackKind::Ops)
+        .into_iter()
+        .map(|op| op.device_range().unwrap());
+    let spans: Vec<_> = spans
+        .map(|span| (span.start.ps(), span.dur().ps()))
+        .collect();
     // The third slice starts 5 ps after the previous one, and both distance and length are those of the timeline.
     assert_eq!(spans, [(1000, 20), (1020, 20), (1045, 10), (1060, 20)]);
     assert_eq!(model.import_log().count(IssueKind::DeviceClockMissing), 1);
@@ -395,17 +587,31 @@ fn sample() -> Vec<u8> {
             ("symbol_id", WrittenStat::Int(1)),
         ],
     );
-    let clock = |at| [("device_offset_ps", WrittenStat::Int(at)), ("device_duration_ps", WrittenStat::Int(3))];
+    let clock = |at| {
+        [
+            ("device_offset_ps", WrittenStat::Int(at)),
+            ("device_duration_ps", WrittenStat::Int(3)),
+        ]
+    };
     let events = [
         device.event_of(id, 0, 2, &clock(0)),
-        device.event("%copy-done.1 = f32[8] copy-done((f32[8]) %copy-start.1)", 9, 4, &clock(9)),
+        device.event(
+            "%copy-done.1 = f32[8] copy-done((f32[8]) %copy-start.1)",
+            9,
+            4,
+            &clock(9),
+        ),
     ];
     device.line(3, "XLA Ops", 0, &events);
     let module = device.event(
         "jit_f(7)",
         0,
         20,
-        &[("run_id", WrittenStat::Int(1)), ("_ct", WrittenStat::Int(12)), ("_c", WrittenStat::Int(5))],
+        &[
+            ("run_id", WrittenStat::Int(1)),
+            ("_ct", WrittenStat::Int(12)),
+            ("_c", WrittenStat::Int(5)),
+        ],
     );
     device.line(2, "XLA Modules", 0, &[module]);
     let sample = device.event("MXU", 1, 500, &[("% util", WrittenStat::Double(4.0))]);
@@ -417,30 +623,57 @@ fn sample() -> Vec<u8> {
         "launch",
         0,
         5,
-        &[("_pt", WrittenStat::Int(12)), ("_p", WrittenStat::Int(5)), ("shape", WrittenStat::Ref("x"))],
+        &[
+            ("_pt", WrittenStat::Int(12)),
+            ("_p", WrittenStat::Int(5)),
+            ("shape", WrittenStat::Ref("x")),
+        ],
     );
     host.line(1, "main", 10, &[launch]);
     let mut metadata = PlaneWriter::new("/host:metadata");
-    metadata.metadata("jit_f(7)", "", &[("Hlo Proto", WrittenStat::Bytes(vec![8; 20]))]);
+    metadata.metadata(
+        "jit_f(7)",
+        "",
+        &[("Hlo Proto", WrittenStat::Bytes(vec![8; 20]))],
+    );
     space(&[&device, &host, &metadata])
 }
 
 /// Reads everything in a model that could be wrong.
 fn visit(model: &TraceModel) {
     for slice in model.all_slices() {
-        drop((slice.args(), slice.name(), slice.measured_range(), slice.parent()));
+        drop((
+            slice.args(),
+            slice.name(),
+            slice.measured_range(),
+            slice.parent(),
+        ));
         assert!(slice.self_dur() >= Picos::ZERO);
     }
     for program in model.programs() {
-        assert!(program.hlo.as_ref().is_none_or(|hlo| hlo.bytes().len() < 10_000));
+        assert!(
+            program
+                .hlo
+                .as_ref()
+                .is_none_or(|hlo| hlo.bytes().len() < 10_000)
+        );
     }
 }
 
 #[test]
 fn sample_is_read_without_issues() {
     let model = read(sample()).unwrap();
-    assert_eq!(model.slice_count(), 5, "two ops, a module, a launch, and the span in flight");
-    let counts: Vec<_> = model.import_log().counts().iter().map(|count| count.kind).collect();
+    assert_eq!(
+        model.slice_count(),
+        5,
+        "two ops, a module, a launch, and the span in flight"
+    );
+    let counts: Vec<_> = model
+        .import_log()
+        .counts()
+        .iter()
+        .map(|count| count.kind)
+        .collect();
     assert_eq!(counts, [IssueKind::CounterClipped]);
     assert_eq!(model.flows().len(), 2);
     visit(&model);

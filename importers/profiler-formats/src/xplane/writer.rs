@@ -28,14 +28,21 @@ pub(super) struct PlaneWriter {
 
 impl PlaneWriter {
     pub(super) fn new(name: &'static str) -> Self {
-        Self { name, ..Self::default() }
+        Self {
+            name,
+            ..Self::default()
+        }
     }
 
     fn stat_id(&mut self, name: &'static str) -> u64 {
-        let at = self.stats.iter().position(|&known| known == name).unwrap_or_else(|| {
-            self.stats.push(name);
-            self.stats.len() - 1
-        });
+        let at = self
+            .stats
+            .iter()
+            .position(|&known| known == name)
+            .unwrap_or_else(|| {
+                self.stats.push(name);
+                self.stats.len() - 1
+            });
         self.id_offset + at as u64
     }
 
@@ -55,7 +62,12 @@ impl PlaneWriter {
     }
 
     /// Adds metadata of an event; returns its id.
-    pub(super) fn metadata(&mut self, name: &str, display_name: &str, stats: &[(&'static str, WrittenStat)]) -> u64 {
+    pub(super) fn metadata(
+        &mut self,
+        name: &str,
+        display_name: &str,
+        stats: &[(&'static str, WrittenStat)],
+    ) -> u64 {
         if let Some(at) = self.events.iter().position(|(known, _)| known == name) {
             return self.id_offset + at as u64;
         }

@@ -31,8 +31,13 @@ pub(super) struct AstraSimRoofline {
 impl AstraSimRoofline {
     /// The peaks implied by rates and shares: FLOP/s and bytes/s.
     pub(crate) fn peaks(&self) -> (Option<f64>, Option<f64>) {
-        let peak = |rate: f64, share: f64| Some(rate / share).filter(|peak| peak.is_finite() && *peak > 0.0);
-        (peak(self.flops_per_second, self.compute), peak(self.flops_per_second / self.intensity, self.memory))
+        let peak = |rate: f64, share: f64| {
+            Some(rate / share).filter(|peak| peak.is_finite() && *peak > 0.0)
+        };
+        (
+            peak(self.flops_per_second, self.compute),
+            peak(self.flops_per_second / self.intensity, self.memory),
+        )
     }
 }
 
@@ -74,7 +79,11 @@ pub(super) fn parse(line: &str) -> Option<AstraSimLine<'_>> {
         return Some(AstraSimLine::Finished { sys });
     }
     let (name, value) = rest.strip_prefix(", ")?.split_once(": ")?;
-    Some(AstraSimLine::Statistic { sys, name, value: value.trim() })
+    Some(AstraSimLine::Statistic {
+        sys,
+        name,
+        value: value.trim(),
+    })
 }
 
 /// Parses the text after `sys->id=`. The name is the only text and may contain anything.
@@ -85,7 +94,14 @@ fn node(rest: &str, begins: bool) -> Option<NodeEvent<'_>> {
     let (name, kind) = rest.rsplit_once(", node->type=")?;
     let tick: i64 = tick.parse().ok().filter(|tick| *tick >= 0)?;
     let kind = NodeKind::from_number(kind.parse().ok()?)?;
-    Some(NodeEvent { begins, sys: sys.parse().ok()?, tick, node: node.parse().ok()?, name, kind })
+    Some(NodeEvent {
+        begins,
+        sys: sys.parse().ok()?,
+        tick,
+        node: node.parse().ok()?,
+        name,
+        kind,
+    })
 }
 
 fn roofline(rest: &str) -> Option<AstraSimRoofline> {
@@ -95,10 +111,19 @@ fn roofline(rest: &str) -> Option<AstraSimRoofline> {
         let (_, value) = rest.split_once(&format!("{name}="))?;
         value.split([' ', ',']).next()
     };
-    let number = |name: &str| field(name)?.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
+    let number = |name: &str| {
+        field(name)?
+            .parse::<f64>()
+            .ok()
+            .filter(|value| value.is_finite() && *value >= 0.0)
+    };
     Some(AstraSimRoofline {
         flops_per_second: number("perf")?,
-        intensity: intensity.trim().parse().ok().filter(|value: &f64| *value >= 0.0)?,
+        intensity: intensity
+            .trim()
+            .parse()
+            .ok()
+            .filter(|value: &f64| *value >= 0.0)?,
         compute: number("compute_utilization")?,
         memory: number("memory_utilization")?,
         bytes: field("tensor_size")?.parse().ok()?,
@@ -112,11 +137,18 @@ mod tests {
 
     #[test]
     fn names_may_contain_field_separators() {
-        let line =
-            "[x] [workload] [debug] issue,sys->id=3, tick=3664, node->id=2, node->name=a, node->type=9, node->type=4";
-        let Some(AstraSimLine::Node(node)) = parse(line) else { panic!() };
-        assert_eq!((node.begins, node.sys, node.tick, node.node), (true, 3, 3664, 2));
-        assert_eq!((node.name, node.kind), ("a, node->type=9", NodeKind::Compute));
+        let line = "[x] [workload] [debug] issue,sys->id=3, tick=3664, node->id=2, node->name=a, node->type=9, node->type=4";
+        let Some(AstraSimLine::Node(node)) = parse(line) else {
+            panic!()
+        };
+        assert_eq!(
+            (node.begins, node.sys, node.tick, node.node),
+            (true, 3, 3664, 2)
+        );
+        assert_eq!(
+            (node.name, node.kind),
+            ("a, node->type=9", NodeKind::Compute)
+        );
     }
 
     #[test]
@@ -129,21 +161,44 @@ mod tests {
         ] {
             assert_eq!(parse(broken), Some(AstraSimLine::Broken), "{broken}");
         }
-        assert_eq!(parse("[system::topology::RingTopology] [info] ring of node 0"), None);
+        assert_eq!(
+            parse("[system::topology::RingTopology] [info] ring of node 0"),
+            None
+        );
         let text = "[statistics] [info] sys[3], Total compute-communication overlap: 7002";
-        let expected = AstraSimLine::Statistic { sys: 3, name: "Total compute-communication overlap", value: "7002" };
+        let expected = AstraSimLine::Statistic {
+            sys: 3,
+            name: "Total compute-communication overlap",
+            value: "7002",
+        };
         assert_eq!(parse(text), Some(expected));
-        assert_eq!(parse("[workload] [info] sys[1] finished, 5 cycles"), Some(AstraSimLine::Finished { sys: 1 }));
+        assert_eq!(
+            parse("[workload] [info] sys[1] finished, 5 cycles"),
+            Some(AstraSimLine::Finished { sys: 1 })
+        );
     }
 
     #[test]
     fn peaks_follow_from_rates_and_shares() {
         let text = "operation_intensity=124.12121212121212, perf=230000000000000, elapsed_time=2.33e-06 \
                     compute_utilization=1 memory_utilization=0.0926513671875 tensor_size=4325376 num_ops=536870912";
-        let Some(AstraSimLine::Roofline(roofline)) = parse(text) else { panic!() };
+        let Some(AstraSimLine::Roofline(roofline)) = parse(text) else {
+            panic!()
+        };
         let (flops, bytes) = roofline.peaks();
-        assert_eq!((flops, roofline.flops, roofline.bytes), (Some(230e12), 536_870_912, 4_325_376));
+        assert_eq!(
+            (flops, roofline.flops, roofline.bytes),
+            (Some(230e12), 536_870_912, 4_325_376)
+        );
         assert!((bytes.unwrap() - 20e12).abs() < 1e3, "{bytes:?}");
-        assert_eq!(AstraSimRoofline { compute: 0.0, ..roofline }.peaks().0, None);
+        assert_eq!(
+            AstraSimRoofline {
+                compute: 0.0,
+                ..roofline
+            }
+            .peaks()
+            .0,
+            None
+        );
     }
 }

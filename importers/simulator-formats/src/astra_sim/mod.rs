@@ -64,8 +64,18 @@ impl Importer for AstraSim {
     }
 
     fn beside(&self, name: &str) -> Vec<String> {
-        let parts = name.strip_suffix(".log").map(|stem| format!("{stem}.*.log"));
-        let inputs = ["*.yml", "*.yaml", "*.et", "../*.yml", "../*.yaml", "../*.et"].map(str::to_owned);
+        let parts = name
+            .strip_suffix(".log")
+            .map(|stem| format!("{stem}.*.log"));
+        let inputs = [
+            "*.yml",
+            "*.yaml",
+            "*.et",
+            "../*.yml",
+            "../*.yaml",
+            "../*.et",
+        ]
+        .map(str::to_owned);
         parts.into_iter().chain(inputs).collect()
     }
 
@@ -89,7 +99,9 @@ impl Importer for AstraSim {
         read_part(source, &mut runs, progress, out)?;
         if runs.earlier > 0 {
             let earlier = runs.earlier;
-            out.log(IssueKind::Duplicate, || format!("{earlier} earlier runs in the same log; the last one is shown"));
+            out.log(IssueKind::Duplicate, || {
+                format!("{earlier} earlier runs in the same log; the last one is shown")
+            });
         }
         if runs.last.is_empty() {
             return Err(untraced(&runs.last));
@@ -103,7 +115,9 @@ impl Importer for AstraSim {
 
 /// The older parts of a rotated log, oldest first.
 fn older_parts(source: &InputSource) -> Vec<String> {
-    let Some(stem) = source.name().strip_suffix(".log") else { return Vec::new() };
+    let Some(stem) = source.name().strip_suffix(".log") else {
+        return Vec::new();
+    };
     let names = (1..MAX_PARTS).map(|number| format!("{stem}.{number}.log"));
     let mut parts: Vec<String> = names.take_while(|name| source.has_beside(name)).collect();
     parts.reverse();
@@ -139,7 +153,11 @@ fn read_part(
         (begin, whole) = (end + 1, number as u64 + 1);
     }
     // The logger ends every line, so a number in an unterminated line may be cut.
-    if !is_damaged && bytes.get(begin..).is_some_and(|rest| !rest.trim_ascii().is_empty()) {
+    if !is_damaged
+        && bytes
+            .get(begin..)
+            .is_some_and(|rest| !rest.trim_ascii().is_empty())
+    {
         lines::log_unended(name, whole + 1, out);
     }
     Ok(())
@@ -151,7 +169,11 @@ fn untraced(run: &AstraSimRun) -> ImportError {
     } else {
         "no node starts or ends in it"
     };
-    ImportError::Malformed { format: FORMAT.title, offset: 0, what: what.to_owned() }
+    ImportError::Malformed {
+        format: FORMAT.title,
+        offset: 0,
+        what: what.to_owned(),
+    }
 }
 
 #[cfg(test)]

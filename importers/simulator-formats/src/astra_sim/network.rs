@@ -46,11 +46,27 @@ impl AstraSimNetwork {
     fn parse(file: &str, text: &str) -> Option<Result<Self, String>> {
         let values = |key: &str| values(text, key);
         let (kinds, npus) = (values("topology")?, values("npus_count")?);
-        let number = |text: &String| text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-        let numbers = |key: &str| values(key).unwrap_or_default().iter().map(number).collect::<Option<Vec<f64>>>();
-        let count = |text: &String| text.parse::<u64>().ok().filter(|count| (1..=MAX_NPUS).contains(count));
+        let number = |text: &String| {
+            text.parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite() && *number >= 0.0)
+        };
+        let numbers = |key: &str| {
+            values(key)
+                .unwrap_or_default()
+                .iter()
+                .map(number)
+                .collect::<Option<Vec<f64>>>()
+        };
+        let count = |text: &String| {
+            text.parse::<u64>()
+                .ok()
+                .filter(|count| (1..=MAX_NPUS).contains(count))
+        };
         let counts: Option<Vec<u64>> = npus.iter().map(count).collect();
-        let (Some(counts), Some(rates), Some(latencies)) = (counts, numbers("bandwidth"), numbers("latency")) else {
+        let (Some(counts), Some(rates), Some(latencies)) =
+            (counts, numbers("bandwidth"), numbers("latency"))
+        else {
             return Some(Err("a value that is not a number".to_owned()));
         };
         let lens = [counts.len(), rates.len(), latencies.len()];
@@ -62,13 +78,23 @@ impl AstraSimNetwork {
         let rest = counts.into_iter().zip(rates.into_iter().zip(latencies));
         let dimensions = kinds.into_iter().zip(rest);
         let dimensions = dimensions
-            .map(|(kind, (npus, (gigabytes, latency_ns)))| NetworkDimension { kind, npus, gigabytes, latency_ns })
+            .map(|(kind, (npus, (gigabytes, latency_ns)))| NetworkDimension {
+                kind,
+                npus,
+                gigabytes,
+                latency_ns,
+            })
             .collect();
-        Some(Ok(Self { file: file.to_owned(), dimensions }))
+        Some(Ok(Self {
+            file: file.to_owned(),
+            dimensions,
+        }))
     }
 
     fn npus(&self) -> Option<u64> {
-        self.dimensions.iter().try_fold(1_u64, |npus, dimension| npus.checked_mul(dimension.npus))
+        self.dimensions
+            .iter()
+            .try_fold(1_u64, |npus, dimension| npus.checked_mul(dimension.npus))
     }
 
     /// A description like `Ring of 4: 92 GiB/s per link and direction, 1000 ns per hop`.
@@ -86,9 +112,15 @@ impl AstraSimNetwork {
     /// The links, if all are equal and at least approximately form rings. For other networks there are no expected
     /// times.
     pub(super) fn links(&self) -> Option<DeviceLinks> {
-        let used: Vec<&NetworkDimension> = self.dimensions.iter().filter(|dimension| dimension.npus > 1).collect();
+        let used: Vec<&NetworkDimension> = self
+            .dimensions
+            .iter()
+            .filter(|dimension| dimension.npus > 1)
+            .collect();
         let (first, rest) = used.split_first()?;
-        let alike = |it: &&&NetworkDimension| (it.gigabytes, it.latency_ns) == (first.gigabytes, first.latency_ns);
+        let alike = |it: &&&NetworkDimension| {
+            (it.gigabytes, it.latency_ns) == (first.gigabytes, first.latency_ns)
+        };
         let are_rings = used.iter().all(|it| it.kind.eq_ignore_ascii_case("ring"));
         (are_rings && rest.iter().filter(alike).count() == rest.len()).then(|| DeviceLinks {
             rings: used.iter().map(|it| it.npus as u32).collect(),
@@ -100,9 +132,16 @@ impl AstraSimNetwork {
 
 /// The values of a key: `[ a, b ]` on one or several lines, `a` alone, or one item per line below.
 fn values(text: &str, key: &str) -> Option<Vec<String>> {
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let lines = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim());
     let mut lines = lines.filter(|line| !line.is_empty());
-    let value = lines.by_ref().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == key)?.1.trim();
+    let value = lines
+        .by_ref()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, _)| name.trim() == key)?
+        .1
+        .trim();
     let mut value = value.to_owned();
     if value.is_empty() {
         let items: Vec<&str> = lines.map_while(|line| line.strip_prefix("- ")).collect();
@@ -115,25 +154,49 @@ fn values(text: &str, key: &str) -> Option<Vec<String>> {
             value.push_str(line);
         }
     }
-    let inner = value.strip_prefix('[').map_or(value.as_str(), |value| value.strip_suffix(']').unwrap_or(value));
+    let inner = value.strip_prefix('[').map_or(value.as_str(), |value| {
+        value.strip_suffix(']').unwrap_or(value)
+    });
     let plain = |value: &str| value.trim().trim_matches(['"', '\'']).to_owned();
-    Some(inner.split(',').map(plain).filter(|value| !value.is_empty()).collect())
+    Some(
+        inner
+            .split(',')
+            .map(plain)
+            .filter(|value| !value.is_empty())
+            .collect(),
+    )
 }
 
 /// The network for this number of NPUs, from a configuration next to the log or in its parent directory; configurations
 /// that do not fit are logged.
-pub(super) fn find(source: &InputSource, npus: usize, out: &mut TraceBuilder) -> Option<AstraSimNetwork> {
+pub(super) fn find(
+    source: &InputSource,
+    npus: usize,
+    out: &mut TraceBuilder,
+) -> Option<AstraSimNetwork> {
     let log_in = source.place().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
     let mut found: Option<AstraSimNetwork> = None;
-    for path in folders.flat_map(configurations_in).filter(|path| source.may_read(path)) {
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some(parsed) = fs::read_to_string(&path).ok().and_then(|text| AstraSimNetwork::parse(&file, &text)) else {
+    for path in folders
+        .flat_map(configurations_in)
+        .filter(|path| source.may_read(path))
+    {
+        let file = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let Some(parsed) = fs::read_to_string(&path)
+            .ok()
+            .and_then(|text| AstraSimNetwork::parse(&file, &text))
+        else {
             continue;
         };
         let network = parsed.and_then(|network| match network.npus() {
             Some(of) if of == npus as u64 => Ok(network),
-            _ => Err(format!("it is of another number of NPUs than the {npus} that ran")),
+            _ => Err(format!(
+                "it is of another number of NPUs than the {npus} that ran"
+            )),
         });
         match (network, &found) {
             (Err(why), _) => out.log(IssueKind::SourceSkipped, || format!("{file}: {why}")),
@@ -151,10 +214,21 @@ pub(super) fn find(source: &InputSource, npus: usize, out: &mut TraceBuilder) ->
 }
 
 fn configurations_in(folder: &Path) -> Vec<PathBuf> {
-    let is_small = |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= MAX_BYTES);
-    let is_yaml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "yml" || ending == "yaml");
-    let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_yaml).filter(is_small).collect();
+    let is_small =
+        |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= MAX_BYTES);
+    let is_yaml = |path: &PathBuf| {
+        path.extension()
+            .is_some_and(|ending| ending == "yml" || ending == "yaml")
+    };
+    let entries = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok);
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(is_yaml)
+        .filter(is_small)
+        .collect();
     paths.sort();
     paths
 }
@@ -165,43 +239,69 @@ mod tests {
 
     #[test]
     fn bandwidth_gigabyte_is_two_to_the_30() {
-        let text =
-            "# comment\ntopology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 92.0 ]  # GB/s\nlatency: [ 1000.0 ]\n";
+        let text = "# comment\ntopology: [ Ring ]\nnpus_count: [ 4 ]\nbandwidth: [ 92.0 ]  # GB/s\nlatency: [ 1000.0 ]\n";
         let network = AstraSimNetwork::parse("ring.yml", text).unwrap().unwrap();
         let links = network.links().unwrap();
-        assert_eq!((links.rings, links.bytes_per_second, links.hop_seconds), (vec![4], 92.0 * 1_073_741_824.0, 1e-6));
-        assert_eq!(network.describe(), "Ring of 4: 92 GiB/s per link and direction, 1000 ns per hop (ring.yml)");
+        assert_eq!(
+            (links.rings, links.bytes_per_second, links.hop_seconds),
+            (vec![4], 92.0 * 1_073_741_824.0, 1e-6)
+        );
+        assert_eq!(
+            network.describe(),
+            "Ring of 4: 92 GiB/s per link and direction, 1000 ns per hop (ring.yml)"
+        );
     }
 
     #[test]
     fn lists_may_span_lines() {
         let text = "topology:\n\n  - Ring # first\n  - \"Ring\"\nnpus_count:\n- 4\n- 2\nbandwidth: [ 50.0,\n  50.0 ]\n\
                     latency: [500, 500]\n";
-        let links = AstraSimNetwork::parse("n.yml", text).unwrap().unwrap().links();
+        let links = AstraSimNetwork::parse("n.yml", text)
+            .unwrap()
+            .unwrap()
+            .links();
         assert_eq!(links.map(|links| links.rings), Some(vec![4, 2]));
         let nested = "topology:\n  first: Ring\nnpus_count:\n  first: 4\n";
-        let why = AstraSimNetwork::parse("n.yml", nested).unwrap().unwrap_err();
+        let why = AstraSimNetwork::parse("n.yml", nested)
+            .unwrap()
+            .unwrap_err();
         assert!(why.contains("[ a, b ]"), "{why}");
     }
 
     #[test]
     fn only_uniform_rings_have_links() {
         let network = |kinds: &str, npus: &str, rates: &str| {
-            let text =
-                format!("topology: [{kinds}]\nnpus_count: [{npus}]\nbandwidth: [{rates}]\nlatency: [500, 500]\n");
+            let text = format!(
+                "topology: [{kinds}]\nnpus_count: [{npus}]\nbandwidth: [{rates}]\nlatency: [500, 500]\n"
+            );
             AstraSimNetwork::parse("n.yml", &text).unwrap()
         };
-        let rings = |kinds, npus, rates| network(kinds, npus, rates).unwrap().links().map(|links| links.rings);
+        let rings = |kinds, npus, rates| {
+            network(kinds, npus, rates)
+                .unwrap()
+                .links()
+                .map(|links| links.rings)
+        };
         assert_eq!(rings("Ring, Ring", "4, 2", "50, 50"), Some(vec![4, 2]));
         assert_eq!(rings("Ring, Switch", "4, 1", "50, 25"), Some(vec![4]));
         assert_eq!(rings("Ring, Ring", "4, 2", "50, 25"), None);
         assert_eq!(rings("Switch, Ring", "4, 2", "50, 50"), None);
         assert_eq!(rings("Ring, Ring", "1, 1", "50, 50"), None);
-        for (npus, rates) in
-            [("4", "50, 50"), ("4, x", "50, 50"), ("4, 0", "50, 50"), ("4, 4", "50, nan"), ("4, 4", "0, 0")]
-        {
-            assert!(network("Ring, Ring", npus, rates).is_err(), "{npus} {rates}");
+        for (npus, rates) in [
+            ("4", "50, 50"),
+            ("4, x", "50, 50"),
+            ("4, 0", "50, 50"),
+            ("4, 4", "50, nan"),
+            ("4, 4", "0, 0"),
+        ] {
+            assert!(
+                network("Ring, Ring", npus, rates).is_err(),
+                "{npus} {rates}"
+            );
         }
-        assert_eq!(AstraSimNetwork::parse("other.yml", "topology: none\n"), None);
+        assert_eq!(
+            AstraSimNetwork::parse("other.yml", "topology: none\n"),
+            None
+        );
     }
 }

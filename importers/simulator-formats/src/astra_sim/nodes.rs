@@ -62,12 +62,17 @@ pub(super) struct AstraSimRuns {
 
 impl AstraSimRuns {
     /// Handles a line. The error is the reason why the rest of the log is unusable.
-    pub(crate) fn add(&mut self, line: AstraSimLine<'_>, out: &mut TraceBuilder) -> Result<(), String> {
+    pub(crate) fn add(
+        &mut self,
+        line: AstraSimLine<'_>,
+        out: &mut TraceBuilder,
+    ) -> Result<(), String> {
         match line {
             AstraSimLine::Node(event) => return self.add_event(event, out),
             AstraSimLine::Roofline(roofline) => {
                 let node = self.last.issued_last.take();
-                let node = node.and_then(|(sys, index)| self.last.npus.get_mut(&sys)?.nodes.get_mut(index));
+                let node = node
+                    .and_then(|(sys, index)| self.last.npus.get_mut(&sys)?.nodes.get_mut(index));
                 match node {
                     Some(node) => node.roofline = Some(roofline),
                     None => out.log(IssueKind::MalformedEvent, || {
@@ -75,13 +80,17 @@ impl AstraSimRuns {
                     }),
                 }
             }
-            AstraSimLine::Finished { sys } => self.last.npus.entry(sys).or_default().finished = true,
+            AstraSimLine::Finished { sys } => {
+                self.last.npus.entry(sys).or_default().finished = true
+            }
             AstraSimLine::Statistic { sys, name, value } => {
                 let npu = self.last.npus.entry(sys).or_default();
                 npu.statistics.push((name.to_owned(), value.to_owned()));
             }
             AstraSimLine::Broken => {
-                out.log(IssueKind::MalformedEvent, || "a node line that cannot be read".to_owned());
+                out.log(IssueKind::MalformedEvent, || {
+                    "a node line that cannot be read".to_owned()
+                });
             }
         }
         Ok(())
@@ -119,16 +128,25 @@ impl AstraSimRun {
         };
         if event.begins {
             if npu.open.insert(event.node, npu.nodes.len()).is_some() {
-                out.log(IssueKind::BeginWithoutEnd, || format!("sys {} node {} starts twice", event.sys, event.node));
+                out.log(IssueKind::BeginWithoutEnd, || {
+                    format!("sys {} node {} starts twice", event.sys, event.node)
+                });
             }
             npu.issued.insert(event.node);
-            self.issued_last = (event.kind == NodeKind::Compute).then_some((event.sys, npu.nodes.len()));
+            self.issued_last =
+                (event.kind == NodeKind::Compute).then_some((event.sys, npu.nodes.len()));
             npu.nodes.push(node(None));
-        } else if let Some(begun) = npu.open.remove(&event.node).and_then(|index| npu.nodes.get_mut(index)) {
+        } else if let Some(begun) = npu
+            .open
+            .remove(&event.node)
+            .and_then(|index| npu.nodes.get_mut(index))
+        {
             begun.end = Some(event.tick);
         } else {
             // Skipped nodes end without having started.
-            out.log(IssueKind::EndWithoutBegin, || format!("sys {} node {}", event.sys, event.node));
+            out.log(IssueKind::EndWithoutBegin, || {
+                format!("sys {} node {}", event.sys, event.node)
+            });
             npu.nodes.push(node(Some(event.tick)));
         }
     }

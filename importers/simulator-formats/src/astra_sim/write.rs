@@ -30,7 +30,9 @@ pub(super) fn write(
     let of = Some(run.npus.len());
     let network = network::find(source, run.npus.len(), out);
     if let Some(network) = &network {
-        out.source_mut().facts.push(("network".to_owned(), network.describe()));
+        out.source_mut()
+            .facts
+            .push(("network".to_owned(), network.describe()));
     }
     let links = network.and_then(|network| network.links());
     let mut has_graphs = false;
@@ -41,23 +43,43 @@ pub(super) fn write(
             None => None,
         };
         has_graphs |= graph.is_some();
-        let device = DeviceInfo { links: links.clone(), ..device(&npu) };
+        let device = DeviceInfo {
+            links: links.clone(),
+            ..device(&npu)
+        };
         let nodes = nodes(&npu, graph.as_ref());
-        npu::write(&npu::ChakraNpu { rank, nodes, device, facts: npu.statistics, of }, out);
+        npu::write(
+            &npu::ChakraNpu {
+                rank,
+                nodes,
+                device,
+                facts: npu.statistics,
+                of,
+            },
+            out,
+        );
     }
     if !has_graphs {
-        out.source_mut().cannot_know.extend(["message sizes", "dependencies of nodes"]);
+        out.source_mut()
+            .cannot_know
+            .extend(["message sizes", "dependencies of nodes"]);
     }
     Ok(())
 }
 
 /// Nodes with their times and the facts from the graph.
 fn nodes(npu: &AstraSimNpu, graph: Option<&ChakraGraph>) -> Vec<NodeExecution> {
-    let described: HashMap<u64, &graph::ChakraNode> =
-        graph.into_iter().flat_map(|graph| &graph.nodes).map(|node| (node.id, node)).collect();
+    let described: HashMap<u64, &graph::ChakraNode> = graph
+        .into_iter()
+        .flat_map(|graph| &graph.nodes)
+        .map(|node| (node.id, node))
+        .collect();
     let ran = |node: &AstraSimNode| {
         let described = described.get(&node.id);
-        let costs = node.roofline.map(|costs| NodeCosts { flops: costs.flops, bytes: costs.bytes });
+        let costs = node.roofline.map(|costs| NodeCosts {
+            flops: costs.flops,
+            bytes: costs.bytes,
+        });
         NodeExecution {
             id: node.id,
             name: node.name.clone(),
@@ -77,7 +99,9 @@ fn nodes(npu: &AstraSimNpu, graph: Option<&ChakraGraph>) -> Vec<NodeExecution> {
 /// The peaks, derived from the roofline of the node that comes closest to each.
 fn device(npu: &AstraSimNpu) -> DeviceInfo {
     let rooflines = || npu.nodes.iter().filter_map(|node| node.roofline);
-    let nearest = |share: fn(&AstraSimRoofline) -> f64| rooflines().max_by(|a, b| share(a).total_cmp(&share(b)));
+    let nearest = |share: fn(&AstraSimRoofline) -> f64| {
+        rooflines().max_by(|a, b| share(a).total_cmp(&share(b)))
+    };
     DeviceInfo {
         type_name: Some("ASTRA-sim NPU".to_owned()),
         peak_flops: nearest(|roofline| roofline.compute).and_then(|roofline| roofline.peaks().0),
@@ -88,10 +112,17 @@ fn device(npu: &AstraSimNpu) -> DeviceInfo {
 
 /// Graph files by rank, in the directory of the log or its parent; only of ranks that ran. Empty if a rank has several
 /// files.
-fn graphs_beside(source: &InputSource, run: &AstraSimRun, out: &mut TraceBuilder) -> BTreeMap<u32, PathBuf> {
+fn graphs_beside(
+    source: &InputSource,
+    run: &AstraSimRun,
+    out: &mut TraceBuilder,
+) -> BTreeMap<u32, PathBuf> {
     let log_in = source.place().and_then(Path::parent);
     let folders = log_in.into_iter().chain(log_in.and_then(Path::parent));
-    let Some(paths) = folders.map(|folder| graphs_in(folder, source)).find(|paths| !paths.is_empty()) else {
+    let Some(paths) = folders
+        .map(|folder| graphs_in(folder, source))
+        .find(|paths| !paths.is_empty())
+    else {
         return BTreeMap::new();
     };
     let mut graphs = BTreeMap::new();
@@ -99,10 +130,21 @@ fn graphs_beside(source: &InputSource, run: &AstraSimRun, out: &mut TraceBuilder
         let rank = chakra::rank(&name_of(&path));
         if !run.npus.contains_key(&rank) {
             let ran = run.npus.len();
-            let why = || format!("{}: {ran} NPUs ran, and none of them is rank {rank}", name_of(&path));
+            let why = || {
+                format!(
+                    "{}: {ran} NPUs ran, and none of them is rank {rank}",
+                    name_of(&path)
+                )
+            };
             out.log(IssueKind::SourceSkipped, why);
         } else if let Some(other) = graphs.insert(rank, path.clone()) {
-            let why = || format!("{} and {} are both rank {rank}: no graph was read", name_of(&other), name_of(&path));
+            let why = || {
+                format!(
+                    "{} and {} are both rank {rank}: no graph was read",
+                    name_of(&other),
+                    name_of(&path)
+                )
+            };
             out.log(IssueKind::SourceSkipped, why);
             return BTreeMap::new();
         }
@@ -128,18 +170,24 @@ fn graph_of(
         }
     };
     let graph = graph::read((*content.bytes).as_ref());
-    let broken = graph.broken.map(|broken| format!("{} at byte {}", broken.why, broken.at));
+    let broken = graph
+        .broken
+        .map(|broken| format!("{} at byte {}", broken.why, broken.at));
     let damage = content.damage.or(broken);
     let fits = fits(&graph, npu);
     match (fits, damage) {
         // The readable part contains all nodes that ran.
         (true, Some(what)) => {
             let nodes = graph.nodes.len();
-            out.log(IssueKind::TruncatedFile, || format!("{file}: {what}; nodes read: {nodes}"));
+            out.log(IssueKind::TruncatedFile, || {
+                format!("{file}: {what}; nodes read: {nodes}")
+            });
         }
         (false, Some(what)) => out.log(IssueKind::SourceSkipped, || format!("{file}: {what}")),
         (false, None) => {
-            out.log(IssueKind::SourceSkipped, || format!("{file}: its nodes differ from those of the run"));
+            out.log(IssueKind::SourceSkipped, || {
+                format!("{file}: its nodes differ from those of the run")
+            });
         }
         (true, None) => {}
     }
@@ -147,7 +195,10 @@ fn graph_of(
 }
 
 fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn graphs_in(folder: &Path, source: &InputSource) -> Vec<PathBuf> {
@@ -164,6 +215,12 @@ fn graphs_in(folder: &Path, source: &InputSource) -> Vec<PathBuf> {
 
 /// Whether every node of the run is in the graph, by id and name.
 fn fits(graph: &ChakraGraph, npu: &AstraSimNpu) -> bool {
-    let names: HashMap<u64, &str> = graph.nodes.iter().map(|node| (node.id, node.name.as_str())).collect();
-    npu.nodes.iter().all(|node| names.get(&node.id).is_some_and(|name| *name == node.name))
+    let names: HashMap<u64, &str> = graph
+        .nodes
+        .iter()
+        .map(|node| (node.id, node.name.as_str()))
+        .collect();
+    npu.nodes
+        .iter()
+        .all(|node| names.get(&node.id).is_some_and(|name| *name == node.name))
 }

@@ -75,9 +75,15 @@ pub(crate) fn read(file: &[u8]) -> ChakraGraph {
             if std::mem::take(&mut is_first) {
                 graph.version = metadata(file, range)?;
             } else if range.is_empty() {
-                return Err(BrokenMessage { at: range.start, why: "an empty node" });
+                return Err(BrokenMessage {
+                    at: range.start,
+                    why: "an empty node",
+                });
             } else if graph.nodes.len() == MAX_NODES {
-                return Err(BrokenMessage { at: range.start, why: "too many nodes" });
+                return Err(BrokenMessage {
+                    at: range.start,
+                    why: "too many nodes",
+                });
             } else {
                 graph.nodes.push(node(file, range)?);
             }
@@ -94,11 +100,21 @@ pub(crate) fn read(file: &[u8]) -> ChakraGraph {
 /// Whether a file may begin with these bytes: metadata and, if `head` is long enough, a node.
 pub(crate) fn begins(head: &[u8]) -> bool {
     let mut messages = WireCursor::new(head, 0..head.len());
-    let Ok(first) = messages.length_delimited() else { return false };
-    let Ok(version) = metadata(head, first) else { return false };
-    let is_version = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let Ok(first) = messages.length_delimited() else {
+        return false;
+    };
+    let Ok(version) = metadata(head, first) else {
+        return false;
+    };
+    let is_version = !version.is_empty()
+        && version
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.');
     // The first node can be longer than the head.
-    is_version && messages.length_delimited().map_or(true, |range| node(head, range).is_ok_and(|it| it.kind.is_some()))
+    is_version
+        && messages.length_delimited().map_or(true, |range| {
+            node(head, range).is_ok_and(|it| it.kind.is_some())
+        })
 }
 
 /// The version of the schema, from a field or from an attribute that converters write.
@@ -115,7 +131,12 @@ fn metadata(file: &[u8], range: Range<usize>) -> Result<String, BrokenMessage> {
                     version = value;
                 }
             }
-            _ => return Err(BrokenMessage { at, why: "not the metadata of a graph" }),
+            _ => {
+                return Err(BrokenMessage {
+                    at,
+                    why: "not the metadata of a graph",
+                });
+            }
         }
     }
     Ok(version)

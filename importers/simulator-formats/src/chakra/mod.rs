@@ -39,7 +39,11 @@ impl Importer for ChakraImporter {
     }
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
-        if graph::begins(head) { DetectionConfidence::Certain } else { DetectionConfidence::No }
+        if graph::begins(head) {
+            DetectionConfidence::Certain
+        } else {
+            DetectionConfidence::No
+        }
     }
 
     fn name_tells(&self) -> bool {
@@ -56,16 +60,25 @@ impl Importer for ChakraImporter {
     ) -> Result<(), ImportError> {
         let content = source.content(progress)?;
         let graph = graph::read((*content.bytes).as_ref());
-        let malformed =
-            |offset: usize, what: String| ImportError::Malformed { format: FORMAT.title, offset: offset as u64, what };
+        let malformed = |offset: usize, what: String| ImportError::Malformed {
+            format: FORMAT.title,
+            offset: offset as u64,
+            what,
+        };
         if let (true, Some(broken)) = (graph.nodes.is_empty(), graph.broken) {
-            return Err(malformed(broken.at, format!("{}; no part of the graph can be read", broken.why)));
+            return Err(malformed(
+                broken.at,
+                format!("{}; no part of the graph can be read", broken.why),
+            ));
         }
         note_damage(&graph, content.damage, out);
         let schedule = schedule::schedule(&graph.nodes).map_err(|what| malformed(0, what))?;
         if schedule.dangling > 0 {
             out.log(IssueKind::FlowWithoutEnd, || {
-                format!("{} dependencies on nodes that are missing", schedule.dangling)
+                format!(
+                    "{} dependencies on nodes that are missing",
+                    schedule.dangling
+                )
             });
         }
         let described = out.source_mut();
@@ -74,27 +87,55 @@ impl Importer for ChakraImporter {
         described.cannot_know = vec!["contention between NPUs", "steps", "peaks of the NPU"];
         if !schedule.has_lengths {
             described.caveats.push(Caveat::PlaceholderTimes);
-            described.cannot_know.push("durations of nodes (each is drawn 1 µs long)");
+            described
+                .cannot_know
+                .push("durations of nodes (each is drawn 1 µs long)");
         }
-        described.facts.push(("schema version".to_owned(), graph.version));
+        described
+            .facts
+            .push(("schema version".to_owned(), graph.version));
         let spans = graph.nodes.iter().zip(&schedule.spans);
-        let nodes = spans.filter_map(|(node, span)| ran(node, *span, out)).collect();
-        npu::write(&ChakraNpu { rank: rank(source.name()), nodes, ..ChakraNpu::default() }, out);
+        let nodes = spans
+            .filter_map(|(node, span)| ran(node, *span, out))
+            .collect();
+        npu::write(
+            &ChakraNpu {
+                rank: rank(source.name()),
+                nodes,
+                ..ChakraNpu::default()
+            },
+            out,
+        );
         Ok(())
     }
 }
 
 fn note_damage(graph: &ChakraGraph, damage: Option<String>, out: &mut TraceBuilder) {
-    let broken = graph.broken.map(|broken| format!("{} at byte {}", broken.why, broken.at));
+    let broken = graph
+        .broken
+        .map(|broken| format!("{} at byte {}", broken.why, broken.at));
     if let Some(what) = damage.or(broken) {
-        out.log(IssueKind::TruncatedFile, || format!("{what}; nodes read: {}", graph.nodes.len()));
+        out.log(IssueKind::TruncatedFile, || {
+            format!("{what}; nodes read: {}", graph.nodes.len())
+        });
     }
 }
 
-fn ran(node: &ChakraNode, (begin, end): (u64, u64), out: &mut TraceBuilder) -> Option<NodeExecution> {
-    let ns = |micros: u64| i64::try_from(micros).ok().and_then(|micros| micros.checked_mul(1000)).unwrap_or(i64::MAX);
+fn ran(
+    node: &ChakraNode,
+    (begin, end): (u64, u64),
+    out: &mut TraceBuilder,
+) -> Option<NodeExecution> {
+    let ns = |micros: u64| {
+        i64::try_from(micros)
+            .ok()
+            .and_then(|micros| micros.checked_mul(1000))
+            .unwrap_or(i64::MAX)
+    };
     let Some(kind) = node.kind else {
-        out.log(IssueKind::MalformedEvent, || format!("node {} has no known type", node.id));
+        out.log(IssueKind::MalformedEvent, || {
+            format!("node {} has no known type", node.id)
+        });
         return None;
     };
     Some(NodeExecution {
@@ -113,19 +154,27 @@ fn ran(node: &ChakraNode, (begin, end): (u64, u64), out: &mut TraceBuilder) -> O
 
 /// Costs of a compute node, if both numbers are given.
 pub(crate) fn costs(node: &ChakraNode) -> Option<NodeCosts> {
-    node.flops.zip(node.bytes).map(|(flops, bytes)| NodeCosts { flops, bytes })
+    node.flops
+        .zip(node.bytes)
+        .map(|(flops, bytes)| NodeCosts { flops, bytes })
 }
 
 /// The data that a collective moves.
 pub(crate) fn message(node: &ChakraNode) -> Option<ChakraMessage> {
     let pattern = node.pattern.and_then(ChakraCollective::from_number)?;
-    Some(ChakraMessage { pattern, bytes: node.message_bytes? })
+    Some(ChakraMessage {
+        pattern,
+        bytes: node.message_bytes?,
+    })
 }
 
 /// The number before the file extension; 0 if there is none.
 pub(crate) fn rank(name: &str) -> u32 {
     let stem = name.trim_end_matches(".gz").trim_end_matches(".et");
-    stem.rsplit('.').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+    stem.rsplit('.')
+        .next()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(0)
 }
 
 #[cfg(test)]

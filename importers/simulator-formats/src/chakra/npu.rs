@@ -3,8 +3,9 @@
 use hashbrown::HashMap;
 use importer_common::waits::add_waits;
 use trace_model::{
-    Access, ArgValue, DeviceInfo, FlowEnd, GroupKind, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, SliceAttr,
-    SliceKey, SliceSpec, StringId, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
+    Access, ArgValue, DeviceInfo, FlowEnd, GroupKind, IssueKind, LabelId, MemoryAccess,
+    MemorySpace, Op, SliceAttr, SliceKey, SliceSpec, StringId, TimeRange, Timestamp, TraceBuilder,
+    TrackId, TrackKind,
 };
 
 use super::graph::NodeKind;
@@ -52,7 +53,12 @@ pub(crate) enum ChakraCollective {
 }
 
 impl ChakraCollective {
-    const ALL: [Self; 4] = [Self::AllReduce, Self::AllGather, Self::AllToAll, Self::ReduceScatter];
+    const ALL: [Self; 4] = [
+        Self::AllReduce,
+        Self::AllGather,
+        Self::AllToAll,
+        Self::ReduceScatter,
+    ];
 
     /// From the number in `et_def.proto`.
     pub(crate) fn from_number(number: u64) -> Option<Self> {
@@ -75,8 +81,14 @@ impl ChakraCollective {
     }
 
     fn in_name(name: &str) -> Option<Self> {
-        let plain: String = name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
-        Self::ALL.into_iter().find(|pattern| plain.contains(&pattern.hlo().replace('-', "")))
+        let plain: String = name
+            .chars()
+            .filter(char::is_ascii_alphabetic)
+            .map(|c| c.to_ascii_lowercase())
+            .collect();
+        Self::ALL
+            .into_iter()
+            .find(|pattern| plain.contains(&pattern.hlo().replace('-', "")))
     }
 }
 
@@ -101,7 +113,11 @@ struct NpuTracks {
 /// Builds a device: compute nodes become its ops, everything else spans in flight; while nothing computes and something
 /// is in flight, the device waits.
 pub(crate) fn write(npu: &ChakraNpu, out: &mut TraceBuilder) {
-    let core = out.group(None, GroupKind::TensorCore { ordinal: npu.rank }, &format!("NPU {}", npu.rank));
+    let core = out.group(
+        None,
+        GroupKind::TensorCore { ordinal: npu.rank },
+        &format!("NPU {}", npu.rank),
+    );
     out.set_device(core, npu.device.clone());
     for (name, value) in &npu.facts {
         out.set_group_fact(core, name, ArgValue::Text(value.clone()));
@@ -115,9 +131,18 @@ pub(crate) fn write(npu: &ChakraNpu, out: &mut TraceBuilder) {
     let mut busy = Vec::new();
     let mut in_flight = Vec::new();
     let mut slices: HashMap<u64, SliceKey> = HashMap::new();
-    let mut labels = ChakraLabels { npu, known: HashMap::new() };
-    for node in npu.nodes.iter().filter(|node| node.kind != NodeKind::Metadata) {
-        let Some(range) = range(node, out) else { continue };
+    let mut labels = ChakraLabels {
+        npu,
+        known: HashMap::new(),
+    };
+    for node in npu
+        .nodes
+        .iter()
+        .filter(|node| node.kind != NodeKind::Metadata)
+    {
+        let Some(range) = range(node, out) else {
+            continue;
+        };
         let track = tracks.of(node);
         let label = labels.of(node, out);
         let slice = out.add_slice(track, SliceSpec::new(range, label));
@@ -136,7 +161,11 @@ pub(crate) fn write(npu: &ChakraNpu, out: &mut TraceBuilder) {
     }
     let mut arrow = 0;
     for node in &npu.nodes {
-        for (from, to) in node.needs.iter().filter_map(|need| slices.get(need).zip(slices.get(&node.id))) {
+        for (from, to) in node
+            .needs
+            .iter()
+            .filter_map(|need| slices.get(need).zip(slices.get(&node.id)))
+        {
             out.add_flow(FlowEnd::Slice(*from), FlowEnd::Slice(*to), arrow);
             arrow += 1;
         }
@@ -160,7 +189,9 @@ fn range(node: &NodeExecution, out: &mut TraceBuilder) -> Option<TimeRange> {
     let ps = |ns: i64| ns.checked_mul(1000).map(Timestamp::from_ps);
     let both = ps(node.begin).zip(ps(node.end));
     if both.is_none() {
-        out.log(IssueKind::BeyondTimeline, || format!("{} begins at {} ns", node.name, node.begin));
+        out.log(IssueKind::BeyondTimeline, || {
+            format!("{} begins at {} ns", node.name, node.begin)
+        });
     }
     both.map(|(begin, end)| TimeRange::new(begin, end))
 }
@@ -177,7 +208,10 @@ type NodeWork = (StringId, NodeKind, Option<NodeCosts>, Option<ChakraMessage>);
 impl ChakraLabels<'_> {
     fn of(&mut self, node: &NodeExecution, out: &mut TraceBuilder) -> LabelId {
         let work = (out.intern(&node.name), node.kind, node.costs, node.message);
-        *self.known.entry(work).or_insert_with(|| label(node, self.npu, out))
+        *self
+            .known
+            .entry(work)
+            .or_insert_with(|| label(node, self.npu, out))
     }
 }
 
@@ -191,13 +225,19 @@ fn label(node: &NodeExecution, npu: &ChakraNpu, out: &mut TraceBuilder) -> Label
     };
     let names = [node.name.clone(), format!("{} (node {id})", node.name)].into_iter();
     // A recorded name can look like any of these, too.
-    let others = (0..).map(|ticks| format!("{} (NPU {rank}, node {id}){}", node.name, "'".repeat(ticks)));
+    let others =
+        (0..).map(|ticks| format!("{} (NPU {rank}, node {id}){}", node.name, "'".repeat(ticks)));
     for name in names.chain(others) {
         let text = out.intern(&name);
         // Looked up first, because adding would fill in missing facts of the other op.
         let known = out.find_op(None, text);
         if known.is_none_or(|op| same(out.op_ref(op))) {
-            let op = known.unwrap_or_else(|| out.op(Op { name: text, ..wanted.clone() }));
+            let op = known.unwrap_or_else(|| {
+                out.op(Op {
+                    name: text,
+                    ..wanted.clone()
+                })
+            });
             return out.label(&name, Some(op));
         }
     }
@@ -214,8 +254,14 @@ fn op_of(node: &NodeExecution, participants: Option<usize>, out: &mut TraceBuild
         NodeKind::Collective => Some(format!("{}-start", pattern(node))),
         NodeKind::Metadata => None,
     };
-    let text = node.message.zip(participants).and_then(|(message, of)| hlo(&node.name, message, of as u64));
-    let (name, category) = (out.intern(&node.name), category.map(|category| out.intern(&category)));
+    let text = node
+        .message
+        .zip(participants)
+        .and_then(|(message, of)| hlo(&node.name, message, of as u64));
+    let (name, category) = (
+        out.intern(&node.name),
+        category.map(|category| out.intern(&category)),
+    );
     let hlo_text = text.map(|text| out.intern(&text));
     Op {
         name,
@@ -230,7 +276,11 @@ fn op_of(node: &NodeExecution, participants: Option<usize>, out: &mut TraceBuild
 }
 
 fn hbm(costs: NodeCosts) -> MemoryAccess {
-    MemoryAccess { space: MemorySpace::Hbm, access: Access::Unknown, bytes: costs.bytes }
+    MemoryAccess {
+        space: MemorySpace::Hbm,
+        access: Access::Unknown,
+        bytes: costs.bytes,
+    }
 }
 
 /// The collective as HLO text, from which analyses take its size. All devices take part.
@@ -241,8 +291,16 @@ fn hlo(name: &str, message: ChakraMessage, of: u64) -> Option<String> {
         ChakraCollective::AllGather => (bytes, bytes.checked_mul(of)?),
         ChakraCollective::ReduceScatter => (bytes, bytes.checked_div(of)?),
     };
-    let name: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
+    let name: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
     Some(format!(
         "%{name} = (u8[{input}]{{0}}, u8[{output}]{{0}}) {op}-start(u8[{input}]{{0}} %input), replica_groups=[1,{of}]<=[{of}]"
     ))
@@ -258,18 +316,26 @@ fn wait_label(node: &NodeExecution, out: &mut TraceBuilder) -> LabelId {
     };
     let text = format!("wait {}", node.name);
     let (name, category) = (out.intern(&text), out.intern(&category));
-    let op = out.op(Op { name, category: Some(category), ..Op::default() });
+    let op = out.op(Op {
+        name,
+        category: Some(category),
+        ..Op::default()
+    });
     out.label(&text, Some(op))
 }
 
 /// Whether a node is a matrix product, judged by its name, because the graph does not contain this.
 pub(crate) fn is_matmul(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    ["matmul", "gemm", "einsum", "linear", "conv", "::mm"].iter().any(|word| name.contains(word))
+    ["matmul", "gemm", "einsum", "linear", "conv", "::mm"]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 /// The pattern as recorded, or from the name; `collective` if neither is known.
 fn pattern(node: &NodeExecution) -> &'static str {
     let recorded = node.message.map(|message| message.pattern);
-    recorded.or_else(|| ChakraCollective::in_name(&node.name)).map_or("collective", ChakraCollective::hlo)
+    recorded
+        .or_else(|| ChakraCollective::in_name(&node.name))
+        .map_or("collective", ChakraCollective::hlo)
 }

@@ -24,13 +24,27 @@ pub(super) struct ChakraSchedule {
 /// Schedules all nodes. The error names nodes that wait for each other.
 pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
     let has_lengths = nodes.iter().any(|node| node.duration_us > 0);
-    let length = |node: &ChakraNode| if has_lengths { node.duration_us } else { UNIT_US };
+    let length = |node: &ChakraNode| {
+        if has_lengths {
+            node.duration_us
+        } else {
+            UNIT_US
+        }
+    };
     if nodes.iter().any(|node| node.start_us > 0) {
         // Recorded times, not computed ones.
         let span = |node: &ChakraNode| (node.start_us, node.start_us.saturating_add(length(node)));
-        return Ok(ChakraSchedule { spans: nodes.iter().map(span).collect(), has_lengths, dangling: 0 });
+        return Ok(ChakraSchedule {
+            spans: nodes.iter().map(span).collect(),
+            has_lengths,
+            dangling: 0,
+        });
     }
-    let index: HashMap<u64, usize> = nodes.iter().enumerate().map(|(index, node)| (node.id, index)).collect();
+    let index: HashMap<u64, usize> = nodes
+        .iter()
+        .enumerate()
+        .map(|(index, node)| (node.id, index))
+        .collect();
     let mut waiting = vec![0_usize; nodes.len()];
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     let mut dangling = 0;
@@ -45,8 +59,12 @@ pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
             }
         }
     }
-    let mut ready: BinaryHeap<Reverse<(u64, usize)>> =
-        waiting.iter().enumerate().filter(|(_, waiting)| **waiting == 0).map(|(at, _)| Reverse((0, at))).collect();
+    let mut ready: BinaryHeap<Reverse<(u64, usize)>> = waiting
+        .iter()
+        .enumerate()
+        .filter(|(_, waiting)| **waiting == 0)
+        .map(|(at, _)| Reverse((0, at)))
+        .collect();
     let mut earliest = vec![0_u64; nodes.len()];
     let mut spans: Vec<Option<(u64, u64)>> = vec![None; nodes.len()];
     let mut free = [0_u64; UNITS];
@@ -65,12 +83,25 @@ pub(super) fn schedule(nodes: &[ChakraNode]) -> Result<ChakraSchedule, String> {
             }
         }
     }
-    let ring: Vec<u64> = nodes.iter().zip(&spans).filter(|(_, span)| span.is_none()).map(|(node, _)| node.id).collect();
+    let ring: Vec<u64> = nodes
+        .iter()
+        .zip(&spans)
+        .filter(|(_, span)| span.is_none())
+        .map(|(node, _)| node.id)
+        .collect();
     if !ring.is_empty() {
         let shown: Vec<_> = ring.iter().take(5).map(u64::to_string).collect();
-        return Err(format!("{} nodes form a dependency cycle, among them {}", ring.len(), shown.join(", ")));
+        return Err(format!(
+            "{} nodes form a dependency cycle, among them {}",
+            ring.len(),
+            shown.join(", ")
+        ));
     }
-    Ok(ChakraSchedule { spans: spans.into_iter().flatten().collect(), has_lengths, dangling })
+    Ok(ChakraSchedule {
+        spans: spans.into_iter().flatten().collect(),
+        has_lengths,
+        dangling,
+    })
 }
 
 const UNITS: usize = 4;

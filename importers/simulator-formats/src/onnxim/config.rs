@@ -31,16 +31,32 @@ pub(super) struct OnnximConfig {
 impl OnnximConfig {
     fn parse(file: &str, text: &str) -> Option<Self> {
         let json: Value = serde_json::from_str(text).ok()?;
-        let mhz = json.get("core_freq")?.as_f64().filter(|mhz| (1e-3..=1e6).contains(mhz))?;
+        let mhz = json
+            .get("core_freq")?
+            .as_f64()
+            .filter(|mhz| (1e-3..=1e6).contains(mhz))?;
         let cores = json.get("core_config")?.as_object()?.values();
-        let side = |core: &Value, name| core.get(name)?.as_u64().filter(|side| (1..=1 << 20).contains(side));
-        let arrays = cores.map(|core| Some((side(core, "core_width")?, side(core, "core_height")?)));
-        Some(Self { file: file.to_owned(), mhz, arrays: arrays.collect::<Option<_>>()? })
+        let side = |core: &Value, name| {
+            core.get(name)?
+                .as_u64()
+                .filter(|side| (1..=1 << 20).contains(side))
+        };
+        let arrays =
+            cores.map(|core| Some((side(core, "core_width")?, side(core, "core_height")?)));
+        Some(Self {
+            file: file.to_owned(),
+            mhz,
+            arrays: arrays.collect::<Option<_>>()?,
+        })
     }
 
     /// Peak of all cores, FLOP/s.
     pub(crate) fn peak(&self) -> f64 {
-        let multipliers: f64 = self.arrays.iter().map(|(width, height)| *width as f64 * *height as f64).sum();
+        let multipliers: f64 = self
+            .arrays
+            .iter()
+            .map(|(width, height)| *width as f64 * *height as f64)
+            .sum();
         2.0 * multipliers * self.mhz * 1e6
     }
 
@@ -52,14 +68,18 @@ impl OnnximConfig {
         }
         let (own, peak) = (self.peak(), peak(run));
         if let Some(peak) = peak.filter(|peak| (own / peak - 1.0).abs() >= TOLERANCE) {
-            return Err(format!("a peak of {own:.4e} FLOP/s, the log says {peak:.4e}"));
+            return Err(format!(
+                "a peak of {own:.4e} FLOP/s, the log says {peak:.4e}"
+            ));
         }
         let mhz = self.mhz;
         match implied(run) {
-            Some((_, [least, most])) if !can_be(mhz, least, most) => {
-                Err(format!("a clock of {mhz} MHz, the end of the log says {least:.1} to {most:.1} MHz"))
+            Some((_, [least, most])) if !can_be(mhz, least, most) => Err(format!(
+                "a clock of {mhz} MHz, the end of the log says {least:.1} to {most:.1} MHz"
+            )),
+            None if peak.is_none() => {
+                Err("nothing in the log confirms that it belongs to the run".to_owned())
             }
-            None if peak.is_none() => Err("nothing in the log confirms that it belongs to the run".to_owned()),
             _ => Ok(()),
         }
     }
@@ -68,7 +88,9 @@ impl OnnximConfig {
 /// Whether a clock is in a range; versions differ in rounding the cycle time to whole picoseconds.
 fn can_be(mhz: f64, least: f64, most: f64) -> bool {
     let whole = 1e6 / (1e6 / mhz).floor();
-    [mhz, whole].into_iter().any(|mhz| (least * (1.0 - 1e-9)..=most * (1.0 + 1e-9)).contains(&mhz))
+    [mhz, whole]
+        .into_iter()
+        .any(|mhz| (least * (1.0 - 1e-9)..=most * (1.0 + 1e-9)).contains(&mhz))
 }
 
 /// Peak of the chip, FLOP/s: every core prints its own peak times the number of cores.
@@ -80,10 +102,20 @@ pub(super) fn peak(run: &OnnximRun) -> Option<f64> {
 
 /// The configuration next to the log, if exactly one matches, or if all matching ones have the same clock. If none
 /// matches, the contradictions are logged.
-pub(super) fn find(log: &InputSource, run: &OnnximRun, out: &mut TraceBuilder) -> Option<OnnximConfig> {
-    let entries = fs::read_dir(log.place()?.parent()?).ok()?.take(MAX_FILES).filter_map(Result::ok);
+pub(super) fn find(
+    log: &InputSource,
+    run: &OnnximRun,
+    out: &mut TraceBuilder,
+) -> Option<OnnximConfig> {
+    let entries = fs::read_dir(log.place()?.parent()?)
+        .ok()?
+        .take(MAX_FILES)
+        .filter_map(Result::ok);
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
-    let is_json = |path: &Path| path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+    let is_json = |path: &Path| {
+        path.extension()
+            .is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+    };
     paths.retain(|path| is_json(path) && log.may_read(path));
     paths.sort();
     let parse = |path: &Path| {
@@ -100,11 +132,16 @@ pub(super) fn find(log: &InputSource, run: &OnnximRun, out: &mut TraceBuilder) -
         }
     }
     if let [first, rest @ ..] = &fitting[..] {
-        let Some(other) = rest.iter().find(|other| other.mhz.total_cmp(&first.mhz).is_ne()) else {
+        let Some(other) = rest
+            .iter()
+            .find(|other| other.mhz.total_cmp(&first.mhz).is_ne())
+        else {
             return fitting.into_iter().next();
         };
-        others =
-            vec![format!("{} and {} have different clocks, and both fit: neither was read", first.file, other.file)];
+        others = vec![format!(
+            "{} and {} have different clocks, and both fit: neither was read",
+            first.file, other.file
+        )];
     }
     for why in others {
         out.log(IssueKind::SourceSkipped, || why);
@@ -117,11 +154,18 @@ pub(super) fn find(log: &InputSource, run: &OnnximRun, out: &mut TraceBuilder) -
 pub(super) fn implied(run: &OnnximRun) -> Option<(CycleClock, [f64; 2])> {
     let (cycles, us) = run.ended.filter(|(cycles, us)| *cycles > 0 && *us > 0)?;
     let (least, most) = (cycles as f64 / (us as f64 + 1.0), cycles as f64 / us as f64);
-    let roundest = [1000.0, 500.0, 100.0, 50.0, 10.0, 5.0, 1.0].into_iter().find_map(|step: f64| {
-        let mhz = (most / step).floor() * step;
-        (mhz > least).then_some(mhz)
-    });
-    Some((CycleClock { mhz: roundest.unwrap_or(cycles as f64 / (us as f64 + 0.5)) }, [least, most]))
+    let roundest = [1000.0, 500.0, 100.0, 50.0, 10.0, 5.0, 1.0]
+        .into_iter()
+        .find_map(|step: f64| {
+            let mhz = (most / step).floor() * step;
+            (mhz > least).then_some(mhz)
+        });
+    Some((
+        CycleClock {
+            mhz: roundest.unwrap_or(cycles as f64 / (us as f64 + 0.5)),
+        },
+        [least, most],
+    ))
 }
 
 #[cfg(test)]
@@ -161,9 +205,17 @@ mod tests {
         assert_eq!(fits(None, Some((940_000, 1000))), None);
         // A cycle has whole picoseconds: 1063 instead of 1063.83.
         assert_eq!(fits(peak, Some((1_000_000_000, 1_063_000))), None);
-        assert!(fits(peak, Some((1_000_000, 1000))).unwrap().contains("the end of the log says 999.0 to 1000.0 MHz"));
+        assert!(
+            fits(peak, Some((1_000_000, 1000)))
+                .unwrap()
+                .contains("the end of the log says 999.0 to 1000.0 MHz")
+        );
         assert!(fits(None, None).unwrap().contains("nothing in the log"));
-        assert!(fits(Some(1.0), None).unwrap().contains("the log says 1.0000e9"));
+        assert!(
+            fits(Some(1.0), None)
+                .unwrap()
+                .contains("the log says 1.0000e9")
+        );
     }
 
     #[test]

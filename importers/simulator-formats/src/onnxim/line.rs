@@ -94,20 +94,44 @@ pub(super) fn parse(message: &str) -> Option<Result<OnnximLine<'_>, ()>> {
     }
     let readers: [(&str, LineReader); 12] = [
         ("[Core ", peak),
-        ("DRAM Bandwidth ", |rest| Some(OnnximLine::DramPeak { gigabytes: number(rest.strip_suffix(" GB/s")?)? })),
+        ("DRAM Bandwidth ", |rest| {
+            Some(OnnximLine::DramPeak {
+                gigabytes: number(rest.strip_suffix(" GB/s")?)?,
+            })
+        }),
         ("[GemmWs] Keys ", sizes),
         ("[GemmWS]: ", product),
-        ("executable layer count ", |rest| Some(OnnximLine::Ready { layers: rest.trim().parse().ok()? })),
-        ("Start layer ", |rest| Some(OnnximLine::Start { layer: rest })),
+        ("executable layer count ", |rest| {
+            Some(OnnximLine::Ready {
+                layers: rest.trim().parse().ok()?,
+            })
+        }),
+        ("Start layer ", |rest| {
+            Some(OnnximLine::Start { layer: rest })
+        }),
         ("Layer ", layer),
-        ("Total compute time ", |rest| Some(OnnximLine::Took { cycles: cycle(rest)? })),
+        ("Total compute time ", |rest| {
+            Some(OnnximLine::Took {
+                cycles: cycle(rest)?,
+            })
+        }),
         ("Model[", model),
         ("Simulation Finished at ", end),
         ("Core [", usage),
-        ("DRAM: AVG BW Util ", |rest| Some(OnnximLine::DramUsage { percent: number(rest.strip_suffix('%')?)? })),
+        ("DRAM: AVG BW Util ", |rest| {
+            Some(OnnximLine::DramUsage {
+                percent: number(rest.strip_suffix('%')?)?,
+            })
+        }),
     ];
-    let (rest, read) = readers.iter().find_map(|(beginning, read)| Some((message.strip_prefix(beginning)?, read)))?;
-    if matters(message) { Some(read(rest).ok_or(())) } else { None }
+    let (rest, read) = readers
+        .iter()
+        .find_map(|(beginning, read)| Some((message.strip_prefix(beginning)?, read)))?;
+    if matters(message) {
+        Some(read(rest).ok_or(()))
+    } else {
+        None
+    }
 }
 
 type LineReader = fn(&str) -> Option<OnnximLine<'_>>;
@@ -125,7 +149,10 @@ fn matters(message: &str) -> bool {
 }
 
 fn number(text: &str) -> Option<f64> {
-    text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)
+    text.trim()
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite() && *number >= 0.0)
 }
 
 fn cycle(text: &str) -> Option<i64> {
@@ -142,25 +169,43 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
 fn peak(rest: &str) -> Option<OnnximLine<'_>> {
     let (core, rest) = rest.split_once(']')?;
     let gflops = number(between(rest, "Systolic Array Throughput: ", " GFLOPS")?)?;
-    Some(OnnximLine::Peak { core: core.parse().ok()?, gflops })
+    Some(OnnximLine::Peak {
+        core: core.parse().ok()?,
+        gflops,
+    })
 }
 
 /// `K = 512, N = 256, M = 2048`: N rows, M columns.
 fn sizes(rest: &str) -> Option<OnnximLine<'_>> {
     let size = |name: &str| {
-        let value = rest.split(',').find_map(|part| part.trim().strip_prefix(name)?.strip_prefix(" = "));
-        value?.trim().parse::<u64>().ok().filter(|size| (1..=1 << 40).contains(size))
+        let value = rest
+            .split(',')
+            .find_map(|part| part.trim().strip_prefix(name)?.strip_prefix(" = "));
+        value?
+            .trim()
+            .parse::<u64>()
+            .ok()
+            .filter(|size| (1..=1 << 40).contains(size))
     };
-    Some(OnnximLine::Sizes(MatmulDims { rows: size("N")?, inner: size("K")?, columns: size("M")? }))
+    Some(OnnximLine::Sizes(MatmulDims {
+        rows: size("N")?,
+        inner: size("K")?,
+        columns: size("M")?,
+    }))
 }
 
 /// `total 0.5 GFLOPs, 0.003 GB`, or `Theoretical time(ms): a Compute time: b Memory time: c`.
 fn product(rest: &str) -> Option<OnnximLine<'_>> {
     if let Some(rest) = rest.strip_prefix("total ") {
         let (gflops, rest) = rest.split_once(" GFLOPs, ")?;
-        return Some(OnnximLine::Work { gflops: number(gflops)?, gigabytes: number(rest.strip_suffix(" GB")?)? });
+        return Some(OnnximLine::Work {
+            gflops: number(gflops)?,
+            gigabytes: number(rest.strip_suffix(" GB")?)?,
+        });
     }
-    Some(OnnximLine::LeastCompute { ms: number(between(rest, "Compute time: ", " Memory")?)? })
+    Some(OnnximLine::LeastCompute {
+        ms: number(between(rest, "Compute time: ", " Memory")?)?,
+    })
 }
 
 /// `Gemm_0 Core 3 Get Tile at 0`, `9 Core 0 Finish Tile at 8526 Remain tile 4`, or
@@ -168,7 +213,11 @@ fn product(rest: &str) -> Option<OnnximLine<'_>> {
 fn layer(rest: &str) -> Option<OnnximLine<'_>> {
     if let Some((layer, at)) = rest.rsplit_once(" Get Tile at ") {
         let (layer, core) = layer.rsplit_once(" Core ")?;
-        return Some(OnnximLine::GetTile { layer, core: core.parse().ok()?, cycle: cycle(at)? });
+        return Some(OnnximLine::GetTile {
+            layer,
+            core: core.parse().ok()?,
+            cycle: cycle(at)?,
+        });
     }
     if let Some((layer, at)) = rest.rsplit_once(" Finish Tile at ") {
         let (layer, core) = layer.rsplit_once(" Core ")?;
@@ -180,7 +229,10 @@ fn layer(rest: &str) -> Option<OnnximLine<'_>> {
         });
     }
     let (layer, at) = rest.rsplit_once(" finish at ")?;
-    Some(OnnximLine::Finish { layer, cycle: cycle(at)? })
+    Some(OnnximLine::Finish {
+        layer,
+        cycle: cycle(at)?,
+    })
 }
 
 /// `mlp3] Request: 0 us, Start: 0 us, finish:59 us, Current Cycle:59263`; some
@@ -189,13 +241,20 @@ fn model(rest: &str) -> Option<OnnximLine<'_>> {
     let (name, rest) = rest.rsplit_once("] Request: ")?;
     let start_us = cycle(between(rest, "Start: ", " us")?)?;
     let (_, at) = rest.split_once("Current Cycle:")?;
-    Some(OnnximLine::Model { name, start_us, cycle: cycle(at)? })
+    Some(OnnximLine::Model {
+        name,
+        start_us,
+        cycle: cycle(at)?,
+    })
 }
 
 /// `59403 cycle 59 us`
 fn end(rest: &str) -> Option<OnnximLine<'_>> {
     let (at, us) = rest.strip_suffix(" us")?.split_once(" cycle ")?;
-    Some(OnnximLine::End { cycle: cycle(at)?, us: cycle(us)? })
+    Some(OnnximLine::End {
+        cycle: cycle(at)?,
+        us: cycle(us)?,
+    })
 }
 
 /// `0] : Systolic Array Utilization(%) 45.14 (41.37% PE util), Vector Unit Utilization(%) 0.00, Total cycle: 59403`
@@ -208,8 +267,16 @@ fn usage(rest: &str) -> Option<OnnximLine<'_>> {
         Some((array, rest)) => (array, Some(number(rest.strip_suffix("% PE util)")?)?)),
         None => (array, None),
     };
-    let usage = CoreUtilization { array: number(array)?, multipliers, vector };
-    Some(OnnximLine::Usage { core: core.parse().ok()?, cycle: cycle(at)?, usage })
+    let usage = CoreUtilization {
+        array: number(array)?,
+        multipliers,
+        vector,
+    };
+    Some(OnnximLine::Usage {
+        core: core.parse().ok()?,
+        cycle: cycle(at)?,
+        usage,
+    })
 }
 
 #[cfg(test)]
@@ -219,9 +286,22 @@ mod tests {
     #[test]
     fn names_may_contain_field_separators() {
         let get = "Layer a Core 1 Core 3 Get Tile at 7";
-        assert_eq!(parse(get), Some(Ok(OnnximLine::GetTile { layer: "a Core 1", core: 3, cycle: 7 })));
+        assert_eq!(
+            parse(get),
+            Some(Ok(OnnximLine::GetTile {
+                layer: "a Core 1",
+                core: 3,
+                cycle: 7
+            }))
+        );
         let finish = "Layer b finish at 3 finish at 9";
-        assert_eq!(parse(finish), Some(Ok(OnnximLine::Finish { layer: "b finish at 3", cycle: 9 })));
+        assert_eq!(
+            parse(finish),
+            Some(Ok(OnnximLine::Finish {
+                layer: "b finish at 3",
+                cycle: 9
+            }))
+        );
     }
 
     #[test]
@@ -236,21 +316,41 @@ mod tests {
             Some(Ok(OnnximLine::Usage {
                 core: 2,
                 cycle: 9,
-                usage: CoreUtilization { array, multipliers, vector: 1.5 },
+                usage: CoreUtilization {
+                    array,
+                    multipliers,
+                    vector: 1.5,
+                },
             }))
         };
         let old = "Core [2] : Systolic Array Utilization(%) 40.25, Vector Unit Utilization(%) 1.50, Total cycle: 9";
         assert_eq!(parse(old), usage(40.25, None));
         let new = "Core [2] : Systolic Array Utilization(%) 40.25 (30.00% PE util), Vector Unit Utilization(%) 1.50, Total cycle: 9";
         assert_eq!(parse(new), usage(40.25, Some(30.0)));
-        let model = Some(Ok(OnnximLine::Model { name: "m", start_us: 4, cycle: 9 }));
-        assert_eq!(parse("Model[m] Request: 1 us, Start: 4 us, finish:5 us, Current Cycle:9"), model);
-        assert_eq!(parse("Model[m] Request: 1 us, Start: 4 us, finish:5 us Current Cycle:9"), model);
+        let model = Some(Ok(OnnximLine::Model {
+            name: "m",
+            start_us: 4,
+            cycle: 9,
+        }));
+        assert_eq!(
+            parse("Model[m] Request: 1 us, Start: 4 us, finish:5 us, Current Cycle:9"),
+            model
+        );
+        assert_eq!(
+            parse("Model[m] Request: 1 us, Start: 4 us, finish:5 us Current Cycle:9"),
+            model
+        );
     }
 
     #[test]
     fn broken_lines_are_distinguished_from_foreign_lines() {
-        for other in ["Layer a 3: Enqueue", "Core [0] : issued tile 1 ", "[Core 0] Spad", "MODEL a Scheduled", ""] {
+        for other in [
+            "Layer a 3: Enqueue",
+            "Core [0] : issued tile 1 ",
+            "[Core 0] Spad",
+            "MODEL a Scheduled",
+            "",
+        ] {
             assert_eq!(parse(other), None, "{other}");
         }
         for broken in [

@@ -71,7 +71,8 @@ impl Importer for OnnxIm {
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
-        let of_layers = (has(b"] Layer ") || has(b"\nLayer ")) && (has(b" finish at ") || has(b" Get Tile at "));
+        let of_layers = (has(b"] Layer ") || has(b"\nLayer "))
+            && (has(b" finish at ") || has(b" Get Tile at "));
         if has(b"Systolic Array Throughput: ") || of_layers {
             DetectionConfidence::Certain
         } else {
@@ -101,7 +102,9 @@ impl Importer for OnnxIm {
             return Err(nothing_ran(&run));
         }
         if earlier > 0 {
-            out.log(IssueKind::Duplicate, || format!("{earlier} earlier runs in the same log; the last one is shown"));
+            out.log(IssueKind::Duplicate, || {
+                format!("{earlier} earlier runs in the same log; the last one is shown")
+            });
         }
         if run.is_stuck() {
             let at = run.now;
@@ -111,7 +114,9 @@ impl Importer for OnnxIm {
                 )
             });
         } else if run.ended.is_none() {
-            out.log(IssueKind::TruncatedFile, || "the log ends before the run".to_owned());
+            out.log(IssueKind::TruncatedFile, || {
+                "the log ends before the run".to_owned()
+            });
         }
         let described = out.source_mut();
         described.simulator = Some("ONNXim".to_owned());
@@ -130,7 +135,10 @@ fn nothing_ran(run: &OnnximRun) -> ImportError {
     } else {
         "no layer starts or ends in it: let the simulation run longer, and log with --log_level info or debug"
     };
-    ImportError::Unusable { format: FORMAT.title, what: what.to_owned() }
+    ImportError::Unusable {
+        format: FORMAT.title,
+        what: what.to_owned(),
+    }
 }
 
 #[cfg(test)]

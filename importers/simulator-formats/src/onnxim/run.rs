@@ -146,8 +146,11 @@ impl OnnximRun {
     /// Whether the run hangs: the log ends without an end, all cores are idle, and work is left.
     pub(crate) fn is_stuck(&self) -> bool {
         let idle = |usage: CoreUtilization| usage.array == 0.0 && usage.vector == 0.0;
-        let stands =
-            |core: &OnnximCore| core.samples.last().is_some_and(|last| last.until == self.now && idle(last.usage));
+        let stands = |core: &OnnximCore| {
+            core.samples
+                .last()
+                .is_some_and(|last| last.until == self.now && idle(last.usage))
+        };
         let waits = self.layers.is_empty() || self.layers.iter().any(|layer| layer.end.is_none());
         self.ended.is_none() && waits && !self.cores.is_empty() && self.cores.values().all(stands)
     }
@@ -155,13 +158,25 @@ impl OnnximRun {
     /// Sets a peak in GFLOP/s as if each of two cores had printed it.
     #[cfg(test)]
     pub(crate) fn set_peak(&mut self, gflops: Option<f64>) {
-        self.cores.extend([0, 1].map(|core| (core, OnnximCore { gflops, ..OnnximCore::default() })));
+        self.cores.extend([0, 1].map(|core| {
+            (
+                core,
+                OnnximCore {
+                    gflops,
+                    ..OnnximCore::default()
+                },
+            )
+        }));
     }
 
     /// Whether these may be layers of several models.
     pub(crate) fn has_several_models(&self) -> bool {
         let first = self.requests.first().map(|request| request.name);
-        self.models == OnnximModels::Several || self.requests.iter().any(|request| Some(request.name) != first)
+        self.models == OnnximModels::Several
+            || self
+                .requests
+                .iter()
+                .any(|request| Some(request.name) != first)
     }
 }
 
@@ -176,9 +191,13 @@ impl OnnximRuns {
     /// Handles a line of `file`.
     pub(crate) fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
         if matches!(line.level, "error" | "critical") {
-            out.log(IssueKind::ProfilerError, || format!("line {} of {file}: {}", line.number, line.message));
+            out.log(IssueKind::ProfilerError, || {
+                format!("line {} of {file}: {}", line.number, line.message)
+            });
         }
-        let Some(parsed) = super::line::parse(line.message) else { return };
+        let Some(parsed) = super::line::parse(line.message) else {
+            return;
+        };
         let wrong = match parsed {
             Ok(OnnximLine::Begin) => {
                 let before = std::mem::take(&mut self.last);
@@ -203,8 +222,12 @@ impl OnnximRun {
             OnnximLine::Peak { core, gflops } => self.core(core)?.gflops = Some(gflops),
             OnnximLine::DramPeak { gigabytes } => self.dram_gigabytes = Some(gigabytes),
             // Before the end of the run, the value refers to an interval.
-            OnnximLine::DramUsage { percent } if self.ended.is_some() => self.dram_percent = Some(percent),
-            OnnximLine::Sizes(_) | OnnximLine::Work { .. } | OnnximLine::LeastCompute { .. } => self.product(line),
+            OnnximLine::DramUsage { percent } if self.ended.is_some() => {
+                self.dram_percent = Some(percent)
+            }
+            OnnximLine::Sizes(_) | OnnximLine::Work { .. } | OnnximLine::LeastCompute { .. } => {
+                self.product(line)
+            }
             OnnximLine::Begin | OnnximLine::DramUsage { .. } | OnnximLine::Ready { layers: 0 } => {}
             OnnximLine::Ready { layers } => {
                 self.had_choice |= layers > 1;
@@ -215,7 +238,9 @@ impl OnnximRun {
                 self.begin_layer(layer, out);
             }
             OnnximLine::GetTile { layer, core, cycle } => self.get_tile(layer, core, cycle, out)?,
-            OnnximLine::FinishTile { layer, core, cycle } => self.finish_tile(layer, core, cycle)?,
+            OnnximLine::FinishTile { layer, core, cycle } => {
+                self.finish_tile(layer, core, cycle)?
+            }
             OnnximLine::Finish { layer, cycle } => self.finish_layer(layer, cycle, out)?,
             OnnximLine::Took { cycles } => {
                 let Some(layer) = lasts.and_then(|index| self.layers.get_mut(index)) else {
@@ -231,9 +256,17 @@ impl OnnximRun {
                 }
                 layer.begin = Some(begin);
             }
-            OnnximLine::Model { name, start_us, cycle } => {
+            OnnximLine::Model {
+                name,
+                start_us,
+                cycle,
+            } => {
                 self.pass(cycle)?;
-                self.requests.push(OnnximRequest { name: out.intern(name), start_us, end: cycle });
+                self.requests.push(OnnximRequest {
+                    name: out.intern(name),
+                    start_us,
+                    end: cycle,
+                });
             }
             OnnximLine::End { cycle, us } => {
                 self.pass(cycle)?;
@@ -242,8 +275,18 @@ impl OnnximRun {
             OnnximLine::Usage { core, cycle, usage } => {
                 self.pass(cycle)?;
                 let ended = self.ended.is_some();
-                let (core, sample) = (self.core(core)?, OnnximSample { until: cycle, usage });
-                if ended { core.total = Some(sample) } else { core.samples.push(sample) }
+                let (core, sample) = (
+                    self.core(core)?,
+                    OnnximSample {
+                        until: cycle,
+                        usage,
+                    },
+                );
+                if ended {
+                    core.total = Some(sample)
+                } else {
+                    core.samples.push(sample)
+                }
             }
         }
         Ok(())
@@ -254,7 +297,12 @@ impl OnnximRun {
         let last = self.products.last_mut();
         match (line, last) {
             (OnnximLine::Sizes(sizes), _) => {
-                self.products.push(OnnximMatmul { sizes: *sizes, gflops: None, gigabytes: None, least_ms: None });
+                self.products.push(OnnximMatmul {
+                    sizes: *sizes,
+                    gflops: None,
+                    gigabytes: None,
+                    least_ms: None,
+                });
             }
             (OnnximLine::Work { gflops, gigabytes }, Some(product)) => {
                 let some = |amount: f64| (amount > 0.0).then_some(amount);
@@ -278,7 +326,10 @@ impl OnnximRun {
     /// Advances the time; it never goes back.
     fn pass(&mut self, cycle: i64) -> OnnximUpdate {
         if cycle < self.now {
-            let what = format!("cycle {cycle} comes after cycle {}; the line was skipped", self.now);
+            let what = format!(
+                "cycle {cycle} comes after cycle {}; the line was skipped",
+                self.now
+            );
             return Err((IssueKind::BadTimestamp, what));
         }
         self.now = cycle;
@@ -287,7 +338,12 @@ impl OnnximRun {
 
     fn begin_layer(&mut self, name: &str, out: &mut TraceBuilder) -> usize {
         let index = self.layers.len();
-        self.layers.push(OnnximLayer { name: out.intern(name), id: OnnximNumber::Unknown, begin: None, end: None });
+        self.layers.push(OnnximLayer {
+            name: out.intern(name),
+            id: OnnximNumber::Unknown,
+            begin: None,
+            end: None,
+        });
         match self.open.get_mut(name) {
             Some(open) => open.push_back(index),
             None => drop(self.open.insert(name.into(), VecDeque::from([index]))),
@@ -295,7 +351,13 @@ impl OnnximRun {
         index
     }
 
-    fn get_tile(&mut self, name: &str, core: u32, cycle: i64, out: &mut TraceBuilder) -> OnnximUpdate {
+    fn get_tile(
+        &mut self,
+        name: &str,
+        core: u32,
+        cycle: i64,
+        out: &mut TraceBuilder,
+    ) -> OnnximUpdate {
         self.pass(cycle)?;
         let first = self.open.get(name).and_then(VecDeque::front).copied();
         let of = first.unwrap_or_else(|| self.begin_layer(name, out));
@@ -307,11 +369,21 @@ impl OnnximRun {
         let is_numbered = self.numbered.contains(&layer);
         let core_of_tile = self.core(core)?;
         core_of_tile.got.push_back(tile);
-        core_of_tile.got_of.entry(layer).or_default().push_back(tile);
+        core_of_tile
+            .got_of
+            .entry(layer)
+            .or_default()
+            .push_back(tile);
         if !is_numbered {
             core_of_tile.got_unnumbered.push_back(tile);
         }
-        self.tiles.push(OnnximTile { layer, of, core, begin: cycle, end: None });
+        self.tiles.push(OnnximTile {
+            layer,
+            of,
+            core,
+            begin: cycle,
+            end: None,
+        });
         Ok(())
     }
 
@@ -322,20 +394,36 @@ impl OnnximRun {
         self.pass(cycle)?;
         let known = self.names.get(&number).copied();
         let Some(state) = self.cores.get_mut(&core) else {
-            return Err((IssueKind::EndWithoutBegin, format!("core {core} never started a tile")));
+            return Err((
+                IssueKind::EndWithoutBegin,
+                format!("core {core} never started a tile"),
+            ));
         };
         let tiles = &self.tiles;
         let has_ended = |index: usize| tiles.get(index).is_none_or(|tile| tile.end.is_some());
-        let is_numbered = |index: usize| tiles.get(index).is_none_or(|tile| self.numbered.contains(&tile.layer));
+        let is_numbered = |index: usize| {
+            tiles
+                .get(index)
+                .is_none_or(|tile| self.numbered.contains(&tile.layer))
+        };
         let tile = match known {
-            Some(layer) => state.got_of.get_mut(&layer).and_then(|got| front(got, has_ended)),
-            None => front(&mut state.got_unnumbered, |index| has_ended(index) || is_numbered(index))
-                .or_else(|| front(&mut state.got, has_ended)),
+            Some(layer) => state
+                .got_of
+                .get_mut(&layer)
+                .and_then(|got| front(got, has_ended)),
+            None => front(&mut state.got_unnumbered, |index| {
+                has_ended(index) || is_numbered(index)
+            })
+            .or_else(|| front(&mut state.got, has_ended)),
         };
         let Some(tile) = tile.and_then(|index| self.tiles.get_mut(index)) else {
             // The barrier at the end of a layer is logged like the end of a tile that no core received.
             let what = format!("core {core} ends a tile of layer {number} that it did not start");
-            return if known.is_some() { Ok(()) } else { Err((IssueKind::EndWithoutBegin, what)) };
+            return if known.is_some() {
+                Ok(())
+            } else {
+                Err((IssueKind::EndWithoutBegin, what))
+            };
         };
         tile.end = Some(cycle);
         self.names.insert(number, tile.layer);
@@ -362,7 +450,12 @@ impl OnnximRun {
             }),
         };
         let index = open.unwrap_or_else(|| {
-            self.layers.push(OnnximLayer { name: out.intern(name), id: OnnximNumber::Unknown, begin: None, end: None });
+            self.layers.push(OnnximLayer {
+                name: out.intern(name),
+                id: OnnximNumber::Unknown,
+                begin: None,
+                end: None,
+            });
             self.layers.len() - 1
         });
         if let Some(layer) = self.layers.get_mut(index) {

@@ -4,8 +4,8 @@ use hashbrown::HashMap;
 use importer_common::cycles::CycleClock;
 use importer_common::names::TakenNames;
 use trace_model::{
-    Access, ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, SliceAttr,
-    SliceSpec, StringId, TraceBuilder, TrackId, TrackKind,
+    Access, ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, MemoryAccess,
+    MemorySpace, Op, SliceAttr, SliceSpec, StringId, TraceBuilder, TrackId, TrackKind,
 };
 
 use super::config::{self, OnnximConfig};
@@ -30,13 +30,29 @@ struct OnnximTimeline<'a> {
 }
 
 /// Writes the device. `named` is the clock given by the user.
-pub(super) fn write(run: &OnnximRun, config: Option<&OnnximConfig>, named: Option<f64>, out: &mut TraceBuilder) {
-    let own = config.map(|config| CycleClock { mhz: config.mhz }).or_else(|| Some(config::implied(run)?.0));
-    let clock = named.map(|mhz| CycleClock { mhz }).or(own).unwrap_or(CycleClock::NONE);
+pub(super) fn write(
+    run: &OnnximRun,
+    config: Option<&OnnximConfig>,
+    named: Option<f64>,
+    out: &mut TraceBuilder,
+) {
+    let own = config
+        .map(|config| CycleClock { mhz: config.mhz })
+        .or_else(|| Some(config::implied(run)?.0));
+    let clock = named
+        .map(|mhz| CycleClock { mhz })
+        .or(own)
+        .unwrap_or(CycleClock::NONE);
     let core = out.group(None, GroupKind::TensorCore { ordinal: 0 }, "NPU 0");
     // Rates per second scale with the clock.
     let faster = own.map_or(1.0, |own| clock.mhz / own.mhz);
-    let mut writer = OnnximTimeline { out, core, clock, faster, next: 0 };
+    let mut writer = OnnximTimeline {
+        out,
+        core,
+        clock,
+        faster,
+        next: 0,
+    };
     writer.describe(run, config);
     writer.say_clock(run, config, named);
     let products = products(run, writer.out);
@@ -51,8 +67,13 @@ fn products<'a>(run: &'a OnnximRun, out: &mut TraceBuilder) -> Vec<Option<&'a On
     if run.products.is_empty() {
         return none();
     }
-    let named: Vec<usize> =
-        run.layers.iter().enumerate().filter(|(_, layer)| is_matmul(out.str(layer.name))).map(|(at, _)| at).collect();
+    let named: Vec<usize> = run
+        .layers
+        .iter()
+        .enumerate()
+        .filter(|(_, layer)| is_matmul(out.str(layer.name)))
+        .map(|(at, _)| at)
+        .collect();
     let of: Vec<usize> = match run.products.len() {
         all if all == run.layers.len() => (0..all).collect(),
         some if some == named.len() => named,
@@ -77,7 +98,11 @@ fn products<'a>(run: &'a OnnximRun, out: &mut TraceBuilder) -> Vec<Option<&'a On
 
 /// Layers in the order in which their products are printed, which is graph order. Empty if the order is unknown.
 fn in_order(run: &OnnximRun, of: Vec<usize>) -> Vec<usize> {
-    if run.products.windows(2).all(|two| matches!(two, [one, other] if one == other)) {
+    if run
+        .products
+        .windows(2)
+        .all(|two| matches!(two, [one, other] if one == other))
+    {
         return of;
     }
     if run.has_several_models() {
@@ -89,8 +114,14 @@ fn in_order(run: &OnnximRun, of: Vec<usize>) -> Vec<usize> {
     };
     if let Some(mut numbered) = of.iter().map(number).collect::<Option<Vec<_>>>() {
         numbered.sort_unstable();
-        let are_distinct = numbered.windows(2).all(|two| matches!(two, [one, other] if one.0 < other.0));
-        return if are_distinct { numbered.into_iter().map(|(_, at)| at).collect() } else { Vec::new() };
+        let are_distinct = numbered
+            .windows(2)
+            .all(|two| matches!(two, [one, other] if one.0 < other.0));
+        return if are_distinct {
+            numbered.into_iter().map(|(_, at)| at).collect()
+        } else {
+            Vec::new()
+        };
     }
     // A chain runs in the order of the graph.
     let all = run.layers.len();
@@ -107,20 +138,26 @@ impl OnnximTimeline<'_> {
     }
 
     fn fact(&mut self, name: &str, value: String) {
-        self.out.set_group_fact(self.core, name, ArgValue::Text(value.clone()));
+        self.out
+            .set_group_fact(self.core, name, ArgValue::Text(value.clone()));
         self.out.source_mut().facts.push((name.to_owned(), value));
     }
 
     fn describe(&mut self, run: &OnnximRun, config: Option<&OnnximConfig>) {
         let peak = config::peak(run).or_else(|| config.map(OnnximConfig::peak));
         let alike = config.and_then(|config| match config.arrays.split_first() {
-            Some((first, rest)) if rest.iter().all(|array| array == first) => Some((config.arrays.len(), *first)),
+            Some((first, rest)) if rest.iter().all(|array| array == first) => {
+                Some((config.arrays.len(), *first))
+            }
             _ => None,
         });
-        let arrays = alike.map(|(count, (width, height))| format!("{count} systolic arrays {height}×{width}"));
+        let arrays = alike
+            .map(|(count, (width, height))| format!("{count} systolic arrays {height}×{width}"));
         let square = alike.filter(|&(_, (width, height))| width == height);
         let device = DeviceInfo {
-            type_name: Some(arrays.unwrap_or_else(|| format!("{} systolic arrays", run.cores.len()))),
+            type_name: Some(
+                arrays.unwrap_or_else(|| format!("{} systolic arrays", run.cores.len())),
+            ),
             matrix_unit: square.and_then(|(_, (width, _))| u32::try_from(width).ok()),
             peak_flops: peak.map(|peak| peak * self.faster),
             peak_hbm_bytes: run
@@ -137,9 +174,14 @@ impl OnnximTimeline<'_> {
         self.fact("configuration", configuration);
         for (number, core) in &run.cores {
             if let Some(OnnximSample { until, usage }) = core.total {
-                let used = usage.multipliers.map(|percent| format!(" ({percent} % of its multipliers)"));
+                let used = usage
+                    .multipliers
+                    .map(|percent| format!(" ({percent} % of its multipliers)"));
                 let used = used.unwrap_or_default();
-                let text = format!("array {} %{used}, vector unit {} % of {until} cycles", usage.array, usage.vector);
+                let text = format!(
+                    "array {} %{used}, vector unit {} % of {until} cycles",
+                    usage.array, usage.vector
+                );
                 self.fact(&format!("core {number}"), text);
             }
         }
@@ -155,7 +197,9 @@ impl OnnximTimeline<'_> {
             (None, Some(config), _) => config.file.clone(),
             (None, None, Some((_, [least, most]))) => {
                 let (cycles, us) = run.ended.unwrap_or_default();
-                let what = format!("{cycles} cycles in {us} µs, rounded down: {least:.1} to {most:.1} MHz");
+                let what = format!(
+                    "{cycles} cycles in {us} µs, rounded down: {least:.1} to {most:.1} MHz"
+                );
                 if us < LONG_US {
                     self.out.log(IssueKind::AssumedClock, || {
                         format!("{what}, taken as {mhz} MHz; put the configuration next to the log, or use --clock")
@@ -165,7 +209,9 @@ impl OnnximTimeline<'_> {
             }
             (None, None, None) => {
                 let cure = "put the simulator's JSON configuration next to the log, or give the clock with --clock";
-                self.out.log(IssueKind::AssumedClock, || format!("a cycle is shown as a nanosecond: {cure}"));
+                self.out.log(IssueKind::AssumedClock, || {
+                    format!("a cycle is shown as a nanosecond: {cure}")
+                });
                 "not known; a cycle is 1 ns here".to_owned()
             }
         };
@@ -178,7 +224,9 @@ impl OnnximTimeline<'_> {
         let track = self.track(TrackKind::Ops, "Layers");
         let mut spans = self.spans(run, products);
         spans.sort_by_key(|(begin, end, ..)| (*begin, *end));
-        let own = spans.windows(2).any(|two| matches!(two, [before, after] if after.0 < before.1));
+        let own = spans
+            .windows(2)
+            .any(|two| matches!(two, [before, after] if after.0 < before.1));
         let own = own.then(|| self.track(TrackKind::Derived, "Layers at once"));
         let mut labels = OnnximLabels::default();
         let mut free = 0;
@@ -195,7 +243,12 @@ impl OnnximTimeline<'_> {
                     )
                 });
             }
-            let Some(range) = self.clock.range_of("a layer", begin.max(free), end, self.out) else { continue };
+            let Some(range) = self
+                .clock
+                .range_of("a layer", begin.max(free), end, self.out)
+            else {
+                continue;
+            };
             let slice = self.out.add_slice(track, SliceSpec::new(range, label));
             if layer.end.is_none() {
                 self.out.set_attr(slice, SliceAttr::Unterminated, 1);
@@ -205,7 +258,11 @@ impl OnnximTimeline<'_> {
     }
 
     /// Start, end and costs of layers.
-    fn spans<'a>(&mut self, run: &'a OnnximRun, products: &[Option<&'a OnnximMatmul>]) -> Vec<PlacedSpan<'a>> {
+    fn spans<'a>(
+        &mut self,
+        run: &'a OnnximRun,
+        products: &[Option<&'a OnnximMatmul>],
+    ) -> Vec<PlacedSpan<'a>> {
         let mut spans = Vec::new();
         for (layer, product) in run.layers.iter().zip(products) {
             let name = self.out.str(layer.name).to_owned();
@@ -213,21 +270,30 @@ impl OnnximTimeline<'_> {
                 (Some(begin), end) => (begin, end.unwrap_or(run.now)),
                 (None, None) => (run.now, run.now),
                 (None, Some(end)) => {
-                    let what = || format!("layer {name} ends at cycle {end} without a start: it was skipped");
+                    let what = || {
+                        format!("layer {name} ends at cycle {end} without a start: it was skipped")
+                    };
                     self.out.log(IssueKind::EndWithoutBegin, what);
                     continue;
                 }
             };
             if layer.end.is_none() {
-                self.out.log(IssueKind::BeginWithoutEnd, || format!("layer {name} does not end"));
+                self.out.log(IssueKind::BeginWithoutEnd, || {
+                    format!("layer {name} does not end")
+                });
             }
             // The log does not contain how much of an unfinished layer was done.
             let product = product.filter(|_| layer.end.is_some());
             // No layer can be shorter than its work at full rate, on the simulator's clock.
             let ns = (end - begin) as f64 * 1e3 / self.clock.mhz * self.faster;
-            let is_possible =
-                |it: &OnnximMatmul| it.least_ms.is_none_or(|least| ns * (1.0 + 1e-3) + 1.0 >= least * 1e6);
-            if let Some(least) = product.filter(|it| !is_possible(it)).and_then(|it| it.least_ms) {
+            let is_possible = |it: &OnnximMatmul| {
+                it.least_ms
+                    .is_none_or(|least| ns * (1.0 + 1e-3) + 1.0 >= least * 1e6)
+            };
+            if let Some(least) = product
+                .filter(|it| !is_possible(it))
+                .and_then(|it| it.least_ms)
+            {
                 let cycles = end - begin;
                 self.out.log(IssueKind::WorkUnknown, || {
                     format!(
@@ -253,7 +319,11 @@ impl OnnximTimeline<'_> {
         let mut spans: Vec<(i64, i64, LabelId)> = Vec::new();
         for request in &run.requests {
             let name = self.out.str(request.name).to_owned();
-            spans.push((cycles_of(request.start_us).min(request.end), request.end, self.out.label(&name, None)));
+            spans.push((
+                cycles_of(request.start_us).min(request.end),
+                request.end,
+                self.out.label(&name, None),
+            ));
         }
         if spans.is_empty() {
             spans.push((0, run.now, self.out.label("ONNXim run", None)));
@@ -270,13 +340,15 @@ impl OnnximTimeline<'_> {
         let mut tracks = HashMap::new();
         let mut unended = 0;
         for tile in &run.tiles {
-            let track = *tracks
-                .entry(tile.core)
-                .or_insert_with(|| self.track(TrackKind::Derived, &format!("Core {} tiles", tile.core)));
+            let track = *tracks.entry(tile.core).or_insert_with(|| {
+                self.track(TrackKind::Derived, &format!("Core {} tiles", tile.core))
+            });
             let name = self.out.str(tile.layer).to_owned();
             let label = self.out.label(&name, None);
             let end = tile.end.unwrap_or(run.now);
-            let Some(range) = self.clock.range_of("a tile", tile.begin, end, self.out) else { continue };
+            let Some(range) = self.clock.range_of("a tile", tile.begin, end, self.out) else {
+                continue;
+            };
             let slice = self.out.add_slice(track, SliceSpec::new(range, label));
             if tile.end.is_none() {
                 self.out.set_attr(slice, SliceAttr::Unterminated, 1);
@@ -285,7 +357,9 @@ impl OnnximTimeline<'_> {
         }
         if unended > 0 {
             let log = self.out.log_mut();
-            log.add_many(IssueKind::BeginWithoutEnd, unended, || "tiles that did not end".to_owned());
+            log.add_many(IssueKind::BeginWithoutEnd, unended, || {
+                "tiles that did not end".to_owned()
+            });
         }
         for (number, core) in &run.cores {
             let samples = samples(&core.samples, core.total);
@@ -296,9 +370,12 @@ impl OnnximTimeline<'_> {
                 let track = self.track(TrackKind::Counter, &format!("Core {number} {what}"));
                 self.out.set_counter_unit(track, "%");
                 for (from, sample) in &samples {
-                    let Some(percent) = percent(sample) else { continue };
+                    let Some(percent) = percent(sample) else {
+                        continue;
+                    };
                     if let Some(range) = self.clock.range_of(what, *from, sample.until, self.out) {
-                        self.out.add_counter_sample(track, range.start, Some(range.dur()), percent);
+                        self.out
+                            .add_counter_sample(track, range.start, Some(range.dur()), percent);
                     }
                 }
             }
@@ -309,7 +386,8 @@ impl OnnximTimeline<'_> {
         {
             let track = self.track(TrackKind::Counter, what);
             self.out.set_counter_unit(track, "%");
-            self.out.add_counter_sample(track, range.start, Some(range.dur()), percent);
+            self.out
+                .add_counter_sample(track, range.start, Some(range.dur()), percent);
         }
     }
 }
@@ -335,21 +413,36 @@ fn samples(each: &[OnnximSample], total: Option<OnnximSample>) -> Vec<(i64, Onnx
         from = sample.until;
     }
     // Percentages have two digits, which is not enough for a short remainder.
-    let is_rest =
-        |total: &OnnximSample| total.until > from && ROUNDING * total.until as f64 / (total.until - from) as f64 <= 1.0;
-    let Some(total) = total.filter(is_rest) else { return samples };
+    let is_rest = |total: &OnnximSample| {
+        total.until > from && ROUNDING * total.until as f64 / (total.until - from) as f64 <= 1.0
+    };
+    let Some(total) = total.filter(is_rest) else {
+        return samples;
+    };
     let rest = |percent: fn(&OnnximSample) -> Option<f64>| {
         let before: f64 = samples
             .iter()
             .map(|(from, sample)| Some((sample.until - from) as f64 * percent(sample)?))
             .sum::<Option<f64>>()?;
         let mean = (percent(&total)? * total.until as f64 - before) / (total.until - from) as f64;
-        (-1.0..=101.0).contains(&mean).then_some(mean.clamp(0.0, 100.0))
+        (-1.0..=101.0)
+            .contains(&mean)
+            .then_some(mean.clamp(0.0, 100.0))
     };
     let [array, multipliers, vector] = QUANTITIES.map(|(_, percent)| rest(percent));
     if let (Some(array), Some(vector)) = (array, vector) {
-        let usage = super::line::CoreUtilization { array, multipliers, vector };
-        samples.push((from, OnnximSample { until: total.until, usage }));
+        let usage = super::line::CoreUtilization {
+            array,
+            multipliers,
+            vector,
+        };
+        samples.push((
+            from,
+            OnnximSample {
+                until: total.until,
+                usage,
+            },
+        ));
     }
     samples
 }
@@ -362,13 +455,20 @@ struct OnnximLabels {
 }
 
 impl OnnximLabels {
-    fn of(&mut self, name: StringId, product: Option<&OnnximMatmul>, out: &mut TraceBuilder) -> LabelId {
+    fn of(
+        &mut self,
+        name: StringId,
+        product: Option<&OnnximMatmul>,
+        out: &mut TraceBuilder,
+    ) -> LabelId {
         let work = (name, product.map(|product| product.sizes));
         if let Some(label) = self.known.get(&work) {
             return *label;
         }
         let number = self.known.len() as u64 + 1;
-        let distinct = self.taken.distinct(out.str(name).to_owned(), "work", number);
+        let distinct = self
+            .taken
+            .distinct(out.str(name).to_owned(), "work", number);
         let op = op(&distinct, product, out);
         let op = out.op(op);
         let label = out.label(&distinct, Some(op));
@@ -379,8 +479,14 @@ impl OnnximLabels {
 
 fn op(name: &str, product: Option<&OnnximMatmul>, out: &mut TraceBuilder) -> Op {
     let (flops, bytes) = product.map_or((None, None), amounts);
-    let hlo_text = product.zip(bytes).and_then(|(product, bytes)| hlo(&product.sizes, bytes));
-    let memory = bytes.map(|bytes| MemoryAccess { space: MemorySpace::Hbm, access: Access::Unknown, bytes });
+    let hlo_text = product
+        .zip(bytes)
+        .and_then(|(product, bytes)| hlo(&product.sizes, bytes));
+    let memory = bytes.map(|bytes| MemoryAccess {
+        space: MemorySpace::Hbm,
+        access: Access::Unknown,
+        bytes,
+    });
     Op {
         name: out.intern(name),
         category: (product.is_some() || is_matmul(name)).then(|| out.intern("dot")),
@@ -396,27 +502,47 @@ fn op(name: &str, product: Option<&OnnximMatmul>, out: &mut TraceBuilder) -> Op 
 /// Operations and bytes as printed; exact where the dimensions explain the digits: a product with or without an added
 /// bias.
 fn amounts(product: &OnnximMatmul) -> (Option<u64>, Option<u64>) {
-    let MatmulDims { rows, inner, columns } = product.sizes;
+    let MatmulDims {
+        rows,
+        inner,
+        columns,
+    } = product.sizes;
     let plain = 2.0 * rows as f64 * inner as f64 * columns as f64;
     let exact = |printed: f64, candidates: [f64; 2]| {
         let fits = |candidate: &f64| (candidate / printed - 1.0).abs() < TOLERANCE;
         candidates.into_iter().find(fits).unwrap_or(printed).round() as u64
     };
-    let flops = product.gflops.map(|gflops| exact(gflops * 1e9, [plain + rows as f64 * columns as f64, plain]));
-    (flops, product.gigabytes.map(|gigabytes| (gigabytes * 1e9).round() as u64))
+    let flops = product
+        .gflops
+        .map(|gflops| exact(gflops * 1e9, [plain + rows as f64 * columns as f64, plain]));
+    (
+        flops,
+        product
+            .gigabytes
+            .map(|gigabytes| (gigabytes * 1e9).round() as u64),
+    )
 }
 
 /// The product as HLO text, from which analyses take its dimensions. The element size follows from the total number of
 /// bytes.
 fn hlo(sizes: &MatmulDims, bytes: u64) -> Option<String> {
-    let MatmulDims { rows, inner, columns } = *sizes;
+    let MatmulDims {
+        rows,
+        inner,
+        columns,
+    } = *sizes;
     let both = |a: u64, b: u64| a as f64 * b as f64;
     let numbers = both(rows, inner) + both(inner, columns) + both(rows, columns);
-    let kind = ["s8", "bf16", "f32"].into_iter().zip([1.0, 2.0, 4.0]).find(|(_, width)| {
-        let plain = bytes as f64 / (numbers * width);
-        let biased = bytes as f64 / ((numbers + columns as f64) * width);
-        [plain, biased].into_iter().any(|ratio| (ratio - 1.0).abs() < TOLERANCE)
-    });
+    let kind = ["s8", "bf16", "f32"]
+        .into_iter()
+        .zip([1.0, 2.0, 4.0])
+        .find(|(_, width)| {
+            let plain = bytes as f64 / (numbers * width);
+            let biased = bytes as f64 / ((numbers + columns as f64) * width);
+            [plain, biased]
+                .into_iter()
+                .any(|ratio| (ratio - 1.0).abs() < TOLERANCE)
+        });
     let (kind, _) = kind?;
     Some(format!(
         "%dot = {kind}[{rows},{columns}]{{1,0}} dot({kind}[{rows},{inner}]{{1,0}} %lhs, \

@@ -27,7 +27,13 @@ pub static GENZ: OpCostTable = OpCostTable {
         about: "What GenZ computes for each operator of a model: compute, memory and communication time, FLOPs, bytes.",
     },
     simulator: "GenZ",
-    columns: &[b"Layer Name", b"Op Type", b"Bound", b"Latency (msec)", b"Num ops (MFLOP)"],
+    columns: &[
+        b"Layer Name",
+        b"Op Type",
+        b"Bound",
+        b"Latency (msec)",
+        b"Num ops (MFLOP)",
+    ],
     beside: |_name| Vec::new(),
     read,
 };
@@ -39,9 +45,23 @@ const PS_PER_MS: f64 = 1e9;
 const MAX_MS: f64 = 5e6;
 
 /// Reads the table.
-fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<OpCosts, ImportError> {
+fn read(
+    source: &InputSource,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<OpCosts, ImportError> {
     let table = CsvTable::read(source, GENZ.format.title, progress, out)?;
-    let [name, kind, dimension, latency, flops, bytes, compute, memory, communication] = table.columns([
+    let [
+        name,
+        kind,
+        dimension,
+        latency,
+        flops,
+        bytes,
+        compute,
+        memory,
+        communication,
+    ] = table.columns([
         "Layer Name",
         "Op Type",
         "Dimension",
@@ -52,7 +72,16 @@ fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Re
         "Memory time (msec)",
         "Communication time (msec)",
     ])?;
-    let columns = [name, kind, latency, flops, bytes, compute, memory, communication];
+    let columns = [
+        name,
+        kind,
+        latency,
+        flops,
+        bytes,
+        compute,
+        memory,
+        communication,
+    ];
     let mut blocks: Vec<CostBlock> = Vec::new();
     let mut repeats = None;
     let mut begins = true;
@@ -61,7 +90,9 @@ fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Re
             "Repeat" => {
                 repeats = row.count(dimension).ok().filter(|&passes| passes > 0);
                 if repeats.is_none() {
-                    out.log(IssueKind::MalformedEvent, || row.wrong("no repetition count; one is assumed"));
+                    out.log(IssueKind::MalformedEvent, || {
+                        row.wrong("no repetition count; one is assumed")
+                    });
                 }
                 begins = true;
             }
@@ -70,9 +101,15 @@ fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Re
                 Ok(cost) => {
                     let passes = repeats.unwrap_or(1);
                     if std::mem::take(&mut begins) {
-                        blocks.push(CostBlock { passes, costs: Vec::new() });
+                        blocks.push(CostBlock {
+                            passes,
+                            costs: Vec::new(),
+                        });
                     }
-                    blocks.last_mut().into_iter().for_each(|block| block.costs.push(cost.clone()));
+                    blocks
+                        .last_mut()
+                        .into_iter()
+                        .for_each(|block| block.costs.push(cost.clone()));
                 }
                 Err(what) => out.log(IssueKind::MalformedEvent, || what),
             },
@@ -85,11 +122,17 @@ fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Re
         let costs = || blocks.iter().flat_map(|block| &block.costs);
         let time = |cost: &OpCost| cost.parts_ps.get(part).copied().unwrap_or(0);
         // The last digit of a short time is a large share of it.
-        let longest = costs().filter(|cost| work(cost).is_some()).map(time).max().unwrap_or(0);
-        let rates = costs().filter(|cost| time(cost) >= longest / 100).filter_map(|cost| {
-            let seconds = time(cost) as f64 * 1e-12;
-            Some(work(cost)? as f64 / seconds).filter(|rate| rate.is_finite() && *rate > 0.0)
-        });
+        let longest = costs()
+            .filter(|cost| work(cost).is_some())
+            .map(time)
+            .max()
+            .unwrap_or(0);
+        let rates = costs()
+            .filter(|cost| time(cost) >= longest / 100)
+            .filter_map(|cost| {
+                let seconds = time(cost) as f64 * 1e-12;
+                Some(work(cost)? as f64 / seconds).filter(|rate| rate.is_finite() && *rate > 0.0)
+            });
         rates.reduce(choose)
     };
     let info = DeviceInfo {
@@ -100,17 +143,44 @@ fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Re
     };
     if let Some(peak) = info.peak_hbm_bytes {
         for cost in blocks.iter_mut().flat_map(|block| &mut block.costs) {
-            let moved = (cost.parts_ps.get(1).map_or(0.0, |&time| time as f64) * 1e-12 * peak).round() as u64;
+            let moved = (cost.parts_ps.get(1).map_or(0.0, |&time| time as f64) * 1e-12 * peak)
+                .round() as u64;
             cost.hbm_bytes = cost.hbm_bytes.map(|bytes| bytes.min(moved));
         }
     }
-    let stem = source.name().trim_end_matches(".gz").trim_end_matches(".csv").trim_end_matches("_model_df");
-    let facts = vec![("peaks".to_owned(), "as the costs of the rows imply".to_owned())];
-    Ok((vec![CostedProgram { name: stem.to_owned(), blocks }], CostedDevice { info, parts: &PARTS, facts }))
+    let stem = source
+        .name()
+        .trim_end_matches(".gz")
+        .trim_end_matches(".csv")
+        .trim_end_matches("_model_df");
+    let facts = vec![(
+        "peaks".to_owned(),
+        "as the costs of the rows imply".to_owned(),
+    )];
+    Ok((
+        vec![CostedProgram {
+            name: stem.to_owned(),
+            blocks,
+        }],
+        CostedDevice {
+            info,
+            parts: &PARTS,
+            facts,
+        },
+    ))
 }
 
 fn cost(row: CsvRow<'_>, columns: [usize; 8]) -> Result<OpCost, String> {
-    let [name, kind, latency, flops, bytes, compute, memory, communication] = columns;
+    let [
+        name,
+        kind,
+        latency,
+        flops,
+        bytes,
+        compute,
+        memory,
+        communication,
+    ] = columns;
     let ps = |column| {
         let ms = row.number(column)?;
         let valid = (0.0..=MAX_MS).contains(&ms);
@@ -121,7 +191,9 @@ fn cost(row: CsvRow<'_>, columns: [usize; 8]) -> Result<OpCost, String> {
     let amount = |column, scale: f64| {
         let amount = row.number(column)? * scale;
         let valid = (0.0..9e18).contains(&amount);
-        valid.then_some(amount.round() as u64).ok_or_else(|| row.wrong("an impossible amount"))
+        valid
+            .then_some(amount.round() as u64)
+            .ok_or_else(|| row.wrong("an impossible amount"))
     };
     let time_ps = ps(latency)?;
     let parts = [ps(compute)?, ps(memory)?, ps(communication)?];
@@ -130,7 +202,11 @@ fn cost(row: CsvRow<'_>, columns: [usize; 8]) -> Result<OpCost, String> {
     let known = |amount: u64| (!is_collective).then_some(amount);
     Ok(OpCost {
         name: name.to_owned(),
-        category: if is_collective { collective(name) } else { "dot" },
+        category: if is_collective {
+            collective(name)
+        } else {
+            "dot"
+        },
         time_ps,
         parts_ps: parts.map(|part| part.min(time_ps)).to_vec(),
         flops: known(amount(flops, 1e6)?),

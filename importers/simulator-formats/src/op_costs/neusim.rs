@@ -33,13 +33,25 @@ pub static NEUSIM: OpCostTable = OpCostTable {
                 it; peaks from the JSON beside it.",
     },
     simulator: "NeuSim",
-    columns: &[b"OpType", b"Count", b"Bounded-by", b"Execution time", b"ICI/NVLink time"],
+    columns: &[
+        b"OpType",
+        b"Count",
+        b"Bounded-by",
+        b"Execution time",
+        b"ICI/NVLink time",
+    ],
     beside,
     read,
 };
 
 const PARTS: [&str; 5] = ["MXU", "VPU", "VMEM", "HBM", "ICI"];
-const PART_COLUMNS: [&str; 5] = ["MXU time", "VPU time", "Vmem time", "Memory time", "ICI/NVLink time"];
+const PART_COLUMNS: [&str; 5] = [
+    "MXU time",
+    "VPU time",
+    "Vmem time",
+    "Memory time",
+    "ICI/NVLink time",
+];
 const GIB: f64 = 1_073_741_824.0;
 /// Maximum size of the chip's JSON file, which usually has a few kilobytes.
 const MAX_JSON: u64 = 1 << 20;
@@ -47,28 +59,47 @@ const MAX_JSON: u64 = 1 << 20;
 /// The name of a table without its ending, and that of the run.
 fn stems(name: &str) -> (&str, &str) {
     let stem = name.trim_end_matches(".gz").trim_end_matches(".csv");
-    (stem, ["_prefill", "_decode"].iter().find_map(|phase| stem.strip_suffix(phase)).unwrap_or(stem))
+    (
+        stem,
+        ["_prefill", "_decode"]
+            .iter()
+            .find_map(|phase| stem.strip_suffix(phase))
+            .unwrap_or(stem),
+    )
 }
 
 fn beside(name: &str) -> Vec<String> {
     let (stem, run) = stems(name);
-    vec![format!("{stem}_prefill.csv"), format!("{stem}_decode.csv"), format!("{run}.json")]
+    vec![
+        format!("{stem}_prefill.csv"),
+        format!("{stem}_decode.csv"),
+        format!("{run}.json"),
+    ]
 }
 
 /// Reads the table, or the two tables that it consists of.
-fn read(source: &InputSource, progress: &Progress, out: &mut TraceBuilder) -> Result<OpCosts, ImportError> {
+fn read(
+    source: &InputSource,
+    progress: &Progress,
+    out: &mut TraceBuilder,
+) -> Result<OpCosts, ImportError> {
     let (stem, run) = stems(source.name());
     let part = |phase: &str| source.beside(&format!("{stem}_{phase}.csv"));
     let chip = source.beside(&format!("{run}.json"));
     let mut programs = Vec::new();
     if let (Some(prefill), Some(decode)) = (part("prefill"), part("decode")) {
         let name = source.name();
-        out.log(IssueKind::Duplicate, || format!("{name} repeats the rows of its prefill and decode; these were read"));
+        out.log(IssueKind::Duplicate, || {
+            format!("{name} repeats the rows of its prefill and decode; these were read")
+        });
         for (phase, source) in [("prefill", prefill), ("decode", decode)] {
             programs.push(program(phase, &source, progress, out)?);
         }
     } else {
-        let name = stem.strip_prefix(run).filter(|phase| !phase.is_empty()).map_or(stem, |phase| &phase[1..]);
+        let name = stem
+            .strip_prefix(run)
+            .filter(|phase| !phase.is_empty())
+            .map_or(stem, |phase| &phase[1..]);
         programs.push(program(name, source, progress, out)?);
     }
     if chip.is_none() {
@@ -106,9 +137,28 @@ impl NeuSimColumns {
             "Input Tensor Shapes",
             "Op Code",
         ])?;
-        let einsum = table.columns(["einsum_B_size", "einsum_M_size", "einsum_N_size", "einsum_K_size"]).ok();
+        let einsum = table
+            .columns([
+                "einsum_B_size",
+                "einsum_M_size",
+                "einsum_N_size",
+                "einsum_K_size",
+            ])
+            .ok();
         let (parts, description) = (table.columns(PART_COLUMNS)?, table.column("Description"));
-        Ok(Self { name, count, time, parts, code, kind, flops, bytes, inputs, einsum, description })
+        Ok(Self {
+            name,
+            count,
+            time,
+            parts,
+            code,
+            kind,
+            flops,
+            bytes,
+            inputs,
+            einsum,
+            description,
+        })
     }
 }
 
@@ -131,23 +181,34 @@ fn program(
         };
         match blocks.last_mut().filter(|block| block.passes == passes) {
             Some(block) => block.costs.push(cost),
-            None => blocks.push(CostBlock { passes, costs: vec![cost] }),
+            None => blocks.push(CostBlock {
+                passes,
+                costs: vec![cost],
+            }),
         }
     }
     if blocks.is_empty() {
         return Err(table.malformed(format!("{}: no operator row can be read", table.file())));
     }
-    Ok(CostedProgram { name: name.to_owned(), blocks })
+    Ok(CostedProgram {
+        name: name.to_owned(),
+        blocks,
+    })
 }
 
-fn cost(row: CsvRow<'_>, columns: &NeuSimColumns, out: &mut TraceBuilder) -> Result<(u64, OpCost), String> {
+fn cost(
+    row: CsvRow<'_>,
+    columns: &NeuSimColumns,
+    out: &mut TraceBuilder,
+) -> Result<(u64, OpCost), String> {
     let passes = row.count(columns.count)?;
     if passes == 0 {
         return Err(row.wrong("\"Count\" is 0: the operator never runs"));
     }
     let ps = |column| {
         let ns = row.count(column)? as i64;
-        ns.checked_mul(1000).ok_or_else(|| row.wrong(&format!("{ns} ns is longer than a timeline")))
+        ns.checked_mul(1000)
+            .ok_or_else(|| row.wrong(&format!("{ns} ns is longer than a timeline")))
     };
     let time_ps = ps(columns.time)?;
     let mut parts_ps = Vec::new();
@@ -174,13 +235,18 @@ fn cost(row: CsvRow<'_>, columns: &NeuSimColumns, out: &mut TraceBuilder) -> Res
     let code = row.text(columns.code);
     let cost = OpCost {
         name: row.text(columns.name).to_owned(),
-        description: columns.description.map_or("", |column| row.text(column)).to_owned(),
+        description: columns
+            .description
+            .map_or("", |column| row.text(column))
+            .to_owned(),
         category: category(row.text(columns.kind), code, parts_ps[0] > 0),
         time_ps,
         parts_ps,
         flops,
         hbm_bytes,
-        hlo_text: columns.einsum.and_then(|columns_of| product(row, columns_of, columns.inputs, flops)),
+        hlo_text: columns
+            .einsum
+            .and_then(|columns_of| product(row, columns_of, columns.inputs, flops)),
         args: row.args(),
     };
     Ok((passes, cost))
@@ -203,10 +269,17 @@ fn category(kind: &str, code: &str, uses_mxu: bool) -> &'static str {
 }
 
 /// The product as HLO text, if the operator computes nothing else.
-fn product(row: CsvRow<'_>, columns: [usize; 4], inputs: usize, flops: Option<u64>) -> Option<String> {
+fn product(
+    row: CsvRow<'_>,
+    columns: [usize; 4],
+    inputs: usize,
+    flops: Option<u64>,
+) -> Option<String> {
     let [b, m, n, k] = columns.map(|column| row.count(column).ok().filter(|&size| size > 0));
     let (b, m, n, k) = (b?, m?, n?, k?);
-    let operations = [2, b, m, n, k].into_iter().try_fold(1_u64, u64::checked_mul)?;
+    let operations = [2, b, m, n, k]
+        .into_iter()
+        .try_fold(1_u64, u64::checked_mul)?;
     if Some(operations) != flops {
         return None;
     }
@@ -235,35 +308,70 @@ fn device(chip: Option<&InputSource>, out: &mut TraceBuilder) -> CostedDevice {
     let read = |source: &InputSource| {
         // The limit applies to the unpacked text, because a small gzip file can unpack to any size.
         let mut text = Vec::new();
-        source.reader().take(MAX_JSON + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+        source
+            .reader()
+            .take(MAX_JSON + 1)
+            .read_to_end(&mut text)
+            .map_err(|error| error.to_string())?;
         if text.len() as u64 > MAX_JSON {
             return Err("larger than any chip".to_owned());
         }
         serde_json::from_slice::<Value>(&text).map_err(|error| error.to_string())
     };
-    let chip = chip.map(|source| read(source).map_err(|error| format!("{}: {error}", source.name()))).transpose();
+    let chip = chip
+        .map(|source| read(source).map_err(|error| format!("{}: {error}", source.name())))
+        .transpose();
     let chip = chip.unwrap_or_else(|what| {
         out.log(IssueKind::UnknownMetadata, || what);
         None
     });
-    let mut device = CostedDevice { parts: &PARTS, ..CostedDevice::default() };
+    let mut device = CostedDevice {
+        parts: &PARTS,
+        ..CostedDevice::default()
+    };
     let Some(chip) = chip else { return device };
-    let number = |key: &str| chip.get(key).and_then(Value::as_f64).filter(|&number| number > 0.0 && number < 1e12);
+    let number = |key: &str| {
+        chip.get(key)
+            .and_then(Value::as_f64)
+            .filter(|&number| number > 0.0 && number < 1e12)
+    };
     let arrays = number("num_sa").zip(number("sa_dim"));
     let multipliers = arrays.map(|(arrays, side)| arrays * side * side);
     device.info = DeviceInfo {
-        type_name: chip.get("name").and_then(Value::as_str).map(|name| format!("TPU v{name}")),
-        peak_flops: multipliers.zip(number("freq_GHz")).map(|(multipliers, ghz)| 2.0 * multipliers * ghz * 1e9),
+        type_name: chip
+            .get("name")
+            .and_then(Value::as_str)
+            .map(|name| format!("TPU v{name}")),
+        peak_flops: multipliers
+            .zip(number("freq_GHz"))
+            .map(|(multipliers, ghz)| 2.0 * multipliers * ghz * 1e9),
         peak_hbm_bytes: number("hbm_bw_GBps").map(|gib| gib * GIB),
         matrix_unit: number("sa_dim").map(|side| side as u32),
         ..DeviceInfo::default()
     };
-    let wanted = ["model_name", "num_chips", "tensor_parallelism_degree", "pipeline_parallelism_degree"];
-    for key in
-        wanted.into_iter().chain(["global_batch_size", "input_seqlen", "output_seqlen", "freq_GHz", "ici_bw_GBps"])
-    {
-        if let Some(value) = chip.get(key).filter(|value| value.is_string() || value.is_number()) {
-            device.facts.push((key.to_owned(), value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
+    let wanted = [
+        "model_name",
+        "num_chips",
+        "tensor_parallelism_degree",
+        "pipeline_parallelism_degree",
+    ];
+    for key in wanted.into_iter().chain([
+        "global_batch_size",
+        "input_seqlen",
+        "output_seqlen",
+        "freq_GHz",
+        "ici_bw_GBps",
+    ]) {
+        if let Some(value) = chip
+            .get(key)
+            .filter(|value| value.is_string() || value.is_number())
+        {
+            device.facts.push((
+                key.to_owned(),
+                value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned),
+            ));
         }
     }
     device

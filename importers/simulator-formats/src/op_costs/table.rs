@@ -37,8 +37,15 @@ impl Importer for OpCostTable {
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        let all = self.columns.iter().all(|name| memchr::memmem::find(line, name).is_some());
-        if all { DetectionConfidence::Certain } else { DetectionConfidence::No }
+        let all = self
+            .columns
+            .iter()
+            .all(|name| memchr::memmem::find(line, name).is_some());
+        if all {
+            DetectionConfidence::Certain
+        } else {
+            DetectionConfidence::No
+        }
     }
 
     fn beside(&self, name: &str) -> Vec<String> {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use importer_common::csv_table::KeptArgs;
 use importer_common::names::TakenNames;
 use trace_model::{
-    Access, ArgValue, GroupKind, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, Picos, ProgramId, SliceSpec,
-    TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
+    Access, ArgValue, GroupKind, IssueKind, LabelId, MemoryAccess, MemorySpace, Op, Picos,
+    ProgramId, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
 use super::program::{CostBlock, CostedDevice, CostedProgram, OpCost};
@@ -50,12 +50,26 @@ pub(super) fn write(programs: Vec<CostedProgram>, device: CostedDevice, out: &mu
         out.track_mut(track).sort = next;
         track
     };
-    let (run, ops) = (track(TrackKind::Modules, "Programs"), track(TrackKind::Ops, "Ops"));
-    let parts = device.parts.iter().map(|part| track(TrackKind::Derived, &format!("{part} (model, not schedule)")));
+    let (run, ops) = (
+        track(TrackKind::Modules, "Programs"),
+        track(TrackKind::Ops, "Ops"),
+    );
+    let parts = device
+        .parts
+        .iter()
+        .map(|part| track(TrackKind::Derived, &format!("{part} (model, not schedule)")));
     let parts = parts.collect();
     let passes = track(TrackKind::Derived, "Passes");
-    let mut writer =
-        OpCostTimeline { out, programs: run, passes, ops, parts, args: KeptArgs::default(), now: 0, drawn: 0 };
+    let mut writer = OpCostTimeline {
+        out,
+        programs: run,
+        passes,
+        ops,
+        parts,
+        args: KeptArgs::default(),
+        now: 0,
+        drawn: 0,
+    };
     for mut program in programs {
         tell_apart(&mut program);
         writer.program(&program);
@@ -74,7 +88,12 @@ fn tell_apart(program: &mut CostedProgram) {
         *described.entry(readable(cost)).or_default() += 1;
     }
     let mut taken = TakenNames::default();
-    for (number, cost) in program.blocks.iter_mut().flat_map(|block| &mut block.costs).enumerate() {
+    for (number, cost) in program
+        .blocks
+        .iter_mut()
+        .flat_map(|block| &mut block.costs)
+        .enumerate()
+    {
         let text = readable(cost);
         if !text.is_empty() && described.get(&text) == Some(&1) {
             std::mem::swap(&mut cost.name, &mut cost.description);
@@ -99,19 +118,39 @@ impl OpCostTimeline<'_> {
             }
         }
         let label = self.out.label(&program.name, None);
-        self.slice(self.programs, label, begin, self.now.saturating_sub(begin), None);
+        self.slice(
+            self.programs,
+            label,
+            begin,
+            self.now.saturating_sub(begin),
+            None,
+        );
     }
 
     /// Draws a block; `false` if it does not fit on the timeline.
     fn block(&mut self, block: &CostBlock, program: ProgramId) -> bool {
-        let one: i64 = block.costs.iter().fold(0, |sum, cost| sum.saturating_add(cost.time_ps));
-        let all = i64::try_from(block.passes).ok().and_then(|passes| one.checked_mul(passes));
-        if all.and_then(|all| self.now.checked_add(all)).is_none_or(|end| end > MAX_PS) {
+        let one: i64 = block
+            .costs
+            .iter()
+            .fold(0, |sum, cost| sum.saturating_add(cost.time_ps));
+        let all = i64::try_from(block.passes)
+            .ok()
+            .and_then(|passes| one.checked_mul(passes));
+        if all
+            .and_then(|all| self.now.checked_add(all))
+            .is_none_or(|end| end > MAX_PS)
+        {
             let passes = block.passes;
-            self.out.log(IssueKind::BeyondTimeline, || format!("{passes} passes of {one} ps"));
+            self.out.log(IssueKind::BeyondTimeline, || {
+                format!("{passes} passes of {one} ps")
+            });
             return false;
         }
-        let ops: Vec<PlacedBlock<'_>> = block.costs.iter().map(|cost| self.op(cost, program, "")).collect();
+        let ops: Vec<PlacedBlock<'_>> = block
+            .costs
+            .iter()
+            .map(|cost| self.op(cost, program, ""))
+            .collect();
         let executions = block.passes.saturating_mul(block.costs.len() as u64);
         if self.drawn.saturating_add(executions) <= MAX_DRAWN || block.passes <= 3 {
             self.drawn += executions;
@@ -121,9 +160,15 @@ impl OpCostTimeline<'_> {
             return true;
         }
         let between = block.passes - 2;
-        let sums: Vec<OpCost> = block.costs.iter().map(|cost| times(cost, between)).collect();
-        let folded: Vec<PlacedBlock<'_>> =
-            sums.iter().map(|cost| self.op(cost, program, &format!(" ×{between}"))).collect();
+        let sums: Vec<OpCost> = block
+            .costs
+            .iter()
+            .map(|cost| times(cost, between))
+            .collect();
+        let folded: Vec<PlacedBlock<'_>> = sums
+            .iter()
+            .map(|cost| self.op(cost, program, &format!(" ×{between}")))
+            .collect();
         self.drawn += 3 * block.costs.len() as u64;
         self.pass(&ops, &format!("pass 1 of {}", block.passes));
         self.fold(&folded, between, program);
@@ -135,7 +180,13 @@ impl OpCostTimeline<'_> {
         let begin = self.now;
         for op in ops {
             self.slice(self.ops, op.label, self.now, op.cost.time_ps, Some(op.args));
-            for (at, &part) in op.cost.parts_ps.iter().enumerate().filter(|(_, part)| **part > 0) {
+            for (at, &part) in op
+                .cost
+                .parts_ps
+                .iter()
+                .enumerate()
+                .filter(|(_, part)| **part > 0)
+            {
                 if let Some(&track) = self.parts.get(at) {
                     self.slice(track, op.label, self.now, part, None);
                 }
@@ -143,14 +194,25 @@ impl OpCostTimeline<'_> {
             self.now = self.now.saturating_add(op.cost.time_ps);
         }
         let label = self.out.label(name, None);
-        self.slice(self.passes, label, begin, self.now.saturating_sub(begin), None);
+        self.slice(
+            self.passes,
+            label,
+            begin,
+            self.now.saturating_sub(begin),
+            None,
+        );
     }
 
     /// Draws the sums of the passes that are not drawn one by one, inside a slice whose name states this.
     fn fold(&mut self, ops: &[PlacedBlock<'_>], passes: u64, program: ProgramId) {
         let name = format!("×{passes} (sums of {passes} passes, not their order)");
         let category = Some(self.out.intern("while"));
-        let op = Op { name: self.out.intern(&name), category, program: Some(program), ..Op::default() };
+        let op = Op {
+            name: self.out.intern(&name),
+            category,
+            program: Some(program),
+            ..Op::default()
+        };
         let op = self.out.op(op);
         let label = self.out.label(&name, Some(op));
         let whole = ops.iter().map(|op| op.cost.time_ps).sum::<Picos>().ps();
@@ -160,12 +222,22 @@ impl OpCostTimeline<'_> {
 
     fn slice(&mut self, track: TrackId, label: LabelId, at: i64, dur: i64, args: Option<u64>) {
         let range = TimeRange::at(Timestamp::from_ps(at), Picos::from_ps(dur));
-        self.out.add_slice(track, SliceSpec { args, ..SliceSpec::new(range, label) });
+        self.out.add_slice(
+            track,
+            SliceSpec {
+                args,
+                ..SliceSpec::new(range, label)
+            },
+        );
     }
 
     fn op<'a>(&mut self, cost: &'a OpCost, program: ProgramId, suffix: &str) -> PlacedBlock<'a> {
         let name = format!("{}{suffix}", cost.name);
-        let hbm = cost.hbm_bytes.map(|bytes| MemoryAccess { space: MemorySpace::Hbm, access: Access::Unknown, bytes });
+        let hbm = cost.hbm_bytes.map(|bytes| MemoryAccess {
+            space: MemorySpace::Hbm,
+            access: Access::Unknown,
+            bytes,
+        });
         let op = Op {
             name: self.out.intern(&name),
             program: Some(program),
@@ -175,7 +247,8 @@ impl OpCostTimeline<'_> {
             model_flops: cost.flops,
             bytes_accessed: cost.hbm_bytes,
             memory: hbm.into_iter().collect(),
-            framework_name: (!cost.description.is_empty()).then(|| self.out.intern(&cost.description)),
+            framework_name: (!cost.description.is_empty())
+                .then(|| self.out.intern(&cost.description)),
             ..Op::default()
         };
         let op = self.out.op(op);

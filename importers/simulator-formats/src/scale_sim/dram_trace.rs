@@ -22,13 +22,17 @@ pub(super) fn count(
     progress: &Progress,
     out: &mut TraceBuilder,
 ) -> Result<(), ImportError> {
-    let Some(directory) = source.place().and_then(Path::parent) else { return Ok(()) };
+    let Some(directory) = source.place().and_then(Path::parent) else {
+        return Ok(());
+    };
     for layer in layers {
         let folder = directory.join(format!("layer{}", layer.id));
         for (access, stream) in layer.access.iter_mut().flatten().zip(STREAMS) {
             let name = format!("{}_DRAM_TRACE.csv", stream.name);
             let path = folder.join(&name);
-            let Some(file) = (path.is_file() && source.may_read(&path)).then(|| File::open(&path).ok()).flatten()
+            let Some(file) = (path.is_file() && source.may_read(&path))
+                .then(|| File::open(&path).ok())
+                .flatten()
             else {
                 continue;
             };
@@ -39,7 +43,9 @@ pub(super) fn count(
             match counter.result() {
                 Ok(counted) => access.counted = Some(counted),
                 Err(what) => {
-                    out.log(IssueKind::TruncatedFile, || format!("layer{}/{name}: {what}; not used", layer.id));
+                    out.log(IssueKind::TruncatedFile, || {
+                        format!("layer{}/{name}: {what}; not used", layer.id)
+                    });
                 }
             }
         }
@@ -61,12 +67,29 @@ struct DramTraceReader {
 impl DramTraceReader {
     /// A reader for a trace with the cycles in the report.
     fn new(expected: ScaleSimTraffic) -> Self {
-        let cycles = expected.last.saturating_sub(expected.first).saturating_add(1).max(1);
+        let cycles = expected
+            .last
+            .saturating_sub(expected.first)
+            .saturating_add(1)
+            .max(1);
         let bin_cycles = cycles.div_euclid(BINS) + i64::from(cycles.rem_euclid(BINS) > 0);
         let bins = cycles.div_euclid(bin_cycles) + i64::from(cycles.rem_euclid(bin_cycles) > 0);
-        let counted = DramTraceCounts { words: 0, first: expected.first, bin_cycles, bins: vec![0; bins as usize] };
+        let counted = DramTraceCounts {
+            words: 0,
+            first: expected.first,
+            bin_cycles,
+            bins: vec![0; bins as usize],
+        };
         let cell = Vec::with_capacity(MAX_CELL);
-        Self { counted, cell, line: 1, column: 0, cycle: None, last_cycle: i64::MIN, wrong: None }
+        Self {
+            counted,
+            cell,
+            line: 1,
+            column: 0,
+            cycle: None,
+            last_cycle: i64::MIN,
+            wrong: None,
+        }
     }
 
     fn read(&mut self, mut reader: impl BufRead, progress: &Progress) -> Result<(), ImportError> {
@@ -119,8 +142,14 @@ impl DramTraceReader {
     fn word(&mut self) {
         let counted = &mut self.counted;
         counted.words += 1;
-        let at = self.cycle.map(|cycle| cycle.saturating_sub(counted.first).div_euclid(counted.bin_cycles));
-        let bin = at.and_then(|at| usize::try_from(at).ok()).and_then(|at| counted.bins.get_mut(at));
+        let at = self.cycle.map(|cycle| {
+            cycle
+                .saturating_sub(counted.first)
+                .div_euclid(counted.bin_cycles)
+        });
+        let bin = at
+            .and_then(|at| usize::try_from(at).ok())
+            .and_then(|at| counted.bins.get_mut(at));
         match bin {
             Some(bin) => *bin += 1,
             None => self.complain("a cycle outside those in DETAILED_ACCESS_REPORT.csv"),
@@ -129,13 +158,16 @@ impl DramTraceReader {
 
     fn complain(&mut self, what: &str) {
         let line = self.line;
-        self.wrong.get_or_insert_with(|| format!("line {line}: {what}"));
+        self.wrong
+            .get_or_insert_with(|| format!("line {line}: {what}"));
     }
 
     fn result(self) -> Result<DramTraceCounts, String> {
         match self.wrong {
             Some(wrong) => Err(wrong),
-            None if self.column > 0 || !self.cell.is_empty() => Err(format!("cut in line {}", self.line)),
+            None if self.column > 0 || !self.cell.is_empty() => {
+                Err(format!("cut in line {}", self.line))
+            }
             None => Ok(self.counted),
         }
     }
@@ -153,7 +185,11 @@ mod tests {
     use super::*;
 
     fn counted(text: &str, first: i64, last: i64) -> Result<DramTraceCounts, String> {
-        let mut counter = DramTraceReader::new(ScaleSimTraffic { first, last, words: 0 });
+        let mut counter = DramTraceReader::new(ScaleSimTraffic {
+            first,
+            last,
+            words: 0,
+        });
         counter.read(text.as_bytes(), &Progress::new()).unwrap();
         counter.result()
     }
@@ -166,9 +202,14 @@ mod tests {
 
     #[test]
     fn long_traces_are_binned() {
-        let text = (0..2000).fold(String::new(), |text, cycle| text + &format!("{cycle},1,2,\n"));
+        let text = (0..2000).fold(String::new(), |text, cycle| {
+            text + &format!("{cycle},1,2,\n")
+        });
         let counted = counted(&text, 0, 1999).unwrap();
-        assert_eq!((counted.words, counted.bin_cycles, counted.bins.len()), (4000, 4, 500));
+        assert_eq!(
+            (counted.words, counted.bin_cycles, counted.bins.len()),
+            (4000, 4, 500)
+        );
         assert!(counted.bins.iter().all(|&words| words == 8));
     }
 

@@ -14,7 +14,14 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Maximum number of files examined in a directory.
 const MAX_FILES: usize = 256;
 /// Names of folders next to a run that usually contain inputs.
-const FOLDERS: [&str; 6] = ["inputs", "configs", "config", "cfg", "topologies", "topology"];
+const FOLDERS: [&str; 6] = [
+    "inputs",
+    "configs",
+    "config",
+    "cfg",
+    "topologies",
+    "topology",
+];
 /// Tolerance of utilizations, which are printed with all digits.
 const TOLERANCE: f64 = 1e-6;
 
@@ -68,57 +75,101 @@ impl ScaleSimTopology {
 pub(super) fn near() -> Vec<String> {
     let above = FOLDERS.iter().map(|folder| format!("../{folder}/"));
     let folders = ["", "../"].map(str::to_owned).into_iter().chain(above);
-    folders.flat_map(|folder| ["csv", "cfg"].map(|ending| format!("{folder}*.{ending}"))).collect()
+    folders
+        .flat_map(|folder| ["csv", "cfg"].map(|ending| format!("{folder}*.{ending}")))
+        .collect()
 }
 
 /// Searches for the inputs of the run with this report.
 pub(super) fn find(report: &InputSource, layers: &[ScaleSimLayer]) -> ScaleSimInputs {
-    let Some(run) = report.place().and_then(Path::parent) else { return ScaleSimInputs::default() };
+    let Some(run) = report.place().and_then(Path::parent) else {
+        return ScaleSimInputs::default();
+    };
     let run = fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());
     let mut near = files_near(&run);
     near.retain(|path| report.may_read(path));
     let tables = near.iter().filter(|path| has_ending(path, "csv"));
-    let mut topologies = tables.filter_map(|path| ScaleSimTopology::parse(&name_of(path), &read(path)?));
+    let mut topologies =
+        tables.filter_map(|path| ScaleSimTopology::parse(&name_of(path), &read(path)?));
     let fitting = topologies.find_map(|topology| Some((array_size(&topology, layers)?, topology)));
     let (size, topology) = fitting.unzip();
 
     let configs = near.iter().filter(|path| has_ending(path, "cfg"));
     let configs: Vec<(&PathBuf, ScaleSimConfig)> = configs
         .filter_map(|path| Some((path, ScaleSimConfig::parse(&name_of(path), &read(path)?)?)))
-        .filter(|(_, config)| size.is_none_or(|size| size == config.height.saturating_mul(config.width)))
+        .filter(|(_, config)| {
+            size.is_none_or(|size| size == config.height.saturating_mul(config.width))
+        })
         .filter(|(_, config)| fits(config, layers))
         .collect();
     let config = choose(&run, &configs);
-    let multipliers = config.as_ref().map(|config| config.height * config.width).or(size);
-    ScaleSimInputs { config, topology, multipliers }
+    let multipliers = config
+        .as_ref()
+        .map(|config| config.height * config.width)
+        .or(size);
+    ScaleSimInputs {
+        config,
+        topology,
+        multipliers,
+    }
 }
 
 /// The configuration of the run: the one in its directory, the one that contains its name, or
 /// the values on which all matching ones agree.
 fn choose(run: &Path, configs: &[(&PathBuf, ScaleSimConfig)]) -> Option<ScaleSimConfig> {
-    let inside = configs.iter().filter(|(path, _)| path.parent() == Some(run));
-    let named = configs.iter().filter(|(_, config)| run.file_name().is_some_and(|name| *name == *config.run_name));
+    let inside = configs
+        .iter()
+        .filter(|(path, _)| path.parent() == Some(run));
+    let named = configs.iter().filter(|(_, config)| {
+        run.file_name()
+            .is_some_and(|name| *name == *config.run_name)
+    });
     if let Some((_, config)) = inside.chain(named).next() {
         return Some(config.clone());
     }
     let (_, first) = configs.first()?;
     let size = |config: &ScaleSimConfig| (config.height, config.width);
-    if configs.iter().any(|(_, config)| size(config) != size(first)) {
+    if configs
+        .iter()
+        .any(|(_, config)| size(config) != size(first))
+    {
         return None;
     }
-    let same_dataflow = configs.iter().all(|(_, config)| config.dataflow == first.dataflow);
-    let dataflow = if same_dataflow { first.dataflow.clone() } else { String::new() };
-    let file = if configs.len() == 1 { first.file.clone() } else { format!("{} and others", first.file) };
-    Some(ScaleSimConfig { file, dataflow, ..first.clone() })
+    let same_dataflow = configs
+        .iter()
+        .all(|(_, config)| config.dataflow == first.dataflow);
+    let dataflow = if same_dataflow {
+        first.dataflow.clone()
+    } else {
+        String::new()
+    };
+    let file = if configs.len() == 1 {
+        first.file.clone()
+    } else {
+        format!("{} and others", first.file)
+    };
+    Some(ScaleSimConfig {
+        file,
+        dataflow,
+        ..first.clone()
+    })
 }
 
 /// Files of the run, of its parent directory, and of the folders there.
 fn files_near(run: &Path) -> Vec<PathBuf> {
     let above = run.parent();
-    let folders = above.into_iter().flat_map(|above| FOLDERS.map(|folder| above.join(folder)));
-    let directories = [run.to_owned()].into_iter().chain(above.map(Path::to_owned)).chain(folders);
+    let folders = above
+        .into_iter()
+        .flat_map(|above| FOLDERS.map(|folder| above.join(folder)));
+    let directories = [run.to_owned()]
+        .into_iter()
+        .chain(above.map(Path::to_owned))
+        .chain(folders);
     let files = |directory: PathBuf| {
-        let entries = fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
+        let entries = fs::read_dir(directory)
+            .into_iter()
+            .flatten()
+            .filter_map(Result::ok);
         let mut files: Vec<PathBuf> = entries.take(MAX_FILES).map(|entry| entry.path()).collect();
         files.retain(|path| has_ending(path, "csv") || has_ending(path, "cfg"));
         files.sort();
@@ -128,16 +179,22 @@ fn files_near(run: &Path) -> Vec<PathBuf> {
 }
 
 fn has_ending(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ending))
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case(ending))
 }
 
 fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn read(path: &Path) -> Option<String> {
     let metadata = fs::metadata(path).ok()?;
-    (metadata.is_file() && metadata.len() <= MAX_BYTES).then(|| fs::read_to_string(path).ok()).flatten()
+    (metadata.is_file() && metadata.len() <= MAX_BYTES)
+        .then(|| fs::read_to_string(path).ok())
+        .flatten()
 }
 
 /// The number of multipliers for which the work of the topology equals that in the reports,
@@ -148,7 +205,10 @@ fn array_size(topology: &ScaleSimTopology, layers: &[ScaleSimLayer]) -> Option<u
     }
     let mut size: Option<f64> = None;
     for layer in layers {
-        let (busy, row) = (layer.busy_cycles().filter(|&busy| busy > 0.0)?, topology.layer(layer.id)?);
+        let (busy, row) = (
+            layer.busy_cycles().filter(|&busy| busy > 0.0)?,
+            topology.layer(layer.id)?,
+        );
         let own = row.multiplications / busy;
         let agreed = *size.get_or_insert(own.round());
         if !(1.0..=1e12).contains(&agreed) || (own / agreed - 1.0).abs() > TOLERANCE {
@@ -165,7 +225,10 @@ fn fits(config: &ScaleSimConfig, layers: &[ScaleSimLayer]) -> bool {
         let multiplications = busy * multipliers;
         (multiplications - multiplications.round()).abs() <= TOLERANCE * multiplications.max(1.0)
     };
-    layers.iter().filter_map(ScaleSimLayer::busy_cycles).all(whole)
+    layers
+        .iter()
+        .filter_map(ScaleSimLayer::busy_cycles)
+        .all(whole)
 }
 
 impl ScaleSimConfig {
@@ -173,10 +236,17 @@ impl ScaleSimConfig {
         let value = |key: &str| {
             text.lines().find_map(|line| {
                 let (name, value) = line.split_once([':', '='])?;
-                name.trim().eq_ignore_ascii_case(key).then(|| value.trim().to_owned())
+                name.trim()
+                    .eq_ignore_ascii_case(key)
+                    .then(|| value.trim().to_owned())
             })
         };
-        let size = |key| value(key)?.parse::<u64>().ok().filter(|size| (1..=1 << 20).contains(size));
+        let size = |key| {
+            value(key)?
+                .parse::<u64>()
+                .ok()
+                .filter(|size| (1..=1 << 20).contains(size))
+        };
         Some(Self {
             file: file.to_owned(),
             run_name: value("run_name").unwrap_or_default(),
@@ -189,10 +259,21 @@ impl ScaleSimConfig {
 
 impl ScaleSimTopology {
     fn parse(file: &str, text: &str) -> Option<Self> {
-        let mut reader = ReaderBuilder::new().flexible(true).trim(Trim::All).from_reader(text.as_bytes());
-        let header: Vec<String> = reader.headers().ok()?.iter().map(str::to_ascii_lowercase).collect();
+        let mut reader = ReaderBuilder::new()
+            .flexible(true)
+            .trim(Trim::All)
+            .from_reader(text.as_bytes());
+        let header: Vec<String> = reader
+            .headers()
+            .ok()?
+            .iter()
+            .map(str::to_ascii_lowercase)
+            .collect();
         let columns = |names: &[&str]| {
-            names.iter().map(|name| header.iter().position(|column| column == name)).collect::<Option<Vec<usize>>>()
+            names
+                .iter()
+                .map(|name| header.iter().position(|column| column == name))
+                .collect::<Option<Vec<usize>>>()
         };
         let product = columns(&["m", "n", "k"]);
         let convolution = columns(&[
@@ -204,7 +285,10 @@ impl ScaleSimTopology {
             "num filter",
             "strides",
         ]);
-        if !header.first().is_some_and(|first| first.starts_with("layer")) {
+        if !header
+            .first()
+            .is_some_and(|first| first.starts_with("layer"))
+        {
             return None;
         }
         let records = reader.records().map(Result::ok);
@@ -213,16 +297,30 @@ impl ScaleSimTopology {
             (None, Some(columns)) => convolved(&record?, columns),
             (None, None) => None,
         });
-        Some(Self { file: file.to_owned(), rows: rows.collect::<Option<_>>()? })
+        Some(Self {
+            file: file.to_owned(),
+            rows: rows.collect::<Option<_>>()?,
+        })
     }
 }
 
 fn numbers(record: &StringRecord, columns: &[usize]) -> Option<Vec<u32>> {
-    columns.iter().map(|&column| record.get(column)?.parse().ok().filter(|&number| number > 0)).collect()
+    columns
+        .iter()
+        .map(|&column| {
+            record
+                .get(column)?
+                .parse()
+                .ok()
+                .filter(|&number| number > 0)
+        })
+        .collect()
 }
 
 fn matrix_product(record: &StringRecord, columns: &[usize]) -> Option<TopologyRow> {
-    let [m, n, k] = numbers(record, columns)?[..] else { return None };
+    let [m, n, k] = numbers(record, columns)?[..] else {
+        return None;
+    };
     Some(TopologyRow {
         name: record.get(0)?.to_owned(),
         sizes: format!("[{m},{k}] × [{k},{n}]"),
@@ -236,14 +334,32 @@ fn matrix_product(record: &StringRecord, columns: &[usize]) -> Option<TopologyRo
 }
 
 fn convolved(record: &StringRecord, columns: &[usize]) -> Option<TopologyRow> {
-    let [height, width, filter_height, filter_width, channels, filters, stride] = numbers(record, columns)?[..] else {
+    let [
+        height,
+        width,
+        filter_height,
+        filter_width,
+        channels,
+        filters,
+        stride,
+    ] = numbers(record, columns)?[..]
+    else {
         return None;
     };
     // The simulator rounds the number of positions up.
-    let positions = |size: u32, filter: u32| size.checked_sub(filter).map(|rest| u64::from(rest.div_ceil(stride)) + 1);
-    let (rows, columns) = (positions(height, filter_height)?, positions(width, filter_width)?);
+    let positions = |size: u32, filter: u32| {
+        size.checked_sub(filter)
+            .map(|rest| u64::from(rest.div_ceil(stride)) + 1)
+    };
+    let (rows, columns) = (
+        positions(height, filter_height)?,
+        positions(width, filter_width)?,
+    );
     let positions = rows as f64 * columns as f64;
-    let products = f64::from(filter_height) * f64::from(filter_width) * f64::from(channels) * f64::from(filters);
+    let products = f64::from(filter_height)
+        * f64::from(filter_width)
+        * f64::from(channels)
+        * f64::from(filters);
     Some(TopologyRow {
         name: record.get(0)?.to_owned(),
         sizes: format!(
@@ -265,11 +381,18 @@ mod tests {
 
     #[test]
     fn config_accepts_both_separators() {
-        let text =
-            "[general]\nrun_name = a\n[architecture_presets]\nArrayHeight:    256\nArrayWidth = 128\nDataflow : ws\n";
+        let text = "[general]\nrun_name = a\n[architecture_presets]\nArrayHeight:    256\nArrayWidth = 128\nDataflow : ws\n";
         let config = ScaleSimConfig::parse("a.cfg", text).unwrap();
-        assert_eq!((config.height, config.width, config.dataflow.as_str()), (256, 128, "ws"));
-        for wrong in ["", "ArrayHeight: 256", "ArrayHeight: -1\nArrayWidth: 1", "ArrayHeight: 1e308\nArrayWidth: 1"] {
+        assert_eq!(
+            (config.height, config.width, config.dataflow.as_str()),
+            (256, 128, "ws")
+        );
+        for wrong in [
+            "",
+            "ArrayHeight: 256",
+            "ArrayHeight: -1\nArrayWidth: 1",
+            "ArrayHeight: 1e308\nArrayWidth: 1",
+        ] {
             assert_eq!(ScaleSimConfig::parse("a.cfg", wrong), None, "{wrong}");
         }
     }
@@ -277,14 +400,27 @@ mod tests {
     #[test]
     fn topology_gives_the_multiplications() {
         let gemm = ScaleSimTopology::parse("t.csv", "Layer,M,N,K,\nqkv,128,768,256,\n").unwrap();
-        assert_eq!((gemm.rows[0].name.as_str(), gemm.rows[0].multiplications), ("qkv", 25_165_824.0));
+        assert_eq!(
+            (gemm.rows[0].name.as_str(), gemm.rows[0].multiplications),
+            ("qkv", 25_165_824.0)
+        );
         // 110 positions in each direction, because the simulator rounds up.
         let text = "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,\n\
                     Conv1,224,224,7,7,3,64,2,\n";
         let conv = ScaleSimTopology::parse("t.csv", text).unwrap();
         assert!((conv.rows[0].multiplications - 113_836_800.0).abs() < 0.5);
-        for wrong in ["", "a,b\n", "Layer,M,N,K\nx,1,2\n", "Layer,M,N,K\nx,1,2,NaN\n", "Layer,M,N,K\nx,0,1,1\n"] {
-            assert!(ScaleSimTopology::parse("t.csv", wrong).is_none_or(|topology| topology.rows.is_empty()), "{wrong}");
+        for wrong in [
+            "",
+            "a,b\n",
+            "Layer,M,N,K\nx,1,2\n",
+            "Layer,M,N,K\nx,1,2,NaN\n",
+            "Layer,M,N,K\nx,0,1,1\n",
+        ] {
+            assert!(
+                ScaleSimTopology::parse("t.csv", wrong)
+                    .is_none_or(|topology| topology.rows.is_empty()),
+                "{wrong}"
+            );
         }
     }
 }

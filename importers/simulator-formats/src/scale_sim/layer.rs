@@ -29,9 +29,21 @@ pub(super) struct ScaleSimStream {
 
 /// The streams: inputs, weights and results.
 pub(super) const STREAMS: [ScaleSimStream; 3] = [
-    ScaleSimStream { name: "IFMAP", report_name: "IFMAP", is_written: false },
-    ScaleSimStream { name: "FILTER", report_name: "Filter", is_written: false },
-    ScaleSimStream { name: "OFMAP", report_name: "OFMAP", is_written: true },
+    ScaleSimStream {
+        name: "IFMAP",
+        report_name: "IFMAP",
+        is_written: false,
+    },
+    ScaleSimStream {
+        name: "FILTER",
+        report_name: "Filter",
+        is_written: false,
+    },
+    ScaleSimStream {
+        name: "OFMAP",
+        report_name: "OFMAP",
+        is_written: true,
+    },
 ];
 
 /// Traffic of a stream with one memory, in cycles of the layer.
@@ -57,7 +69,10 @@ pub(super) struct ScaleSimAccess {
 impl ScaleSimAccess {
     /// Words to or from DRAM; `None` if only a count with padding is known.
     pub(super) fn dram_words(&self) -> Option<u64> {
-        self.counted.as_ref().map(|counted| counted.words).or((!self.is_padded).then_some(self.dram.words))
+        self.counted
+            .as_ref()
+            .map(|counted| counted.words)
+            .or((!self.is_padded).then_some(self.dram.words))
     }
 }
 
@@ -96,13 +111,18 @@ impl ScaleSimLayer {
 
     /// Number of cycles from the first compute cycle until everything is done.
     pub(super) fn end(&self) -> i64 {
-        let ends =
-            self.access.iter().flatten().filter(|access| access.dram.words > 0).map(|access| access.dram.last + 1);
+        let ends = self
+            .access
+            .iter()
+            .flatten()
+            .filter(|access| access.dram.words > 0)
+            .map(|access| access.dram.last + 1);
         ends.max().unwrap_or(0).max(self.cycles)
     }
 
     fn reads(&self) -> impl Iterator<Item = &ScaleSimAccess> {
         let all = self.access.iter().flatten().zip(STREAMS);
-        all.filter(|(access, stream)| !stream.is_written && access.dram.words > 0).map(|(access, _)| access)
+        all.filter(|(access, stream)| !stream.is_written && access.dram.words > 0)
+            .map(|(access, _)| access)
     }
 }

@@ -20,8 +20,13 @@ pub(super) fn read(
     access: Option<&CsvTable>,
     out: &mut TraceBuilder,
 ) -> Result<Vec<ScaleSimLayer>, ImportError> {
-    let columns =
-        compute.columns(["LayerID", "Total Cycles", "Stall Cycles", "Overall Util %", "Mapping Efficiency %"])?;
+    let columns = compute.columns([
+        "LayerID",
+        "Total Cycles",
+        "Stall Cycles",
+        "Overall Util %",
+        "Mapping Efficiency %",
+    ])?;
     let mut layers = Vec::new();
     for row in compute.rows() {
         match layer(row, columns, out) {
@@ -40,12 +45,22 @@ pub(super) fn read(
     let twice = all - layers.len();
     if twice > 0 {
         out.log(IssueKind::Duplicate, || {
-            format!("{}: {twice} duplicate layer rows; the first of each layer counts", compute.file())
+            format!(
+                "{}: {twice} duplicate layer rows; the first of each layer counts",
+                compute.file()
+            )
         });
     }
-    for (at, layer) in layers.iter().enumerate().filter(|(at, layer)| layer.id != *at as u64).take(1) {
+    for (at, layer) in layers
+        .iter()
+        .enumerate()
+        .filter(|(at, layer)| layer.id != *at as u64)
+        .take(1)
+    {
         let id = layer.id;
-        out.log(IssueKind::MalformedEvent, || format!("{}: layer {at} is missing, {id} follows", compute.file()));
+        out.log(IssueKind::MalformedEvent, || {
+            format!("{}: layer {at} is missing, {id} follows", compute.file())
+        });
     }
     match access {
         Some(access) => read_access(access, &mut layers, out)?,
@@ -56,7 +71,11 @@ pub(super) fn read(
     Ok(layers)
 }
 
-fn layer(row: CsvRow<'_>, columns: [usize; 5], out: &mut TraceBuilder) -> Result<ScaleSimLayer, String> {
+fn layer(
+    row: CsvRow<'_>,
+    columns: [usize; 5],
+    out: &mut TraceBuilder,
+) -> Result<ScaleSimLayer, String> {
     let [id, cycles, stalls, overall, mapping] = columns;
     let id = row.count(id)?;
     let cycles = row.count(cycles)? as i64;
@@ -70,7 +89,9 @@ fn layer(row: CsvRow<'_>, columns: [usize; 5], out: &mut TraceBuilder) -> Result
     let mut percent = |column| match row.number(column) {
         Ok(percent) if (0.0..=MAX_PERCENT).contains(&percent) => Some(percent),
         Ok(percent) => {
-            out.log(IssueKind::ImplausibleValue, || row.wrong(&format!("a utilization of {percent} %")));
+            out.log(IssueKind::ImplausibleValue, || {
+                row.wrong(&format!("a utilization of {percent} %"))
+            });
             None
         }
         Err(what) => {
@@ -80,10 +101,24 @@ fn layer(row: CsvRow<'_>, columns: [usize; 5], out: &mut TraceBuilder) -> Result
     };
     let (overall, mapping) = (percent(overall), percent(mapping));
     let name = format!("layer {id}");
-    Ok(ScaleSimLayer { id, name, cycles, stalls, overall, mapping, access: None, rows: vec![row.args()], sizes: None })
+    Ok(ScaleSimLayer {
+        id,
+        name,
+        cycles,
+        stalls,
+        overall,
+        mapping,
+        access: None,
+        rows: vec![row.args()],
+        sizes: None,
+    })
 }
 
-fn read_access(table: &CsvTable, layers: &mut [ScaleSimLayer], out: &mut TraceBuilder) -> Result<(), ImportError> {
+fn read_access(
+    table: &CsvTable,
+    layers: &mut [ScaleSimLayer],
+    out: &mut TraceBuilder,
+) -> Result<(), ImportError> {
     let [id_column] = table.columns(["LayerID"])?;
     let mut columns = Vec::new();
     for stream in STREAMS {
@@ -95,9 +130,15 @@ fn read_access(table: &CsvTable, layers: &mut [ScaleSimLayer], out: &mut TraceBu
         }
     }
     let traffic = |row: CsvRow<'_>, [first, last, words]: [usize; 3]| {
-        let traffic = ScaleSimTraffic { first: row.whole(first)?, last: row.whole(last)?, words: row.count(words)? };
+        let traffic = ScaleSimTraffic {
+            first: row.whole(first)?,
+            last: row.whole(last)?,
+            words: row.count(words)?,
+        };
         let in_order = traffic.first <= traffic.last || traffic.words == 0;
-        in_order.then_some(traffic).ok_or_else(|| row.wrong("a stop cycle before its start cycle"))
+        in_order
+            .then_some(traffic)
+            .ok_or_else(|| row.wrong("a stop cycle before its start cycle"))
     };
     let read = |row: CsvRow<'_>| -> Result<(u64, [ScaleSimAccess; 3]), String> {
         let mut access: [ScaleSimAccess; 3] = Default::default();
@@ -116,9 +157,13 @@ fn read_access(table: &CsvTable, layers: &mut [ScaleSimLayer], out: &mut TraceBu
                         layer.access = Some(access);
                     }
                     Some(_) => {
-                        out.log(IssueKind::Duplicate, || row.wrong("a duplicate row of this layer; the first counts"));
+                        out.log(IssueKind::Duplicate, || {
+                            row.wrong("a duplicate row of this layer; the first counts")
+                        });
                     }
-                    None => out.log(IssueKind::UnknownMetadata, || row.wrong("no such layer in the compute report")),
+                    None => out.log(IssueKind::UnknownMetadata, || {
+                        row.wrong("no such layer in the compute report")
+                    }),
                 }
             }
             Err(what) => out.log(IssueKind::MalformedEvent, || what),
@@ -126,7 +171,12 @@ fn read_access(table: &CsvTable, layers: &mut [ScaleSimLayer], out: &mut TraceBu
     }
     for layer in layers.iter().filter(|layer| layer.access.is_none()) {
         let id = layer.id;
-        out.log(IssueKind::UnknownMetadata, || format!("{} has no row for layer {id}: no DRAM traffic", table.file()));
+        out.log(IssueKind::UnknownMetadata, || {
+            format!(
+                "{} has no row for layer {id}: no DRAM traffic",
+                table.file()
+            )
+        });
     }
     Ok(())
 }
@@ -138,7 +188,10 @@ pub(super) fn name(layers: &mut [ScaleSimLayer], topology: Option<&ScaleSimTopol
         let row = topology.and_then(|topology| topology.layer(layer.id));
         if let Some(row) = row {
             row.name.clone_into(&mut layer.name);
-            layer.sizes = Some(Arg { name: "sizes".to_owned(), value: ArgValue::Text(row.sizes.clone()) });
+            layer.sizes = Some(Arg {
+                name: "sizes".to_owned(),
+                value: ArgValue::Text(row.sizes.clone()),
+            });
         }
         layer.name = taken.distinct(std::mem::take(&mut layer.name), "layer", layer.id);
     }

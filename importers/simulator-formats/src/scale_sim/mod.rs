@@ -51,7 +51,11 @@ static FORMAT: TraceFormat = TraceFormat {
 const REPORT: &str = "COMPUTE_REPORT.csv";
 
 /// Facts that the reports do not contain.
-const CANNOT_KNOW: [&str; 3] = ["times of stalls inside a layer", "peak DRAM bandwidth", "dependencies of layers"];
+const CANNOT_KNOW: [&str; 3] = [
+    "times of stalls inside a layer",
+    "peak DRAM bandwidth",
+    "dependencies of layers",
+];
 
 impl Importer for ScaleSim {
     fn format(&self) -> &'static TraceFormat {
@@ -61,8 +65,13 @@ impl Importer for ScaleSim {
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let line = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
         let has = |text: &[u8]| memchr::memmem::find(line, text).is_some();
-        let is_report = line.starts_with(b"LayerID,") && (has(b"Total Cycles") || has(b"SRAM") || has(b"Storage"));
-        if is_report { DetectionConfidence::Certain } else { DetectionConfidence::No }
+        let is_report = line.starts_with(b"LayerID,")
+            && (has(b"Total Cycles") || has(b"SRAM") || has(b"Storage"));
+        if is_report {
+            DetectionConfidence::Certain
+        } else {
+            DetectionConfidence::No
+        }
     }
 
     /// DRAM traces, which can have gigabytes, are not among them.
@@ -85,7 +94,9 @@ impl Importer for ScaleSim {
             compute = CsvTable::read(&beside, FORMAT.title, progress, out)?;
         }
         let access = source.beside("DETAILED_ACCESS_REPORT.csv");
-        let access = access.map(|source| CsvTable::read(&source, FORMAT.title, progress, out)).transpose()?;
+        let access = access
+            .map(|source| CsvTable::read(&source, FORMAT.title, progress, out))
+            .transpose()?;
         let mut layers = layers::read(&compute, access.as_ref(), out)?;
         let inputs = inputs::find(source, &layers);
         layers::name(&mut layers, inputs.topology.as_ref());
@@ -93,7 +104,14 @@ impl Importer for ScaleSim {
         layers::leave_out_padded(&mut layers, out);
         let is_v3 = compute.column(layers::WITH_PREFETCH).is_some();
         let described = out.source_mut();
-        described.simulator = Some(if is_v3 { "SCALE-Sim v3" } else { "SCALE-Sim v2" }.to_owned());
+        described.simulator = Some(
+            if is_v3 {
+                "SCALE-Sim v3"
+            } else {
+                "SCALE-Sim v2"
+            }
+            .to_owned(),
+        );
         described.cannot_know = CANNOT_KNOW.to_vec();
         timeline::write(&layers, &inputs, options.clock_mhz, out);
         Ok(())

@@ -65,11 +65,19 @@ pub(super) fn parse(message: &str) -> Option<Result<TogSimLine<'_>, ()>> {
     }
     if let Some(rest) = message.strip_prefix("[Config/Core] Core ") {
         let mhz = rest.split_once("core_freq_mhz: ")?.1.split(',').next()?;
-        let mhz = mhz.trim().parse::<f64>().ok().filter(|mhz| (1e-3..=1e6).contains(mhz));
+        let mhz = mhz
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|mhz| (1e-3..=1e6).contains(mhz));
         return Some(mhz.map(|mhz| TogSimLine::Clock { mhz }).ok_or(()));
     }
     if let Some(rest) = message.strip_prefix("[Scheduler ") {
-        return if rest.contains("] Kernel ") { kernel(rest).transpose() } else { None };
+        return if rest.contains("] Kernel ") {
+            kernel(rest).transpose()
+        } else {
+            None
+        };
     }
     if let Some(rest) = message.strip_prefix("Core [") {
         return if rest.contains("tilization(%)") || rest.contains("DRAM BW") {
@@ -79,7 +87,15 @@ pub(super) fn parse(message: &str) -> Option<Result<TogSimLine<'_>, ()>> {
         };
     }
     let (at, rest) = message.strip_prefix('[')?.split_once("][Core ")?;
-    if ["[INST_ISSUED", "[INST_FINISHED", "ASYNC FINISHED", "[DRAM_RESP_DONE"].iter().any(|tag| rest.contains(tag)) {
+    if [
+        "[INST_ISSUED",
+        "[INST_FINISHED",
+        "ASYNC FINISHED",
+        "[DRAM_RESP_DONE",
+    ]
+    .iter()
+    .any(|tag| rest.contains(tag))
+    {
         return instruction(at, rest).transpose();
     }
     None
@@ -106,19 +122,31 @@ fn kernel(rest: &str) -> Result<Option<TogSimLine<'_>>, ()> {
         if rest.starts_with("has completed") {
             let (rest, end) = rest.rsplit_once(" finished at cycle ")?;
             let name = rest.split_once(" operation: ")?.1;
-            return Some(Some(TogSimLine::Kernel { scheduler, number, name, end: cycle(end)? }));
+            return Some(Some(TogSimLine::Kernel {
+                scheduler,
+                number,
+                name,
+                end: cycle(end)?,
+            }));
         }
         if !rest.starts_with("execution summary") {
             return Some(None);
         }
-        Some(Some(TogSimLine::KernelTimes { scheduler, number, start: cycle(word(rest, "Started at: ")?)? }))
+        Some(Some(TogSimLine::KernelTimes {
+            scheduler,
+            number,
+            start: cycle(word(rest, "Started at: ")?)?,
+        }))
     };
     parsed().ok_or(())
 }
 
 fn statistic(rest: &str) -> Option<TogSimLine<'_>> {
     let (core, text) = rest.split_once("] : ")?;
-    Some(TogSimLine::Statistic { core: core.parse().ok()?, text: text.trim() })
+    Some(TogSimLine::Statistic {
+        core: core.parse().ok()?,
+        text: text.trim(),
+    })
 }
 
 /// Parses a line about an instruction; `None` for barriers, which occupy no unit.
@@ -127,7 +155,10 @@ fn instruction<'a>(at: &str, rest: &'a str) -> Result<Option<TogSimLine<'a>>, ()
     let (core, at) = (number(core)?, cycle(at).ok_or(())?);
     let (mut tag, mut id, mut array) = ("", None, None);
     while let Some((field, after)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
-        if let Some(text) = field.strip_prefix("INST_ID=").or_else(|| field.strip_prefix("global_inst_id=")) {
+        if let Some(text) = field
+            .strip_prefix("INST_ID=")
+            .or_else(|| field.strip_prefix("global_inst_id="))
+        {
             id = Some(number(text)?);
         } else if let Some(text) = field.strip_prefix("SA ") {
             array = Some(number(text)?);
@@ -140,15 +171,29 @@ fn instruction<'a>(at: &str, rest: &'a str) -> Result<Option<TogSimLine<'a>>, ()
     if text.len() < 4 || text.starts_with('[') {
         return Err(());
     }
-    let Some((unit, name)) = unit(text)? else { return Ok(None) };
-    let array = array.or_else(|| word(text, " sa=")?.parse().ok()).filter(|_| unit == TogSimUnit::Array).unwrap_or(0);
-    let instruction = TogSimInstruction { core, cycle: at, unit, id, array, name };
+    let Some((unit, name)) = unit(text)? else {
+        return Ok(None);
+    };
+    let array = array
+        .or_else(|| word(text, " sa=")?.parse().ok())
+        .filter(|_| unit == TogSimUnit::Array)
+        .unwrap_or(0);
+    let instruction = TogSimInstruction {
+        core,
+        cycle: at,
+        unit,
+        id,
+        array,
+        name,
+    };
     let is_dma = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
     Ok(match tag {
         "INST_ISSUED" if is_dma || id.is_some() => Some(TogSimLine::Issued(instruction, None)),
         // The simulator writes `finsh`; a later version may correct the spelling.
         "INST_ISSUED" => {
-            let end = word(text, "finsh at ").or_else(|| word(text, "finish at ")).and_then(cycle);
+            let end = word(text, "finsh at ")
+                .or_else(|| word(text, "finish at "))
+                .and_then(cycle);
             Some(TogSimLine::Issued(instruction, Some(end.ok_or(())?)))
         }
         "INST_FINISHED" | "DRAM_RESP_DONE" => Some(TogSimLine::Finished(instruction)),
@@ -191,8 +236,21 @@ fn tensor(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn at(cycle: i64, unit: TogSimUnit, id: Option<u64>, array: u32, name: &str) -> TogSimInstruction<'_> {
-        TogSimInstruction { core: 1, cycle, unit, id, array, name }
+    fn at(
+        cycle: i64,
+        unit: TogSimUnit,
+        id: Option<u64>,
+        array: u32,
+        name: &str,
+    ) -> TogSimInstruction<'_> {
+        TogSimInstruction {
+            core: 1,
+            cycle,
+            unit,
+            id,
+            array,
+            name,
+        }
     }
 
     #[test]
@@ -234,9 +292,24 @@ mod tests {
     #[test]
     fn reads_kernels_and_statistics() {
         let done = "[Scheduler 0] Kernel 3 has completed - TOG path: /a b operation: gemm finished at cycle 90";
-        assert_eq!(parse(done), Some(Ok(TogSimLine::Kernel { scheduler: 0, number: 3, name: "gemm", end: 90 })));
+        assert_eq!(
+            parse(done),
+            Some(Ok(TogSimLine::Kernel {
+                scheduler: 0,
+                number: 3,
+                name: "gemm",
+                end: 90
+            }))
+        );
         let times = "[Scheduler 0] Kernel 3 execution summary - Started at: 5 cycles, Total compute time: 85 cycles";
-        assert_eq!(parse(times), Some(Ok(TogSimLine::KernelTimes { scheduler: 0, number: 3, start: 5 })));
+        assert_eq!(
+            parse(times),
+            Some(Ok(TogSimLine::KernelTimes {
+                scheduler: 0,
+                number: 3,
+                start: 5
+            }))
+        );
         let core = "[Config/Core] Core 0: core_freq_mhz: 940, systolic_arrays_per_core: 2";
         assert_eq!(parse(core), Some(Ok(TogSimLine::Clock { mhz: 940.0 })));
     }

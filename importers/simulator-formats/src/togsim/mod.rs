@@ -69,7 +69,11 @@ impl Importer for TogSim {
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
         let has = |text: &[u8]| memchr::memmem::find(head, text).is_some();
         let is_log = has(b"][INST_ISSUED") || has(b"[TOGSim]") || has(b"[Config/Core] Core ");
-        if is_log { DetectionConfidence::Certain } else { DetectionConfidence::No }
+        if is_log {
+            DetectionConfidence::Certain
+        } else {
+            DetectionConfidence::No
+        }
     }
 
     fn import(
@@ -87,23 +91,33 @@ impl Importer for TogSim {
         seen.log(source.name(), out);
         if run.cores.values().all(|core| core.spans.is_empty()) {
             let what = "no instruction is issued in it: run the simulator with --log_level trace";
-            return Err(ImportError::Unusable { format: FORMAT.title, what: what.to_owned() });
+            return Err(ImportError::Unusable {
+                format: FORMAT.title,
+                what: what.to_owned(),
+            });
         }
         if run.ended.is_none() {
-            out.log(IssueKind::TruncatedFile, || "the log ends before the run".to_owned());
+            out.log(IssueKind::TruncatedFile, || {
+                "the log ends before the run".to_owned()
+            });
         }
         let described = out.source_mut();
         described.simulator = Some("PyTorchSim".to_owned());
         described.cannot_know = CANNOT_KNOW.to_vec();
         let clock = options.clock_mhz.or(run.mhz).map(|mhz| CycleClock { mhz });
-        let from = if options.clock_mhz.is_some() { "named" } else { "the log" };
+        let from = if options.clock_mhz.is_some() {
+            "named"
+        } else {
+            "the log"
+        };
         let clock_fact = match clock {
             Some(CycleClock { mhz }) => format!("{mhz} MHz ({from})"),
             None => "not known; a cycle is 1 ns here".to_owned(),
         };
         described.facts.push(("clock".to_owned(), clock_fact));
         if clock.is_none() {
-            let why = "a cycle is shown as a nanosecond: give the clock with --clock, 940MHz for TPU v3";
+            let why =
+                "a cycle is shown as a nanosecond: give the clock with --clock, 940MHz for TPU v3";
             out.log(IssueKind::AssumedClock, || why.to_owned());
         }
         timeline::write(&run, clock.unwrap_or(CycleClock::NONE), progress, out)

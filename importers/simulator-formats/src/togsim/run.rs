@@ -71,7 +71,9 @@ impl TogSimRun {
     /// Handles a line of `file`.
     pub(crate) fn add(&mut self, line: lines::InputLine<'_>, file: &str, out: &mut TraceBuilder) {
         if matches!(line.level, "error" | "critical") {
-            out.log(IssueKind::ProfilerError, || format!("line {} of {file}: {}", line.number, line.message));
+            out.log(IssueKind::ProfilerError, || {
+                format!("line {} of {file}: {}", line.number, line.message)
+            });
         }
         let added = match super::line::parse(line.message) {
             None => return,
@@ -97,17 +99,36 @@ impl TogSimRun {
                     statistics.insert(name.to_owned(), value);
                 }
             }
-            TogSimLine::Kernel { scheduler, number, name, end } => {
+            TogSimLine::Kernel {
+                scheduler,
+                number,
+                name,
+                end,
+            } => {
                 self.now = self.now.max(end);
-                self.kernels.push(TogSimKernel { scheduler, number, name: out.intern(name), start: None, end });
+                self.kernels.push(TogSimKernel {
+                    scheduler,
+                    number,
+                    name: out.intern(name),
+                    start: None,
+                    end,
+                });
             }
-            TogSimLine::KernelTimes { scheduler, number, start } => {
+            TogSimLine::KernelTimes {
+                scheduler,
+                number,
+                start,
+            } => {
                 let mut last = self.kernels.iter_mut().rev().take(64);
-                let kernel = last.find(|kernel| (kernel.scheduler, kernel.number) == (scheduler, number));
+                let kernel =
+                    last.find(|kernel| (kernel.scheduler, kernel.number) == (scheduler, number));
                 if let Some(kernel) = kernel.filter(|kernel| start <= kernel.end) {
                     kernel.start = Some(start);
                 } else {
-                    return Err((IssueKind::MalformedEvent, format!("times of kernel {number}, which did not end")));
+                    return Err((
+                        IssueKind::MalformedEvent,
+                        format!("times of kernel {number}, which did not end"),
+                    ));
                 }
             }
             TogSimLine::Issued(instruction, end) => {
@@ -138,27 +159,58 @@ impl TogSimRun {
     fn check(&mut self, instruction: &TogSimInstruction<'_>) -> TogSimUpdate {
         let TogSimInstruction { cycle, array, .. } = *instruction;
         if array >= MAX_UNITS {
-            return Err((IssueKind::MalformedEvent, format!("there is no array {array}")));
+            return Err((
+                IssueKind::MalformedEvent,
+                format!("there is no array {array}"),
+            ));
         }
         // A core finishes instructions before it increments the cycle in which it issues others.
         if cycle.saturating_add(1) < self.now {
-            let what = format!("cycle {cycle} comes after cycle {}; the line was skipped", self.now);
+            let what = format!(
+                "cycle {cycle} comes after cycle {}; the line was skipped",
+                self.now
+            );
             return Err((IssueKind::BadTimestamp, what));
         }
         self.now = self.now.max(cycle);
         Ok(())
     }
 
-    fn issue(&mut self, instruction: &TogSimInstruction<'_>, name: StringId, end: Option<i64>) -> TogSimUpdate {
-        let TogSimInstruction { cycle, unit, array, id, .. } = *instruction;
+    fn issue(
+        &mut self,
+        instruction: &TogSimInstruction<'_>,
+        name: StringId,
+        end: Option<i64>,
+    ) -> TogSimUpdate {
+        let TogSimInstruction {
+            cycle,
+            unit,
+            array,
+            id,
+            ..
+        } = *instruction;
         let core = self.core(instruction.core)?;
         let is_moved = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
         // A pipeline executes one instruction after the other. Of loads and stores it is only
         // known that they are in flight.
-        let begin = if is_moved { cycle } else { core.free.get(&(unit, array)).copied().unwrap_or(0).max(cycle) };
+        let begin = if is_moved {
+            cycle
+        } else {
+            core.free
+                .get(&(unit, array))
+                .copied()
+                .unwrap_or(0)
+                .max(cycle)
+        };
         let index = core.spans.len();
         let end = end.map(|end| end.max(begin));
-        core.spans.push(InstructionSpan { unit, array, name, begin, end });
+        core.spans.push(InstructionSpan {
+            unit,
+            array,
+            name,
+            begin,
+            end,
+        });
         if let Some(end) = end {
             core.free.insert((unit, array), end);
             self.now = self.now.max(cycle);
@@ -171,14 +223,19 @@ impl TogSimRun {
     }
 
     fn finish(&mut self, instruction: &TogSimInstruction<'_>, name: StringId) -> TogSimUpdate {
-        let TogSimInstruction { cycle, unit, id, .. } = *instruction;
+        let TogSimInstruction {
+            cycle, unit, id, ..
+        } = *instruction;
         let core = self.core(instruction.core)?;
         let is_moved = matches!(unit, TogSimUnit::Load | TogSimUnit::Store);
         let open = match id {
             // Data of an asynchronous load may arrive after the load was fully issued, so the last end counts.
             Some(id) if is_moved => core.numbered.get(&id).copied(),
             Some(id) => core.numbered.remove(&id),
-            None => core.named.get_mut(&(unit, name)).and_then(VecDeque::pop_front),
+            None => core
+                .named
+                .get_mut(&(unit, name))
+                .and_then(VecDeque::pop_front),
         };
         let Some(span) = open.and_then(|index| core.spans.get_mut(index)) else {
             // The older generation gives the end of a computation at its issue.

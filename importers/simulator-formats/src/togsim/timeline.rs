@@ -7,8 +7,8 @@ use importer_common::cycles::CycleClock;
 use importer_common::waits::add_waits;
 use input::{ImportError, Progress};
 use trace_model::{
-    ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, Op, SliceAttr, SliceSpec, StringId, TimeRange,
-    TraceBuilder, TrackId, TrackKind,
+    ArgValue, DeviceInfo, GroupId, GroupKind, IssueKind, LabelId, Op, SliceAttr, SliceSpec,
+    StringId, TimeRange, TraceBuilder, TrackId, TrackKind,
 };
 
 use super::line::TogSimUnit;
@@ -36,14 +36,39 @@ pub(super) fn write(
         format!("cores without kernels: there are {kernels}, shown on the first {with_kernels} cores only")
     });
     for (number, core) in &run.cores {
-        let what = || format!("core {number}: the log lacks lines, or instructions were skipped: {}", core.only_ended);
-        out.log_mut().add_many(IssueKind::EndWithoutBegin, core.only_ended, what);
+        let what = || {
+            format!(
+                "core {number}: the log lacks lines, or instructions were skipped: {}",
+                core.only_ended
+            )
+        };
+        out.log_mut()
+            .add_many(IssueKind::EndWithoutBegin, core.only_ended, what);
     }
-    let labels: Vec<LabelId> = run.kernels.iter().map(|kernel| label_of(kernel.name, out)).collect();
-    for (at, (number, core)) in run.cores.iter().filter(|(_, core)| is_shown(core)).enumerate() {
+    let labels: Vec<LabelId> = run
+        .kernels
+        .iter()
+        .map(|kernel| label_of(kernel.name, out))
+        .collect();
+    for (at, (number, core)) in run
+        .cores
+        .iter()
+        .filter(|(_, core)| is_shown(core))
+        .enumerate()
+    {
         progress.check()?;
-        let group = out.group(None, GroupKind::TensorCore { ordinal: *number }, &format!("core {number}"));
-        out.set_device(group, DeviceInfo { type_name: Some("PyTorchSim core".to_owned()), ..DeviceInfo::default() });
+        let group = out.group(
+            None,
+            GroupKind::TensorCore { ordinal: *number },
+            &format!("core {number}"),
+        );
+        out.set_device(
+            group,
+            DeviceInfo {
+                type_name: Some("PyTorchSim core".to_owned()),
+                ..DeviceInfo::default()
+            },
+        );
         if let Some(cycles) = run.ended {
             for (name, value) in &core.statistics {
                 // The value refers to the whole run, as the simulator prints it.
@@ -52,11 +77,20 @@ pub(super) fn write(
             }
         }
         if core.only_ended > 0 {
-            let value = format!("{} instructions: skipped, or the log lacks lines", core.only_ended);
+            let value = format!(
+                "{} instructions: skipped, or the log lacks lines",
+                core.only_ended
+            );
             out.set_group_fact(group, "ends without a begin", ArgValue::Text(value));
         }
-        let mut writer =
-            TogSimTimeline { out, group, clock, now: run.now, tracks: BTreeMap::new(), labels: HashMap::new() };
+        let mut writer = TogSimTimeline {
+            out,
+            group,
+            clock,
+            now: run.now,
+            tracks: BTreeMap::new(),
+            labels: HashMap::new(),
+        };
         if at < with_kernels {
             writer.kernels(run, &labels);
         }
@@ -101,7 +135,11 @@ impl TogSimTimeline<'_> {
         }
     }
 
-    fn core(&mut self, core: &TogSimCore, progress: &Progress) -> Result<OverlapLanes, ImportError> {
+    fn core(
+        &mut self,
+        core: &TogSimCore,
+        progress: &Progress,
+    ) -> Result<OverlapLanes, ImportError> {
         let ops = self.track(TrackKind::Ops, 2, "Compute");
         let flights = self.track(TrackKind::AsyncOps, 3, "Loads and stores");
         let (mut moved, mut unended) = (Vec::new(), 0);
@@ -111,9 +149,18 @@ impl TogSimTimeline<'_> {
                 progress.check()?;
             }
             let end = span.end.unwrap_or(self.now);
-            let Some(range) = self.clock.range_of("an instruction", span.begin, end, self.out) else { continue };
+            let Some(range) = self
+                .clock
+                .range_of("an instruction", span.begin, end, self.out)
+            else {
+                continue;
+            };
             let label = self.label(span);
-            let track = if is_moved(span) { flights } else { self.unit_track(span) };
+            let track = if is_moved(span) {
+                flights
+            } else {
+                self.unit_track(span)
+            };
             let slice = self.out.add_slice(track, SliceSpec::new(range, label));
             if span.end.is_none() {
                 self.out.set_attr(slice, SliceAttr::Unterminated, 1);
@@ -122,14 +169,17 @@ impl TogSimTimeline<'_> {
             if is_moved(span) {
                 let wait = self.wait_label(span);
                 let done = self.out.label_ref(wait).name;
-                self.out.set_attr(slice, SliceAttr::DoneOp, done.index() as i64);
+                self.out
+                    .set_attr(slice, SliceAttr::DoneOp, done.index() as i64);
                 moved.push((range, wait));
             } else {
                 computed.push((range, label));
             }
         }
         let log = self.out.log_mut();
-        log.add_many(IssueKind::BeginWithoutEnd, unended, || "instructions without an end".to_owned());
+        log.add_many(IssueKind::BeginWithoutEnd, unended, || {
+            "instructions without an end".to_owned()
+        });
         Ok(self.ops(ops, computed, moved))
     }
 
@@ -165,7 +215,10 @@ impl TogSimTimeline<'_> {
             return *track;
         }
         let (sort, name) = match span.unit {
-            TogSimUnit::Array => (10 + i64::from(span.array), format!("Systolic array {}", span.array)),
+            TogSimUnit::Array => (
+                10 + i64::from(span.array),
+                format!("Systolic array {}", span.array),
+            ),
             TogSimUnit::Vector => (4, "Vector unit".to_owned()),
             _ => (5, "Cross-lane unit".to_owned()),
         };
@@ -191,7 +244,11 @@ impl TogSimTimeline<'_> {
 
     /// The label of the op that waits for a load or a store.
     fn wait_label(&mut self, span: &InstructionSpan) -> LabelId {
-        let verb = if span.unit == TogSimUnit::Load { "load" } else { "store" };
+        let verb = if span.unit == TogSimUnit::Load {
+            "load"
+        } else {
+            "store"
+        };
         let name = format!("wait {verb} {}", self.out.str(span.name));
         self.op_label(&name, "copy-done")
     }
@@ -202,7 +259,11 @@ impl TogSimTimeline<'_> {
             return *label;
         }
         let category_id = Some(self.out.intern(category));
-        let op = self.out.op(Op { name: text, category: category_id, ..Op::default() });
+        let op = self.out.op(Op {
+            name: text,
+            category: category_id,
+            ..Op::default()
+        });
         let label = self.out.label(name, Some(op));
         self.labels.insert(text, label);
         label
@@ -228,7 +289,10 @@ impl OverlapLanes {
             )
         });
         log.add_many(IssueKind::ScheduleOverlaps, self.hidden, || {
-            format!("core {core}: instructions that are hidden on Compute by longer ones ({})", self.hidden)
+            format!(
+                "core {core}: instructions that are hidden on Compute by longer ones ({})",
+                self.hidden
+            )
         });
     }
 }

@@ -11,7 +11,11 @@ pub fn corpus() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    assert!(std::env::var("SYSTOLE_REQUIRE_CORPUS").as_deref() != Ok("1"), "no corpus at {}", folder.display());
+    assert!(
+        std::env::var("SYSTOLE_REQUIRE_CORPUS").as_deref() != Ok("1"),
+        "no corpus at {}",
+        folder.display()
+    );
     println!("skipped: no corpus at {}", folder.display());
     None
 }

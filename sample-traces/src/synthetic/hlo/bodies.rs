@@ -23,9 +23,19 @@ impl HloBuilder<'_> {
             return add;
         }
         let mut out = WrittenComputation::new("add");
-        let operands = (0..2).map(|i| self.writer.parameter(&mut out, &format!("add.arg.{i}"), "bf16[]", i)).collect();
-        let sum =
-            WrittenInstruction { name: "add.sum", opcode: "add", shape: "bf16[]", operands, ..Default::default() };
+        let operands = (0..2)
+            .map(|i| {
+                self.writer
+                    .parameter(&mut out, &format!("add.arg.{i}"), "bf16[]", i)
+            })
+            .collect();
+        let sum = WrittenInstruction {
+            name: "add.sum",
+            opcode: "add",
+            shape: "bf16[]",
+            operands,
+            ..Default::default()
+        };
         let root = self.writer.add(&mut out, &sum, |_| {});
         let id = self.writer.end(out, root, false);
         self.add = Some(id);
@@ -42,10 +52,19 @@ impl HloBuilder<'_> {
         }
         let (opcode, name) = match op.inner {
             InnerOp::Product => ("convolution", format!("convolution.{number}")),
-            InnerOp::Update => ("dynamic-update-slice", format!("dynamic-update-slice.{number}")),
+            InnerOp::Update => (
+                "dynamic-update-slice",
+                format!("dynamic-update-slice.{number}"),
+            ),
             _ => ("tanh", format!("tanh.{number}")),
         };
-        let instruction = WrittenInstruction { name: &name, opcode, shape: &op.shape, operands, ..Default::default() };
+        let instruction = WrittenInstruction {
+            name: &name,
+            opcode,
+            shape: &op.shape,
+            operands,
+            ..Default::default()
+        };
         let is_product = op.inner == InnerOp::Product;
         let root = self.writer.add(&mut out, &instruction, |out| {
             if is_product {
@@ -66,12 +85,15 @@ impl HloBuilder<'_> {
         let program = self.program;
         let outer = &program.schedule.ops[index];
         let number = outer.number();
-        let inner: Vec<usize> =
-            (0..program.schedule.ops.len()).filter(|&at| program.schedule.ops[at].inside == Some(index)).collect();
+        let inner: Vec<usize> = (0..program.schedule.ops.len())
+            .filter(|&at| program.schedule.ops[at].inside == Some(index))
+            .collect();
         let called: Vec<Vec<u64>> = inner.iter().map(|&at| self.called(at)).collect();
 
         let mut body = WrittenComputation::new(&format!("body.{number}"));
-        let state = self.writer.parameter(&mut body, &format!("body.state.{number}"), &outer.shape, 0);
+        let state =
+            self.writer
+                .parameter(&mut body, &format!("body.state.{number}"), &outer.shape, 0);
         let mut known = BTreeMap::new();
         let mut results = Vec::new();
         let mut parts = 0;
@@ -87,7 +109,10 @@ impl HloBuilder<'_> {
                         operands: vec![state],
                         ..Default::default()
                     };
-                    known.insert(name.clone(), self.writer.add(&mut body, &part, |out| out.uint(13, parts)));
+                    known.insert(
+                        name.clone(),
+                        self.writer.add(&mut body, &part, |out| out.uint(13, parts)),
+                    );
                 }
             }
             results.push(self.op(&mut body, op, called, &mut known));
@@ -104,7 +129,12 @@ impl HloBuilder<'_> {
         let body = self.writer.end(body, root, false);
 
         let mut condition = WrittenComputation::new(&format!("condition.{number}"));
-        let state = self.writer.parameter(&mut condition, &format!("condition.state.{number}"), &outer.shape, 0);
+        let state = self.writer.parameter(
+            &mut condition,
+            &format!("condition.state.{number}"),
+            &outer.shape,
+            0,
+        );
         let name = format!("condition.compare.{number}");
         let compare = WrittenInstruction {
             name: &name,

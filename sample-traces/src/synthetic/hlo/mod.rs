@@ -25,7 +25,11 @@ const FILE: &str = "train.py";
 const CALLER: u64 = 80;
 
 pub(super) fn proto(program: &SyntheticProgram) -> Vec<u8> {
-    let mut builder = HloBuilder { program, writer: HloWriter::default(), add: None };
+    let mut builder = HloBuilder {
+        program,
+        writer: HloWriter::default(),
+        add: None,
+    };
     let (entry, order) = builder.entry();
     let mut out = ProtoMessage::default();
     out.message(1, |module| {
@@ -56,7 +60,12 @@ pub(super) fn proto(program: &SyntheticProgram) -> Vec<u8> {
 
 /// Distinct source lines of the program.
 fn lines(program: &SyntheticProgram) -> Vec<u64> {
-    let lines = program.schedule.ops.iter().map(|op| u64::from(op.source_line)).filter(|&line| line > 0);
+    let lines = program
+        .schedule
+        .ops
+        .iter()
+        .map(|op| u64::from(op.source_line))
+        .filter(|&line| line > 0);
     lines.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
@@ -65,7 +74,8 @@ fn stack_frames(lines: &[u64], out: &mut ProtoMessage) {
     out.text(1, FILE);
     out.text(2, "main");
     out.text(2, "train_step");
-    for (function, line) in std::iter::once((1, CALLER)).chain(lines.iter().map(|&line| (2, line))) {
+    for (function, line) in std::iter::once((1, CALLER)).chain(lines.iter().map(|&line| (2, line)))
+    {
         out.message(3, |location| {
             location.uint(1, 1);
             location.uint(2, function);
@@ -100,7 +110,10 @@ impl HloBuilder<'_> {
             for (shape, name) in &op.operands {
                 let made = ops.iter().any(|op| op.name == *name && op.inside.is_none());
                 if !made && !known.contains_key(name) {
-                    known.insert(name.clone(), self.writer.parameter(&mut main, name, shape, parameters));
+                    known.insert(
+                        name.clone(),
+                        self.writer.parameter(&mut main, name, shape, parameters),
+                    );
                     parameters += 1;
                 }
             }
@@ -121,9 +134,21 @@ impl HloBuilder<'_> {
         called: Vec<u64>,
         known: &mut BTreeMap<String, u64>,
     ) -> u64 {
-        let operands = op.operands.iter().filter_map(|(_, name)| known.get(name).copied()).collect();
-        let instruction = WrittenInstruction { name: &op.name, opcode: op.opcode, shape: &op.shape, operands, called };
-        let frame = lines(self.program).iter().position(|&line| line == u64::from(op.source_line));
+        let operands = op
+            .operands
+            .iter()
+            .filter_map(|(_, name)| known.get(name).copied())
+            .collect();
+        let instruction = WrittenInstruction {
+            name: &op.name,
+            opcode: op.opcode,
+            shape: &op.shape,
+            operands,
+            called,
+        };
+        let frame = lines(self.program)
+            .iter()
+            .position(|&line| line == u64::from(op.source_line));
         let id = self.writer.add(computation, &instruction, |out| {
             out.message(7, |metadata| {
                 metadata.text(2, op.framework_name.trim_end_matches(':'));
@@ -148,9 +173,19 @@ fn write_facts(op: &SyntheticOp, out: &mut ProtoMessage) {
         _ => {}
     }
     if let InnerOp::Loop { times } = op.inner {
-        out.text(43, &format!("{{\"known_trip_count\":{{\"n\":\"{times}\"}}}}"));
+        out.text(
+            43,
+            &format!("{{\"known_trip_count\":{{\"n\":\"{times}\"}}}}"),
+        );
     }
-    if let Some(ReplicaGroupPattern { channel, count, size, dims, permutation }) = &op.groups {
+    if let Some(ReplicaGroupPattern {
+        channel,
+        count,
+        size,
+        dims,
+        permutation,
+    }) = &op.groups
+    {
         out.uint(26, u64::from(*channel));
         out.uint(71, 1);
         out.message(92, |groups| {

@@ -3,12 +3,21 @@
 use crate::write::ProtoMessage;
 
 /// Numbers of `xla.PrimitiveType`.
-const TYPES: [(&str, u64); 5] = [("pred", 1), ("s32", 4), ("u32", 8), ("f32", 11), ("bf16", 16)];
+const TYPES: [(&str, u64); 5] = [
+    ("pred", 1),
+    ("s32", 4),
+    ("u32", 8),
+    ("f32", 11),
+    ("bf16", 16),
+];
 const TUPLE: u64 = 13;
 
 /// Writes `bf16[8,128]{1,0:T(8,128)(2,1)S(1)}`, or a tuple of such.
 pub(super) fn write(text: &str, out: &mut ProtoMessage) {
-    if let Some(parts) = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
+    if let Some(parts) = text
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'))
+    {
         out.uint(2, TUPLE);
         for part in parts.split(", ") {
             out.message(4, |part_out| write(part, part_out));
@@ -17,7 +26,13 @@ pub(super) fn write(text: &str, out: &mut ProtoMessage) {
     }
     let (element, rest) = text.split_once('[').unwrap_or((text, "]"));
     let (dimensions, layout) = rest.split_once(']').unwrap_or((rest, ""));
-    out.uint(2, TYPES.iter().find(|(name, _)| *name == element).map_or(0, |&(_, number)| number));
+    out.uint(
+        2,
+        TYPES
+            .iter()
+            .find(|(name, _)| *name == element)
+            .map_or(0, |&(_, number)| number),
+    );
     out.packed(3, numbers(dimensions));
     if let Some(layout) = layout.strip_prefix('{') {
         out.message(5, |out| write_layout(layout.trim_end_matches('}'), out));

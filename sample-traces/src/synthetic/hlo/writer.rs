@@ -30,7 +30,10 @@ impl WrittenComputation {
     pub(super) fn new(name: &str) -> Self {
         let mut out = ProtoMessage::default();
         out.text(1, name);
-        Self { out, instructions: Vec::new() }
+        Self {
+            out,
+            instructions: Vec::new(),
+        }
     }
 }
 
@@ -65,12 +68,22 @@ impl HloWriter {
         shape: &str,
         number: u64,
     ) -> u64 {
-        let instruction = WrittenInstruction { name, opcode: "parameter", shape, ..WrittenInstruction::default() };
+        let instruction = WrittenInstruction {
+            name,
+            opcode: "parameter",
+            shape,
+            ..WrittenInstruction::default()
+        };
         self.add(computation, &instruction, |out| out.uint(9, number))
     }
 
     /// Ends a computation; returns its id.
-    pub(super) fn end(&mut self, computation: WrittenComputation, root: u64, is_fusion: bool) -> u64 {
+    pub(super) fn end(
+        &mut self,
+        computation: WrittenComputation,
+        root: u64,
+        is_fusion: bool,
+    ) -> u64 {
         let mut out = computation.out;
         let id = self.computations.len() as u64 + 1;
         out.uint(5, id);

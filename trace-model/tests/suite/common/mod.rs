@@ -1,7 +1,9 @@
 //! Random slices for the tests of this directory.
 
 use proptest::prelude::*;
-use trace_model::{GroupKind, Picos, SliceKey, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind};
+use trace_model::{
+    GroupKind, Picos, SliceKey, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
+};
 
 pub fn at(ps: i64) -> Timestamp {
     Timestamp::from_ps(ps)
@@ -17,7 +19,8 @@ pub fn any_spans() -> impl Strategy<Value = Vec<(i64, i64)>> {
     let short = (0..60_i64, 0..12_i64);
     let long = (0..60_i64, 0..80_i64);
     let huge = (-(1_i64 << 40)..1 << 40, 0..1_i64 << 41);
-    let span = prop_oneof![6 => short, 3 => long, 1 => huge].prop_map(|(start, dur)| (start, start + dur));
+    let span =
+        prop_oneof![6 => short, 3 => long, 1 => huge].prop_map(|(start, dur)| (start, start + dur));
     prop::collection::vec(span, 0..60)
 }
 
@@ -63,7 +66,10 @@ pub fn add_all(builder: &mut TraceBuilder, track: TrackId, spans: &[(i64, i64)])
         .enumerate()
         .map(|(number, &(start, end))| {
             let label = builder.label(&number.to_string(), None);
-            builder.add_slice(track, SliceSpec::new(TimeRange::at(at(start), Picos::from_ps(end - start)), label))
+            builder.add_slice(
+                track,
+                SliceSpec::new(TimeRange::at(at(start), Picos::from_ps(end - start)), label),
+            )
         })
         .collect()
 }

@@ -7,8 +7,14 @@ fn looped(ms: &[f64], values: &[(&str, f64)]) -> Summary {
     let mut run = made(ms[0], 0.0, ms.len() as u32, 0);
     let times: Vec<f64> = ms.iter().map(|ms| ms * 1e9).collect();
     run.series[0].values.clone_from(&times);
-    let slow = ms.iter().map(|time| if *time > 1.3 * ms[0] { 100.0 } else { 0.0 }).collect();
-    run.loop_series = vec![series(LOOP_STEP, Unit::Picoseconds, times), series(SLOW_SHARE, Unit::Percent, slow)];
+    let slow = ms
+        .iter()
+        .map(|time| if *time > 1.3 * ms[0] { 100.0 } else { 0.0 })
+        .collect();
+    run.loop_series = vec![
+        series(LOOP_STEP, Unit::Picoseconds, times),
+        series(SLOW_SHARE, Unit::Percent, slow),
+    ];
     let value = |&(id, value): &(&str, f64)| RunValue {
         id: id.to_owned(),
         title: id.to_owned(),
@@ -27,20 +33,34 @@ fn looped(ms: &[f64], values: &[(&str, f64)]) -> Summary {
 fn headline_is_about_the_loop_and_names_what_the_median_step_hides() {
     let say = |base: &Summary, cand: &Summary| {
         let options = CompareOptions::default();
-        compare(std::slice::from_ref(base), std::slice::from_ref(cand), &options).statement
+        compare(
+            std::slice::from_ref(base),
+            std::slice::from_ref(cand),
+            &options,
+        )
+        .statement
     };
     let quiet = |id| looped(&[10.0; 4], &[(id, 0.0), (LOOP_COMPILATIONS, 0.0)]);
     // One of four steps compiles for 40 ms: 10 ms per step.
-    let compiled = looped(&[10.0, 10.0, 50.0, 10.0], &[("loop.compile_ps", 10e9), (LOOP_COMPILATIONS, 1.0)]);
+    let compiled = looped(
+        &[10.0, 10.0, 50.0, 10.0],
+        &[("loop.compile_ps", 10e9), (LOOP_COMPILATIONS, 1.0)],
+    );
     let expected = "the loop of 4 steps takes 40.00 ms longer (40.00 ms to 80.00 ms, +100.0 %), which the median step does \
                     not show: compilation on the host +40.00 ms, 1 compilation in it (0 before), 1 of 4 steps is slow (0 \
                     before); the median step is unchanged: 10.00 ms";
     assert_eq!(say(&quiet("loop.compile_ps"), &compiled), expected);
     let back = say(&compiled, &quiet("loop.compile_ps"));
-    assert!(back.contains("takes 40.00 ms less") && back.contains("0 of 4 steps are slow (1 before)"), "{back}");
+    assert!(
+        back.contains("takes 40.00 ms less") && back.contains("0 of 4 steps are slow (1 before)"),
+        "{back}"
+    );
     let waited = looped(&[10.0, 10.0, 35.0, 10.0], &[("loop.input_wait_ps", 6.25e9)]);
     let said = say(&quiet("loop.input_wait_ps"), &waited);
-    assert!(said.contains("takes 25.00 ms longer") && said.contains("waiting for input +25.00 ms"), "{said}");
+    assert!(
+        said.contains("takes 25.00 ms longer") && said.contains("waiting for input +25.00 ms"),
+        "{said}"
+    );
     let apart = looped(&[15.0; 4], &[("loop.gap_ps", 5e9)]);
     let mut steps = apart.clone();
     steps.series[0].values = vec![10e9; 4];
@@ -53,7 +73,10 @@ fn headline_is_about_the_loop_and_names_what_the_median_step_hides() {
         "{said}"
     );
     let said = say(&quiet("x"), &looped(&[12.0; 8], &[]));
-    assert!(said.starts_with("not the same work: the runs differ in steady steps (4 against 8)"), "{said}");
+    assert!(
+        said.starts_with("not the same work: the runs differ in steady steps (4 against 8)"),
+        "{said}"
+    );
     assert!(said.contains("the loop takes 2.000 ms longer per step (10.00 ms to 12.00 ms, +20.0 %; 40.00 ms for 4 steps, 96.00 ms for 8 steps)"), "{said}");
 }
 
@@ -69,7 +92,8 @@ fn waiting_for_input_is_not_called_idle() {
             middle_ps: ms * 1e9,
         };
         run.rest = vec![rest(None, idle)];
-        run.rest.extend(input.map(|ms| rest(Some("input wait"), ms)));
+        run.rest
+            .extend(input.map(|ms| rest(Some("input wait"), ms)));
         run.steps.middle_ps = 18e9 + (idle + input.unwrap_or(0.0)) * 1e9;
         run
     };
@@ -78,7 +102,10 @@ fn waiting_for_input_is_not_called_idle() {
         sentence(&compared.attribution.unwrap()).unwrap()
     };
     let said = say(with(Some(1.9), 0.1), with(Some(2.9), 0.1));
-    assert_eq!(said, "mean of the middle half of steps +1.000 ms: input wait +1.000 ms");
+    assert_eq!(
+        said,
+        "mean of the middle half of steps +1.000 ms: input wait +1.000 ms"
+    );
     // A side that does not know causes has idle time only.
     assert_eq!(
         say(with(None, 2.0), with(Some(2.9), 0.1)),
@@ -88,7 +115,9 @@ fn waiting_for_input_is_not_called_idle() {
 
 #[test]
 fn headline_says_how_much_runs_may_differ_and_how_that_is_known() {
-    let say = |base: &[Summary], cand: &[Summary]| compare(base, cand, &CompareOptions::default()).statement;
+    let say = |base: &[Summary], cand: &[Summary]| {
+        compare(base, cand, &CompareOptions::default()).statement
+    };
     let steps = |ms: f64| looped(&[ms; 20], &[]);
     let single = say(&[steps(20.0)], &[steps(21.0)]);
     let expected = "the median step is slower by 1.000 ms (20.00 ms to 21.00 ms, +5.00 %), more than the steps of a run \
@@ -97,8 +126,14 @@ fn headline_says_how_much_runs_may_differ_and_how_that_is_known() {
     assert!(single.contains(expected), "{single}");
     let three = |ms: f64| [steps(ms), steps(ms), steps(ms)];
     let several = say(&three(20.0), &three(20.5));
-    assert!(several.contains("but runs of the same program may differ by up to 3.0 %;"), "{several}");
-    assert!(say(&three(20.0), &three(21.0)).contains("slower by 1.000 ms (20.00 ms to 21.00 ms, +5.00 %); mean"));
+    assert!(
+        several.contains("but runs of the same program may differ by up to 3.0 %;"),
+        "{several}"
+    );
+    assert!(
+        say(&three(20.0), &three(21.0))
+            .contains("slower by 1.000 ms (20.00 ms to 21.00 ms, +5.00 %); mean")
+    );
 }
 
 #[test]
@@ -115,7 +150,11 @@ fn negligible_changes_of_parts_are_not_in_the_headline() {
         run
     };
     let say = |idle_us: f64, waiting_us: f64| {
-        let compared = compare(&[with(100.0, 0.0)], &[with(idle_us, waiting_us)], &CompareOptions::default());
+        let compared = compare(
+            &[with(100.0, 0.0)],
+            &[with(idle_us, waiting_us)],
+            &CompareOptions::default(),
+        );
         sentence(&compared.attribution.unwrap())
     };
     // 0.09 % and 0.2 % of the step.
@@ -128,13 +167,21 @@ fn negligible_changes_of_parts_are_not_in_the_headline() {
 #[test]
 fn what_is_not_known_of_both_runs_does_not_agree() {
     let said = |run: &Summary| {
-        let compared = compare(std::slice::from_ref(run), std::slice::from_ref(run), &CompareOptions::default());
+        let compared = compare(
+            std::slice::from_ref(run),
+            std::slice::from_ref(run),
+            &CompareOptions::default(),
+        );
         compared.agreement().unwrap()
     };
     let mut known = made(20.0, 0.0, 20, 1);
     known.facts.devices = 1;
-    assert_eq!(said(&known), "none: devices, programs, shapes, steps and formats agree");
-    let expected = "none: steps and formats agree; devices, programs and shapes are not known of both runs";
+    assert_eq!(
+        said(&known),
+        "none: devices, programs, shapes, steps and formats agree"
+    );
+    let expected =
+        "none: steps and formats agree; devices, programs and shapes are not known of both runs";
     (known.facts.devices, known.facts.programs, known.ops) = (0, Vec::new(), Vec::new());
     assert_eq!(said(&known), expected);
 }

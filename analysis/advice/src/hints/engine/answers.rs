@@ -23,18 +23,41 @@ fn is_answered<'f>(
     hints: impl Iterator<Item = &'f Finding> + Clone,
     rows: &RowByOp<'_>,
 ) -> bool {
-    if hints.clone().any(|finding| finding.about.contains(&named.id)) {
+    if hints
+        .clone()
+        .any(|finding| finding.about.contains(&named.id))
+    {
         return true;
     }
-    let spots = || hints.clone().flat_map(|finding| &finding.spots).map(FindingPlace::range);
-    let inside = |range: &TimeRange| spots().filter_map(|spot| spot.intersect(*range)).collect::<IntervalSet>();
-    let within: i64 = named.ranges.iter().map(|range| inside(range).measure().ps()).fold(0, i64::saturating_add);
+    let spots = || {
+        hints
+            .clone()
+            .flat_map(|finding| &finding.spots)
+            .map(FindingPlace::range)
+    };
+    let inside = |range: &TimeRange| {
+        spots()
+            .filter_map(|spot| spot.intersect(*range))
+            .collect::<IntervalSet>()
+    };
+    let within: i64 = named
+        .ranges
+        .iter()
+        .map(|range| inside(range).measure().ps())
+        .fold(0, i64::saturating_add);
     if within > 0 && within as f64 >= MOST * named.time_ps as f64 {
         return true;
     }
-    let ops: BTreeSet<OpId> = hints.flat_map(|finding| finding.ops.iter().copied()).collect();
-    let of_group = ops.iter().filter_map(|op| rows.get(op)).filter(|row| TimeUse::from(row.group) == named.id);
-    let time = of_group.map(|row| row.self_time_ps).fold(0, i64::saturating_add);
+    let ops: BTreeSet<OpId> = hints
+        .flat_map(|finding| finding.ops.iter().copied())
+        .collect();
+    let of_group = ops
+        .iter()
+        .filter_map(|op| rows.get(op))
+        .filter(|row| TimeUse::from(row.group) == named.id);
+    let time = of_group
+        .map(|row| row.self_time_ps)
+        .fold(0, i64::saturating_add);
     time > 0 && time as f64 >= MOST * named.time_ps as f64
 }
 
@@ -50,10 +73,15 @@ pub(super) fn keep_answers(
     for named in verdict.named().filter(|named| !named.id.is_work()) {
         while !is_answered(named, priced.iter().map(|hint| &hint.finding), rows) {
             let is_about = |hint: &PricedFinding| {
-                let of_group = |op: &OpId| rows.get(op).is_some_and(|row| TimeUse::from(row.group) == named.id);
+                let of_group = |op: &OpId| {
+                    rows.get(op)
+                        .is_some_and(|row| TimeUse::from(row.group) == named.id)
+                };
                 hint.finding.about.contains(&named.id) || hint.finding.ops.iter().any(of_group)
             };
-            let Some(place) = small.iter().position(is_about) else { break };
+            let Some(place) = small.iter().position(is_about) else {
+                break;
+            };
             priced.push(small.remove(place));
         }
     }
@@ -66,16 +94,24 @@ pub(super) fn unanswered(
     suppressed: &[(&'static Rule, Finding)],
     rows: &RowByOp<'_>,
 ) -> Vec<Unanswered> {
-    let open = verdict.named().filter(|named| !is_answered(named, priced.iter().map(|hint| &hint.finding), rows));
+    let open = verdict
+        .named()
+        .filter(|named| !is_answered(named, priced.iter().map(|hint| &hint.finding), rows));
     open.map(|named| {
-        let by = suppressed.iter().filter(|(_, finding)| is_answered(named, std::iter::once(finding), rows));
+        let by = suppressed
+            .iter()
+            .filter(|(_, finding)| is_answered(named, std::iter::once(finding), rows));
         let by: Vec<&str> = by.map(|(rule, _)| rule.id).collect();
         let reason = match (by.is_empty(), named.id.is_work()) {
             (false, _) => format!("suppressed: {}", by.join(", ")),
             (true, true) => "no rule finds anything wrong with it".to_owned(),
             (true, false) => "no rule knows what to do about it".to_owned(),
         };
-        Unanswered { id: named.id, statement: named.statement.clone(), reason }
+        Unanswered {
+            id: named.id,
+            statement: named.statement.clone(),
+            reason,
+        }
     })
     .collect()
 }
@@ -84,14 +120,23 @@ pub(super) fn unanswered(
 /// A hint that explains another one's finding comes before it, and what only corrects numbers comes last.
 pub(super) fn rank(priced: &mut [PricedFinding], leading: Option<TimeUse>) {
     let score = |hint: &PricedFinding| {
-        hint.saving.map_or(0.0, |saving: Picos| saving.ps() as f64 * hint.rule.confidence.weight())
+        hint.saving.map_or(0.0, |saving: Picos| {
+            saving.ps() as f64 * hint.rule.confidence.weight()
+        })
     };
-    let leads = |hint: &PricedFinding| leading.is_some_and(|leading| hint.finding.about.contains(&leading));
+    let leads =
+        |hint: &PricedFinding| leading.is_some_and(|leading| hint.finding.about.contains(&leading));
     let corrects = |hint: &PricedFinding| matches!(hint.finding.saving, PossibleSaving::Nothing);
     priced.sort_by(|a, b| {
-        let health = b.rule.is_health().cmp(&a.rule.is_health()).then_with(|| corrects(a).cmp(&corrects(b)));
+        let health = b
+            .rule
+            .is_health()
+            .cmp(&a.rule.is_health())
+            .then_with(|| corrects(a).cmp(&corrects(b)));
         let first = health.then_with(|| leads(b).cmp(&leads(a)));
-        let saving = first.then_with(|| score(b).total_cmp(&score(a))).then_with(|| b.once.cmp(&a.once));
+        let saving = first
+            .then_with(|| score(b).total_cmp(&score(a)))
+            .then_with(|| b.once.cmp(&a.once));
         saving.then_with(|| a.rule.id.cmp(b.rule.id))
     });
     for reason in 1..priced.len() {
@@ -105,6 +150,7 @@ pub(super) fn rank(priced: &mut [PricedFinding], leading: Option<TimeUse>) {
 /// It says why there is what the other one found: of the same ops, where both are about ops.
 fn explains(reason: &Finding, other: &PricedFinding) -> bool {
     let (own, others) = (&reason.ops, &other.finding.ops);
-    let is_about_them = own.is_empty() || others.is_empty() || own.iter().any(|op| others.contains(op));
+    let is_about_them =
+        own.is_empty() || others.is_empty() || own.iter().any(|op| others.contains(op));
     reason.explains.contains(&other.rule.id) && is_about_them
 }

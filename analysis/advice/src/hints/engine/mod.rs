@@ -11,7 +11,9 @@ use run_reports::summary::verdict::Verdict;
 use trace_model::{Caveat, Picos};
 
 use super::finding::{Finding, PossibleSaving};
-use super::report::{CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed};
+use super::report::{
+    CannotTell, Hint, HintOp, HintSeverity, HintsReport, Remedy, SavingBy, Suppressed,
+};
 use super::rule::Rule;
 use super::{HintFacts, Page};
 use crate::what_if::Scenario;
@@ -24,7 +26,10 @@ const OPS_LISTED: usize = 20;
 /// Places listed with a hint.
 const SPOTS_LISTED: usize = 5;
 
-pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<HintsReport, AnalysisError> {
+pub(super) fn run(
+    facts: &HintFacts<'_>,
+    rules: &[&'static Rule],
+) -> Result<HintsReport, AnalysisError> {
     if facts.cx.model.has_caveat(Caveat::PlaceholderTimes) {
         let why = "times are placeholders: without durations, savings are unknown";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
@@ -50,28 +55,41 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
         trace_model::may_pause();
         match (rule.check)(facts) {
             Err(AnalysisError::NotApplicable(reason)) => {
-                report.cannot_tell.push(CannotTell { id: rule.id, title: rule.title, reason });
+                report.cannot_tell.push(CannotTell {
+                    id: rule.id,
+                    title: rule.title,
+                    reason,
+                });
             }
             Err(error) => return Err(error),
             Ok(None) => report.quiet.push(rule.id),
             Ok(Some(finding)) => match suppressed(facts, rule, &finding, &rows) {
                 Some(reason) => {
-                    report.suppressed.push(Suppressed { id: rule.id, title: rule.title, reason });
+                    report.suppressed.push(Suppressed {
+                        id: rule.id,
+                        title: rule.title,
+                        reason,
+                    });
                     unwanted.push((rule, finding));
                 }
                 None => found.push((rule, finding)),
             },
         }
     }
-    let replays = found.iter().filter_map(|(_, finding)| match &finding.saving {
-        PossibleSaving::Replay { changes, .. } => Some(changes.as_slice()),
-        _ => None,
-    });
+    let replays = found
+        .iter()
+        .filter_map(|(_, finding)| match &finding.saving {
+            PossibleSaving::Replay { changes, .. } => Some(changes.as_slice()),
+            _ => None,
+        });
     facts.play(&replays.collect::<Vec<_>>());
-    let priced: Vec<PricedFinding> =
-        found.into_iter().map(|(rule, finding)| price(facts, rule, finding, whole)).collect();
+    let priced: Vec<PricedFinding> = found
+        .into_iter()
+        .map(|(rule, finding)| price(facts, rule, finding, whole))
+        .collect();
     let is_worthwhile = |hint: &PricedFinding| {
-        let is_enough = |saving| percent(saving, step.ps).is_none_or(|part| part >= WORTHWHILE_PERCENT);
+        let is_enough =
+            |saving| percent(saving, step.ps).is_none_or(|part| part >= WORTHWHILE_PERCENT);
         !hint.finding.is_last_resort && hint.saving.is_none_or(is_enough)
     };
     let (mut priced, mut small): (Vec<_>, Vec<_>) = priced.into_iter().partition(is_worthwhile);
@@ -84,8 +102,9 @@ pub(super) fn run(facts: &HintFacts<'_>, rules: &[&'static Rule]) -> Result<Hint
     let overlaps = same::overlaps(&priced);
     combine(facts, &priced, &overlaps, &mut report)?;
     let leaders = same::same_savings(facts, &priced, &overlaps);
-    report.hints =
-        merged(priced, overlaps, &leaders, |hint, overlaps_with| hint_of(facts, hint, overlaps_with, step.ps, &rows));
+    report.hints = merged(priced, overlaps, &leaders, |hint, overlaps_with| {
+        hint_of(facts, hint, overlaps_with, step.ps, &rows)
+    });
     let is_hint = |id: &&'static str| report.hints.iter().any(|hint| hint.id == *id);
     report.not_combined.retain(is_hint);
     Ok(report)
@@ -100,13 +119,20 @@ fn merged(
     hint_of: impl Fn(PricedFinding, Vec<&'static str>) -> Hint,
 ) -> Vec<Hint> {
     let ids: Vec<&'static str> = priced.iter().map(|hint| hint.rule.id).collect();
-    let leading = |id: &&'static str| ids.iter().zip(leaders).any(|(own, leader)| own == id && leader.is_none());
+    let leading = |id: &&'static str| {
+        ids.iter()
+            .zip(leaders)
+            .any(|(own, leader)| own == id && leader.is_none())
+    };
     let mut hints: Vec<Hint> = Vec::new();
     for ((hint, overlaps_with), leader) in priced.into_iter().zip(overlaps).zip(leaders) {
         let leader = leader.and_then(|leader| ids.get(leader));
         match leader.and_then(|id| hints.iter_mut().find(|hint| hint.id == *id)) {
             Some(first) => first.also.push(Remedy::from(hint_of(hint, Vec::new()))),
-            None => hints.push(hint_of(hint, overlaps_with.into_iter().filter(leading).collect())),
+            None => hints.push(hint_of(
+                hint,
+                overlaps_with.into_iter().filter(leading).collect(),
+            )),
         }
     }
     hints
@@ -117,21 +143,44 @@ fn rows_by_op<'a>(facts: &'a HintFacts<'_>) -> RowByOp<'a> {
     rows.filter_map(|row| Some((row.op?, row))).collect()
 }
 
-fn suppressed(facts: &HintFacts<'_>, rule: &Rule, finding: &Finding, rows: &RowByOp<'_>) -> Option<String> {
-    let ops: Vec<(&str, Option<&str>)> =
-        finding.ops.iter().filter_map(|op| rows.get(op)).map(|row| (&*row.name, row.source.as_deref())).collect();
-    let by = facts.cx.options.hints.suppressions.iter().find(|suppression| suppression.covers(rule.id, &ops))?;
+fn suppressed(
+    facts: &HintFacts<'_>,
+    rule: &Rule,
+    finding: &Finding,
+    rows: &RowByOp<'_>,
+) -> Option<String> {
+    let ops: Vec<(&str, Option<&str>)> = finding
+        .ops
+        .iter()
+        .filter_map(|op| rows.get(op))
+        .map(|row| (&*row.name, row.source.as_deref()))
+        .collect();
+    let by = facts
+        .cx
+        .options
+        .hints
+        .suppressions
+        .iter()
+        .find(|suppression| suppression.covers(rule.id, &ops))?;
     Some(by.reason.clone())
 }
 
 /// No hint saves more than the whole step.
-fn price(facts: &HintFacts<'_>, rule: &'static Rule, finding: Finding, whole: Picos) -> PricedFinding {
+fn price(
+    facts: &HintFacts<'_>,
+    rule: &'static Rule,
+    finding: Finding,
+    whole: Picos,
+) -> PricedFinding {
     let mut unbounded = Picos::ZERO;
     let (saving, by) = match &finding.saving {
         PossibleSaving::Replay { changes, at_most } => match facts.saving(changes) {
             Ok(saving) => {
                 unbounded = saving.clamped();
-                (Some(at_most.map_or(unbounded, |most| unbounded.min(most.clamped()))), SavingBy::Replay)
+                (
+                    Some(at_most.map_or(unbounded, |most| unbounded.min(most.clamped()))),
+                    SavingBy::Replay,
+                )
             }
             Err(_) => (*at_most, SavingBy::Formula),
         },
@@ -140,9 +189,24 @@ fn price(facts: &HintFacts<'_>, rule: &'static Rule, finding: Finding, whole: Pi
         PossibleSaving::Nothing | PossibleSaving::Unknown => (None, SavingBy::Unknown),
     };
     let saving = saving.map(|saving| saving.min(whole));
-    let once = if let PossibleSaving::Once { time, .. } = finding.saving { Some(time.clamped()) } else { None };
-    let by = if saving.or(once).is_none() { SavingBy::Unknown } else { by };
-    PricedFinding { rule, finding, saving, once, unbounded, by }
+    let once = if let PossibleSaving::Once { time, .. } = finding.saving {
+        Some(time.clamped())
+    } else {
+        None
+    };
+    let by = if saving.or(once).is_none() {
+        SavingBy::Unknown
+    } else {
+        by
+    };
+    PricedFinding {
+        rule,
+        finding,
+        saving,
+        once,
+        unbounded,
+        by,
+    }
 }
 
 /// Percent of a step.
@@ -159,23 +223,52 @@ fn combine(
     report: &mut HintsReport,
 ) -> Result<(), AnalysisError> {
     let changes = |wanted: fn(&PricedFinding) -> bool| -> Vec<Scenario> {
-        priced.iter().filter(|hint| wanted(hint)).filter_map(PricedFinding::played).flatten().cloned().collect()
+        priced
+            .iter()
+            .filter(|hint| wanted(hint))
+            .filter_map(PricedFinding::played)
+            .flatten()
+            .cloned()
+            .collect()
     };
     let all = changes(|_| true);
     if all.is_empty() {
-        report.not_combined = priced.iter().filter(|hint| hint.saving.is_some()).map(|hint| hint.rule.id).collect();
+        report.not_combined = priced
+            .iter()
+            .filter(|hint| hint.saving.is_some())
+            .map(|hint| hint.rule.id)
+            .collect();
         return Ok(());
     }
     let free = changes(|hint| !hint.is_bounded());
     let (all, free) = (Scenario::merged(&all), Scenario::merged(&free));
     facts.play(&[&all, &free]);
-    let free = if free.is_empty() { Picos::ZERO } else { facts.saving(&free)?.clamped() };
-    let together = facts.saving(&all)?.clamped().min(free + bounded(priced, overlaps));
-    let largest = priced.iter().filter_map(|hint| hint.saving).max().unwrap_or_default();
-    let saving = together.max(largest).min(Picos::from_ps(report.step_ps as i64));
+    let free = if free.is_empty() {
+        Picos::ZERO
+    } else {
+        facts.saving(&free)?.clamped()
+    };
+    let together = facts
+        .saving(&all)?
+        .clamped()
+        .min(free + bounded(priced, overlaps));
+    let largest = priced
+        .iter()
+        .filter_map(|hint| hint.saving)
+        .max()
+        .unwrap_or_default();
+    let saving = together
+        .max(largest)
+        .min(Picos::from_ps(report.step_ps as i64));
     // What is played is part of the sum, and so is the hint that alone saves as much.
-    let is_left_out = |hint: &&PricedFinding| hint.played().is_none() && hint.saving.is_some_and(|own| own < saving);
-    report.not_combined = priced.iter().filter(is_left_out).map(|hint| hint.rule.id).collect();
+    let is_left_out = |hint: &&PricedFinding| {
+        hint.played().is_none() && hint.saving.is_some_and(|own| own < saving)
+    };
+    report.not_combined = priced
+        .iter()
+        .filter(is_left_out)
+        .map(|hint| hint.rule.id)
+        .collect();
     report.combined_saving_ps = Some(saving.ps());
     report.combined_saving_percent = percent(saving, report.step_ps);
     Ok(())
@@ -183,8 +276,11 @@ fn combine(
 
 /// What the hints with a bound save at most: of those about the same time the one that saves most.
 fn bounded(priced: &[PricedFinding], overlaps: &[Vec<&'static str>]) -> Picos {
-    let mut left: Vec<(&PricedFinding, &Vec<&'static str>)> =
-        priced.iter().zip(overlaps).filter(|(hint, _)| hint.is_bounded()).collect();
+    let mut left: Vec<(&PricedFinding, &Vec<&'static str>)> = priced
+        .iter()
+        .zip(overlaps)
+        .filter(|(hint, _)| hint.is_bounded())
+        .collect();
     let mut sum = Picos::ZERO;
     while let Some((most, others)) = left.iter().max_by_key(|(hint, _)| hint.saving).copied() {
         sum += most.saving.unwrap_or_default();
@@ -196,7 +292,10 @@ fn bounded(priced: &[PricedFinding], overlaps: &[Vec<&'static str>]) -> Picos {
 /// What was played, with what bounds its saving.
 fn changes_of(priced: &PricedFinding, step_ps: f64) -> Vec<Scenario> {
     let mut changes = priced.played().unwrap_or_default().to_vec();
-    if let Some(saving) = priced.saving.filter(|_| priced.is_bounded() && !changes.is_empty()) {
+    if let Some(saving) = priced
+        .saving
+        .filter(|_| priced.is_bounded() && !changes.is_empty())
+    {
         changes.push(Scenario::StepAtLeast(step_ps - saving.ps() as f64));
     }
     changes
@@ -210,11 +309,25 @@ fn hint_of(
     rows: &RowByOp<'_>,
 ) -> Hint {
     let changes = changes_of(&priced, step_ps);
-    let PricedFinding { rule, finding, saving, once, by, .. } = priced;
+    let PricedFinding {
+        rule,
+        finding,
+        saving,
+        once,
+        by,
+        ..
+    } = priced;
     let saving_percent = saving.and_then(|saving| percent(saving, step_ps));
-    let once_percent = if let PossibleSaving::Once { percent, .. } = finding.saving { Some(percent) } else { None };
+    let once_percent = if let PossibleSaving::Once { percent, .. } = finding.saving {
+        Some(percent)
+    } else {
+        None
+    };
     let action = Page(rule.page).action(facts.framework);
-    let ops = finding.ops.iter().filter_map(|op| rows.get(op).map(|row| (op, row)));
+    let ops = finding
+        .ops
+        .iter()
+        .filter_map(|op| rows.get(op).map(|row| (op, row)));
     let ops = ops.take(OPS_LISTED).map(|(&op, row)| HintOp {
         name: row.name.to_string(),
         program: row.program.to_string(),
@@ -238,7 +351,11 @@ fn hint_of(
         once_ps: once.map(Picos::ps),
         saving_by: by,
         changes,
-        action: if finding.advice.is_empty() { action } else { format!("{} {action}", finding.advice) },
+        action: if finding.advice.is_empty() {
+            action
+        } else {
+            format!("{} {action}", finding.advice)
+        },
         ops: ops.collect(),
         overlaps_with,
         also: Vec::new(),

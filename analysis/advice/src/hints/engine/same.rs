@@ -18,15 +18,27 @@ pub(super) fn overlaps(priced: &[PricedFinding]) -> Vec<Vec<&'static str>> {
     // What is saved once is not a part of a step.
     let both = |a: usize, b: usize| {
         priced[a].once.is_some() == priced[b].once.is_some()
-            && (!ops[a].is_disjoint(&ops[b]) || is_same_idle_time(&priced[a].finding, &priced[b].finding))
+            && (!ops[a].is_disjoint(&ops[b])
+                || is_same_idle_time(&priced[a].finding, &priced[b].finding))
     };
-    let others = |a: usize| (0..priced.len()).filter(|&b| b != a && both(a, b)).map(|b| priced[b].rule.id).collect();
+    let others = |a: usize| {
+        (0..priced.len())
+            .filter(|&b| b != a && both(a, b))
+            .map(|b| priced[b].rule.id)
+            .collect()
+    };
     (0..priced.len()).map(others).collect()
 }
 
 /// Both are about idle time, and not about different spots.
 fn is_same_idle_time(a: &Finding, b: &Finding) -> bool {
-    let meet = || a.spots.iter().any(|a| b.spots.iter().any(|b| a.range().intersect(b.range()).is_some()));
+    let meet = || {
+        a.spots.iter().any(|a| {
+            b.spots
+                .iter()
+                .any(|b| a.range().intersect(b.range()).is_some())
+        })
+    };
     a.is_idle_time() && b.is_idle_time() && (a.spots.is_empty() || b.spots.is_empty() || meet())
 }
 
@@ -41,7 +53,8 @@ pub(super) fn same_savings(
     for (place, hint) in priced.iter().enumerate() {
         let before = (0..place).filter(|&other| leaders[other].is_none());
         let same = |&other: &usize| {
-            overlaps[place].contains(&priced[other].rule.id) && is_same_saving(facts, &priced[other], hint)
+            overlaps[place].contains(&priced[other].rule.id)
+                && is_same_saving(facts, &priced[other], hint)
         };
         leaders.push(before.filter(same).min());
     }
@@ -49,15 +62,25 @@ pub(super) fn same_savings(
 }
 
 fn is_same_saving(facts: &HintFacts<'_>, a: &PricedFinding, b: &PricedFinding) -> bool {
-    let (Some(a_ps), Some(b_ps)) = (a.saving.or(a.once), b.saving.or(b.once)) else { return false };
+    let (Some(a_ps), Some(b_ps)) = (a.saving.or(a.once), b.saving.or(b.once)) else {
+        return false;
+    };
     let larger = a_ps.max(b_ps);
     let close = |x: Picos| (x - larger).ps().saturating_abs() as f64 <= EQUAL * larger.ps() as f64;
-    if larger <= Picos::ZERO || a.once.is_some() != b.once.is_some() || !close(a_ps) || !close(b_ps) {
+    if larger <= Picos::ZERO || a.once.is_some() != b.once.is_some() || !close(a_ps) || !close(b_ps)
+    {
         return false;
     }
     // Two different halves of a step save the same, and both together twice that.
-    let (Some(a), Some(b)) = (a.played(), b.played()) else { return true };
+    let (Some(a), Some(b)) = (a.played(), b.played()) else {
+        return true;
+    };
     let both: Vec<Scenario> = a.iter().chain(b).cloned().collect();
-    let alone = facts.saving(a).unwrap_or_default().max(facts.saving(b).unwrap_or_default());
-    facts.saving(&Scenario::merged(&both)).is_ok_and(|both| both.ps() as f64 <= (1.0 + EQUAL) * alone.ps() as f64)
+    let alone = facts
+        .saving(a)
+        .unwrap_or_default()
+        .max(facts.saving(b).unwrap_or_default());
+    facts
+        .saving(&Scenario::merged(&both))
+        .is_ok_and(|both| both.ps() as f64 <= (1.0 + EQUAL) * alone.ps() as f64)
 }

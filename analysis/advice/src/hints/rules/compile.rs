@@ -13,7 +13,9 @@ use run_reports::host::compile::{Compilation, Compile, CompilePlace, CompileRepo
 use run_reports::host::gaps::Gaps;
 use trace_model::{Picos, TimeRange};
 
-use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{
+    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+};
 use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
@@ -75,8 +77,11 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static WARM_UP_SHARE: Threshold =
-    Threshold::percent("K49.compile_percent", 5.0, "a profile of a warm loop compiles nothing");
+static WARM_UP_SHARE: Threshold = Threshold::percent(
+    "K49.compile_percent",
+    5.0,
+    "a profile of a warm loop compiles nothing",
+);
 static LOOP_SHARE: Threshold = Threshold::percent(
     "K36.compile_percent",
     5.0,
@@ -88,18 +93,30 @@ static AGAIN: Threshold = Threshold::new(
     Unit::Count,
     "a function is compiled once for each set of shapes; one more in a short capture is many in a run",
 );
-static COLD: Threshold =
-    Threshold::new("K38.compile_s", 10.0, Unit::None, "below this a cache is not worth the effort");
+static COLD: Threshold = Threshold::new(
+    "K38.compile_s",
+    10.0,
+    Unit::None,
+    "below this a cache is not worth the effort",
+);
 static SYNC_TIME: Threshold = Threshold::new(
     "K39.sync_s",
     30.0,
     Unit::None,
     "PyTorch/XLA's own analysis calls an execution this long a step that was not marked",
 );
-static SYNCS: Threshold =
-    Threshold::new("K40.per_step", 0.5, Unit::None, "the limit of PyTorch/XLA's own metrics analysis");
-static SMALL_PROGRAMS: Threshold =
-    Threshold::new("K41.programs", 10.0, Unit::Count, "a step of few programs pays few launches");
+static SYNCS: Threshold = Threshold::new(
+    "K40.per_step",
+    0.5,
+    Unit::None,
+    "the limit of PyTorch/XLA's own metrics analysis",
+);
+static SMALL_PROGRAMS: Threshold = Threshold::new(
+    "K41.programs",
+    10.0,
+    Unit::Count,
+    "a step of few programs pays few launches",
+);
 static SMALL_PROGRAM_TIME: Threshold = Threshold::new(
     "K41.mean_us",
     50.0,
@@ -118,7 +135,11 @@ const NAMED: usize = 3;
 fn listed(mut names: Vec<String>, what: usize) -> String {
     let more = names.len().saturating_sub(what);
     names.truncate(what);
-    let last = if more > 0 { Some(format!("{more} more")) } else { names.pop() };
+    let last = if more > 0 {
+        Some(format!("{more} more"))
+    } else {
+        names.pop()
+    };
     match last {
         Some(last) if !names.is_empty() => format!("{} and {last}", names.join(", ")),
         last => last.unwrap_or_default(),
@@ -134,14 +155,20 @@ fn longest<'r>(list: impl Iterator<Item = &'r Compilation>) -> Vec<&'r Compilati
 
 /// Where to look.
 fn spots(facts: &HintFacts<'_>, list: &[&Compilation]) -> Vec<FindingPlace> {
-    list.iter().filter_map(|own| own.slice).map(|slice| facts.cx.model.slice(slice).into()).collect()
+    list.iter()
+        .filter_map(|own| own.slice)
+        .map(|slice| facts.cx.model.slice(slice).into())
+        .collect()
 }
 
 /// Where they happened, the longest first: `steps 14, 9 and 5`.
 fn places(list: &[&Compilation]) -> String {
     let mut seen = BTreeSet::new();
-    let places: Vec<CompilePlace> =
-        list.iter().filter_map(|own| own.place).filter(|place| seen.insert(place.title())).collect();
+    let places: Vec<CompilePlace> = list
+        .iter()
+        .filter_map(|own| own.place)
+        .filter(|place| seen.insert(place.title()))
+        .collect();
     let steps: Vec<String> = places
         .iter()
         .filter_map(|place| match place {
@@ -156,39 +183,67 @@ fn places(list: &[&Compilation]) -> String {
     if places.is_empty() {
         return String::new();
     }
-    format!(" ({})", listed(places.iter().map(|place| place.title()).collect(), NAMED))
+    format!(
+        " ({})",
+        listed(places.iter().map(|place| place.title()).collect(), NAMED)
+    )
 }
 
 /// What a run without these compilations saves. On a host without devices a step is
 /// as much shorter as it compiles.
-fn saving(facts: &HintFacts<'_>, of: &[&Compilation], is_all: bool) -> Result<PossibleSaving, AnalysisError> {
+fn saving(
+    facts: &HintFacts<'_>,
+    of: &[&Compilation],
+    is_all: bool,
+) -> Result<PossibleSaving, AnalysisError> {
     let step = facts.step()?;
     let inside = counted_range(facts);
-    let counts = |own: &&&Compilation| inside.is_none_or(|(from, to)| (from..to).contains(&own.start_ps));
+    let counts =
+        |own: &&&Compilation| inside.is_none_or(|(from, to)| (from..to).contains(&own.start_ps));
     let cost = |own: &&Compilation| own.exposed_ps.unwrap_or(own.wall_ps);
     let sum: Picos = of.iter().filter(counts).map(cost).sum();
     let each = Picos::from_ps(sum.ps() / step.count.max(1) as i64);
     if facts.ops().is_err() {
         return Ok(PossibleSaving::PerStep(each));
     }
-    Ok(PossibleSaving::Replay { changes: vec![Scenario::NoCompile], at_most: (!is_all).then_some(each) })
+    Ok(PossibleSaving::Replay {
+        changes: vec![Scenario::NoCompile],
+        at_most: (!is_all).then_some(each),
+    })
 }
 
 /// From the start of the first counted step to the end of the last, on the host.
 fn counted_range(facts: &HintFacts<'_>) -> Option<(i64, i64)> {
     let steps = facts.steps()?;
     let on_host = |step: &Step| facts::steps::on_host(facts.cx, &step.spans);
-    let all = steps.counted().filter_map(on_host).reduce(TimeRange::hull)?;
+    let all = steps
+        .counted()
+        .filter_map(on_host)
+        .reduce(TimeRange::hull)?;
     Some((all.start.ps(), all.end.ps()))
 }
 
 /// Compilations that a warm loop does not do: after the first two steps of the trace,
 /// or of a function that was compiled before.
 fn late<'r>(facts: &HintFacts<'_>, report: &'r CompileReport) -> Vec<&'r Compilation> {
-    let steps = facts.cx.scoped(Scope::WholeTrace).report::<Steps>().ok().filter(|steps| steps.has_steps());
-    let first: Vec<u32> = steps.iter().flat_map(|steps| &steps.steps).map(|step| step.number).take(2).collect();
+    let steps = facts
+        .cx
+        .scoped(Scope::WholeTrace)
+        .report::<Steps>()
+        .ok()
+        .filter(|steps| steps.has_steps());
+    let first: Vec<u32> = steps
+        .iter()
+        .flat_map(|steps| &steps.steps)
+        .map(|step| step.number)
+        .take(2)
+        .collect();
     let is_late = |own: &&Compilation| match own.place {
-        Some(CompilePlace::InStep(step) | CompilePlace::AfterStep(step)) if !first.contains(&step) => true,
+        Some(CompilePlace::InStep(step) | CompilePlace::AfterStep(step))
+            if !first.contains(&step) =>
+        {
+            true
+        }
         _ => own.number > 1,
     };
     longest(report.list.iter().filter(is_late))
@@ -196,14 +251,28 @@ fn late<'r>(facts: &HintFacts<'_>, report: &'r CompileReport) -> Vec<&'r Compila
 
 pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
-    let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else { return Ok(None) };
-    let (limit, late, scope) = (facts.limit(&LOOP_SHARE), late(facts, &report), facts.cx.scope.title());
+    let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else {
+        return Ok(None);
+    };
+    let (limit, late, scope) = (
+        facts.limit(&LOOP_SHARE),
+        late(facts, &report),
+        facts.cx.scope.title(),
+    );
     if share < limit || late.is_empty() {
         return Ok(None);
     }
     let mut seen = BTreeSet::new();
-    let functions = late.iter().map(|own| own.function.clone()).filter(|name| seen.insert(name.clone())).collect();
-    let count = if late.len() == 1 { "once".to_owned() } else { format!("{} times", late.len()) };
+    let functions = late
+        .iter()
+        .map(|own| own.function.clone())
+        .filter(|name| seen.insert(name.clone()))
+        .collect();
+    let count = if late.len() == 1 {
+        "once".to_owned()
+    } else {
+        format!("{} times", late.len())
+    };
     Ok(Some(Finding {
         statement: format!(
             "compiling takes {}, {:.1} of the {scope}; the loop compiles {count}: {}{}",
@@ -213,7 +282,12 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
             places(&late)
         ),
         evidence: vec![
-            HintEvidence::percent("tracing, lowering, compiling and loading", share, scope, Some(limit)),
+            HintEvidence::percent(
+                "tracing, lowering, compiling and loading",
+                share,
+                scope,
+                Some(limit),
+            ),
             HintEvidence::count(
                 "compilations after the first two steps, or of a function compiled before",
                 late.len() as f64,
@@ -231,15 +305,25 @@ pub(super) fn in_loop(facts: &HintFacts<'_>) -> RuleResult {
 /// Compiling that is no fault of the loop, but makes the capture one of compiling.
 fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
-    let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else { return Ok(None) };
+    let (Some(wall), Some(share)) = (report.wall_ps, report.share_percent) else {
+        return Ok(None);
+    };
     let limit = facts.limit(&WARM_UP_SHARE);
     if share < limit || !late(facts, &report).is_empty() {
         return Ok(None);
     }
     let list = longest(report.list.iter());
     let names = functions(&list);
-    let what = if names.is_empty() { places(&list) } else { format!(": {names}{}", places(&list)) };
-    let what = if what.is_empty() { step_that_compiles(facts) } else { what };
+    let what = if names.is_empty() {
+        places(&list)
+    } else {
+        format!(": {names}{}", places(&list))
+    };
+    let what = if what.is_empty() {
+        step_that_compiles(facts)
+    } else {
+        what
+    };
     Ok(Some(Finding {
         statement: format!(
             "compiling takes {}, {share:.1} of the capture, before the loop is warm{what}",
@@ -254,7 +338,10 @@ fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
         )],
         about: COMPILING,
         spots: spots(facts, &list),
-        saving: PossibleSaving::Once { time: Picos::from_ps(wall), percent: share },
+        saving: PossibleSaving::Once {
+            time: Picos::from_ps(wall),
+            percent: share,
+        },
         ..Finding::default()
     }))
 }
@@ -263,7 +350,9 @@ fn warm_up(facts: &HintFacts<'_>) -> RuleResult {
 fn step_that_compiles(facts: &HintFacts<'_>) -> String {
     let most = facts.steps().and_then(|steps| {
         let compiling = steps.steps.iter().filter(|step| step.compile_ps > 0);
-        compiling.max_by_key(|step| (step.compile_ps, std::cmp::Reverse(step.number))).map(|step| step.number)
+        compiling
+            .max_by_key(|step| (step.compile_ps, std::cmp::Reverse(step.number)))
+            .map(|step| step.number)
     });
     most.map_or_else(String::new, |step| format!(" (step {step})"))
 }
@@ -272,28 +361,49 @@ fn step_that_compiles(facts: &HintFacts<'_>) -> String {
 fn functions(list: &[&Compilation]) -> String {
     let mut seen = BTreeSet::new();
     let names = list.iter().map(|own| own.function.clone());
-    listed(names.filter(|name| !name.starts_with('(') && seen.insert(name.clone())).collect(), NAMED)
+    listed(
+        names
+            .filter(|name| !name.starts_with('(') && seen.insert(name.clone()))
+            .collect(),
+        NAMED,
+    )
 }
 
 fn again(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let list = longest(report.list.iter().filter(|own| own.again.is_some()));
     let limit = facts.limit(&AGAIN);
-    let Some(first) = list.first().filter(|_| list.len() as f64 >= limit) else { return Ok(None) };
-    let own: Vec<&Compilation> = list.iter().copied().filter(|own| own.function == first.function).collect();
+    let Some(first) = list.first().filter(|_| list.len() as f64 >= limit) else {
+        return Ok(None);
+    };
+    let own: Vec<&Compilation> = list
+        .iter()
+        .copied()
+        .filter(|own| own.function == first.function)
+        .collect();
     let others = list.len() - own.len();
     let time = list.iter().map(|own| own.wall_ps).sum::<Picos>().ps();
     let mut seen = BTreeSet::new();
-    let changes =
-        own.iter().filter_map(|own| own.changes.first()).map(run_reports::host::compile::ShapeChange::sentence);
+    let changes = own
+        .iter()
+        .filter_map(|own| own.changes.first())
+        .map(run_reports::host::compile::ShapeChange::sentence);
     let changes: Vec<String> = changes.filter(|text| seen.insert(text.clone())).collect();
     let changed = if changes.is_empty() {
         "; what changed is not recorded".to_owned()
     } else {
         format!("; what changed: {}", listed(changes, NAMED))
     };
-    let count = if own.len() == 1 { "once".to_owned() } else { format!("{} times", own.len()) };
-    let more = if others > 0 { format!(", other functions {others} times") } else { String::new() };
+    let count = if own.len() == 1 {
+        "once".to_owned()
+    } else {
+        format!("{} times", own.len())
+    };
+    let more = if others > 0 {
+        format!(", other functions {others} times")
+    } else {
+        String::new()
+    };
     Ok(Some(Finding {
         statement: format!(
             "the same function is compiled again: {} {count}{}{more}{changed}",
@@ -319,17 +429,29 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
 
 fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
-    let (Some(compile), cache) = (report.compile_ps, &report.cache) else { return Ok(None) };
+    let (Some(compile), cache) = (report.compile_ps, &report.cache) else {
+        return Ok(None);
+    };
     let limit = facts.limit(&COLD) * PS_PER_S;
-    let hit = [cache.hits, cache.deserialized].into_iter().flatten().any(|count| count > 0);
+    let hit = [cache.hits, cache.deserialized]
+        .into_iter()
+        .flatten()
+        .any(|count| count > 0);
     if hit || (compile as f64) < limit {
         return Ok(None);
     }
-    let known = if cache.lookups.is_some() { "none was found in a cache" } else { "the capture shows no cache" };
+    let known = if cache.lookups.is_some() {
+        "none was found in a cache"
+    } else {
+        "the capture shows no cache"
+    };
     let evidence = HintEvidence::time("a compiler ran", compile as f64, "capture, on the host");
     Ok(Some(Finding {
         statement: format!("compilers run for {}, and {known}", Picos::from_ps(compile)),
-        evidence: vec![HintEvidence { threshold: Some(limit), ..evidence }],
+        evidence: vec![HintEvidence {
+            threshold: Some(limit),
+            ..evidence
+        }],
         about: &[TimeUse::Compile, TimeUse::Idle],
         spots: spots(facts, &longest(report.list.iter())),
         // The next start saves it, this loop does not.
@@ -344,40 +466,73 @@ fn fact(lazy: &LazyTensors, id: &str) -> Option<f64> {
 
 fn unmarked(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
-    let Some(lazy) = &report.lazy else { return Ok(None) };
+    let Some(lazy) = &report.lazy else {
+        return Ok(None);
+    };
     let markers = lazy.facts.iter().find(|fact| fact.id == "step_markers");
     let limit = facts.limit(&SYNC_TIME) * PS_PER_S;
     let longest = fact(lazy, "longest_sync_ps").unwrap_or(0.0);
     let statement = match markers.and_then(|fact| fact.statement.clone()) {
         Some(statement) => statement,
         None if longest >= limit => {
-            format!("one graph took {}: it holds more than a step", Picos::from_ps(longest as i64))
+            format!(
+                "one graph took {}: it holds more than a step",
+                Picos::from_ps(longest as i64)
+            )
         }
         None => return Ok(None),
     };
     let evidence = vec![
-        HintEvidence::count("step markers", markers.and_then(|fact| fact.value).unwrap_or(0.0), "capture", Some(1.0)),
-        HintEvidence { threshold: Some(limit), ..HintEvidence::time("longest sync", longest, "all syncs") },
+        HintEvidence::count(
+            "step markers",
+            markers.and_then(|fact| fact.value).unwrap_or(0.0),
+            "capture",
+            Some(1.0),
+        ),
+        HintEvidence {
+            threshold: Some(limit),
+            ..HintEvidence::time("longest sync", longest, "all syncs")
+        },
     ];
-    Ok(Some(Finding { statement, evidence, ..Finding::default() }))
+    Ok(Some(Finding {
+        statement,
+        evidence,
+        ..Finding::default()
+    }))
 }
 
 fn syncs(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
-    let Some(lazy) = &report.lazy else { return Ok(None) };
+    let Some(lazy) = &report.lazy else {
+        return Ok(None);
+    };
     let limit = facts.limit(&SYNCS);
-    let kinds = [("early_syncs_per_step", "graphs are cut"), ("fetches_per_step", "values are copied to the host")];
-    let known: Vec<(&str, f64)> = kinds.iter().filter_map(|&(id, what)| Some((what, fact(lazy, id)?))).collect();
+    let kinds = [
+        ("early_syncs_per_step", "graphs are cut"),
+        ("fetches_per_step", "values are copied to the host"),
+    ];
+    let known: Vec<(&str, f64)> = kinds
+        .iter()
+        .filter_map(|&(id, what)| Some((what, fact(lazy, id)?)))
+        .collect();
     if known.is_empty() {
         let why = "no step is marked, so nothing can be counted per step: call mark_step (K39)";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
-    let many: Vec<(&str, f64)> = known.into_iter().filter(|(_, count)| *count > limit).collect();
+    let many: Vec<(&str, f64)> = known
+        .into_iter()
+        .filter(|(_, count)| *count > limit)
+        .collect();
     if many.is_empty() {
         return Ok(None);
     }
-    let clauses: Vec<String> = many.iter().map(|(what, count)| format!("{what} {count:.1} times")).collect();
-    let evidence = many.iter().map(|&(what, count)| HintEvidence::number(what, count, "step marker", Some(limit)));
+    let clauses: Vec<String> = many
+        .iter()
+        .map(|(what, count)| format!("{what} {count:.1} times"))
+        .collect();
+    let evidence = many
+        .iter()
+        .map(|&(what, count)| HintEvidence::number(what, count, "step marker", Some(limit)));
     Ok(Some(Finding {
         statement: format!("in each step {}", clauses.join(" and ")),
         evidence: evidence.collect(),
@@ -390,13 +545,27 @@ fn syncs(facts: &HintFacts<'_>) -> RuleResult {
 fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
     let gaps = facts.in_steps::<Gaps>()?;
     let steps = facts.step()?.count.max(1) as f64;
-    let (least, most) = (facts.limit(&SMALL_PROGRAMS), facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US);
-    let Some(device) = gaps.devices.iter().max_by_key(|device| device.between_ps()) else { return Ok(None) };
+    let (least, most) = (
+        facts.limit(&SMALL_PROGRAMS),
+        facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US,
+    );
+    let Some(device) = gaps.devices.iter().max_by_key(|device| device.between_ps()) else {
+        return Ok(None);
+    };
     let programs = facts.cx.programs_on_host(device.group);
-    let kinds = programs.iter().map(|(program, _)| program.label_id()).collect::<BTreeSet<_>>().len() as f64;
+    let kinds = programs
+        .iter()
+        .map(|(program, _)| program.label_id())
+        .collect::<BTreeSet<_>>()
+        .len() as f64;
     let per_step = device.programs as f64 / steps;
-    let lengths: Vec<f64> = programs.iter().map(|(program, _)| program.dur().ps() as f64).collect();
-    let Some(mean) = stats::Stats::of(&lengths).map(|stats| stats.mean) else { return Ok(None) };
+    let lengths: Vec<f64> = programs
+        .iter()
+        .map(|(program, _)| program.dur().ps() as f64)
+        .collect();
+    let Some(mean) = stats::Stats::of(&lengths).map(|stats| stats.mean) else {
+        return Ok(None);
+    };
     if kinds < least || per_step < least || mean >= most {
         return Ok(None);
     }
@@ -409,10 +578,15 @@ fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
         evidence: vec![
             HintEvidence::count("different programs", kinds, "capture", Some(least)),
             HintEvidence::count("programs", per_step, "step", Some(least)),
-            HintEvidence { threshold: Some(most), ..HintEvidence::time("length of a program", mean, "mean of all") },
+            HintEvidence {
+                threshold: Some(most),
+                ..HintEvidence::time("length of a program", mean, "mean of all")
+            },
         ],
         about: &[TimeUse::Idle],
-        saving: PossibleSaving::PerStep(Picos::from_ps((device.between_ps() as f64 / steps) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps(
+            (device.between_ps() as f64 / steps) as i64,
+        )),
         ..Finding::default()
     }))
 }

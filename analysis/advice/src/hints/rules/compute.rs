@@ -11,7 +11,9 @@ use hardware::limits::BoundBy;
 use math::unit::Unit;
 use trace_model::{Caveat, OpId, Picos};
 
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{
+    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -80,26 +82,58 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static MATMUL_SHARE: Threshold =
-    Threshold::percent("K12.op_percent", 2.0, "less than 2 % of the time is not worth examining");
-static MATMUL_EFFICIENCY: Threshold =
-    Threshold::percent("K12.peak_percent", 50.0, "large matmuls reach 70 to 90 % of the peak");
-static MEMORY_BOUND_SHARE: Threshold =
-    Threshold::percent("K13.op_percent", 5.0, "fusing or shrinking ops pays only where they take time");
-static MEMORY_BOUND_USE: Threshold =
-    Threshold::percent("K13.hbm_percent", 70.0, "from here on the op is at its limit: only fewer bytes help");
-static SLOW_SHARE: Threshold =
-    Threshold::percent("K14.op_percent", 2.0, "less than 2 % of the time is not worth examining");
-static SLOW_EFFICIENCY: Threshold =
-    Threshold::percent("K14.roofline_percent", 50.0, "streaming ops reach 70 to 90 % of the HBM bandwidth");
-static START: Threshold =
-    Threshold::new("K14.start_us", 1.0, Unit::None, "an op takes about so long to start, whatever its work (K15)");
-static TINY_SHARE: Threshold =
-    Threshold::percent("K15.ops_percent", 10.0, "a few tiny ops stand between any two large ones");
-static TINY_LENGTH: Threshold =
-    Threshold::new("K15.mean_us", 2.0, Unit::None, "below this the start of an op costs as much as its work");
-static LOOP_SHARE: Threshold =
-    Threshold::percent("K22.self_percent", 2.0, "a loop around large bodies costs less than a thousandth");
+static MATMUL_SHARE: Threshold = Threshold::percent(
+    "K12.op_percent",
+    2.0,
+    "less than 2 % of the time is not worth examining",
+);
+static MATMUL_EFFICIENCY: Threshold = Threshold::percent(
+    "K12.peak_percent",
+    50.0,
+    "large matmuls reach 70 to 90 % of the peak",
+);
+static MEMORY_BOUND_SHARE: Threshold = Threshold::percent(
+    "K13.op_percent",
+    5.0,
+    "fusing or shrinking ops pays only where they take time",
+);
+static MEMORY_BOUND_USE: Threshold = Threshold::percent(
+    "K13.hbm_percent",
+    70.0,
+    "from here on the op is at its limit: only fewer bytes help",
+);
+static SLOW_SHARE: Threshold = Threshold::percent(
+    "K14.op_percent",
+    2.0,
+    "less than 2 % of the time is not worth examining",
+);
+static SLOW_EFFICIENCY: Threshold = Threshold::percent(
+    "K14.roofline_percent",
+    50.0,
+    "streaming ops reach 70 to 90 % of the HBM bandwidth",
+);
+static START: Threshold = Threshold::new(
+    "K14.start_us",
+    1.0,
+    Unit::None,
+    "an op takes about so long to start, whatever its work (K15)",
+);
+static TINY_SHARE: Threshold = Threshold::percent(
+    "K15.ops_percent",
+    10.0,
+    "a few tiny ops stand between any two large ones",
+);
+static TINY_LENGTH: Threshold = Threshold::new(
+    "K15.mean_us",
+    2.0,
+    Unit::None,
+    "below this the start of an op costs as much as its work",
+);
+static LOOP_SHARE: Threshold = Threshold::percent(
+    "K22.self_percent",
+    2.0,
+    "a loop around large bodies costs less than a thousandth",
+);
 static SHORT_LOOP_TRIPS: Threshold = Threshold::new(
     "K23.trips",
     64.0,
@@ -112,10 +146,16 @@ static SHORT_LOOP_BODY: Threshold = Threshold::new(
     Unit::None,
     "an iteration costs about a microsecond of its own: a twentieth of this",
 );
-static SHORT_LOOP_SHARE: Threshold =
-    Threshold::percent("K23.own_percent", 0.5, "below this a hint is not worth showing");
-static KERNEL_SHARE: Threshold =
-    Threshold::percent("K29.kernel_percent", 5.0, "utilization is wrong by that much at most");
+static SHORT_LOOP_SHARE: Threshold = Threshold::percent(
+    "K23.own_percent",
+    0.5,
+    "below this a hint is not worth showing",
+);
+static KERNEL_SHARE: Threshold = Threshold::percent(
+    "K29.kernel_percent",
+    5.0,
+    "utilization is wrong by that much at most",
+);
 static MEGACORE_SHARE: Threshold = Threshold::percent(
     "K45.self_percent",
     2.0,
@@ -130,12 +170,19 @@ fn is_plain(row: &OpRow) -> bool {
 
 /// What the limits of the chip allow.
 fn ideal(row: &OpRow) -> Option<Picos> {
-    row.rates.ideal_time_ps.map(|ps| Picos::from_ps(ps.round() as i64))
+    row.rates
+        .ideal_time_ps
+        .map(|ps| Picos::from_ps(ps.round() as i64))
 }
 
 /// Without peaks and costs nothing can be said about distances from the roofline.
 fn needs_costs(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
-    if facts.ops()?.rows.iter().any(|row| is_plain(row) && row.rates.efficiency_percent.is_some()) {
+    if facts
+        .ops()?
+        .rows
+        .iter()
+        .any(|row| is_plain(row) && row.rates.efficiency_percent.is_some())
+    {
         return Ok(());
     }
     let why = "no op has both costs and a peak to compare with; exported JSON needs --device-spec, and a newer export \
@@ -158,10 +205,16 @@ fn slow_matmuls(facts: &HintFacts<'_>) -> RuleResult {
     let limit = facts.limit(&MATMUL_EFFICIENCY);
     let kind = |row: &OpRow| is_plain(row) && is_compute_bound_matmul(row);
     let slow = |like: &LikeOps<'_>| is_below(limit, like.rate(|rates| rates.flops_percent));
-    let Some(found) = facts.heavy_alike(&MATMUL_SHARE, kind, slow)? else { return Ok(None) };
+    let Some(found) = facts.heavy_alike(&MATMUL_SHARE, kind, slow)? else {
+        return Ok(None);
+    };
     let saving = PossibleSaving::ops("matmuls", found.shrink(ideal));
     let what = format!("matmuls below {limit} % of the peak");
-    Ok(Some(found.finding(&what, facts.limit(&MATMUL_SHARE), saving)))
+    Ok(Some(found.finding(
+        &what,
+        facts.limit(&MATMUL_SHARE),
+        saving,
+    )))
 }
 
 fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
@@ -169,9 +222,15 @@ fn memory_bound(facts: &HintFacts<'_>) -> RuleResult {
     let limit = facts.limit(&MEMORY_BOUND_USE);
     let kind = |row: &OpRow| is_plain(row) && row.rates.bound_by == Some(BoundBy::Hbm);
     let at_roof = |like: &LikeOps<'_>| like.rate(|rates| rates.hbm_percent) >= Some(limit);
-    let Some(found) = facts.heavy_alike(&MEMORY_BOUND_SHARE, kind, at_roof)? else { return Ok(None) };
+    let Some(found) = facts.heavy_alike(&MEMORY_BOUND_SHARE, kind, at_roof)? else {
+        return Ok(None);
+    };
     let what = format!("ops at {limit} % or more of the HBM bandwidth");
-    Ok(Some(found.finding(&what, facts.limit(&MEMORY_BOUND_SHARE), PossibleSaving::Unknown)))
+    Ok(Some(found.finding(
+        &what,
+        facts.limit(&MEMORY_BOUND_SHARE),
+        PossibleSaving::Unknown,
+    )))
 }
 
 /// The share of the roofline that like ops reach, besides the time that they need to start.
@@ -185,11 +244,14 @@ fn efficiency_once_started(facts: &HintFacts<'_>, like: &LikeOps<'_>) -> Option<
 fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
     needs_costs(facts)?;
     let limit = facts.limit(&SLOW_EFFICIENCY);
-    let is_other =
-        |row: &OpRow| matches!(row.group, OpGroup::CustomKernel | OpGroup::HostIo) || is_compute_bound_matmul(row);
+    let is_other = |row: &OpRow| {
+        matches!(row.group, OpGroup::CustomKernel | OpGroup::HostIo) || is_compute_bound_matmul(row)
+    };
     let kind = |row: &OpRow| is_plain(row) && !is_other(row);
     let slow = |like: &LikeOps<'_>| is_below(limit, efficiency_once_started(facts, like));
-    let Some(found) = facts.heavy_alike(&SLOW_SHARE, kind, slow)? else { return Ok(None) };
+    let Some(found) = facts.heavy_alike(&SLOW_SHARE, kind, slow)? else {
+        return Ok(None);
+    };
     let saving = PossibleSaving::ops("slow ops", found.shrink(ideal));
     let what = format!("ops below {limit} % of their roofline");
     Ok(Some(found.finding(&what, facts.limit(&SLOW_SHARE), saving)))
@@ -197,10 +259,18 @@ fn slow_ops(facts: &HintFacts<'_>) -> RuleResult {
 
 /// The length of an op decides here because each one has to start; ops that are near their roofline lose nothing to it.
 fn tiny_ops(facts: &HintFacts<'_>) -> RuleResult {
-    let (most_ps, limit) = (facts.limit(&TINY_LENGTH) * PS_PER_US, facts.limit(&SLOW_EFFICIENCY));
+    let (most_ps, limit) = (
+        facts.limit(&TINY_LENGTH) * PS_PER_US,
+        facts.limit(&SLOW_EFFICIENCY),
+    );
     let kind = |row: &OpRow| is_plain(row) && row.mean_time_ps < most_ps;
-    let loses = |like: &LikeOps<'_>| like.rate(|rates| rates.efficiency_percent).is_none_or(|percent| percent < limit);
-    let Some(found) = facts.heavy_alike(&TINY_SHARE, kind, loses)? else { return Ok(None) };
+    let loses = |like: &LikeOps<'_>| {
+        like.rate(|rates| rates.efficiency_percent)
+            .is_none_or(|percent| percent < limit)
+    };
+    let Some(found) = facts.heavy_alike(&TINY_SHARE, kind, loses)? else {
+        return Ok(None);
+    };
     // Fused, they still do their work: half is a guess, which is why confidence is low.
     let saving = PossibleSaving::ops("tiny ops", found.ops().into_iter().map(|op| (op, 0.5)));
     let what = format!("ops shorter than {} µs", facts.limit(&TINY_LENGTH));
@@ -219,9 +289,15 @@ fn loops_hold_their_bodies(facts: &HintFacts<'_>) -> Result<(), AnalysisError> {
 fn loops(facts: &HintFacts<'_>) -> RuleResult {
     loops_hold_their_bodies(facts)?;
     let own = |row: &OpRow| matches!(&*row.category, "while" | "conditional" | "call");
-    let Some(found) = facts.heavy(&LOOP_SHARE, own)? else { return Ok(None) };
+    let Some(found) = facts.heavy(&LOOP_SHARE, own)? else {
+        return Ok(None);
+    };
     let saving = PossibleSaving::ops("loops", found.vanish());
-    Ok(Some(found.finding("loops, branches and calls themselves", facts.limit(&LOOP_SHARE), saving)))
+    Ok(Some(found.finding(
+        "loops, branches and calls themselves",
+        facts.limit(&LOOP_SHARE),
+        saving,
+    )))
 }
 
 /// Iterations that unrolling puts into one: what a loop costs itself shrinks by so much.
@@ -230,23 +306,41 @@ const UNROLL: f64 = 4.0;
 fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
     loops_hold_their_bodies(facts)?;
     let report = facts.report::<Loops>()?;
-    let (trips, body) = (facts.limit(&SHORT_LOOP_TRIPS), facts.limit(&SHORT_LOOP_BODY) * PS_PER_US);
-    let known = |row: &LoopRow| row.measured_trip_count.or(row.known_trip_count.map(|count| count as f64));
+    let (trips, body) = (
+        facts.limit(&SHORT_LOOP_TRIPS),
+        facts.limit(&SHORT_LOOP_BODY) * PS_PER_US,
+    );
+    let known = |row: &LoopRow| {
+        row.measured_trip_count
+            .or(row.known_trip_count.map(|count| count as f64))
+    };
     if report.rows.iter().all(|row| known(row).is_none()) {
         let why = "trip counts of loops are neither recorded nor visible from the ops inside them";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let is_short = |row: &&LoopRow| {
-        known(row).is_some_and(|count| count >= trips) && row.iteration_time_ps.is_some_and(|time| time < body)
+        known(row).is_some_and(|count| count >= trips)
+            && row.iteration_time_ps.is_some_and(|time| time < body)
     };
     let short: Vec<&LoopRow> = report.rows.iter().filter(is_short).collect();
     let ops: BTreeSet<OpId> = short.iter().filter_map(|row| row.op).collect();
     let limit = facts.limit(&SHORT_LOOP_SHARE);
-    let Some(found) = facts.heavy(&SHORT_LOOP_SHARE, |row| row.op.is_some_and(|op| ops.contains(&op)))? else {
+    let Some(found) = facts.heavy(&SHORT_LOOP_SHARE, |row| {
+        row.op.is_some_and(|op| ops.contains(&op))
+    })?
+    else {
         return Ok(None);
     };
-    let Some(first) = short.iter().find(|row| row.op == found.ops().first().copied()) else { return Ok(None) };
-    let (count, time) = (known(first).unwrap_or(0.0), first.iteration_time_ps.unwrap_or(0.0));
+    let Some(first) = short
+        .iter()
+        .find(|row| row.op == found.ops().first().copied())
+    else {
+        return Ok(None);
+    };
+    let (count, time) = (
+        known(first).unwrap_or(0.0),
+        first.iteration_time_ps.unwrap_or(0.0),
+    );
     Ok(Some(Finding {
         statement: format!(
             "{} repeats {count:.0} times for {} each, and such loops themselves take {:.1} of device time",
@@ -256,7 +350,10 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
         ),
         evidence: vec![
             HintEvidence::count("iterations", count, "one execution", Some(trips)),
-            HintEvidence { threshold: Some(body), ..HintEvidence::time("an iteration", time, "mean of iterations") },
+            HintEvidence {
+                threshold: Some(body),
+                ..HintEvidence::time("an iteration", time, "mean of iterations")
+            },
             HintEvidence::percent(
                 "time of such loops without the ops inside",
                 found.percent(),
@@ -276,15 +373,29 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
 fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
     let silent = |row: &OpRow| {
         let none = |amount: Option<u64>| amount.is_none_or(|amount| amount == 0);
-        row.group == OpGroup::CustomKernel && is_plain(row) && (none(row.costs.flops) || none(row.costs.bytes))
+        row.group == OpGroup::CustomKernel
+            && is_plain(row)
+            && (none(row.costs.flops) || none(row.costs.bytes))
     };
-    let Some(found) = facts.heavy(&KERNEL_SHARE, silent)? else { return Ok(None) };
+    let Some(found) = facts.heavy(&KERNEL_SHARE, silent)? else {
+        return Ok(None);
+    };
     let limit = facts.limit(&KERNEL_SHARE);
-    let mut finding = found.finding("kernels without declared costs", limit, PossibleSaving::Nothing);
+    let mut finding = found.finding(
+        "kernels without declared costs",
+        limit,
+        PossibleSaving::Nothing,
+    );
     // One kernel is often an op in each layer: people know it by its name.
-    if let Some(names) = facts.report::<Kernels>().ok().and_then(|report| kernel_names(&report)) {
-        finding.statement =
-            format!("kernels without declared costs take {:.1} of device time: {names}", Percent(found.percent()));
+    if let Some(names) = facts
+        .report::<Kernels>()
+        .ok()
+        .and_then(|report| kernel_names(&report))
+    {
+        finding.statement = format!(
+            "kernels without declared costs take {:.1} of device time: {names}",
+            Percent(found.percent())
+        );
     }
     Ok(Some(finding))
 }
@@ -292,7 +403,9 @@ fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
 /// Kernels that do not say what they cost, the longest first; `None` if none takes a percent.
 fn kernel_names(report: &KernelsReport) -> Option<String> {
     const SHOWN: usize = 3;
-    let silent = |kernel: &&Kernel| kernel.declared != DeclaredCosts::Yes && kernel.of_op_time_percent >= Some(1.0);
+    let silent = |kernel: &&Kernel| {
+        kernel.declared != DeclaredCosts::Yes && kernel.of_op_time_percent >= Some(1.0)
+    };
     let names: Vec<String> = report
         .kernels
         .iter()
@@ -307,12 +420,33 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
         })
         .collect();
     let more = names.len().saturating_sub(SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!names.is_empty()).then(|| format!("{}{more}", names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ")))
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    (!names.is_empty()).then(|| {
+        format!(
+            "{}{more}",
+            names
+                .iter()
+                .take(SHOWN)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
+    })
 }
 
 fn megacore(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(found) = facts.heavy(&MEGACORE_SHARE, |row| &*row.category == "megacore fusion")? else { return Ok(None) };
+    let Some(found) = facts.heavy(&MEGACORE_SHARE, |row| &*row.category == "megacore fusion")?
+    else {
+        return Ok(None);
+    };
     let saving = PossibleSaving::ops("megacore fusions", found.vanish());
-    Ok(Some(found.finding("megacore fusions, inner ops left out,", facts.limit(&MEGACORE_SHARE), saving)))
+    Ok(Some(found.finding(
+        "megacore fusions, inner ops left out,",
+        facts.limit(&MEGACORE_SHARE),
+        saving,
+    )))
 }

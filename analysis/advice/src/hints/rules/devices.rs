@@ -8,7 +8,9 @@ use math::stats;
 use math::unit::Unit;
 use trace_model::{OpId, Picos};
 
-use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{
+    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -61,17 +63,32 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static SKEW: Threshold =
-    Threshold::percent("K06.wait_percent", 3.0, "chips of one kind at one clock differ by a percent");
-static IMBALANCE: Threshold =
-    Threshold::percent("K07.imbalance_percent", 5.0, "differences below this drown in the jitter of a step");
-static BARRIER: Threshold = Threshold::percent("K09.barrier_percent", 10.0, "the limit of XProf's rule about barriers");
+static SKEW: Threshold = Threshold::percent(
+    "K06.wait_percent",
+    3.0,
+    "chips of one kind at one clock differ by a percent",
+);
+static IMBALANCE: Threshold = Threshold::percent(
+    "K07.imbalance_percent",
+    5.0,
+    "differences below this drown in the jitter of a step",
+);
+static BARRIER: Threshold = Threshold::percent(
+    "K09.barrier_percent",
+    10.0,
+    "the limit of XProf's rule about barriers",
+);
 static JITTER: Threshold = Threshold::percent(
     "K48.deviation_percent",
     10.0,
     "steps of one program on idle hosts differ by less than a percent",
 );
-static JITTER_STEPS: Threshold = Threshold::new("K48.steps", 5.0, Unit::Count, "a spread needs a few numbers");
+static JITTER_STEPS: Threshold = Threshold::new(
+    "K48.steps",
+    5.0,
+    Unit::Count,
+    "a spread needs a few numbers",
+);
 
 static HOST_STEP: Threshold = Threshold::new(
     "K48.host_step_us",
@@ -82,10 +99,16 @@ static HOST_STEP: Threshold = Threshold::new(
 const PS_PER_US: f64 = 1e6;
 
 /// The device with most of something, and that as percent of its window.
-fn worst(devices: &[DeviceLoad], of: impl Fn(&DeviceLoad) -> Option<f64>) -> Option<(&DeviceLoad, f64)> {
-    let known = devices
-        .iter()
-        .filter_map(|device| Some((device, 100.0 * of(device)? / device.window_ps.filter(|&window| window > 0.0)?)));
+fn worst(
+    devices: &[DeviceLoad],
+    of: impl Fn(&DeviceLoad) -> Option<f64>,
+) -> Option<(&DeviceLoad, f64)> {
+    let known = devices.iter().filter_map(|device| {
+        Some((
+            device,
+            100.0 * of(device)? / device.window_ps.filter(|&window| window > 0.0)?,
+        ))
+    });
     known.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
@@ -107,19 +130,36 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
     let each = facts.each_step::<Balance>(of_device)?;
     let collectives = facts.select(|row| row.collective.is_some())?;
     let mut evidence = vec![
-        HintEvidence::percent("waiting for the last", percent, format!("window of {}", device.core), Some(limit))
-            .by(Provenance::Derived),
+        HintEvidence::percent(
+            "waiting for the last",
+            percent,
+            format!("window of {}", device.core),
+            Some(limit),
+        )
+        .by(Provenance::Derived),
     ];
-    let longest = format!("{} waits longest, {percent:.1} of its window", device.core, percent = Percent(percent));
+    let longest = format!(
+        "{} waits longest, {percent:.1} of its window",
+        device.core,
+        percent = Percent(percent)
+    );
     let statement = match balance.awaited() {
         Some((last, part)) => {
             let what = format!("waiting for {}", last.core);
-            evidence
-                .push(HintEvidence::percent(what, part, "all waiting in collectives", None).by(Provenance::Derived));
+            evidence.push(
+                HintEvidence::percent(what, part, "all waiting in collectives", None)
+                    .by(Provenance::Derived),
+            );
             if part > MOST_PERCENT {
-                format!("the other devices wait for {} to reach collectives; {longest}", last.core)
+                format!(
+                    "the other devices wait for {} to reach collectives; {longest}",
+                    last.core
+                )
             } else {
-                format!("devices wait for each other in collectives, most often for {}; {longest}", last.core)
+                format!(
+                    "devices wait for each other in collectives, most often for {}; {longest}",
+                    last.core
+                )
             }
         }
         None => format!("devices wait for each other in collectives; {longest}"),
@@ -135,20 +175,33 @@ fn skew(facts: &HintFacts<'_>) -> RuleResult {
 
 /// The collectives in which the others wait for a device that works longer.
 fn awaited_in(facts: &HintFacts<'_>) -> Vec<OpId> {
-    facts.select(|row| row.collective.is_some() && !row.is_async).map(|found| found.ops()).unwrap_or_default()
+    facts
+        .select(|row| row.collective.is_some() && !row.is_async)
+        .map(|found| found.ops())
+        .unwrap_or_default()
 }
 
 fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
-    let percents: Vec<f64> = balance.steps.iter().filter_map(|step| step.imbalance_percent).collect();
+    let percents: Vec<f64> = balance
+        .steps
+        .iter()
+        .filter_map(|step| step.imbalance_percent)
+        .collect();
     let Some(percent) = stats::median(&percents) else {
-        return Err(AnalysisError::NotApplicable("no step ran on more than one device".to_owned()));
+        return Err(AnalysisError::NotApplicable(
+            "no step ran on more than one device".to_owned(),
+        ));
     };
     let limit = facts.limit(&IMBALANCE);
     if percent < limit {
         return Ok(None);
     }
-    let costs: Vec<f64> = balance.steps.iter().map(|step| step.max_ps as f64 - step.mean_ps).collect();
+    let costs: Vec<f64> = balance
+        .steps
+        .iter()
+        .map(|step| step.max_ps as f64 - step.mean_ps)
+        .collect();
     let saving = stats::median(&costs).unwrap_or(0.0);
     Ok(Some(Finding {
         statement: balance.statement.trim_end_matches('.').to_owned(),
@@ -162,20 +215,43 @@ fn imbalance(facts: &HintFacts<'_>) -> RuleResult {
             .by(Provenance::Derived),
         ],
         ops: awaited_in(facts),
-        spots: spots(facts, balance.steps.iter().filter_map(|step| Some((step.step?, step.imbalance_percent)))),
+        spots: spots(
+            facts,
+            balance
+                .steps
+                .iter()
+                .filter_map(|step| Some((step.step?, step.imbalance_percent))),
+        ),
         saving: PossibleSaving::PerStep(Picos::from_ps(saving as i64)),
         ..Finding::default()
     }))
 }
 
 /// Steps with the largest of some number first.
-fn spots(facts: &HintFacts<'_>, steps: impl Iterator<Item = (u32, Option<f64>)>) -> Vec<FindingPlace> {
-    let mut ranked: Vec<(u32, f64)> = steps.filter_map(|(step, number)| Some((step, number?))).collect();
+fn spots(
+    facts: &HintFacts<'_>,
+    steps: impl Iterator<Item = (u32, Option<f64>)>,
+) -> Vec<FindingPlace> {
+    let mut ranked: Vec<(u32, f64)> = steps
+        .filter_map(|(step, number)| Some((step, number?)))
+        .collect();
     ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let Some(report) = facts.steps() else { return Vec::new() };
-    let range = |number| report.steps.iter().find(|step| step.number == number)?.range();
+    let Some(report) = facts.steps() else {
+        return Vec::new();
+    };
+    let range = |number| {
+        report
+            .steps
+            .iter()
+            .find(|step| step.number == number)?
+            .range()
+    };
     let spot = |(number, _)| Some(FindingPlace::span(format!("step {number}"), range(number)?));
-    ranked.into_iter().take(LOOKED_AT).filter_map(spot).collect()
+    ranked
+        .into_iter()
+        .take(LOOKED_AT)
+        .filter_map(spot)
+        .collect()
 }
 
 /// Steps that evidence points at.
@@ -191,16 +267,30 @@ fn straggler(facts: &HintFacts<'_>) -> RuleResult {
         );
         return Err(AnalysisError::NotApplicable(why));
     }
-    let Some(host) = balance.hosts.iter().find(|host| host.is_straggler) else { return Ok(None) };
-    let works: Vec<f64> = balance.hosts.iter().filter_map(|host| host.most_work_ps).collect();
+    let Some(host) = balance.hosts.iter().find(|host| host.is_straggler) else {
+        return Ok(None);
+    };
+    let works: Vec<f64> = balance
+        .hosts
+        .iter()
+        .filter_map(|host| host.most_work_ps)
+        .collect();
     let late = host.most_work_ps.unwrap_or(0.0) - stats::median(&works).unwrap_or(0.0);
     Ok(Some(Finding {
-        statement: format!("{} works longer in each step than the other hosts", host.host),
+        statement: format!(
+            "{} works longer in each step than the other hosts",
+            host.host
+        ),
         evidence: host
             .work_z
             .map(|z| {
-                HintEvidence::number("modified z-score of its work", z, "all hosts", Some(stats::OUTLIER_Z))
-                    .by(Provenance::Inferred)
+                HintEvidence::number(
+                    "modified z-score of its work",
+                    z,
+                    "all hosts",
+                    Some(stats::OUTLIER_Z),
+                )
+                .by(Provenance::Inferred)
             })
             .into_iter()
             .collect(),
@@ -222,9 +312,16 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
     }
     let each = facts.each_step::<Balance>(|balance| balance.device(device.group)?.barrier_ps)?;
     // Who comes last waits least.
-    let last = balance.devices.iter().filter_map(|device| Some((device, device.barrier_ps?)));
-    let last = last.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(last, _)| last.core != device.core);
-    let last = last.map_or_else(String::new, |(last, _)| format!("; {} waits least: it comes last", last.core));
+    let last = balance
+        .devices
+        .iter()
+        .filter_map(|device| Some((device, device.barrier_ps?)));
+    let last = last
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .filter(|(last, _)| last.core != device.core);
+    let last = last.map_or_else(String::new, |(last, _)| {
+        format!("; {} waits least: it comes last", last.core)
+    });
     Ok(Some(Finding {
         statement: format!(
             "{} waits for {percent:.1} of its window at barriers before programs begin{last}",
@@ -245,7 +342,9 @@ fn barrier(facts: &HintFacts<'_>) -> RuleResult {
 
 fn unused(facts: &HintFacts<'_>) -> RuleResult {
     let balance = facts.report::<Balance>()?;
-    let Some(statement) = balance.absent() else { return Ok(None) };
+    let Some(statement) = balance.absent() else {
+        return Ok(None);
+    };
     let busy = |device: &DeviceLoad| {
         HintEvidence::percent(
             format!("{} busy", device.core),
@@ -256,7 +355,13 @@ fn unused(facts: &HintFacts<'_>) -> RuleResult {
     };
     Ok(Some(Finding {
         statement,
-        evidence: balance.devices.iter().filter(|device| device.absence.is_some()).take(4).map(busy).collect(),
+        evidence: balance
+            .devices
+            .iter()
+            .filter(|device| device.absence.is_some())
+            .take(4)
+            .map(busy)
+            .collect(),
         about: &[TimeUse::Idle],
         ..Finding::default()
     }))
@@ -278,13 +383,20 @@ fn jitter(facts: &HintFacts<'_>) -> RuleResult {
 /// Slow steps that do not compile; for those that do there are other rules.
 fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
     let slow = steps.slow_steps().into_iter();
-    let slow: Vec<(&Step, f64)> = slow.filter(|(step, _)| step.compile_ps.saturating_mul(2) <= step.time_ps).collect();
+    let slow: Vec<(&Step, f64)> = slow
+        .filter(|(step, _)| step.compile_ps.saturating_mul(2) <= step.time_ps)
+        .collect();
     let (first, usual) = *slow.first()?;
     let beyond = |(step, median): &(&Step, f64)| step.time_ps as f64 - median;
     let excess: f64 = slow.iter().map(beyond).sum();
     let counts = |(step, _): &&(&Step, f64)| !(step.is_partial || step.is_warmup);
-    let saved = slow.iter().filter(counts).map(beyond).sum::<f64>() / facts.step().ok()?.count.max(1) as f64;
-    let others = if slow.len() > 1 { format!(", and {} more", slow.len() - 1) } else { String::new() };
+    let saved = slow.iter().filter(counts).map(beyond).sum::<f64>()
+        / facts.step().ok()?.count.max(1) as f64;
+    let others = if slow.len() > 1 {
+        format!(", and {} more", slow.len() - 1)
+    } else {
+        String::new()
+    };
     Some(Finding {
         statement: format!(
             "step {} takes {}, others of its class {}{others}",
@@ -299,7 +411,11 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
         )],
         about: &[TimeUse::SlowSteps],
         is_last_resort: true,
-        spots: spots(facts, slow.iter().map(|(step, _)| (step.number, Some(step.time_ps as f64)))),
+        spots: spots(
+            facts,
+            slow.iter()
+                .map(|(step, _)| (step.number, Some(step.time_ps as f64))),
+        ),
         saving: PossibleSaving::PerStep(Picos::from_ps(saved as i64)),
         ..Finding::default()
     })
@@ -308,10 +424,14 @@ fn outliers(facts: &HintFacts<'_>, steps: &StepsReport) -> Option<Finding> {
 fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     // Steps of another kind are no jitter, nor are those that compile (K36).
     let class = (0..steps.classes.len()).max_by_key(|&class| steps.classes[class].steps);
-    let of_class = steps.counted().filter(|step| Some(step.class) == class && !step.mostly_compiles());
+    let of_class = steps
+        .counted()
+        .filter(|step| Some(step.class) == class && !step.mostly_compiles());
     let of_class: Vec<_> = of_class.collect();
     let times: Vec<f64> = of_class.iter().map(|step| step.time_ps as f64).collect();
-    let Some(time) = stats::Stats::of(&times) else { return Ok(None) };
+    let Some(time) = stats::Stats::of(&times) else {
+        return Ok(None);
+    };
     let needed = facts.limit(&JITTER_STEPS);
     if (time.count as f64) < needed {
         return Err(AnalysisError::NotApplicable(format!(
@@ -323,12 +443,23 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     if spread < limit {
         return Ok(None);
     }
-    let slowest = of_class.iter().max_by_key(|step| (step.time_ps, std::cmp::Reverse(step.number)));
+    let slowest = of_class
+        .iter()
+        .max_by_key(|step| (step.time_ps, std::cmp::Reverse(step.number)));
     let slowest = slowest.map_or_else(String::new, |step| format!(" (step {})", step.title()));
     let best = time.p10.unwrap_or(time.min);
-    let what = if time.p10.is_some() { "tenth percentile" } else { "fastest step" };
-    let short = facts.cx.tensor_cores().is_empty() && time.mean < facts.limit(&HOST_STEP) * PS_PER_US;
-    let short_note = if short { "; steps of a host that are so short always vary" } else { "" };
+    let what = if time.p10.is_some() {
+        "tenth percentile"
+    } else {
+        "fastest step"
+    };
+    let short =
+        facts.cx.tensor_cores().is_empty() && time.mean < facts.limit(&HOST_STEP) * PS_PER_US;
+    let short_note = if short {
+        "; steps of a host that are so short always vary"
+    } else {
+        ""
+    };
     Ok(Some(Finding {
         statement: format!(
             "steps of one class deviate by {spread:.1} from their mean: {} to {}{slowest}{short_note}",
@@ -337,11 +468,21 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
             spread = Percent(spread)
         ),
         evidence: vec![
-            HintEvidence::percent("standard deviation", spread, format!("mean of {} steps", time.count), Some(limit)),
+            HintEvidence::percent(
+                "standard deviation",
+                spread,
+                format!("mean of {} steps", time.count),
+                Some(limit),
+            ),
             HintEvidence::time(what, best, "steps of one kind"),
         ],
         about: &[TimeUse::SlowSteps],
-        spots: spots(facts, of_class.iter().map(|step| (step.number, Some(step.time_ps as f64)))),
+        spots: spots(
+            facts,
+            of_class
+                .iter()
+                .map(|step| (step.number, Some(step.time_ps as f64))),
+        ),
         saving: if short {
             PossibleSaving::Unknown
         } else {

@@ -9,7 +9,9 @@ use device_reports::ops::op_stats::OpRow;
 use engine::{AnalysisError, Percent, Provenance, Threshold};
 use trace_model::{OpId, Picos};
 
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{
+    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -51,28 +53,48 @@ static SPARSE_WAIT: Threshold = Threshold::percent(
     10.0,
     "the limit of a rule in the source of XProf; less is worth little, because their work has to be done",
 );
-static DMA_STALL: Threshold =
-    Threshold::percent("K28.stall_percent", 10.0, "filling the pipeline stalls every op for a few percent");
+static DMA_STALL: Threshold = Threshold::percent(
+    "K28.stall_percent",
+    10.0,
+    "filling the pipeline stalls every op for a few percent",
+);
 static DMA_WAIT: Threshold = Threshold::percent(
     "K28.wait_percent",
     30.0,
     "a kernel that waits for a third of its time is bound by memory, or its pipeline is too shallow",
 );
-static DMA_KERNEL: Threshold =
-    Threshold::percent("K28.kernel_percent", 5.0, "tuning a kernel pays only where it takes time");
-static SPILL_KERNEL: Threshold =
-    Threshold::percent("K30.kernel_percent", 2.0, "tuning a kernel pays only where it takes time");
-static THROTTLED: Threshold =
-    Threshold::percent("K43.ops_percent", 5.0, "single ops below the clock are normal regulation");
-static SKIPPED: Threshold =
-    Threshold::percent("K43.skipped_percent", 5.0, "single skipped cycles are normal power regulation");
+static DMA_KERNEL: Threshold = Threshold::percent(
+    "K28.kernel_percent",
+    5.0,
+    "tuning a kernel pays only where it takes time",
+);
+static SPILL_KERNEL: Threshold = Threshold::percent(
+    "K30.kernel_percent",
+    2.0,
+    "tuning a kernel pays only where it takes time",
+);
+static THROTTLED: Threshold = Threshold::percent(
+    "K43.ops_percent",
+    5.0,
+    "single ops below the clock are normal regulation",
+);
+static SKIPPED: Threshold = Threshold::percent(
+    "K43.skipped_percent",
+    5.0,
+    "single skipped cycles are normal power regulation",
+);
 
 /// An op within a hundredth of the default clock runs at it.
 const AT_CLOCK: f64 = 0.99;
 
 /// Rows of ops named by program and instruction.
-fn named<'f>(facts: &'f HintFacts<'_>, names: &BTreeSet<(&str, &str)>) -> Result<Vec<&'f OpRow>, AnalysisError> {
-    Ok(facts.select(|row| names.contains(&(&*row.program, &*row.name)))?.rows)
+fn named<'f>(
+    facts: &'f HintFacts<'_>,
+    names: &BTreeSet<(&str, &str)>,
+) -> Result<Vec<&'f OpRow>, AnalysisError> {
+    Ok(facts
+        .select(|row| names.contains(&(&*row.program, &*row.name)))?
+        .rows)
 }
 
 fn ids(rows: &[&OpRow]) -> Vec<OpId> {
@@ -82,16 +104,32 @@ fn ids(rows: &[&OpRow]) -> Vec<OpId> {
 fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<SparseCores>()?;
     let total = facts.ops()?.total_time_ps;
-    let known: Vec<_> = report.offloads.iter().filter_map(|own| Some((own, own.waited_ps?))).collect();
+    let known: Vec<_> = report
+        .offloads
+        .iter()
+        .filter_map(|own| Some((own, own.waited_ps?)))
+        .collect();
     if known.is_empty() {
         let why = "no op was found that hands work to a SparseCore and awaits it";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
-    let (waited, limit) = (known.iter().map(|&(_, wait)| wait).sum::<Picos>().ps(), facts.limit(&SPARSE_WAIT));
-    let share = if total > 0 { 100.0 * waited as f64 / total as f64 } else { 0.0 };
+    let (waited, limit) = (
+        known.iter().map(|&(_, wait)| wait).sum::<Picos>().ps(),
+        facts.limit(&SPARSE_WAIT),
+    );
+    let share = if total > 0 {
+        100.0 * waited as f64 / total as f64
+    } else {
+        0.0
+    };
     let first = report.offloads.iter().max_by_key(|own| own.waited_ps);
-    let Some(first) = first.filter(|_| share >= limit) else { return Ok(None) };
-    let names = known.iter().map(|(own, _)| (own.program.as_deref().unwrap_or_default(), own.op.as_str())).collect();
+    let Some(first) = first.filter(|_| share >= limit) else {
+        return Ok(None);
+    };
+    let names = known
+        .iter()
+        .map(|(own, _)| (own.program.as_deref().unwrap_or_default(), own.op.as_str()))
+        .collect();
     let ops = ids(&named(facts, &names)?);
     Ok(Some(Finding {
         statement: format!(
@@ -99,7 +137,12 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
             first.op,
             share = Percent(share)
         ),
-        evidence: vec![HintEvidence::percent("waiting for SparseCores", share, "device time", Some(limit))],
+        evidence: vec![HintEvidence::percent(
+            "waiting for SparseCores",
+            share,
+            "device time",
+            Some(limit),
+        )],
         saving: PossibleSaving::ops("work of SparseCores", ops.iter().map(|&op| (op, 0.0))),
         ops,
         ..Finding::default()
@@ -109,26 +152,52 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
 /// What is left of an op that no longer waits for so much of its time: its copies
 /// must still be made.
 fn without_wait(row: &OpRow, percent: f64) -> f64 {
-    let floor = row.rates.ideal_time_ps.filter(|_| row.total_time_ps > 0).map(|ideal| ideal / row.total_time_ps as f64);
-    (1.0 - percent / 100.0).max(floor.unwrap_or(0.0)).clamp(0.0, 1.0)
+    let floor = row
+        .rates
+        .ideal_time_ps
+        .filter(|_| row.total_time_ps > 0)
+        .map(|ideal| ideal / row.total_time_ps as f64);
+    (1.0 - percent / 100.0)
+        .max(floor.unwrap_or(0.0))
+        .clamp(0.0, 1.0)
 }
 
 fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
     let kernels = facts.report::<Kernels>().ok();
-    let waiting = kernels.as_deref().map(|kernels| waiting_kernels(facts, kernels)).unwrap_or_default();
-    let has_pipelines = kernels.iter().flat_map(|report| &report.kernels).any(|kernel| kernel.pipeline.is_some());
+    let waiting = kernels
+        .as_deref()
+        .map(|kernels| waiting_kernels(facts, kernels))
+        .unwrap_or_default();
+    let has_pipelines = kernels
+        .iter()
+        .flat_map(|report| &report.kernels)
+        .any(|kernel| kernel.pipeline.is_some());
     let stalled = facts.select(|row| row.is_leaf && row.dma_stall_ps.is_some())?;
     if stalled.rows.is_empty() && !has_pipelines {
         let why = "no op recorded stalls on DMA and no kernel its stages: see `systole analyze --only kernels` for how";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let limit = facts.limit(&DMA_STALL);
-    let sum = stalled.rows.iter().filter_map(|row| row.dma_stall_ps).sum::<Picos>().ps();
+    let sum = stalled
+        .rows
+        .iter()
+        .filter_map(|row| row.dma_stall_ps)
+        .sum::<Picos>()
+        .ps();
     let busy = facts.ops()?.op_time_ps;
-    let share = if busy > 0 { 100.0 * sum as f64 / busy as f64 } else { 0.0 };
+    let share = if busy > 0 {
+        100.0 * sum as f64 / busy as f64
+    } else {
+        0.0
+    };
     if share >= limit {
         let factor = |row: &&OpRow| Some((row.op?, without_wait(row, row.dma_stall_percent?)));
-        let factors: Vec<_> = stalled.rows.iter().filter_map(factor).filter(|(_, factor)| *factor < 1.0).collect();
+        let factors: Vec<_> = stalled
+            .rows
+            .iter()
+            .filter_map(factor)
+            .filter(|(_, factor)| *factor < 1.0)
+            .collect();
         return Ok(Some(Finding {
             statement: format!(
                 "ops stall on DMA for {share:.1} of the time that ops take ({})",
@@ -146,15 +215,27 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
             ..Finding::default()
         }));
     }
-    let (Some(&(kernel, percent)), Some(report)) = (waiting.first(), kernels.as_deref()) else { return Ok(None) };
+    let (Some(&(kernel, percent)), Some(report)) = (waiting.first(), kernels.as_deref()) else {
+        return Ok(None);
+    };
     let (mut rows, mut factors) = (Vec::new(), Vec::new());
     for &(kernel, percent) in &waiting {
         let own = ops_of(facts, report, &[kernel])?;
-        factors.extend(own.iter().filter_map(|row| Some((row.op?, without_wait(row, percent)))));
+        factors.extend(
+            own.iter()
+                .filter_map(|row| Some((row.op?, without_wait(row, percent)))),
+        );
         rows.extend(own);
     }
-    let more = if waiting.len() > 1 { format!("; so do {} more", waiting.len() - 1) } else { String::new() };
-    let share: f64 = waiting.iter().filter_map(|(kernel, _)| kernel.of_op_time_percent).sum();
+    let more = if waiting.len() > 1 {
+        format!("; so do {} more", waiting.len() - 1)
+    } else {
+        String::new()
+    };
+    let share: f64 = waiting
+        .iter()
+        .filter_map(|(kernel, _)| kernel.of_op_time_percent)
+        .sum();
     Ok(Some(Finding {
         statement: format!(
             "the kernel {} waits for its copies for {percent:.1} of its time{more}",
@@ -162,8 +243,18 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
             percent = Percent(percent)
         ),
         evidence: vec![
-            HintEvidence::percent("waiting for DMA", percent, "time of the kernel", Some(facts.limit(&DMA_WAIT))),
-            HintEvidence::percent("kernels that wait", share, "op time", Some(facts.limit(&DMA_KERNEL))),
+            HintEvidence::percent(
+                "waiting for DMA",
+                percent,
+                "time of the kernel",
+                Some(facts.limit(&DMA_WAIT)),
+            ),
+            HintEvidence::percent(
+                "kernels that wait",
+                share,
+                "op time",
+                Some(facts.limit(&DMA_KERNEL)),
+            ),
         ],
         ops: ids(&rows),
         saving: PossibleSaving::ops("kernels that wait for DMA", factors),
@@ -175,9 +266,21 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
 fn waiting_kernels<'r>(facts: &HintFacts<'_>, report: &'r KernelsReport) -> Vec<(&'r Kernel, f64)> {
     let limit = facts.limit(&DMA_WAIT);
     let wait = |kernel: &'r Kernel| Some((kernel, kernel.pipeline.as_ref()?.dma_wait_percent?));
-    let waiting: Vec<_> = report.kernels.iter().filter_map(wait).filter(|&(_, percent)| percent >= limit).collect();
-    let share: f64 = waiting.iter().filter_map(|(kernel, _)| kernel.of_op_time_percent).sum();
-    if share >= facts.limit(&DMA_KERNEL) { waiting } else { Vec::new() }
+    let waiting: Vec<_> = report
+        .kernels
+        .iter()
+        .filter_map(wait)
+        .filter(|&(_, percent)| percent >= limit)
+        .collect();
+    let share: f64 = waiting
+        .iter()
+        .filter_map(|(kernel, _)| kernel.of_op_time_percent)
+        .sum();
+    if share >= facts.limit(&DMA_KERNEL) {
+        waiting
+    } else {
+        Vec::new()
+    }
 }
 
 /// The rows of the ops that run some kernels.
@@ -186,36 +289,68 @@ fn ops_of<'f>(
     report: &KernelsReport,
     kernels: &[&Kernel],
 ) -> Result<Vec<&'f OpRow>, AnalysisError> {
-    let own = report.ops.iter().filter(|op| kernels.iter().any(|kernel| kernel.kernel == op.kernel));
+    let own = report
+        .ops
+        .iter()
+        .filter(|op| kernels.iter().any(|kernel| kernel.kernel == op.kernel));
     named(facts, &own.map(|op| (&*op.program, &*op.op)).collect())
 }
 
 fn spills(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Kernels>()?;
-    if report.kernels.iter().all(|kernel| kernel.estimates.is_empty()) {
+    if report
+        .kernels
+        .iter()
+        .all(|kernel| kernel.estimates.is_empty())
+    {
         let why = format!("no kernel recorded what its schedule does: {TRACING}");
         return Err(AnalysisError::NotApplicable(why));
     }
     let least = facts.limit(&SPILL_KERNEL);
     let spill = |kernel: &Kernel| {
         let of = |what: &str| {
-            let series = kernel.estimates.iter().filter(|series| series.series.contains(what));
+            let series = kernel
+                .estimates
+                .iter()
+                .filter(|series| series.series.contains(what));
             series.map(|series| series.mean).fold(0.0, f64::max)
         };
         let (spills, fills) = (of("Spill"), of("Fill"));
         (spills > 0.0 || fills > 0.0).then_some((spills, fills))
     };
-    let spilling: Vec<&Kernel> = report.kernels.iter().filter(|kernel| spill(kernel).is_some()).collect();
-    let share: f64 = spilling.iter().filter_map(|kernel| kernel.of_op_time_percent).sum();
-    let first = spilling.first().filter(|_| share >= least).and_then(|kernel| Some((kernel, spill(kernel)?)));
-    let Some((kernel, (spills, fills))) = first else { return Ok(None) };
-    let others = if spilling.len() > 1 { format!(" and {} more", spilling.len() - 1) } else { String::new() };
+    let spilling: Vec<&Kernel> = report
+        .kernels
+        .iter()
+        .filter(|kernel| spill(kernel).is_some())
+        .collect();
+    let share: f64 = spilling
+        .iter()
+        .filter_map(|kernel| kernel.of_op_time_percent)
+        .sum();
+    let first = spilling
+        .first()
+        .filter(|_| share >= least)
+        .and_then(|kernel| Some((kernel, spill(kernel)?)));
+    let Some((kernel, (spills, fills))) = first else {
+        return Ok(None);
+    };
+    let others = if spilling.len() > 1 {
+        format!(" and {} more", spilling.len() - 1)
+    } else {
+        String::new()
+    };
     let number = |what: &str, value: f64| {
         HintEvidence::number(what, value, "mean over samples", Some(0.0)).by(Provenance::StaticCost)
     };
     Ok(Some(Finding {
-        statement: format!("the schedule of {}{others} keeps values in VMEM for lack of registers", kernel.kernel),
-        evidence: vec![number("vector spills", spills), number("vector fills", fills)],
+        statement: format!(
+            "the schedule of {}{others} keeps values in VMEM for lack of registers",
+            kernel.kernel
+        ),
+        evidence: vec![
+            number("vector spills", spills),
+            number("vector fills", fills),
+        ],
         ops: ids(&ops_of(facts, &report, &spilling)?),
         ..Finding::default()
     }))
@@ -226,7 +361,8 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
         let at_default = row.time_at_default_clock_ps?;
         (row.total_time_ps > 0).then(|| at_default / row.total_time_ps as f64)
     };
-    let slow = facts.select(|row| row.is_leaf && ratio(row).is_some_and(|ratio| ratio < AT_CLOCK))?;
+    let slow =
+        facts.select(|row| row.is_leaf && ratio(row).is_some_and(|ratio| ratio < AT_CLOCK))?;
     let recorded = facts.select(|row| ratio(row).is_some())?;
     let skipped = skipped(facts);
     if recorded.rows.is_empty() && skipped.is_none() {
@@ -235,7 +371,11 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
     }
     let (limit, most) = (facts.limit(&THROTTLED), facts.limit(&SKIPPED));
     if !slow.rows.is_empty() && slow.percent() >= limit {
-        let factors: Vec<(OpId, f64)> = slow.rows.iter().filter_map(|row| Some((row.op?, ratio(row)?))).collect();
+        let factors: Vec<(OpId, f64)> = slow
+            .rows
+            .iter()
+            .filter_map(|row| Some((row.op?, ratio(row)?)))
+            .collect();
         let lowest = factors.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::min);
         return Ok(Some(Finding {
             statement: format!(
@@ -244,7 +384,12 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
                 Percent(100.0 * lowest)
             ),
             evidence: vec![
-                HintEvidence::percent("ops below the default clock", slow.percent(), "device time", Some(limit)),
+                HintEvidence::percent(
+                    "ops below the default clock",
+                    slow.percent(),
+                    "device time",
+                    Some(limit),
+                ),
                 HintEvidence::percent("lowest clock", 100.0 * lowest, "default clock", None),
             ],
             ops: slow.ops(),
@@ -252,14 +397,21 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
             ..Finding::default()
         }));
     }
-    let Some((device, percent)) = skipped.filter(|(_, percent)| *percent >= most) else { return Ok(None) };
+    let Some((device, percent)) = skipped.filter(|(_, percent)| *percent >= most) else {
+        return Ok(None);
+    };
     let step = facts.step()?;
     Ok(Some(Finding {
         statement: format!(
             "{device} skips {percent:.1} of its clock cycles to stay within its power",
             percent = Percent(percent)
         ),
-        evidence: vec![HintEvidence::percent("skipped cycles", percent, "cycles that were counted", Some(most))],
+        evidence: vec![HintEvidence::percent(
+            "skipped cycles",
+            percent,
+            "cycles that were counted",
+            Some(most),
+        )],
         saving: PossibleSaving::PerStep(Picos::from_ps((step.ps * percent / 100.0) as i64)),
         ..Finding::default()
     }))
@@ -269,7 +421,10 @@ fn throttled(facts: &HintFacts<'_>) -> RuleResult {
 fn skipped(facts: &HintFacts<'_>) -> Option<(String, f64)> {
     let counters = facts.report::<HardwareCounters>().ok()?;
     let of = counters.devices.iter().flat_map(|device| {
-        let skipped = device.metrics.iter().filter(|metric| metric.id == "clocks_skipped");
+        let skipped = device
+            .metrics
+            .iter()
+            .filter(|metric| metric.id == "clocks_skipped");
         skipped.filter_map(|metric| Some((device.device.clone(), metric.percent()?)))
     });
     of.max_by(|a, b| a.1.total_cmp(&b.1))

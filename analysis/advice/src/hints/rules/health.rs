@@ -28,7 +28,10 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q04", "No device to analyze"),
     health!("Q05", "The peaks of the devices are assumed"),
     health!("Q06", "Device and host clocks do not agree"),
-    health!("Q07", "Asynchronous spans are recorded on some devices only"),
+    health!(
+        "Q07",
+        "Asynchronous spans are recorded on some devices only"
+    ),
     health!("Q08", "Only a part of the devices was captured"),
     health!("Q09", "The capture contains warm-up"),
     health!("Q10", "The profiler slows down the host"),
@@ -45,14 +48,18 @@ pub(super) static RULES: &[Rule] = &[
 fn found(facts: &HintFacts<'_>, id: &str) -> RuleResult {
     let doctor = facts.cx.scoped(Scope::WholeTrace).report::<Doctor>()?;
     let finding = doctor.findings.iter().find(|finding| finding.id == id);
-    Ok(finding.filter(|finding| finding.severity > trace_model::Severity::Info).map(|finding| Finding {
-        statement: format!("{} ({})", clause(&finding.message), finding.evidence),
-        ..Finding::default()
-    }))
+    Ok(finding
+        .filter(|finding| finding.severity > trace_model::Severity::Info)
+        .map(|finding| Finding {
+            statement: format!("{} ({})", clause(&finding.message), finding.evidence),
+            ..Finding::default()
+        }))
 }
 
 /// A sentence as a clause.
 fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
-    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
+    letters.next().map_or(String::new(), |first| {
+        first.to_lowercase().chain(letters).collect()
+    })
 }

@@ -8,7 +8,9 @@ use run_reports::host::gaps::{DeviceGaps, Gap, GapPlace, Gaps, GapsReport, IdleC
 use run_reports::host::input::{Input, InputWait};
 use trace_model::Picos;
 
-use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{
+    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+};
 use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
@@ -62,30 +64,46 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static CALLBACK: Threshold =
-    Threshold::percent("K42.callback_percent", 5.0, "a value printed now and then costs far less");
-static IDLE: Threshold =
-    Threshold::percent("K31.idle_percent", 3.0, "programs that are launched in time leave gaps of microseconds");
+static CALLBACK: Threshold = Threshold::percent(
+    "K42.callback_percent",
+    5.0,
+    "a value printed now and then costs far less",
+);
+static IDLE: Threshold = Threshold::percent(
+    "K31.idle_percent",
+    3.0,
+    "programs that are launched in time leave gaps of microseconds",
+);
 static UNEXPLAINED: Threshold = Threshold::percent(
     "K31.unexplained_percent",
     10.0,
     "nobody can act on less if the host shows no cause of it, or other rules name one; XProf's check_host_boundness has the same limit",
 );
-static GAP_SHARE: Threshold =
-    Threshold::percent("K32.between_percent", 5.0, "a launch that is queued in time leaves no gap");
+static GAP_SHARE: Threshold = Threshold::percent(
+    "K32.between_percent",
+    5.0,
+    "a launch that is queued in time leaves no gap",
+);
 static DISPATCH: Threshold = Threshold::percent(
     "K32.dispatch_percent",
     50.0,
     "where launching is not most of the gap time, fix the other cause first",
 );
-static SYNC: Threshold =
-    Threshold::percent("K33.wait_percent", 3.0, "reading a loss every hundred steps costs far less");
+static SYNC: Threshold = Threshold::percent(
+    "K33.wait_percent",
+    3.0,
+    "reading a loss every hundred steps costs far less",
+);
 static INPUT: Threshold = Threshold::percent(
     "K34.input_percent",
     2.0,
     "prefetched input costs nothing; XProf calls 5 % moderately input-bound",
 );
-static UPLOAD: Threshold = Threshold::percent("K35.copy_percent", 5.0, "a batch of tokens is copied in microseconds");
+static UPLOAD: Threshold = Threshold::percent(
+    "K35.copy_percent",
+    5.0,
+    "a batch of tokens is copied in microseconds",
+);
 
 /// Idle time below this share of a step is none worth a fix.
 const HARDLY_PERCENT: f64 = 0.5;
@@ -95,7 +113,11 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     let (ops, gaps) = (facts.ops()?, facts.report::<Gaps>());
     let is_explained = gaps.as_ref().is_ok_and(|gaps| gaps.has_known_cause());
     let limit = facts.limit(if is_explained { &IDLE } else { &UNEXPLAINED });
-    let share = if ops.total_time_ps > 0 { 100.0 * ops.idle_ps as f64 / ops.total_time_ps as f64 } else { 0.0 };
+    let share = if ops.total_time_ps > 0 {
+        100.0 * ops.idle_ps as f64 / ops.total_time_ps as f64
+    } else {
+        0.0
+    };
     if share < limit {
         return Ok(None);
     }
@@ -110,8 +132,11 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     }
     let why = gaps.as_ref().ok().and_then(|gaps| gaps.main_cause());
-    let steady =
-        facts.in_steps::<Gaps>().ok().and_then(|gaps| gaps.main_cause()).filter(|cause| Some(cause) != why.as_ref());
+    let steady = facts
+        .in_steps::<Gaps>()
+        .ok()
+        .and_then(|gaps| gaps.main_cause())
+        .filter(|cause| Some(cause) != why.as_ref());
     let mut statement = format!("no op runs for {:.1} of device time", Percent(share));
     if let Some(why) = why {
         statement = format!("{statement}, mostly {why}");
@@ -122,18 +147,28 @@ fn idle(facts: &HintFacts<'_>) -> RuleResult {
     if 100.0 * all.ps() as f64 / step.ps.max(1.0) < HARDLY_PERCENT {
         statement = format!("{statement}; hardly any of it in the steps after warm-up");
     }
-    let mut evidence = vec![HintEvidence::percent("idle", share, "device time, from first op to last", Some(limit))];
+    let mut evidence = vec![HintEvidence::percent(
+        "idle",
+        share,
+        "device time, from first op to last",
+        Some(limit),
+    )];
     if !by.is_empty() {
         let of = format!("step ({})", step.of);
         let what = format!("idle, that of {} left out", by.join(", "));
-        evidence.push(HintEvidence::percent(what, left_percent, of, Some(rest)).by(Provenance::Inferred));
+        evidence.push(
+            HintEvidence::percent(what, left_percent, of, Some(rest)).by(Provenance::Inferred),
+        );
     }
     Ok(Some(Finding {
         statement,
         evidence,
         about: &[TimeUse::Idle],
         spots: gaps.map(|gaps| longest_gaps(&gaps)).unwrap_or_default(),
-        saving: PossibleSaving::Replay { changes: vec![change], at_most: (!by.is_empty()).then_some(left) },
+        saving: PossibleSaving::Replay {
+            changes: vec![change],
+            at_most: (!by.is_empty()).then_some(left),
+        },
         ..Finding::default()
     }))
 }
@@ -150,7 +185,9 @@ fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
     ];
     let (mut sum, mut by) = (Picos::ZERO, Vec::new());
     for (id, check) in others {
-        let Ok(Some(found)) = check(facts) else { continue };
+        let Ok(Some(found)) = check(facts) else {
+            continue;
+        };
         let saving = match found.saving {
             PossibleSaving::PerStep(saving) => Some(saving),
             PossibleSaving::Replay { changes, .. } => facts.saving(&changes).ok(),
@@ -167,18 +204,32 @@ fn explained(facts: &HintFacts<'_>) -> (Picos, Vec<&'static str>) {
 /// Gaps between programs of a device in which some causes take most of the time.
 fn gaps_with(device: &DeviceGaps, wanted: impl Fn(IdleCause) -> bool) -> Vec<FindingPlace> {
     let is_mostly = |gap: &&Gap| {
-        let wanted = gap.causes.iter().filter(|part| wanted(part.cause)).map(|part| part.time_ps).sum::<Picos>();
+        let wanted = gap
+            .causes
+            .iter()
+            .filter(|part| wanted(part.cause))
+            .map(|part| part.time_ps)
+            .sum::<Picos>();
         gap.place == GapPlace::Between && wanted + wanted > Picos::from_ps(gap.length_ps)
     };
-    device.gaps.iter().filter(is_mostly).map(|gap| FindingPlace::span("idle", gap.range())).collect()
+    device
+        .gaps
+        .iter()
+        .filter(is_mostly)
+        .map(|gap| FindingPlace::span("idle", gap.range()))
+        .collect()
 }
 
 /// The longest gaps of the device that idles most between programs; none if it idles more within them.
 fn longest_gaps(report: &GapsReport) -> Vec<FindingPlace> {
-    let most = report.devices.iter().max_by_key(|device| device.between_ps());
+    let most = report
+        .devices
+        .iter()
+        .max_by_key(|device| device.between_ps());
     let within = |device: &DeviceGaps| device.inside.as_ref().map_or(0, |inside| inside.idle_ps);
     let most = most.filter(|device| within(device) <= device.between_ps());
-    most.map(|device| gaps_with(device, |_| true)).unwrap_or_default()
+    most.map(|device| gaps_with(device, |_| true))
+        .unwrap_or_default()
 }
 
 /// Idle time between programs with some causes, on the device that has most of it.
@@ -190,21 +241,43 @@ struct MostIdleDevice<'r> {
 impl<'r> MostIdleDevice<'r> {
     fn most(report: &'r GapsReport, causes: &[IdleCause]) -> Option<Self> {
         let of = |device: &'r DeviceGaps| {
-            let parts = device.between.iter().filter(|part| causes.contains(&part.cause));
-            Self { device, time_ps: parts.map(|part| part.time_ps).sum::<Picos>().ps() }
+            let parts = device
+                .between
+                .iter()
+                .filter(|part| causes.contains(&part.cause));
+            Self {
+                device,
+                time_ps: parts.map(|part| part.time_ps).sum::<Picos>().ps(),
+            }
         };
-        report.devices.iter().map(of).max_by_key(|waiting| waiting.time_ps)
+        report
+            .devices
+            .iter()
+            .map(of)
+            .max_by_key(|waiting| waiting.time_ps)
     }
 
     fn percent(&self) -> f64 {
-        if self.device.window_ps > 0 { 100.0 * self.time_ps as f64 / self.device.window_ps as f64 } else { 0.0 }
+        if self.device.window_ps > 0 {
+            100.0 * self.time_ps as f64 / self.device.window_ps as f64
+        } else {
+            0.0
+        }
     }
 
     /// Host events that take most of it.
     fn events(&self, causes: &[IdleCause]) -> String {
-        let parts = self.device.between.iter().filter(|part| causes.contains(&part.cause));
+        let parts = self
+            .device
+            .between
+            .iter()
+            .filter(|part| causes.contains(&part.cause));
         let names: Vec<&str> = parts.filter_map(|part| part.event()).take(2).collect();
-        if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", names.join(", "))
+        }
     }
 
     /// The longest gaps of which it is the most.
@@ -212,7 +285,13 @@ impl<'r> MostIdleDevice<'r> {
         gaps_with(self.device, |cause| causes.contains(&cause))
     }
 
-    fn finding(&self, facts: &HintFacts<'_>, what: &str, causes: &[IdleCause], limit: f64) -> RuleResult {
+    fn finding(
+        &self,
+        facts: &HintFacts<'_>,
+        what: &str,
+        causes: &[IdleCause],
+        limit: f64,
+    ) -> RuleResult {
         let percent = self.percent();
         if percent < limit {
             return Ok(None);
@@ -226,7 +305,9 @@ impl<'r> MostIdleDevice<'r> {
                 self.events(causes),
                 percent = Percent(percent)
             ),
-            evidence: vec![HintEvidence::percent(what, percent, of, Some(limit)).by(Provenance::Inferred)],
+            evidence: vec![
+                HintEvidence::percent(what, percent, of, Some(limit)).by(Provenance::Inferred),
+            ],
             about: &[TimeUse::Idle],
             spots: self.gaps(causes),
             saving: PossibleSaving::PerStep(Picos::from_ps(self.time_ps / steps)),
@@ -238,16 +319,32 @@ impl<'r> MostIdleDevice<'r> {
 fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 1] = [IdleCause::Dispatch];
     let gaps = facts.in_steps::<Gaps>()?;
-    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else { return Ok(None) };
+    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else {
+        return Ok(None);
+    };
     let between = waiting.device.between_ps();
-    let part = if between > 0 { 100.0 * waiting.time_ps as f64 / between as f64 } else { 0.0 };
+    let part = if between > 0 {
+        100.0 * waiting.time_ps as f64 / between as f64
+    } else {
+        0.0
+    };
     let least = facts.limit(&DISPATCH);
     if part < least {
         return Ok(None);
     }
-    let found = waiting.finding(facts, "waits for launches", &CAUSES, facts.limit(&GAP_SHARE))?;
+    let found = waiting.finding(
+        facts,
+        "waits for launches",
+        &CAUSES,
+        facts.limit(&GAP_SHARE),
+    )?;
     Ok(found.map(|mut found| {
-        found.evidence.push(HintEvidence::percent("launching", part, "idle time between programs", Some(least)));
+        found.evidence.push(HintEvidence::percent(
+            "launching",
+            part,
+            "idle time between programs",
+            Some(least),
+        ));
         found
     }))
 }
@@ -255,21 +352,35 @@ fn dispatch_bound(facts: &HintFacts<'_>) -> RuleResult {
 fn host_sync(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 2] = [IdleCause::DeviceToHost, IdleCause::Wait];
     let gaps = facts.in_steps::<Gaps>()?;
-    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else { return Ok(None) };
-    waiting.finding(facts, "is idle while the host reads or waits for results", &CAUSES, facts.limit(&SYNC))
+    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else {
+        return Ok(None);
+    };
+    waiting.finding(
+        facts,
+        "is idle while the host reads or waits for results",
+        &CAUSES,
+        facts.limit(&SYNC),
+    )
 }
 
 fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
     let (input, limit) = (facts.in_steps::<Input>()?, facts.limit(&INPUT));
-    let known = input.devices.iter().filter_map(|device| Some((device, device.percent?)));
+    let known = input
+        .devices
+        .iter()
+        .filter_map(|device| Some((device, device.percent?)));
     let worst = known.max_by(|a, b| a.1.total_cmp(&b.1));
-    let Some((device, percent)) = worst.filter(|(_, percent)| *percent >= limit) else { return Ok(None) };
+    let Some((device, percent)) = worst.filter(|(_, percent)| *percent >= limit) else {
+        return Ok(None);
+    };
     if facts.cx.tensor_cores().is_empty() {
         return host_input_bound(facts, device, percent, limit);
     }
     let gaps = facts.in_steps::<Gaps>()?;
     let waiting = MostIdleDevice::most(&gaps, &[IdleCause::Input]);
-    let events = waiting.as_ref().map(|waiting| waiting.events(&[IdleCause::Input]));
+    let events = waiting
+        .as_ref()
+        .map(|waiting| waiting.events(&[IdleCause::Input]));
     // Ops that wait show themselves.
     let waiting = waiting.filter(|waiting| waiting.time_ps >= device.infeed_ps.unwrap_or(0));
     let infeed = facts.select(|row| &*row.category == "infeed")?;
@@ -282,9 +393,14 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
             events.unwrap_or_default(),
             percent = Percent(percent)
         ),
-        evidence: vec![HintEvidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
+        evidence: vec![
+            HintEvidence::percent("waits for input", percent, of, Some(limit))
+                .by(Provenance::Inferred),
+        ],
         ops: infeed.ops(),
-        spots: waiting.map(|waiting| waiting.gaps(&[IdleCause::Input])).unwrap_or_default(),
+        spots: waiting
+            .map(|waiting| waiting.gaps(&[IdleCause::Input]))
+            .unwrap_or_default(),
         about: &[TimeUse::Idle],
         saving: PossibleSaving::PerStep(Picos::from_ps(time / facts.step()?.count.max(1) as i64)),
         ..Finding::default()
@@ -292,8 +408,16 @@ fn input_bound(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 /// The finding about a host whose devices were not recorded, or are no TPUs.
-fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit: f64) -> RuleResult {
-    let event = host.event.as_ref().map_or_else(String::new, |event| format!(" ({event})"));
+fn host_input_bound(
+    facts: &HintFacts<'_>,
+    host: &InputWait,
+    percent: f64,
+    limit: f64,
+) -> RuleResult {
+    let event = host
+        .event
+        .as_ref()
+        .map_or_else(String::new, |event| format!(" ({event})"));
     let of = format!("steps of {}", host.name);
     Ok(Some(Finding {
         statement: format!(
@@ -301,9 +425,14 @@ fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit
             host.name,
             percent = Percent(percent)
         ),
-        evidence: vec![HintEvidence::percent("waits for input", percent, of, Some(limit)).by(Provenance::Inferred)],
+        evidence: vec![
+            HintEvidence::percent("waits for input", percent, of, Some(limit))
+                .by(Provenance::Inferred),
+        ],
         about: &[TimeUse::Input, TimeUse::SlowSteps],
-        saving: PossibleSaving::PerStep(Picos::from_ps(host.gap_ps / facts.step()?.count.max(1) as i64)),
+        saving: PossibleSaving::PerStep(Picos::from_ps(
+            host.gap_ps / facts.step()?.count.max(1) as i64,
+        )),
         ..Finding::default()
     }))
 }
@@ -311,19 +440,34 @@ fn host_input_bound(facts: &HintFacts<'_>, host: &InputWait, percent: f64, limit
 fn upload_bound(facts: &HintFacts<'_>) -> RuleResult {
     const CAUSES: [IdleCause; 1] = [IdleCause::HostToDevice];
     let gaps = facts.in_steps::<Gaps>()?;
-    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else { return Ok(None) };
-    waiting.finding(facts, "is idle while the host copies to it", &CAUSES, facts.limit(&UPLOAD))
+    let Some(waiting) = MostIdleDevice::most(&gaps, &CAUSES) else {
+        return Ok(None);
+    };
+    waiting.finding(
+        facts,
+        "is idle while the host copies to it",
+        &CAUSES,
+        facts.limit(&UPLOAD),
+    )
 }
 
 /// Names that calls from a program into Python leave, on devices and on hosts.
-const CALLBACKS: [&str; 6] =
-    ["debug_callback", "debug_print", "io_callback", "pure_callback", "xla_ffi_python", "xla_python"];
+const CALLBACKS: [&str; 6] = [
+    "debug_callback",
+    "debug_print",
+    "io_callback",
+    "pure_callback",
+    "xla_ffi_python",
+    "xla_python",
+];
 
 /// Ops that wait for Python, or exchange values with the host for it. Transfers
 /// between slices look alike (K10).
 fn callbacks(facts: &HintFacts<'_>) -> RuleResult {
     let is_call = |name: &str| CALLBACKS.iter().any(|call| name.contains(call));
-    let has_slices = facts.report::<Dcn>().is_ok_and(|report| !report.collectives.is_empty());
+    let has_slices = facts
+        .report::<Dcn>()
+        .is_ok_and(|report| !report.collectives.is_empty());
     let wanted = |row: &OpRow| {
         let exchange = row
             .category
@@ -332,11 +476,21 @@ fn callbacks(facts: &HintFacts<'_>) -> RuleResult {
         let named = is_call(&row.name) || row.framework_name.as_deref().is_some_and(is_call);
         row.is_leaf && (named || exchange && !has_slices)
     };
-    let Some(found) = facts.heavy(&CALLBACK, wanted)? else { return Ok(None) };
+    let Some(found) = facts.heavy(&CALLBACK, wanted)? else {
+        return Ok(None);
+    };
     let saving = PossibleSaving::ops("calls to the host", found.vanish());
-    let mut finding = found.finding("calls from programs to the host", facts.limit(&CALLBACK), saving);
+    let mut finding = found.finding(
+        "calls from programs to the host",
+        facts.limit(&CALLBACK),
+        saving,
+    );
     let model = facts.cx.model;
-    let mut events = model.labels().iter().filter(|label| label.op.is_none()).map(|label| model.str(label.name));
+    let mut events = model
+        .labels()
+        .iter()
+        .filter(|label| label.op.is_none())
+        .map(|label| model.str(label.name));
     if let Some(event) = events.find(|name| is_call(name)) {
         finding.statement = format!("{}; the host runs {event}", finding.statement);
     }

@@ -9,7 +9,9 @@ use hardware::peaks::NO_PEAK;
 use math::stats;
 use trace_model::OpId;
 
-use crate::hints::{Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{
+    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -46,12 +48,21 @@ pub(super) static RULES: &[Rule] = &[
     },
 ];
 
-static PADDING_SHARE: Threshold =
-    Threshold::percent("K11.op_percent", 1.0, "less than 1 % of the time is not worth examining");
-static PADDING_EFFICIENCY: Threshold =
-    Threshold::percent("K11.useful_percent", 90.0, "a dimension of nine tiles or more loses less than a tenth");
-static PASSES_SHARE: Threshold =
-    Threshold::percent("K17.op_percent", 1.0, "less than 1 % of the time is not worth examining");
+static PADDING_SHARE: Threshold = Threshold::percent(
+    "K11.op_percent",
+    1.0,
+    "less than 1 % of the time is not worth examining",
+);
+static PADDING_EFFICIENCY: Threshold = Threshold::percent(
+    "K11.useful_percent",
+    90.0,
+    "a dimension of nine tiles or more loses less than a tenth",
+);
+static PASSES_SHARE: Threshold = Threshold::percent(
+    "K17.op_percent",
+    1.0,
+    "less than 1 % of the time is not worth examining",
+);
 
 static SMALL_BATCH: Threshold = Threshold::percent(
     "K16.ops_percent",
@@ -82,47 +93,86 @@ fn shrinking(
     factor: impl Fn(&MatmulRow) -> Option<f64>,
 ) -> Result<ShrinkingMatmuls, AnalysisError> {
     let total = facts.ops()?.total_time_ps as f64;
-    let percent = |row: &MatmulRow| if total > 0.0 { 100.0 * row.self_time_ps as f64 / total } else { 0.0 };
-    let mut found: Vec<(&MatmulRow, OpId, f64)> =
-        rows.iter().filter_map(|row| Some((row, row.op?, factor(row)?))).collect();
+    let percent = |row: &MatmulRow| {
+        if total > 0.0 {
+            100.0 * row.self_time_ps as f64 / total
+        } else {
+            0.0
+        }
+    };
+    let mut found: Vec<(&MatmulRow, OpId, f64)> = rows
+        .iter()
+        .filter_map(|row| Some((row, row.op?, factor(row)?)))
+        .collect();
     found.sort_by_key(|(row, ..)| std::cmp::Reverse(row.self_time_ps));
     let sum = found.iter().map(|(row, ..)| percent(row)).sum();
     if sum < share {
         found.clear();
     }
     let ops = found.iter().map(|&(_, op, _)| op).collect();
-    Ok((ops, found.into_iter().map(|(_, op, factor)| (op, factor)).collect(), sum))
+    Ok((
+        ops,
+        found
+            .into_iter()
+            .map(|(_, op, factor)| (op, factor))
+            .collect(),
+        sum,
+    ))
 }
 
 fn padding(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
-    let (share, limit) = (facts.limit(&PADDING_SHARE), facts.limit(&PADDING_EFFICIENCY));
+    let (share, limit) = (
+        facts.limit(&PADDING_SHARE),
+        facts.limit(&PADDING_EFFICIENCY),
+    );
     // Where memory limits the op, or its speed shows that the compiler found a better
     // way, padding costs nothing.
     let left = |row: &MatmulRow| {
-        row.padding_efficiency_percent.filter(|&useful| useful < limit)?;
-        row.padding_loss_ps.filter(|&loss| loss > 0.0).map(|loss| 1.0 - loss / row.total_time_ps as f64)
+        row.padding_efficiency_percent
+            .filter(|&useful| useful < limit)?;
+        row.padding_loss_ps
+            .filter(|&loss| loss > 0.0)
+            .map(|loss| 1.0 - loss / row.total_time_ps as f64)
     };
-    if matmuls.rows.iter().all(|row| row.padding_efficiency_percent.is_none()) {
+    if matmuls
+        .rows
+        .iter()
+        .all(|row| row.padding_efficiency_percent.is_none())
+    {
         let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, share, left)?;
-    let Some(first) = ops.first() else { return Ok(None) };
+    let Some(first) = ops.first() else {
+        return Ok(None);
+    };
     let row = matmuls.rows.iter().find(|row| row.op == Some(*first));
     let what = row
         .and_then(|row| Some((row, row.sizes.as_ref()?)))
-        .map_or_else(String::new, |(row, sizes)| format!(": {} is {} × {} × {}", row.name, sizes.m, sizes.k, sizes.n));
-    let padded = matmuls.rows.iter().filter(|row| row.op.is_some_and(|op| factors.contains_key(&op)));
-    let least = padded.filter_map(|row| row.padding_efficiency_percent).fold(100.0, f64::min);
+        .map_or_else(String::new, |(row, sizes)| {
+            format!(": {} is {} × {} × {}", row.name, sizes.m, sizes.k, sizes.n)
+        });
+    let padded = matmuls
+        .rows
+        .iter()
+        .filter(|row| row.op.is_some_and(|op| factors.contains_key(&op)));
+    let least = padded
+        .filter_map(|row| row.padding_efficiency_percent)
+        .fold(100.0, f64::min);
     Ok(Some(Finding {
         statement: format!(
             "matmuls that take {percent:.1} of device time fill the matrix units only in part{what}",
             percent = Percent(percent)
         ),
         evidence: vec![
-            HintEvidence::percent("useful work of the worst of them", least, "work with padding", Some(limit))
-                .by(Provenance::Derived),
+            HintEvidence::percent(
+                "useful work of the worst of them",
+                least,
+                "work with padding",
+                Some(limit),
+            )
+            .by(Provenance::Derived),
             HintEvidence::percent("padded matmuls", percent, "device time", Some(share)),
         ],
         ops,
@@ -133,13 +183,22 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
 
 fn passes(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
-    let counts: Vec<f64> = matmuls.rows.iter().filter_map(|row| row.passes).map(f64::from).collect();
+    let counts: Vec<f64> = matmuls
+        .rows
+        .iter()
+        .filter_map(|row| row.passes)
+        .map(f64::from)
+        .collect();
     if stats::median(&counts).is_none() {
         let why = "how many passes a matmul takes is not recorded: capture the HLO of the programs";
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let share = facts.limit(&PASSES_SHARE);
-    let factor = |row: &MatmulRow| row.passes.filter(|&passes| passes > 1).map(|passes| 1.0 / f64::from(passes));
+    let factor = |row: &MatmulRow| {
+        row.passes
+            .filter(|&passes| passes > 1)
+            .map(|passes| 1.0 / f64::from(passes))
+    };
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, share, factor)?;
     if ops.is_empty() {
         return Ok(None);
@@ -151,8 +210,14 @@ fn passes(facts: &HintFacts<'_>) -> RuleResult {
             percent = Percent(percent)
         ),
         evidence: vec![
-            HintEvidence::percent("matmuls of several passes", percent, "device time", Some(share)),
-            HintEvidence::count("passes", most, "of the one with most", Some(1.0)).by(Provenance::StaticCost),
+            HintEvidence::percent(
+                "matmuls of several passes",
+                percent,
+                "device time",
+                Some(share),
+            ),
+            HintEvidence::count("passes", most, "of the one with most", Some(1.0))
+                .by(Provenance::StaticCost),
         ],
         ops,
         saving: PossibleSaving::ops("matmuls in one pass", factors),
@@ -163,16 +228,22 @@ fn passes(facts: &HintFacts<'_>) -> RuleResult {
 /// The number of rows from which a matmul is no longer bound by
 /// reading its weights: half as many rows where weights are a byte wide.
 fn rows_at_ridge(ridge: f64, row: &MatmulRow) -> f64 {
-    let narrow =
-        row.types.as_deref().is_some_and(|types| ["s8", "f8", "u8"].iter().any(|narrow| types.contains(narrow)));
+    let narrow = row.types.as_deref().is_some_and(|types| {
+        ["s8", "f8", "u8"]
+            .iter()
+            .any(|narrow| types.contains(narrow))
+    });
     if narrow { ridge / 2.0 } else { ridge }
 }
 
 fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     let matmuls = facts.report::<Matmuls>()?;
     let peaks = &facts.ops()?.peaks;
-    let (Some(flops), Some(hbm)) = (peaks.flops, peaks.hbm.filter(|hbm| hbm.per_second > 0.0)) else {
-        return Err(AnalysisError::NotApplicable(facts.ops()?.why_no_peaks().unwrap_or(NO_PEAK).to_owned()));
+    let (Some(flops), Some(hbm)) = (peaks.flops, peaks.hbm.filter(|hbm| hbm.per_second > 0.0))
+    else {
+        return Err(AnalysisError::NotApplicable(
+            facts.ops()?.why_no_peaks().unwrap_or(NO_PEAK).to_owned(),
+        ));
     };
     if matmuls.rows.iter().all(|row| row.sizes.is_none()) {
         let why = "no matmul has known sizes: capture the HLO of the programs (an .xplane.pb holds it by default)";
@@ -181,19 +252,26 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
     let ridge = flops.per_second / hbm.per_second;
     // Batched products (attention) have no weights that a larger batch would share.
     let tokens = |row: &MatmulRow| {
-        let sizes = row.sizes.as_ref().filter(|sizes| sizes.batch == 1 && !row.is_convolution)?;
+        let sizes = row
+            .sizes
+            .as_ref()
+            .filter(|sizes| sizes.batch == 1 && !row.is_convolution)?;
         let rows = sizes.m.min(sizes.n) as f64;
         (rows < rows_at_ridge(ridge, row) && row.bound_by == Some(BoundBy::Hbm)).then_some(rows)
     };
     let limit = facts.limit(&SMALL_BATCH);
     let (ops, _, percent) = shrinking(facts, &matmuls.rows, limit, tokens)?;
-    let first = ops.first().and_then(|op| matmuls.rows.iter().find(|row| row.op == Some(*op)));
+    let first = ops
+        .first()
+        .and_then(|op| matmuls.rows.iter().find(|row| row.op == Some(*op)));
     let Some((first, rows)) = first.and_then(|row| Some((row, tokens(row)?))) else {
         return Ok(None);
     };
     let at_ridge = rows_at_ridge(ridge, first);
-    let by_speed =
-        first.flops_percent.filter(|&percent| percent > 0.0).map_or(f64::INFINITY, |percent| 100.0 / percent);
+    let by_speed = first
+        .flops_percent
+        .filter(|&percent| percent > 0.0)
+        .map_or(f64::INFINITY, |percent| 100.0 / percent);
     let gain = (at_ridge / rows).min(by_speed);
     Ok(Some(Finding {
         statement: format!(
@@ -203,10 +281,25 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
             percent = Percent(percent)
         ),
         evidence: vec![
-            HintEvidence::percent("matmuls of few rows, bound by HBM", percent, "device time", Some(limit)),
-            HintEvidence::count("rows of the longest", rows, "product", Some(at_ridge.round())),
-            HintEvidence::number("throughput with as many rows as the chip balances", gain, "throughput now", None)
-                .by(Provenance::Derived),
+            HintEvidence::percent(
+                "matmuls of few rows, bound by HBM",
+                percent,
+                "device time",
+                Some(limit),
+            ),
+            HintEvidence::count(
+                "rows of the longest",
+                rows,
+                "product",
+                Some(at_ridge.round()),
+            ),
+            HintEvidence::number(
+                "throughput with as many rows as the chip balances",
+                gain,
+                "throughput now",
+                None,
+            )
+            .by(Provenance::Derived),
         ],
         ops,
         explains: &["K13"],
@@ -237,12 +330,17 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
     }
     let (limit, peak) = (facts.limit(&NARROW), facts.limit(&NARROW_PEAK));
     let half = |row: &MatmulRow| {
-        let wide = row.types.as_deref().is_some_and(|types| types.starts_with("bf16 × bf16"));
+        let wide = row
+            .types
+            .as_deref()
+            .is_some_and(|types| types.starts_with("bf16 × bf16"));
         let near = row.flops_percent.is_some_and(|percent| percent >= peak);
         (wide && near && row.bound_by == Some(BoundBy::Compute)).then_some(0.5)
     };
     if matmuls.rows.iter().all(|row| row.types.is_none()) {
-        return Err(AnalysisError::NotApplicable("the types of no matmul are recorded: capture the HLO".to_owned()));
+        return Err(AnalysisError::NotApplicable(
+            "the types of no matmul are recorded: capture the HLO".to_owned(),
+        ));
     }
     let (ops, factors, percent) = shrinking(facts, &matmuls.rows, limit, half)?;
     if ops.is_empty() {
@@ -256,10 +354,19 @@ fn narrower(facts: &HintFacts<'_>) -> RuleResult {
             percent = Percent(percent)
         ),
         evidence: vec![
-            HintEvidence::percent("bfloat16 matmuls bound by compute", percent, "device time", Some(limit)),
+            HintEvidence::percent(
+                "bfloat16 matmuls bound by compute",
+                percent,
+                "device time",
+                Some(limit),
+            ),
             HintEvidence::number(
                 "peak of narrow types",
-                rates.iter().filter_map(|(_, rate)| *rate).fold(0.0, f64::max) / chip.bf16_flops,
+                rates
+                    .iter()
+                    .filter_map(|(_, rate)| *rate)
+                    .fold(0.0, f64::max)
+                    / chip.bf16_flops,
                 "peak of bfloat16",
                 Some(TWICE),
             )

@@ -9,7 +9,9 @@ use math::unit::Unit;
 use run_reports::host::serving::Serving;
 use trace_model::{Picos, TimeRange, Timestamp};
 
-use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{
+    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+};
 use crate::what_if::Scenario;
 
 pub(super) static RULES: &[Rule] = &[
@@ -79,23 +81,33 @@ static LAYOUT: Threshold = Threshold::percent(
     5.0,
     "a few copies are unavoidable; a rule in the source of XProf calls 30 % a bottleneck",
 );
-static SLICES: Threshold =
-    Threshold::percent("K20.slices_percent", 5.0, "updating a cache in place costs next to nothing");
+static SLICES: Threshold = Threshold::percent(
+    "K20.slices_percent",
+    5.0,
+    "updating a cache in place costs next to nothing",
+);
 static GATHER: Threshold = Threshold::percent(
     "K21.gather_percent",
     10.0,
     "an embedding lookup at the start and the end of a model takes a few percent",
 );
-static REMAT: Threshold =
-    Threshold::percent("K24.remat_percent", 5.0, "recomputing cheap elementwise work is worthwhile");
+static REMAT: Threshold = Threshold::percent(
+    "K24.remat_percent",
+    5.0,
+    "recomputing cheap elementwise work is worthwhile",
+);
 static REMAT_FULL: Threshold = Threshold::percent(
     "K24.memory_percent",
     80.0,
     "storing values instead of recomputing them needs free memory, and there is none",
 );
-static COPY_WAIT: Threshold =
-    Threshold::percent("K25.wait_percent", 3.0, "prefetches that are issued in time cost nothing");
-static OFFLOAD: Threshold = Threshold::percent("K26.wait_percent", 2.0, "offloading is meant to be free");
+static COPY_WAIT: Threshold = Threshold::percent(
+    "K25.wait_percent",
+    3.0,
+    "prefetches that are issued in time cost nothing",
+);
+static OFFLOAD: Threshold =
+    Threshold::percent("K26.wait_percent", 2.0, "offloading is meant to be free");
 
 static FULL: Threshold = Threshold::percent(
     "K50.peak_percent",
@@ -106,28 +118,50 @@ static FULL: Threshold = Threshold::percent(
 /// What the op is by its category, or for a fusion by the name that XLA gave it.
 fn is_kind(row: &OpRow, kinds: &[&str]) -> bool {
     let by_name = || {
-        let stem = row.name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let stem = row
+            .name
+            .trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
         let first = stem.trim_end_matches("_fusion");
-        stem.ends_with("_fusion") && kinds.iter().any(|kind| first == *kind || first == kind.replace('-', "_"))
+        stem.ends_with("_fusion")
+            && kinds
+                .iter()
+                .any(|kind| first == *kind || first == kind.replace('-', "_"))
     };
-    !row.is_async && row.is_leaf && (kinds.contains(&row.category.trim_end_matches(" fusion")) || by_name())
+    !row.is_async
+        && row.is_leaf
+        && (kinds.contains(&row.category.trim_end_matches(" fusion")) || by_name())
 }
 
 fn layout(facts: &HintFacts<'_>) -> RuleResult {
     const KINDS: [&str; 4] = ["data formatting", "copy", "transpose", "reshape"];
-    let Some(found) = facts.heavy(&LAYOUT, |row| is_kind(row, &KINDS))? else { return Ok(None) };
+    let Some(found) = facts.heavy(&LAYOUT, |row| is_kind(row, &KINDS))? else {
+        return Ok(None);
+    };
     let saving = PossibleSaving::ops("changes of layout", found.vanish());
-    Ok(Some(found.finding("copies and changes of layout", facts.limit(&LAYOUT), saving)))
+    Ok(Some(found.finding(
+        "copies and changes of layout",
+        facts.limit(&LAYOUT),
+        saving,
+    )))
 }
 
 fn slices(facts: &HintFacts<'_>) -> RuleResult {
     const KINDS: [&str; 2] = ["dynamic-slice", "dynamic-update-slice"];
-    let Some(found) = facts.heavy(&SLICES, |row| is_kind(row, &KINDS))? else { return Ok(None) };
+    let Some(found) = facts.heavy(&SLICES, |row| is_kind(row, &KINDS))? else {
+        return Ok(None);
+    };
     // What is read and written must be moved; without recorded bytes the bound is all of it.
     let least = |row: &OpRow| Some(Picos::from_ps(row.rates.ideal_time_ps.unwrap_or(0.0) as i64));
     let saving = PossibleSaving::ops("slices", found.shrink(least));
-    let finding = found.finding("dynamic slices and their updates", facts.limit(&SLICES), saving);
-    Ok(Some(Finding { advice: slices_of(facts).to_owned(), ..finding }))
+    let finding = found.finding(
+        "dynamic slices and their updates",
+        facts.limit(&SLICES),
+        saving,
+    );
+    Ok(Some(Finding {
+        advice: slices_of(facts).to_owned(),
+        ..finding
+    }))
 }
 
 /// What slices are for in a program that differentiates, and in one that serves; empty where it is neither.
@@ -135,13 +169,25 @@ fn slices_of(facts: &HintFacts<'_>) -> &'static str {
     let model = facts.cx.model;
     // JAX names what it derives for the backward pass so.
     let is_backward = |name: &str| name.contains("transpose(");
-    let mut names = model.ops().iter().filter_map(|op| Some(model.str(op.framework_name?)));
+    let mut names = model
+        .ops()
+        .iter()
+        .filter_map(|op| Some(model.str(op.framework_name?)));
     if names.any(is_backward) {
         return "In training most of them stack what a scan over layers keeps for the backward pass, and read it back: \
                 keep less (a checkpoint policy that saves fewer names), or unroll a few layers.";
     }
-    let serves = |name: &str| ["decode", "prefill", "generate"].iter().any(|word| name.contains(word));
-    if facts.report::<Serving>().is_ok() || model.programs().iter().any(|program| serves(model.str(program.name))) {
+    let serves = |name: &str| {
+        ["decode", "prefill", "generate"]
+            .iter()
+            .any(|word| name.contains(word))
+    };
+    if facts.report::<Serving>().is_ok()
+        || model
+            .programs()
+            .iter()
+            .any(|program| serves(model.str(program.name)))
+    {
         return "In serving most of them update the KV cache: donate it, and write the new positions of a whole batch at \
                 once, or inside the attention kernel.";
     }
@@ -150,19 +196,40 @@ fn slices_of(facts: &HintFacts<'_>) -> &'static str {
 
 fn gather(facts: &HintFacts<'_>) -> RuleResult {
     const KINDS: [&str; 3] = ["gather", "scatter", "sort"];
-    let Some(found) = facts.heavy(&GATHER, |row| is_kind(row, &KINDS))? else { return Ok(None) };
+    let Some(found) = facts.heavy(&GATHER, |row| is_kind(row, &KINDS))? else {
+        return Ok(None);
+    };
     let half = found.ops().into_iter().map(|op| (op, 0.5));
     let saving = PossibleSaving::ops("gathers, scatters and sorts", half);
-    Ok(Some(found.finding("gathers, scatters and sorts", facts.limit(&GATHER), saving)))
+    Ok(Some(found.finding(
+        "gathers, scatters and sorts",
+        facts.limit(&GATHER),
+        saving,
+    )))
 }
 
 fn remat(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(found) = facts.heavy(&REMAT, |row| row.is_remat && row.is_leaf)? else { return Ok(None) };
+    let Some(found) = facts.heavy(&REMAT, |row| row.is_remat && row.is_leaf)? else {
+        return Ok(None);
+    };
     let saving = PossibleSaving::ops("rematerialised ops", found.vanish());
-    let mut finding = found.finding("ops computed a second time to save memory", facts.limit(&REMAT), saving);
+    let mut finding = found.finding(
+        "ops computed a second time to save memory",
+        facts.limit(&REMAT),
+        saving,
+    );
     let full = facts.limit(&REMAT_FULL);
-    if let Some(peak) = facts.report::<Memory>().ok().and_then(|memory| memory.peak_percent()) {
-        finding.evidence.push(HintEvidence::percent("peak of the fullest memory", peak, "its capacity", Some(full)));
+    if let Some(peak) = facts
+        .report::<Memory>()
+        .ok()
+        .and_then(|memory| memory.peak_percent())
+    {
+        finding.evidence.push(HintEvidence::percent(
+            "peak of the fullest memory",
+            peak,
+            "its capacity",
+            Some(full),
+        ));
         if peak >= full {
             finding.statement = format!(
                 "{}; memory is {peak:.0} full at its peak, so there is no room to store more",
@@ -178,19 +245,30 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
 /// Those of the host have another fix and another limit (K26).
 fn copy_wait(facts: &HintFacts<'_>) -> RuleResult {
     let wanted = |row: &OpRow| row.group == OpGroup::AsyncWait && !row.waits_for_host;
-    let Some(found) = facts.heavy(&COPY_WAIT, wanted)? else { return Ok(None) };
+    let Some(found) = facts.heavy(&COPY_WAIT, wanted)? else {
+        return Ok(None);
+    };
     let saving = PossibleSaving::ops("copies", found.vanish());
-    Ok(Some(found.finding("waits for copies within the device", facts.limit(&COPY_WAIT), saving)))
+    Ok(Some(found.finding(
+        "waits for copies within the device",
+        facts.limit(&COPY_WAIT),
+        saving,
+    )))
 }
 
 fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
     let wanted = |row: &OpRow| row.waits_for_host;
-    let Some(found) = facts.heavy(&OFFLOAD, wanted)? else { return Ok(None) };
+    let Some(found) = facts.heavy(&OFFLOAD, wanted)? else {
+        return Ok(None);
+    };
     let what = "waits for copies to and from the host";
     let mut finding = found.finding(what, facts.limit(&OFFLOAD), PossibleSaving::Unknown);
     finding.advice = super::offload::what_fits(facts, &found.rows);
     let step = facts.step()?;
-    let changes = vec![Scenario::Ops { what: what.to_owned(), factors: found.vanish().into_iter().collect() }];
+    let changes = vec![Scenario::Ops {
+        what: what.to_owned(),
+        factors: found.vanish().into_iter().collect(),
+    }];
     let mut at_most = None;
     match host_link(facts, step.count)? {
         Some(link) => {
@@ -202,13 +280,18 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
                 Picos::from_ps(link as i64),
                 Picos::from_ps(step.ps as i64)
             );
-            let least =
-                HintEvidence::time("all copies in the busier direction at full speed", link, "step, mean of devices");
+            let least = HintEvidence::time(
+                "all copies in the busier direction at full speed",
+                link,
+                "step, mean of devices",
+            );
             finding.evidence.push(least.by(Provenance::AssumedPeak));
         }
         None => {
-            finding.statement =
-                format!("{}; how much the link allows is not known (--device-spec names the chip)", finding.statement);
+            finding.statement = format!(
+                "{}; how much the link allows is not known (--device-spec names the chip)",
+                finding.statement
+            );
         }
     }
     finding.saving = PossibleSaving::Replay { changes, at_most };
@@ -217,9 +300,16 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
 
 /// Time that the link to the host needs in each step, each direction by itself; `None` if its speed is not known.
 fn host_link(facts: &HintFacts<'_>, steps: usize) -> Result<Option<f64>, AnalysisError> {
-    let Ok(expected) = facts.in_steps::<Expected>() else { return Ok(None) };
+    let Ok(expected) = facts.in_steps::<Expected>() else {
+        return Ok(None);
+    };
     let of_link = |row: &&LimitRow| matches!(row.limit, TimeLimit::HostRead | TimeLimit::HostWrite);
-    let most = expected.limits.iter().filter(of_link).map(|row| row.least_ps).reduce(f64::max);
+    let most = expected
+        .limits
+        .iter()
+        .filter(of_link)
+        .map(|row| row.least_ps)
+        .reduce(f64::max);
     let executions = (steps.max(1) * facts.ops()?.cores.len().max(1)) as f64;
     Ok(most.map(|least| least / executions))
 }
@@ -232,15 +322,28 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let full = |(_, percent): &(_, f64)| *percent >= limit;
-    let Some((fullest, percent)) = memory.device_peaks().find(full) else { return Ok(None) };
+    let Some((fullest, percent)) = memory.device_peaks().find(full) else {
+        return Ok(None);
+    };
     let others = memory.device_peaks().filter(full).count() - 1;
-    let others = if others > 0 { format!("; so are {others} more") } else { String::new() };
+    let others = if others > 0 {
+        format!("; so are {others} more")
+    } else {
+        String::new()
+    };
     let capacity = fullest.capacity_bytes.unwrap_or_default();
-    let step = fullest.peak_step.map(|step| format!(" (step {step})")).unwrap_or_default();
+    let step = fullest
+        .peak_step
+        .map(|step| format!(" (step {step})"))
+        .unwrap_or_default();
     let largest = fullest.at_peak.iter().max_by_key(|part| part.bytes);
     let largest = largest.map_or_else(String::new, |part| {
         let name = part.op.as_deref().unwrap_or(&part.what);
-        format!("; {} of it: {}", bytes_text(part.bytes), shortened(name, LONGEST_NAME))
+        format!(
+            "; {} of it: {}",
+            bytes_text(part.bytes),
+            shortened(name, LONGEST_NAME)
+        )
     });
     let bytes = |what: &str, bytes: i64| HintEvidence {
         unit: Unit::Bytes,
@@ -255,8 +358,13 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
             percent = Percent(percent),
         ),
         evidence: vec![
-            HintEvidence::percent("peak of the fullest memory", percent, "its capacity", Some(limit))
-                .by(Provenance::Profile),
+            HintEvidence::percent(
+                "peak of the fullest memory",
+                percent,
+                "its capacity",
+                Some(limit),
+            )
+            .by(Provenance::Profile),
             bytes("most in use", fullest.peak_bytes),
             bytes("capacity", capacity),
         ],

@@ -13,17 +13,31 @@ const HOST: u64 = 5;
 /// How many of the arrays that these ops load from the host could stay in HBM, as a sentence; empty where their sizes
 /// or the free memory are not known.
 pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> String {
-    let mut loaded: Vec<i64> = waits.iter().filter_map(|row| loaded_bytes(facts, row)).collect();
-    let Some((free, when)) = free_hbm(facts).filter(|_| !loaded.is_empty()) else { return String::new() };
+    let mut loaded: Vec<i64> = waits
+        .iter()
+        .filter_map(|row| loaded_bytes(facts, row))
+        .collect();
+    let Some((free, when)) = free_hbm(facts).filter(|_| !loaded.is_empty()) else {
+        return String::new();
+    };
     loaded.sort_unstable();
     let fits = |sum: &mut i64, bytes: &i64| {
         *sum = sum.saturating_add(*bytes);
         (*sum <= free).then_some(*sum)
     };
     let kept: Vec<i64> = loaded.iter().scan(0, fits).collect();
-    let (count, all) = (loaded.len(), loaded.iter().fold(0, |sum: i64, bytes| sum.saturating_add(*bytes)));
+    let (count, all) = (
+        loaded.len(),
+        loaded
+            .iter()
+            .fold(0, |sum: i64, bytes| sum.saturating_add(*bytes)),
+    );
     let (free, all) = (bytes_text(free), bytes_text(all));
-    let arrays = if count == 1 { "The array".to_owned() } else { format!("The {count} arrays") };
+    let arrays = if count == 1 {
+        "The array".to_owned()
+    } else {
+        format!("The {count} arrays")
+    };
     match kept.last() {
         Some(_) if kept.len() == count => {
             let it = if count == 1 { "fits" } else { "fit" };
@@ -38,7 +52,9 @@ pub(super) fn what_fits(facts: &HintFacts<'_>, waits: &[&OpRow]) -> String {
             bytes_text(bytes)
         ),
         None => {
-            format!("No array loaded from the host ({all} in all) fits into the {free} of HBM that are free {when}.")
+            format!(
+                "No array loaded from the host ({all} in all) fits into the {free} of HBM that are free {when}."
+            )
         }
     }
 }
@@ -53,14 +69,19 @@ fn loaded_bytes(facts: &HintFacts<'_>, row: &OpRow) -> Option<i64> {
         .iter()
         .map(trace_model::hlo_text::ArrayText::bytes)
         .try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))?;
-    i64::try_from(bytes).ok().filter(|&bytes| is_load && bytes > 0)
+    i64::try_from(bytes)
+        .ok()
+        .filter(|&bytes| is_load && bytes > 0)
 }
 
 /// Bytes of HBM that nothing uses, and when.
 fn free_hbm(facts: &HintFacts<'_>) -> Option<(i64, &'static str)> {
     let recorded = facts.report::<Memory>().ok().and_then(|memory| {
         let free = |peak: i64, capacity: Option<i64>| Some(capacity?.saturating_sub(peak).max(0));
-        memory.device_peaks().filter_map(|(device, _)| free(device.peak_bytes, device.capacity_bytes)).min()
+        memory
+            .device_peaks()
+            .filter_map(|(device, _)| free(device.peak_bytes, device.capacity_bytes))
+            .min()
     });
     if let Some(free) = recorded {
         return Some((free, "at the peak of the fullest device"));
@@ -68,5 +89,8 @@ fn free_hbm(facts: &HintFacts<'_>) -> Option<(i64, &'static str)> {
     let buffers = facts.report::<Buffers>().ok()?;
     let planned = buffers.programs.first()?.hbm_bytes();
     let free = buffers.capacity.as_ref()?.bytes.saturating_sub(planned);
-    Some((i64::try_from(free).ok()?, "beside the largest program, by the compiler's plan"))
+    Some((
+        i64::try_from(free).ok()?,
+        "beside the largest program, by the compiler's plan",
+    ))
 }

@@ -4,7 +4,9 @@ use engine::{AnalysisError, Percent, Provenance, Threshold};
 use run_reports::host::serving::{ServedRequest, Serving, ServingReport};
 use trace_model::{TimeRange, Timestamp};
 
-use crate::hints::{Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult};
+use crate::hints::{
+    Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+};
 
 pub(super) static RULES: &[Rule] = &[
     Rule {
@@ -30,8 +32,11 @@ static QUEUE: Threshold = Threshold::percent(
     50.0,
     "from here on a faster prefill saves less of the time to the first token than a shorter queue",
 );
-static STALL: Threshold =
-    Threshold::percent("K52.stall_percent", 20.0, "some waiting is the price of serving new requests soon");
+static STALL: Threshold = Threshold::percent(
+    "K52.stall_percent",
+    20.0,
+    "some waiting is the price of serving new requests soon",
+);
 
 /// Fewer requests are no queue.
 const FEWEST: usize = 4;
@@ -46,11 +51,17 @@ fn report(facts: &HintFacts<'_>) -> Result<Option<std::sync::Arc<ServingReport>>
 }
 
 fn queueing(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(report) = report(facts)? else { return Ok(None) };
+    let Some(report) = report(facts)? else {
+        return Ok(None);
+    };
     let limit = facts.limit(&QUEUE);
-    let waiting = |request: &&ServedRequest| request.queue_ps.is_some() && request.first_token_ps.is_some();
+    let waiting =
+        |request: &&ServedRequest| request.queue_ps.is_some() && request.first_token_ps.is_some();
     let count = report.requests.iter().filter(waiting).count();
-    let Some(share) = report.queue_of_first_token_percent.filter(|&share| share >= limit && count >= FEWEST) else {
+    let Some(share) = report
+        .queue_of_first_token_percent
+        .filter(|&share| share >= limit && count >= FEWEST)
+    else {
         return Ok(None);
     };
     let mut evidence = vec![HintEvidence::percent(
@@ -59,9 +70,15 @@ fn queueing(facts: &HintFacts<'_>) -> RuleResult {
         format!("time to the first token of {count} requests"),
         Some(limit),
     )];
-    evidence.extend(p50(&report, "queue").map(|ps| HintEvidence::time("time in the queue", ps, "median of requests")));
+    evidence.extend(
+        p50(&report, "queue")
+            .map(|ps| HintEvidence::time("time in the queue", ps, "median of requests")),
+    );
     Ok(Some(Finding {
-        statement: format!("requests spend {:.1} of the time to their first token in the queue", Percent(share)),
+        statement: format!(
+            "requests spend {:.1} of the time to their first token in the queue",
+            Percent(share)
+        ),
         evidence,
         spots: spots(&report, |request| request.queue_ps),
         saving: PossibleSaving::Unknown,
@@ -70,11 +87,20 @@ fn queueing(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 fn prefill_stalls(facts: &HintFacts<'_>) -> RuleResult {
-    let Some(report) = report(facts)? else { return Ok(None) };
+    let Some(report) = report(facts)? else {
+        return Ok(None);
+    };
     let limit = facts.limit(&STALL);
-    let Some(share) = report.prefill_stall_percent.filter(|&share| share >= limit) else { return Ok(None) };
+    let Some(share) = report.prefill_stall_percent.filter(|&share| share >= limit) else {
+        return Ok(None);
+    };
     let of = "time after the first token, over all requests";
-    let evidence = HintEvidence::percent("prefills of other requests run instead", share, of, Some(limit));
+    let evidence = HintEvidence::percent(
+        "prefills of other requests run instead",
+        share,
+        of,
+        Some(limit),
+    );
     Ok(Some(Finding {
         statement: format!(
             "prefills of other requests take {:.1} of the time in which requests wait for their tokens",
@@ -88,16 +114,27 @@ fn prefill_stalls(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 fn p50(report: &ServingReport, name: &str) -> Option<f64> {
-    report.latencies.iter().find(|latency| latency.name == name).map(|latency| latency.time.p50_ps)
+    report
+        .latencies
+        .iter()
+        .find(|latency| latency.name == name)
+        .map(|latency| latency.time.p50_ps)
 }
 
 /// The requests that wait longest.
 fn spots(report: &ServingReport, of: impl Fn(&ServedRequest) -> Option<i64>) -> Vec<FindingPlace> {
     const MOST: usize = 5;
-    let mut worst: Vec<&ServedRequest> = report.requests.iter().filter(|request| of(request) > Some(0)).collect();
+    let mut worst: Vec<&ServedRequest> = report
+        .requests
+        .iter()
+        .filter(|request| of(request) > Some(0))
+        .collect();
     worst.sort_by_key(|request| std::cmp::Reverse(of(request)));
     let place = |request: &&ServedRequest| {
-        let range = TimeRange::new(Timestamp::from_ps(request.start_ps), Timestamp::from_ps(request.end_ps));
+        let range = TimeRange::new(
+            Timestamp::from_ps(request.start_ps),
+            Timestamp::from_ps(request.end_ps),
+        );
         FindingPlace::span(format!("request {}", request.request), range)
     };
     worst.iter().take(MOST).map(place).collect()

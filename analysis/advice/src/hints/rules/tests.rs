@@ -24,8 +24,19 @@ fn report_with(picture: &str, hints: HintOptions) -> HintsReport {
 }
 
 fn report_of(model: &TraceModel, hints: HintOptions) -> HintsReport {
-    let (options, reports) = (Options { hints, ..Options::default() }, ReportCache::default());
-    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let (options, reports) = (
+        Options {
+            hints,
+            ..Options::default()
+        },
+        ReportCache::default(),
+    );
+    let cx = Context {
+        model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
     cx.report::<Hints>().unwrap().as_ref().clone()
 }
 
@@ -35,8 +46,13 @@ fn report(picture: &str) -> HintsReport {
 
 /// Ids of the hints of a report and of other remedies for the same time, those about the capture left out.
 fn about_program(report: &HintsReport) -> Vec<&'static str> {
-    let hints = report.hints.iter().filter(|hint| hint.severity != HintSeverity::Health);
-    hints.flat_map(|hint| std::iter::once(hint.id).chain(hint.also.iter().map(|other| other.id))).collect()
+    let hints = report
+        .hints
+        .iter()
+        .filter(|hint| hint.severity != HintSeverity::Health);
+    hints
+        .flat_map(|hint| std::iter::once(hint.id).chain(hint.also.iter().map(|other| other.id)))
+        .collect()
 }
 
 /// Ids of the hints about a picture.
@@ -46,7 +62,10 @@ fn ids(picture: &str) -> Vec<&'static str> {
 
 /// Whether rule `id` says that it cannot tell.
 fn cannot_tell(report: &HintsReport, id: &str) -> bool {
-    report.cannot_tell.iter().any(|rule| rule.id == id && !rule.reason.is_empty())
+    report
+        .cannot_tell
+        .iter()
+        .any(|rule| rule.id == id && !rule.reason.is_empty())
 }
 
 /// What hint `id` saves at most, ps; `None` if the rule does not speak.
@@ -87,16 +106,31 @@ fn op_share_thresholds_trigger_hints() {
         ("K45", "fusion.9", "megacore fusion", 2),
     ];
     for (id, name, category, limit) in cases {
-        assert!(ids(&mixed(limit, name, category)).contains(&id), "{id}: silent at its limit");
-        assert!(!ids(&mixed(limit - 1, name, category)).contains(&id), "{id}: speaks below its limit");
+        assert!(
+            ids(&mixed(limit, name, category)).contains(&id),
+            "{id}: silent at its limit"
+        );
+        assert!(
+            !ids(&mixed(limit - 1, name, category)).contains(&id),
+            "{id}: speaks below its limit"
+        );
     }
 }
 
 #[test]
 fn removable_ops_save_their_full_time() {
-    assert_eq!(saving(&mixed(10, "copy.1", "copy"), "K19"), Some(100_000_000));
-    assert_eq!(saving(&mixed(10, "gather.1", "gather"), "K21"), Some(50_000_000));
-    assert_eq!(saving(&mixed(10, "add.2.remat", "loop fusion"), "K24"), Some(100_000_000));
+    assert_eq!(
+        saving(&mixed(10, "copy.1", "copy"), "K19"),
+        Some(100_000_000)
+    );
+    assert_eq!(
+        saving(&mixed(10, "gather.1", "gather"), "K21"),
+        Some(50_000_000)
+    );
+    assert_eq!(
+        saving(&mixed(10, "add.2.remat", "loop fusion"), "K24"),
+        Some(100_000_000)
+    );
     // Nothing can be said in time about a kernel without costs.
     assert_eq!(saving(&mixed(10, "kernel.1", "custom-call"), "K29"), None);
 }
@@ -112,7 +146,12 @@ fn full_memory_suppresses_the_rematerialisation_hint() {
         let key = builder.add_slice(track, SliceSpec::new(at, label));
         builder.set_attr(key, SliceAttr::MemoryAllocated, used);
         builder.set_attr(key, SliceAttr::MemoryAvailable, 100 - used);
-        report_of(&builder.finish(), HintOptions::default()).hints.iter().find(|hint| hint.id == "K24").unwrap().clone()
+        report_of(&builder.finish(), HintOptions::default())
+            .hints
+            .iter()
+            .find(|hint| hint.id == "K24")
+            .unwrap()
+            .clone()
     };
     assert_eq!(k24(79).saving_ps, Some(100_000_000));
     let full = k24(80);
@@ -154,19 +193,38 @@ fn one_op(category: &str, costs: &str) -> String {
 #[test]
 fn slow_matmuls_are_judged_against_the_peak() {
     // 100 µs at the peak are 1e8 operations.
-    let matmul = |flops: &str| one_op("convolution fusion", &format!("flops={flops} hbm_read=1 hbm_write=1"));
+    let matmul = |flops: &str| {
+        one_op(
+            "convolution fusion",
+            &format!("flops={flops} hbm_read=1 hbm_write=1"),
+        )
+    };
     assert_eq!(saving(&matmul("49e6"), "K12"), Some(51_000_000));
     assert_eq!(saving(&matmul("51e6"), "K12"), None);
     // Another kind of op is a matter of K14.
-    assert_eq!(ids(&one_op("loop fusion", "flops=49e6 hbm_read=1 hbm_write=1")), ["K14"]);
+    assert_eq!(
+        ids(&one_op("loop fusion", "flops=49e6 hbm_read=1 hbm_write=1")),
+        ["K14"]
+    );
     // Limited by memory is not far from the peak of compute.
-    assert!(!ids(&one_op("convolution fusion", "flops=1e6 hbm_read=80_000 hbm_write=1")).contains(&"K12"));
+    assert!(
+        !ids(&one_op(
+            "convolution fusion",
+            "flops=1e6 hbm_read=80_000 hbm_write=1"
+        ))
+        .contains(&"K12")
+    );
 }
 
 #[test]
 fn ops_at_the_memory_roof_are_not_called_slow() {
     // 100 µs at the peak are 1e5 bytes.
-    let op = |bytes: u32| one_op("loop fusion", &format!("flops=1 hbm_read={bytes} hbm_write=0"));
+    let op = |bytes: u32| {
+        one_op(
+            "loop fusion",
+            &format!("flops=1 hbm_read={bytes} hbm_write=0"),
+        )
+    };
     assert_eq!(ids(&op(71_000)), ["K13"]);
     assert_eq!(ids(&op(60_000)), Vec::<&str>::new());
     assert_eq!(ids(&op(49_000)), ["K14"]);
@@ -177,8 +235,16 @@ fn ops_at_the_memory_roof_are_not_called_slow() {
 fn roofline_rules_need_costs_and_peaks() {
     let report = report(&mixed(50, "add.1", "loop fusion"));
     let silent: Vec<_> = report.cannot_tell.iter().map(|rule| rule.id).collect();
-    assert!(["K12", "K13", "K14"].iter().all(|id| silent.contains(id)), "{silent:?}");
-    assert!(report.cannot_tell.iter().all(|rule| !rule.reason.is_empty()));
+    assert!(
+        ["K12", "K13", "K14"].iter().all(|id| silent.contains(id)),
+        "{silent:?}"
+    );
+    assert!(
+        report
+            .cannot_tell
+            .iter()
+            .all(|rule| !rule.reason.is_empty())
+    );
 }
 
 #[test]
@@ -220,8 +286,13 @@ fn host_offload_copies_are_recognized_by_memory_space() {
 
 #[test]
 fn idle_time_above_the_threshold_is_a_hint() {
-    let picture =
-        |idle: usize| format!("@column 10us\nops: M{}{}\nM = f [loop fusion]", run('.', idle), run('M', 99 - idle));
+    let picture = |idle: usize| {
+        format!(
+            "@column 10us\nops: M{}{}\nM = f [loop fusion]",
+            run('.', idle),
+            run('M', 99 - idle)
+        )
+    };
     assert_eq!(saving(&picture(10), "K31"), Some(100_000_000));
     assert_eq!(saving(&picture(9), "K31"), None);
     // Where the host shows the cause, a little is worth a hint, too.
@@ -233,9 +304,18 @@ fn idle_time_above_the_threshold_is_a_hint() {
             "@column 10us\nmodules: {modules}\nops: {ops}\nhost main: {host}\nM = jit_step(7)\nD = PjitFunction(step)\n\
              a = f [loop fusion]\nh = $train.py:30 log"
         );
-        report(&picture).hints.iter().find(|hint| hint.id == "K31").map(|hint| hint.severity)
+        report(&picture)
+            .hints
+            .iter()
+            .find(|hint| hint.id == "K31")
+            .map(|hint| hint.severity)
     };
-    let expected = [HintSeverity::Medium, HintSeverity::High, HintSeverity::Critical].map(Some);
+    let expected = [
+        HintSeverity::Medium,
+        HintSeverity::High,
+        HintSeverity::Critical,
+    ]
+    .map(Some);
     assert_eq!([1, 2, 4].map(severity), expected, "without a cliff");
 }
 
@@ -258,12 +338,31 @@ fn exposed_communication_saving_is_bounded_by_compute() {
 fn user_thresholds_and_suppressions_apply() {
     let picture = mixed(10, "copy.1", "copy");
     let mut options = HintOptions::default();
-    options.thresholds.insert("K19.layout_percent".to_owned(), 11.0);
+    options
+        .thresholds
+        .insert("K19.layout_percent".to_owned(), 11.0);
     assert_eq!(about_program(&report_with(&picture, options)), [""; 0]);
-    let known = Suppression { hint: "K19".to_owned(), reason: "known".to_owned(), ..Suppression::default() };
-    let report = report_with(&picture, HintOptions { suppressions: vec![known], ..HintOptions::default() });
+    let known = Suppression {
+        hint: "K19".to_owned(),
+        reason: "known".to_owned(),
+        ..Suppression::default()
+    };
+    let report = report_with(
+        &picture,
+        HintOptions {
+            suppressions: vec![known],
+            ..HintOptions::default()
+        },
+    );
     assert_eq!(about_program(&report), [""; 0]);
-    assert_eq!(report.suppressed.iter().map(|hint| hint.id).collect::<Vec<_>>(), ["K19"]);
+    assert_eq!(
+        report
+            .suppressed
+            .iter()
+            .map(|hint| hint.id)
+            .collect::<Vec<_>>(),
+        ["K19"]
+    );
 }
 
 #[test]
@@ -271,7 +370,10 @@ fn overlapping_hints_are_linked_and_counted_once() {
     let picture = mixed(10, "copy.2.remat", "copy");
     let report = report(&picture);
     let copy = report.hints.iter().find(|hint| hint.id == "K19").unwrap();
-    assert_eq!(copy.also.iter().map(|other| other.id).collect::<Vec<_>>(), ["K24"]);
+    assert_eq!(
+        copy.also.iter().map(|other| other.id).collect::<Vec<_>>(),
+        ["K24"]
+    );
     assert!(copy.overlaps_with.is_empty() && report.hints.iter().all(|hint| hint.id != "K24"));
     assert_eq!(report.combined_saving_ps, Some(100_000_000));
 }
@@ -287,21 +389,49 @@ fn threshold_ids_are_unique() {
 #[test]
 fn every_rule_has_an_id_a_page_and_reasons() {
     let rules = rules();
-    assert!(rules.windows(2).all(|pair| pair[0].id < pair[1].id), "an id is used twice");
+    assert!(
+        rules.windows(2).all(|pair| pair[0].id < pair[1].id),
+        "an id is used twice"
+    );
     for rule in rules {
         let page = Page(rule.page);
-        assert!(rule.page.starts_with(&format!("# {} ", rule.id)), "{}: title of the page", rule.id);
+        assert!(
+            rule.page.starts_with(&format!("# {} ", rule.id)),
+            "{}: title of the page",
+            rule.id
+        );
         for heading in SECTIONS {
             let text = page.section(heading);
-            assert!(text.is_some_and(|text| !text.is_empty()), "{}: the page says nothing under {heading}", rule.id);
+            assert!(
+                text.is_some_and(|text| !text.is_empty()),
+                "{}: the page says nothing under {heading}",
+                rule.id
+            );
         }
-        for framework in [Framework::Jax, Framework::PyTorchXla, Framework::TensorFlow, Framework::Any] {
-            assert!(page.action(framework).ends_with('.'), "{}: no sentence for {framework:?}", rule.id);
+        for framework in [
+            Framework::Jax,
+            Framework::PyTorchXla,
+            Framework::TensorFlow,
+            Framework::Any,
+        ] {
+            assert!(
+                page.action(framework).ends_with('.'),
+                "{}: no sentence for {framework:?}",
+                rule.id
+            );
         }
         for threshold in rule.thresholds {
-            assert!(threshold.id.starts_with(rule.id) && !threshold.why.is_empty(), "{}", threshold.id);
+            assert!(
+                threshold.id.starts_with(rule.id) && !threshold.why.is_empty(),
+                "{}",
+                threshold.id
+            );
             let percent = threshold.unit == math::unit::Unit::Percent;
-            assert!(!percent || threshold.id.ends_with("_percent"), "{}", threshold.id);
+            assert!(
+                !percent || threshold.id.ends_with("_percent"),
+                "{}",
+                threshold.id
+            );
         }
     }
 }
@@ -335,11 +465,21 @@ fn gaps_are_attributed_to_host_activity() {
     ];
     for (id, event, columns) in cases {
         let found = report(&gaps('h', columns, event));
-        let hint =
-            found.hints.iter().find(|hint| hint.id == id).unwrap_or_else(|| panic!("{id} is silent about {event}"));
+        let hint = found
+            .hints
+            .iter()
+            .find(|hint| hint.id == id)
+            .unwrap_or_else(|| panic!("{id} is silent about {event}"));
         assert!(hint.statement.contains(event), "{id}: {}", hint.statement);
-        let spot = hint.spots.first().map(|spot| (spot.start_ps, spot.length_ps));
-        assert_eq!(spot, Some((300_000_000, 100_000_000)), "{id} shows the first gap");
+        let spot = hint
+            .spots
+            .first()
+            .map(|spot| (spot.start_ps, spot.length_ps));
+        assert_eq!(
+            spot,
+            Some((300_000_000, 100_000_000)),
+            "{id} shows the first gap"
+        );
         // Idle time that has a name is not told a second time.
         assert_eq!(about_program(&found), [id]);
         // 2.5 % of the window: input can be prefetched, the others have a price.
@@ -350,7 +490,11 @@ fn gaps_are_attributed_to_host_activity() {
 #[test]
 fn gaps_are_unexplained_without_programs() {
     let report = report(&mixed(50, "add.1", "loop fusion"));
-    assert!(["K32", "K33", "K34", "K35"].iter().all(|id| report.cannot_tell.iter().any(|rule| rule.id == *id)));
+    assert!(
+        ["K32", "K33", "K34", "K35"]
+            .iter()
+            .all(|id| report.cannot_tell.iter().any(|rule| rule.id == *id))
+    );
 }
 
 /// Steps of two devices; the second works so many columns longer.
@@ -379,7 +523,9 @@ fn uneven_work_is_relative_to_the_median_device() {
     assert_eq!(saving(&uneven(8), "K07"), None);
     let one_device = report(&mixed(5, "copy.1", "copy"));
     assert!(
-        ["K06", "K07", "K08", "K09", "K46"].iter().all(|id| one_device.cannot_tell.iter().any(|rule| rule.id == *id))
+        ["K06", "K07", "K08", "K09", "K46"]
+            .iter()
+            .all(|id| one_device.cannot_tell.iter().any(|rule| rule.id == *id))
     );
 }
 
@@ -400,11 +546,21 @@ fn device_idle_while_others_work_is_named() {
 #[test]
 fn step_jitter_needs_enough_steps_and_spread() {
     let picture = |lengths: &[usize]| {
-        let steps: String = lengths.iter().enumerate().map(|(k, &n)| run(char::from(b'0' + k as u8), n)).collect();
-        format!("@column 10us\nsteps: {steps}\nops: {}\nw = fusion.1 [convolution fusion]", run('w', steps.len()))
+        let steps: String = lengths
+            .iter()
+            .enumerate()
+            .map(|(k, &n)| run(char::from(b'0' + k as u8), n))
+            .collect();
+        format!(
+            "@column 10us\nsteps: {steps}\nops: {}\nw = fusion.1 [convolution fusion]",
+            run('w', steps.len())
+        )
     };
     // Mean 10, standard deviation 1.2.
-    assert_eq!(saving(&picture(&[9, 9, 9, 11, 12]), "K48"), Some(10_000_000));
+    assert_eq!(
+        saving(&picture(&[9, 9, 9, 11, 12]), "K48"),
+        Some(10_000_000)
+    );
     assert_eq!(saving(&picture(&[10, 10, 9, 10, 11]), "K48"), None);
     assert_eq!(ids(&picture(&[9, 9, 9, 11, 12])), ["K48"]);
     let short = report(&picture(&[9, 12]));
@@ -414,7 +570,9 @@ fn step_jitter_needs_enough_steps_and_spread() {
 /// Compute and a collective, so many columns of 10 µs each, and devices that do the same.
 fn communicating(compute: usize, wait: usize, op: &str, text: &str) -> String {
     let ops = format!("{}{}", run('M', compute), run('R', wait));
-    let devices = [0, 1, 2, 3].map(|device| format!("TPU:{device} ops: {ops}")).join("\n");
+    let devices = [0, 1, 2, 3]
+        .map(|device| format!("TPU:{device} ops: {ops}"))
+        .join("\n");
     format!(
         "@column 10us\n@device flops=197e12 hbm=819e9 TPU v5 lite\n{devices}\nM = f [convolution fusion]\nR = {op}.1 [{op}]{text}"
     )
@@ -437,10 +595,16 @@ fn communication_exceeding_compute_has_another_hint() {
 
 #[test]
 fn all_to_all_has_its_own_hint() {
-    assert_eq!(saving(&communicating(95, 5, "all-to-all", ""), "K47"), Some(50_000_000));
+    assert_eq!(
+        saving(&communicating(95, 5, "all-to-all", ""), "K47"),
+        Some(50_000_000)
+    );
     assert_eq!(saving(&communicating(96, 4, "all-to-all", ""), "K47"), None);
     assert_eq!(ids(&communicating(95, 5, "all-to-all", "")), ["K02", "K47"]);
-    assert_eq!(saving(&communicating(90, 10, "all-reduce", ""), "K47"), None);
+    assert_eq!(
+        saving(&communicating(90, 10, "all-reduce", ""), "K47"),
+        None
+    );
 }
 
 #[test]
@@ -459,7 +623,11 @@ fn large_messages_are_judged_against_link_bandwidth() {
     // Below a mebibyte bytes do not matter.
     assert!(!ids(&gather(100_000)).contains(&"K03"));
     let unknown = report(&communicating(90, 10, "all-gather", ""));
-    assert!(["K03", "K04"].iter().all(|id| unknown.cannot_tell.iter().any(|rule| rule.id == *id)));
+    assert!(
+        ["K03", "K04"]
+            .iter()
+            .all(|id| unknown.cannot_tell.iter().any(|rule| rule.id == *id))
+    );
 }
 
 #[test]
@@ -496,5 +664,9 @@ fn padding_hint_needs_matmul_sizes() {
     assert_eq!(saving(&matmul(1024, 64, 1024, ""), "K11"), Some(50_000_000));
     assert_eq!(saving(&matmul(1024, 1024, 1024, ""), "K11"), None);
     let unknown = report(&one_op("convolution fusion", "flops=1"));
-    assert!(["K11", "K17"].iter().all(|id| unknown.cannot_tell.iter().any(|rule| rule.id == *id)));
+    assert!(
+        ["K11", "K17"]
+            .iter()
+            .all(|id| unknown.cannot_tell.iter().any(|rule| rule.id == *id))
+    );
 }

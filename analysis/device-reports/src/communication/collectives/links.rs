@@ -30,13 +30,19 @@ pub struct LinkUse {
 impl LinkUse {
     pub(super) fn of(cx: &Context<'_>) -> Self {
         let network = cx.network();
-        let (from, topology) = network.as_ref().map(|network| (network.from, network.topology.clone())).unzip();
+        let (from, topology) = network
+            .as_ref()
+            .map(|network| (network.from, network.topology.clone()))
+            .unzip();
         let spec = network.map(|network| network.chip);
         Self {
             chip: spec.as_ref().map(|chip| chip.id.clone()),
             chip_assumed: from == Some(NetworkFrom::Named),
             recorded: from == Some(NetworkFrom::Recorded),
-            per_chip: spec.as_ref().and_then(|chip| chip.links).map(|links| links.per_chip),
+            per_chip: spec
+                .as_ref()
+                .and_then(|chip| chip.links)
+                .map(|links| links.per_chip),
             rate: spec.as_ref().and_then(LinkRate::of),
             topology: topology.unwrap_or_else(|| cx.options.topology.clone()),
             spec,
@@ -45,25 +51,38 @@ impl LinkUse {
 
     /// Provenance of everything that is compared with the speed of the links.
     pub(super) fn provenance(&self) -> Provenance {
-        if self.recorded { Provenance::Profile } else { Provenance::AssumedPeak }
+        if self.recorded {
+            Provenance::Profile
+        } else {
+            Provenance::AssumedPeak
+        }
     }
 
     /// Every possible layout of the participants on the grid.
     pub(super) fn layouts(&self, message: &CollectiveTraffic) -> Vec<GroupLayout> {
-        self.spec.as_ref().map(|chip| message.layouts(chip, self.topology.as_ref())).unwrap_or_default()
+        self.spec
+            .as_ref()
+            .map(|chip| message.layouts(chip, self.topology.as_ref()))
+            .unwrap_or_default()
     }
 
     /// Whether this many devices can all be on one chip.
     pub(super) fn may_be_one_chip(&self, n: u64) -> bool {
-        self.spec.as_ref().is_some_and(|chip| n > 1 && n <= u64::from(chip.devices))
+        self.spec
+            .as_ref()
+            .is_some_and(|chip| n > 1 && n <= u64::from(chip.devices))
     }
 
     /// Notes for the reader.
     pub(super) fn note(&self) -> String {
-        let (Some(chip), Some(rate), Some(per_chip)) = (&self.chip, self.rate, self.per_chip) else {
+        let (Some(chip), Some(rate), Some(per_chip)) = (&self.chip, self.rate, self.per_chip)
+        else {
             return match &self.chip {
-                Some(chip) => format!("The speed of the links of {chip} is not published: no expected times."),
-                None => "The chip is unknown, and so are its links: name it with --device-spec.".to_owned(),
+                Some(chip) => {
+                    format!("The speed of the links of {chip} is not published: no expected times.")
+                }
+                None => "The chip is unknown, and so are its links: name it with --device-spec."
+                    .to_owned(),
             };
         };
         let how = match (self.recorded, self.chip_assumed) {
@@ -73,7 +92,11 @@ impl LinkUse {
         };
         let (peak, achievable) = (rate.peak / 1e9, rate.achievable / 1e9);
         if self.recorded {
-            let grid = self.topology.as_ref().map(|topology| format!(", in a grid of {topology}")).unwrap_or_default();
+            let grid = self
+                .topology
+                .as_ref()
+                .map(|topology| format!(", in a grid of {topology}"))
+                .unwrap_or_default();
             let hop = rate.hop_seconds * 1e6;
             return format!(
                 "Links of {chip}: {per_chip} per chip, {peak:.1} GB/s one way, {hop:.3} µs per hop ({how}){grid}. At best: over \

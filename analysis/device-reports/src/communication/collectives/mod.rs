@@ -42,7 +42,11 @@ impl Analysis for Collectives {
 
     fn run(cx: &Context<'_>) -> Result<CollectivesReport, AnalysisError> {
         let overlap = cx.report::<Overlap>()?;
-        let transfers: Vec<&Transfer> = overlap.transfers.iter().filter(|transfer| transfer.is_collective).collect();
+        let transfers: Vec<&Transfer> = overlap
+            .transfers
+            .iter()
+            .filter(|transfer| transfer.is_collective)
+            .collect();
         if transfers.is_empty() {
             return Err(AnalysisError::NotApplicable(
                 "no op communicates with other devices here: this program ran on one device, or the capture has none \
@@ -51,10 +55,18 @@ impl Analysis for Collectives {
             ));
         }
         let links = LinkUse::of(cx);
-        let rows: Vec<CollectiveRow> =
-            transfers.into_iter().map(|transfer| CollectiveRow::of(&links, transfer)).collect();
+        let rows: Vec<CollectiveRow> = transfers
+            .into_iter()
+            .map(|transfer| CollectiveRow::of(&links, transfer))
+            .collect();
         let over = overlap.sums_over;
-        Ok(CollectivesReport { kinds: kinds(&rows, over), steps: over.steps, devices: over.devices, links, rows })
+        Ok(CollectivesReport {
+            kinds: kinds(&rows, over),
+            steps: over.steps,
+            devices: over.devices,
+            links,
+            rows,
+        })
     }
 }
 
@@ -77,15 +89,24 @@ impl CollectivesReport {
     /// Share of link speed of all transfers, weighted by time. Transfers so small that the latency of hops limits
     /// them are left out; `None` if none is left.
     pub fn share_of_links(&self) -> Option<CollectiveShare> {
-        let rows = self.rows.iter().filter(|row| !row.remarks.contains(&Remark::LatencyBound));
+        let rows = self
+            .rows
+            .iter()
+            .filter(|row| !row.remarks.contains(&Remark::LatencyBound));
         CollectiveShare::weighted(rows.filter_map(CollectiveRow::weighted_share))
     }
 
     /// The part of the time in flight of transfers whose speed is a lower bound, percent; `None` without transfers.
     pub fn hidden_percent(&self) -> Option<f64> {
         let rows = || self.rows.iter().filter(|row| row.share.is_some());
-        let hidden = rows().filter(|row| row.is_lower_bound()).map(|row| row.time_ps).sum::<Picos>();
-        percent(hidden.ps(), rows().map(|row| row.time_ps).sum::<Picos>().ps())
+        let hidden = rows()
+            .filter(|row| row.is_lower_bound())
+            .map(|row| row.time_ps)
+            .sum::<Picos>();
+        percent(
+            hidden.ps(),
+            rows().map(|row| row.time_ps).sum::<Picos>().ps(),
+        )
     }
 }
 
@@ -120,13 +141,24 @@ pub struct KindRow {
 }
 
 fn kinds(rows: &[CollectiveRow], over: SumOver) -> Vec<KindRow> {
-    let mut by_kind: std::collections::BTreeMap<(&str, bool), Vec<&CollectiveRow>> = std::collections::BTreeMap::new();
+    let mut by_kind: std::collections::BTreeMap<(&str, bool), Vec<&CollectiveRow>> =
+        std::collections::BTreeMap::new();
     for row in rows {
-        by_kind.entry((&row.kind, row.is_fused)).or_default().push(row);
+        by_kind
+            .entry((&row.kind, row.is_fused))
+            .or_default()
+            .push(row);
     }
-    let sum = |(kind, is_fused): (&str, bool), rows: &[&CollectiveRow]| KindRow::of(kind, is_fused, rows, over);
-    let mut out: Vec<KindRow> = by_kind.into_iter().map(|(kind, rows)| sum(kind, &rows)).collect();
-    out.sort_by(|a, b| (b.exposed_ps, &a.kind, a.is_fused).cmp(&(a.exposed_ps, &b.kind, b.is_fused)));
+    let sum = |(kind, is_fused): (&str, bool), rows: &[&CollectiveRow]| {
+        KindRow::of(kind, is_fused, rows, over)
+    };
+    let mut out: Vec<KindRow> = by_kind
+        .into_iter()
+        .map(|(kind, rows)| sum(kind, &rows))
+        .collect();
+    out.sort_by(|a, b| {
+        (b.exposed_ps, &a.kind, a.is_fused).cmp(&(a.exposed_ps, &b.kind, b.is_fused))
+    });
     if out.len() > 1 {
         out.push(sum(("all", false), &rows.iter().collect::<Vec<_>>()));
     }
@@ -135,8 +167,14 @@ fn kinds(rows: &[CollectiveRow], over: SumOver) -> Vec<KindRow> {
 
 impl KindRow {
     fn of(kind: &str, is_fused: bool, rows: &[&CollectiveRow], over: SumOver) -> Self {
-        let time = |of: fn(&CollectiveRow) -> i64| rows.iter().fold(0_i64, |sum, row| sum.saturating_add(of(row)));
-        let sent = rows.iter().map(|row| Some(row.message.sent_bytes? * row.executions)).sum::<Option<f64>>();
+        let time = |of: fn(&CollectiveRow) -> i64| {
+            rows.iter()
+                .fold(0_i64, |sum, row| sum.saturating_add(of(row)))
+        };
+        let sent = rows
+            .iter()
+            .map(|row| Some(row.message.sent_bytes? * row.executions))
+            .sum::<Option<f64>>();
         let (time_ps, exposed_ps) = (time(|row| row.time_ps), time(|row| row.exposed_ps));
         let of_step = |sum: f64| over.steps.map(|_| over.each(sum));
         Self {
@@ -148,7 +186,9 @@ impl KindRow {
             time_ps,
             hidden_ps: time(|row| row.hidden_ps),
             exposed_ps,
-            bus_bandwidth: sent.filter(|_| time_ps > 0).map(|sent| sent / (time_ps as f64 * 1e-12)),
+            bus_bandwidth: sent
+                .filter(|_| time_ps > 0)
+                .map(|sent| sent / (time_ps as f64 * 1e-12)),
             share: CollectiveShare::weighted(rows.iter().filter_map(|row| row.weighted_share())),
             sent_bytes_per_step: sent.and_then(of_step),
             exposed_per_step_ps: of_step(exposed_ps as f64),

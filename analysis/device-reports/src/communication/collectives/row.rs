@@ -84,7 +84,10 @@ impl CollectiveShare {
             high += share.high_percent * weight;
             time += weight;
         }
-        (time > 0.0).then(|| Self { low_percent: low / time, high_percent: high / time })
+        (time > 0.0).then(|| Self {
+            low_percent: low / time,
+            high_percent: high / time,
+        })
     }
 }
 
@@ -127,7 +130,9 @@ impl Remark {
             Self::ParticipantsUnknown => "participants unknown",
             Self::UpperBound => "size is an upper bound",
             Self::LatencyBound => "bound by latency of hops",
-            Self::FasterThanLinks => "faster than these links can be: other grid, other size, or not over them",
+            Self::FasterThanLinks => {
+                "faster than these links can be: other grid, other size, or not over them"
+            }
             Self::NothingBetween => "issued too late, or no independent work",
             Self::IdleMeanwhile => "in flight while the core idles",
             Self::Skewed => "waits for others more than it transfers",
@@ -138,11 +143,16 @@ impl Remark {
 impl CollectiveRow {
     pub(super) fn of(links: &LinkUse, transfer: &Transfer) -> Self {
         let message = transfer.message.clone().unwrap_or_default();
-        let mean_time_ps = (transfer.executions > 0.0).then(|| transfer.time_ps as f64 / transfer.executions);
+        let mean_time_ps =
+            (transfer.executions > 0.0).then(|| transfer.time_ps as f64 / transfer.executions);
         let shortest = transfer.skew.as_ref().map(|skew| skew.transfer_ps as f64);
         let transfer_ps = shortest.or(mean_time_ps).filter(|&time| time > 0.0);
-        let per_second =
-            |bytes: Option<f64>| bytes.zip(mean_time_ps).filter(|&(_, ps)| ps > 0.0).map(|(b, ps)| b / (ps * 1e-12));
+        let per_second = |bytes: Option<f64>| {
+            bytes
+                .zip(mean_time_ps)
+                .filter(|&(_, ps)| ps > 0.0)
+                .map(|(b, ps)| b / (ps * 1e-12))
+        };
         let mut out = Self {
             kind: transfer.kind.clone(),
             op: transfer.op.clone(),
@@ -186,25 +196,47 @@ impl CollectiveRow {
 
     /// Expected time and share of link speed; whether the transfer was faster than any layout.
     fn compare(&mut self, links: &LinkUse, transfer: &Transfer) -> bool {
-        let (Some(kind), Some(bytes), Some(rate)) = (transfer.collective, self.message.bytes, links.rate) else {
+        let (Some(kind), Some(bytes), Some(rate)) =
+            (transfer.collective, self.message.bytes, links.rate)
+        else {
             return false;
         };
-        let timed =
-            |layout: GroupLayout| link_seconds(kind, bytes, &layout, rate.peak).map(|least| (layout, least * 1e12));
-        let all: Vec<(GroupLayout, f64)> = links.layouts(&self.message).into_iter().filter_map(timed).collect();
-        let Some(taken) = self.transfer_ps else { return false };
-        let possible: Vec<&(GroupLayout, f64)> = all.iter().filter(|&&(_, least)| least <= taken).collect();
+        let timed = |layout: GroupLayout| {
+            link_seconds(kind, bytes, &layout, rate.peak).map(|least| (layout, least * 1e12))
+        };
+        let all: Vec<(GroupLayout, f64)> = links
+            .layouts(&self.message)
+            .into_iter()
+            .filter_map(timed)
+            .collect();
+        let Some(taken) = self.transfer_ps else {
+            return false;
+        };
+        let possible: Vec<&(GroupLayout, f64)> =
+            all.iter().filter(|&&(_, least)| least <= taken).collect();
         let share = possible.iter().map(|(_, least)| 100.0 * least / taken);
         let bounds = share.fold(None, |range: Option<CollectiveShare>, percent| {
-            let range = range.unwrap_or(CollectiveShare { low_percent: percent, high_percent: percent });
-            let (low_percent, high_percent) = (range.low_percent.min(percent), range.high_percent.max(percent));
-            Some(CollectiveShare { low_percent, high_percent })
+            let range = range.unwrap_or(CollectiveShare {
+                low_percent: percent,
+                high_percent: percent,
+            });
+            let (low_percent, high_percent) = (
+                range.low_percent.min(percent),
+                range.high_percent.max(percent),
+            );
+            Some(CollectiveShare {
+                low_percent,
+                high_percent,
+            })
         });
         let is_faster = !all.is_empty() && possible.is_empty();
         let kept: Vec<GroupLayout> = if is_faster {
             all.into_iter().map(|(layout, _)| layout).collect()
         } else {
-            possible.into_iter().map(|(layout, _)| layout.clone()).collect()
+            possible
+                .into_iter()
+                .map(|(layout, _)| layout.clone())
+                .collect()
         };
         self.share = bounds;
         self.expected = expected_time(kind, bytes, &kept, rate);
@@ -213,24 +245,40 @@ impl CollectiveRow {
 
     fn remark(&mut self, links: &LinkUse, transfer: &Transfer, is_faster: bool) {
         let n = self.message.participants;
-        let is_latency_bound = self.expected.is_some_and(|expected| expected.latency_bound == Some(true));
+        let is_latency_bound = self
+            .expected
+            .is_some_and(|expected| expected.latency_bound == Some(true));
         let skewed = self.skew.as_ref().is_some_and(|skew| {
             skew.waits_most.is_some()
-                && i128::from(skew.wait_ps) > i128::from(skew.transfer_ps) * i128::from(skew.instances)
+                && i128::from(skew.wait_ps)
+                    > i128::from(skew.transfer_ps) * i128::from(skew.instances)
         });
         let all = [
             (Remark::Fused, self.is_fused),
             (Remark::Alone, n == Some(1)),
-            (Remark::OneChip, n.is_some_and(|n| links.may_be_one_chip(n)) && self.expected.is_none()),
-            (Remark::ParticipantsEstimated, self.message.participants_estimated),
+            (
+                Remark::OneChip,
+                n.is_some_and(|n| links.may_be_one_chip(n)) && self.expected.is_none(),
+            ),
+            (
+                Remark::ParticipantsEstimated,
+                self.message.participants_estimated,
+            ),
             (Remark::ParticipantsUnknown, n.is_none()),
             (Remark::UpperBound, self.message.is_upper_bound),
             (Remark::LatencyBound, is_latency_bound),
             (Remark::FasterThanLinks, is_faster),
-            (Remark::NothingBetween, self.is_async && transfer.adjacent * 2 >= self.occurrences.max(1)),
+            (
+                Remark::NothingBetween,
+                self.is_async && transfer.adjacent * 2 >= self.occurrences.max(1),
+            ),
             (Remark::IdleMeanwhile, self.idle_ps > self.time_ps / 10),
             (Remark::Skewed, skewed),
         ];
-        self.remarks = all.into_iter().filter(|&(_, holds)| holds).map(|(remark, _)| remark).collect();
+        self.remarks = all
+            .into_iter()
+            .filter(|&(_, holds)| holds)
+            .map(|(remark, _)| remark)
+            .collect();
     }
 }

@@ -7,13 +7,23 @@ use super::*;
 
 fn report(picture: &str, options: &Options) -> Result<CollectivesReport, AnalysisError> {
     let (model, reports) = (text_trace(picture), ReportCache::default());
-    let cx = Context { model: &model, scope: Scope::WholeTrace, options, reports: &reports };
-    cx.report::<Collectives>().map(|report| report.as_ref().clone())
+    let cx = Context {
+        model: &model,
+        scope: Scope::WholeTrace,
+        options,
+        reports: &reports,
+    };
+    cx.report::<Collectives>()
+        .map(|report| report.as_ref().clone())
 }
 
 fn on(spec: &str, topology: Option<&str>) -> Options {
     let topology = topology.map(|text| text.parse().unwrap());
-    Options { device_spec: Some(spec.to_owned()), topology, ..Options::default() }
+    Options {
+        device_spec: Some(spec.to_owned()),
+        topology,
+        ..Options::default()
+    }
 }
 
 /// 40 MB over a group of four in 500 µs.
@@ -31,9 +41,15 @@ fn near(value: f64, expected: f64) -> bool {
 #[test]
 fn all_gather_is_measured_against_its_usable_links() {
     let report = report(ALL_GATHER, &on("v6e", Some("2x2"))).unwrap();
-    let [row] = &report.rows[..] else { panic!("{:?}", report.rows) };
+    let [row] = &report.rows[..] else {
+        panic!("{:?}", report.rows)
+    };
     assert_eq!(
-        (row.message.bytes, row.message.participants, row.message.sent_bytes),
+        (
+            row.message.bytes,
+            row.message.participants,
+            row.message.sent_bytes
+        ),
         (Some(40_000_000), Some(4), Some(3e7))
     );
     // 30 MB over two links of 100 GB/s are 150 µs, at 90 GB/s 167 µs.
@@ -43,7 +59,10 @@ fn all_gather_is_measured_against_its_usable_links() {
     assert!(near(share.low_percent, 30.0) && near(share.high_percent, 30.0));
     assert!(near(row.algorithm_bandwidth.unwrap(), 80e9) && near(row.bus_bandwidth.unwrap(), 60e9));
     assert!(row.remarks.is_empty());
-    assert_eq!((report.kinds.len(), report.kinds[0].sent_bytes), (1, Some(3e7)));
+    assert_eq!(
+        (report.kinds.len(), report.kinds[0].sent_bytes),
+        (1, Some(3e7))
+    );
 }
 
 /// In a line of four, everything crosses one link: 300 µs.
@@ -60,20 +79,33 @@ fn grids_slower_than_measured_are_ruled_out() {
     // 200 µs: this rules out the line, which takes 300 µs.
     let faster = ALL_GATHER.replace("@column 100us", "@column 40us");
     let row = report(&faster, &on("v6e", None)).unwrap().rows[0].clone();
-    assert!(near(row.share.unwrap().low_percent, 75.0) && near(row.share.unwrap().high_percent, 75.0));
+    assert!(
+        near(row.share.unwrap().low_percent, 75.0) && near(row.share.unwrap().high_percent, 75.0)
+    );
     // 50 µs: no layout of this generation is that fast, so there is no share.
     let fastest = ALL_GATHER.replace("@column 100us", "@column 10us");
     let row = report(&fastest, &on("v6e", None)).unwrap().rows[0].clone();
-    assert_eq!((row.share, row.remarks), (None, vec![Remark::FasterThanLinks]));
+    assert_eq!(
+        (row.share, row.remarks),
+        (None, vec![Remark::FasterThanLinks])
+    );
     assert!(near(row.expected.unwrap().least_seconds, 150e-6));
 }
 
 #[test]
 fn unknown_chip_has_bytes_but_no_link_share() {
     let report = report(ALL_GATHER, &Options::default()).unwrap();
-    assert_eq!((report.rows[0].expected, report.rows[0].share), (None, None));
+    assert_eq!(
+        (report.rows[0].expected, report.rows[0].share),
+        (None, None)
+    );
     assert!(report.rows[0].bus_bandwidth.is_some());
-    assert!(report.tables()[0].notes.iter().any(|note| note.contains("--device-spec")));
+    assert!(
+        report.tables()[0]
+            .notes
+            .iter()
+            .any(|note| note.contains("--device-spec"))
+    );
 }
 
 #[test]
@@ -89,7 +121,10 @@ fn last_participant_is_named_and_transfer_excludes_waiting() {
     ";
     let row = report(picture, &on("v6e", Some("2x2"))).unwrap().rows[0].clone();
     let skew = row.skew.unwrap();
-    assert_eq!((skew.wait_ps, skew.transfer_ps, skew.instances), (400_000_000, 100_000_000, 1));
+    assert_eq!(
+        (skew.wait_ps, skew.transfer_ps, skew.instances),
+        (400_000_000, 100_000_000, 1)
+    );
     assert_eq!(
         (skew.waits_most.as_deref(), skew.waited_for.as_deref()),
         (Some("/device:TPU:0"), Some("/device:TPU:2"))
@@ -102,19 +137,36 @@ fn last_participant_is_named_and_transfer_excludes_waiting() {
 #[test]
 fn collective_notes_are_reported() {
     let remarks = |op: &str, text: &str, spec: &str| {
-        let picture = format!("ops: gggggC\n g = {op} :: %x = f32[64]{{0}} {text}\n C = fusion.1 [loop fusion]");
-        report(&picture, &on(spec, None)).unwrap().rows[0].remarks.clone()
+        let picture = format!(
+            "ops: gggggC\n g = {op} :: %x = f32[64]{{0}} {text}\n C = fusion.1 [loop fusion]"
+        );
+        report(&picture, &on(spec, None)).unwrap().rows[0]
+            .remarks
+            .clone()
     };
     let reduce = |groups: &str| format!("all-reduce(f32[64]{{0}} %p), replica_groups={groups}");
     let op = "all-reduce.1 [all-reduce]";
-    assert_eq!(remarks(op, &reduce("{{0,1,2,3}}"), "v6e"), [Remark::LatencyBound]);
+    assert_eq!(
+        remarks(op, &reduce("{{0,1,2,3}}"), "v6e"),
+        [Remark::LatencyBound]
+    );
     assert_eq!(remarks(op, &reduce("{{0},{1}}"), "v6e"), [Remark::Alone]);
     assert_eq!(remarks(op, &reduce("{{0,1}}"), "v7x"), [Remark::OneChip]);
-    assert_eq!(remarks(op, &reduce("{}"), "v6e"), [Remark::ParticipantsUnknown]);
-    let fused = remarks("fusion.9 [all-reduce fusion]", "fusion(f32[64]{0} %p), calls=%x", "v6e");
+    assert_eq!(
+        remarks(op, &reduce("{}"), "v6e"),
+        [Remark::ParticipantsUnknown]
+    );
+    let fused = remarks(
+        "fusion.9 [all-reduce fusion]",
+        "fusion(f32[64]{0} %p), calls=%x",
+        "v6e",
+    );
     assert_eq!(fused, [Remark::Fused, Remark::ParticipantsUnknown]);
     let ragged = "ragged-all-to-all(f32[64]{0} %p), replica_groups={{0,1}}";
-    assert_eq!(remarks("r [ragged-all-to-all]", ragged, "v6e"), [Remark::UpperBound]);
+    assert_eq!(
+        remarks("r [ragged-all-to-all]", ragged, "v6e"),
+        [Remark::UpperBound]
+    );
 }
 
 #[test]
@@ -130,9 +182,19 @@ fn patterns_are_summed_and_averaged_by_step() {
         C = fusion.1 [loop fusion]
     ";
     let report = report(picture, &on("v5e", None)).unwrap();
-    let kinds: Vec<(&str, u64, Option<f64>)> =
-        report.kinds.iter().map(|kind| (kind.kind.as_str(), kind.occurrences, kind.sent_bytes)).collect();
-    assert_eq!(kinds, [("all-gather", 2, Some(4e3)), ("all-reduce", 2, Some(8e3)), ("all", 4, Some(12e3))]);
+    let kinds: Vec<(&str, u64, Option<f64>)> = report
+        .kinds
+        .iter()
+        .map(|kind| (kind.kind.as_str(), kind.occurrences, kind.sent_bytes))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            ("all-gather", 2, Some(4e3)),
+            ("all-reduce", 2, Some(8e3)),
+            ("all", 4, Some(12e3))
+        ]
+    );
     let steps = report.steps.unwrap() as f64;
     assert_eq!(report.kinds[2].sent_bytes_per_step, Some(12e3 / steps));
     assert_eq!(report.kinds[2].exposed_per_step_ps, Some(8e6 / steps));
@@ -140,7 +202,8 @@ fn patterns_are_summed_and_averaged_by_step() {
 
 #[test]
 fn program_without_communication_is_not_applicable() {
-    let Err(AnalysisError::NotApplicable(why)) = report("ops: CC\n C = fusion.1 [loop fusion]", &Options::default())
+    let Err(AnalysisError::NotApplicable(why)) =
+        report("ops: CC\n C = fusion.1 [loop fusion]", &Options::default())
     else {
         panic!("a report");
     };
@@ -157,12 +220,23 @@ fn thousands_of_concurrent_collectives_stay_cheap() {
     let mut builder = TraceBuilder::new();
     let mut label = |name: &str, category: &str| {
         let (name, category) = (builder.intern(name), builder.intern(category));
-        let op = builder.op(trace_model::Op { name, category: Some(category), ..trace_model::Op::default() });
+        let op = builder.op(trace_model::Op {
+            name,
+            category: Some(category),
+            ..trace_model::Op::default()
+        });
         builder.label("x", Some(op))
     };
-    let (fusion, gather) = (label("fusion.1", "loop fusion"), label("all-gather-start.1", "all-gather-start"));
+    let (fusion, gather) = (
+        label("fusion.1", "loop fusion"),
+        label("all-gather-start.1", "all-gather-start"),
+    );
     for ordinal in 0..4 {
-        let core = builder.group(None, GroupKind::TensorCore { ordinal }, &format!("/device:TPU:{ordinal}"));
+        let core = builder.group(
+            None,
+            GroupKind::TensorCore { ordinal },
+            &format!("/device:TPU:{ordinal}"),
+        );
         let ops = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
         let flight = builder.track(core, TrackKind::AsyncOps, 1, "Async XLA Ops");
         for i in 0..SPANS {
@@ -171,7 +245,12 @@ fn thousands_of_concurrent_collectives_stay_cheap() {
         }
     }
     let (model, options, reports) = (builder.finish(), Options::default(), ReportCache::default());
-    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let cx = Context {
+        model: &model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
     let row = cx.report::<Collectives>().unwrap().rows[0].clone();
     assert_eq!((row.occurrences, row.hidden_by), (4 * SPANS as u64, None));
     assert!(row.hidden_ps > row.time_ps * 6 / 10);

@@ -74,7 +74,9 @@ impl KnownTransfers {
                 "recv-done" => TransferPart::RecvDone,
                 _ => continue,
             };
-            let Some(text) = model.op(op).hlo_text.map(|text| model.str(text)) else { continue };
+            let Some(text) = model.op(op).hlo_text.map(|text| model.str(text)) else {
+                continue;
+            };
             candidates.extend(HloText::parse(text).map(|hlo| (op, part, text, hlo)));
         }
         let mut known = Self::default();
@@ -90,12 +92,21 @@ impl KnownTransfers {
             let program = model.op(op).program;
             let name = attribute(text, RENDEZVOUS).unwrap_or(hlo.name);
             let key = *by_name.entry((program, name)).or_insert_with(|| {
-                known.collectives.push(DcnTransfer { rendezvous: name.to_owned(), program, ..DcnTransfer::default() });
+                known.collectives.push(DcnTransfer {
+                    rendezvous: name.to_owned(),
+                    program,
+                    ..DcnTransfer::default()
+                });
                 known.collectives.len() - 1
             });
             if let Some(collective) = known.collectives.get_mut(key) {
-                collective.transfer = collective.transfer.take().or(attribute(text, TRANSFER).map(str::to_owned));
-                collective.slices = collective.slices.or_else(|| slices(attribute(text, TARGET)?));
+                collective.transfer = collective
+                    .transfer
+                    .take()
+                    .or(attribute(text, TRANSFER).map(str::to_owned));
+                collective.slices = collective
+                    .slices
+                    .or_else(|| slices(attribute(text, TARGET)?));
             }
             if let Some(channel) = hlo.channel_id() {
                 by_channel.insert((program, channel), key);
@@ -108,11 +119,21 @@ impl KnownTransfers {
             let operand = hlo.operand_list().first().map(|operand| operand.name);
             let named = attribute(text, RENDEZVOUS).and_then(|name| by_name.get(&(program, name)));
             let awaited = operand.and_then(|name| by_op.get(&(program, name)));
-            let channel = hlo.channel_id().and_then(|channel| by_channel.get(&(program, channel)));
-            let Some(&key) = named.or(awaited).or(channel) else { continue };
-            if let Some(collective) = known.collectives.get_mut(key).filter(|_| part == TransferPart::RecvDone) {
-                collective.received =
-                    collective.received.or(hlo.result().and_then(|shape| shape.bytes()).filter(|&bytes| bytes > 0));
+            let channel = hlo
+                .channel_id()
+                .and_then(|channel| by_channel.get(&(program, channel)));
+            let Some(&key) = named.or(awaited).or(channel) else {
+                continue;
+            };
+            if let Some(collective) = known
+                .collectives
+                .get_mut(key)
+                .filter(|_| part == TransferPart::RecvDone)
+            {
+                collective.received = collective.received.or(hlo
+                    .result()
+                    .and_then(|shape| shape.bytes())
+                    .filter(|&bytes| bytes > 0));
             }
             known.ops.insert(op, DcnOp { part, key });
         }
@@ -135,7 +156,10 @@ fn slices(target: &str) -> Option<u64> {
     let inside = target.trim().strip_prefix('{')?.split_once('}')?.0;
     let counts = inside.split(',').map(|part| match part.split_once(':') {
         Some((first, last)) => {
-            let (first, last) = (first.trim().parse::<u64>().ok()?, last.trim().parse::<u64>().ok()?);
+            let (first, last) = (
+                first.trim().parse::<u64>().ok()?,
+                last.trim().parse::<u64>().ok()?,
+            );
             last.checked_sub(first)?.checked_add(1)
         }
         None => part.trim().parse::<u64>().ok().map(|_| 1),
@@ -187,7 +211,9 @@ pub(super) fn collect(cx: &Context<'_>, classes: &OpClasses) -> Result<OnDevices
     }
     let mut sums: BTreeMap<usize, TransferSums> = BTreeMap::new();
     for core in cx.tensor_cores() {
-        let Some(window) = cx.window(core)? else { continue };
+        let Some(window) = cx.window(core)? else {
+            continue;
+        };
         let ops = ops(cx, core, window, &known);
         let busy: IntervalSet = ops.iter().map(|op| op.range).collect();
         let stall = busy.measure_in(window.measured).ps();
@@ -232,24 +258,50 @@ struct TransferOp<'a> {
 }
 
 /// All of them on one core.
-fn ops<'a>(cx: &Context<'_>, core: GroupId, window: TimeWindow, known: &'a KnownTransfers) -> Vec<TransferOp<'a>> {
-    let tracks = cx.model.tracks_of(core).into_iter().filter(|&track| cx.model.track(track).kind == TrackKind::Ops);
+fn ops<'a>(
+    cx: &Context<'_>,
+    core: GroupId,
+    window: TimeWindow,
+    known: &'a KnownTransfers,
+) -> Vec<TransferOp<'a>> {
+    let tracks = cx
+        .model
+        .tracks_of(core)
+        .into_iter()
+        .filter(|&track| cx.model.track(track).kind == TrackKind::Ops);
     let slices = tracks.flat_map(|track| cx.model.slices_on(track));
-    let mut found: Vec<_> = slices.filter_map(|slice| Some((slice, known.ops.get(&slice.op()?)?))).collect();
+    let mut found: Vec<_> = slices
+        .filter_map(|slice| Some((slice, known.ops.get(&slice.op()?)?)))
+        .collect();
     found.sort_by_key(|(slice, _)| (slice.measured_range().start, slice.id()));
     let op = |(slice, is): (SliceRef<'_>, &'a DcnOp)| {
         let (inside, counts) = (part_in(cx, window, slice), counts(cx, window, slice));
-        TransferOp { is, range: slice.measured_range(), inside, counts }
+        TransferOp {
+            is,
+            range: slice.measured_range(),
+            inside,
+            counts,
+        }
     };
     found.into_iter().map(op).collect()
 }
 
 /// Joins the four ops of each execution, and adds up those whose `recv-done` counts; returns the number of ends without a
 /// start.
-fn walk(ops: &[TransferOp<'_>], busy: &IntervalSet, sums: &mut BTreeMap<usize, TransferSums>) -> u64 {
+fn walk(
+    ops: &[TransferOp<'_>],
+    busy: &IntervalSet,
+    sums: &mut BTreeMap<usize, TransferSums>,
+) -> u64 {
     let mut open: HashMap<usize, OpenTransfer> = HashMap::new();
     let mut unmatched = 0;
-    for &TransferOp { is: op, range, counts, .. } in ops {
+    for &TransferOp {
+        is: op,
+        range,
+        counts,
+        ..
+    } in ops
+    {
         let state = open.entry(op.key).or_default();
         match op.part {
             TransferPart::Send => state.send = Some(range),
@@ -265,7 +317,11 @@ fn walk(ops: &[TransferOp<'_>], busy: &IntervalSet, sums: &mut BTreeMap<usize, T
                 None => unmatched += 1,
             },
             TransferPart::RecvDone => {
-                let OpenTransfer { send, send_done, recv } = std::mem::take(state);
+                let OpenTransfer {
+                    send,
+                    send_done,
+                    recv,
+                } = std::mem::take(state);
                 if !counts {
                     continue;
                 }
@@ -274,8 +330,10 @@ fn walk(ops: &[TransferOp<'_>], busy: &IntervalSet, sums: &mut BTreeMap<usize, T
                     continue;
                 };
                 let waiting = TimeRange::new(send.start, range.start.max(send.start));
-                let length = |range: Option<TimeRange>| range.map_or(0.0, |range| range.dur().ps() as f64);
-                let (send_ps, send_done_ps, recv_ps) = (length(Some(send)), length(send_done), length(recv));
+                let length =
+                    |range: Option<TimeRange>| range.map_or(0.0, |range| range.dur().ps() as f64);
+                let (send_ps, send_done_ps, recv_ps) =
+                    (length(Some(send)), length(send_done), length(recv));
                 let recv_done_ps = length(Some(range));
                 let sum = sums.entry(op.key).or_default();
                 sum.occurrences += 1;
@@ -321,19 +379,35 @@ impl DcnTimes {
     }
 }
 
-fn rows(model: &TraceModel, known: &KnownTransfers, sums: &BTreeMap<usize, TransferSums>) -> Vec<DcnCollective> {
-    let found = sums.iter().filter_map(|(&key, sums)| Some((known.collectives.get(key)?, sums)));
+fn rows(
+    model: &TraceModel,
+    known: &KnownTransfers,
+    sums: &BTreeMap<usize, TransferSums>,
+) -> Vec<DcnCollective> {
+    let found = sums
+        .iter()
+        .filter_map(|(&key, sums)| Some((known.collectives.get(key)?, sums)));
     let mut rows: Vec<DcnCollective> = found
         .map(|(collective, sums)| {
             let mean = (sums.occurrences > 0).then(|| sums.times.per(sums.occurrences));
             let received = collective.received.map(|bytes| bytes as f64);
             let transfer = collective.transfer.as_deref();
-            let slices = if transfer == Some("ONE_TO_ONE") { Some(2) } else { collective.slices };
-            let bytes = transfer.zip(received).zip(slices).and_then(|((t, bytes), n)| transmitted(t, bytes, n));
-            let rate = |ps: fn(&DcnTimes) -> f64| ratio(bytes, mean.as_ref().map(|mean| ps(mean) / 1e12));
+            let slices = if transfer == Some("ONE_TO_ONE") {
+                Some(2)
+            } else {
+                collective.slices
+            };
+            let bytes = transfer
+                .zip(received)
+                .zip(slices)
+                .and_then(|((t, bytes), n)| transmitted(t, bytes, n));
+            let rate =
+                |ps: fn(&DcnTimes) -> f64| ratio(bytes, mean.as_ref().map(|mean| ps(mean) / 1e12));
             DcnCollective {
                 rendezvous: collective.rendezvous.clone(),
-                program: collective.program.map(|program| model.program_title(program)),
+                program: collective
+                    .program
+                    .map(|program| model.program_title(program)),
                 transfer: collective.transfer.clone(),
                 slices,
                 occurrences: sums.occurrences,
@@ -347,7 +421,9 @@ fn rows(model: &TraceModel, known: &KnownTransfers, sums: &BTreeMap<usize, Trans
         })
         .collect();
     rows.sort_by(|a, b| {
-        b.stall_ps.cmp(&a.stall_ps).then_with(|| (&a.rendezvous, &a.program).cmp(&(&b.rendezvous, &b.program)))
+        b.stall_ps
+            .cmp(&a.stall_ps)
+            .then_with(|| (&a.rendezvous, &a.program).cmp(&(&b.rendezvous, &b.program)))
     });
     rows
 }
@@ -365,7 +441,10 @@ mod unit {
         assert_eq!(bytes("ALL_TO_ALL"), Some(768.0));
         assert_eq!(bytes("ALL_REDUCE"), Some(1536.0));
         assert_eq!(bytes("REDUCE_SCATTER"), Some(3072.0));
-        assert_eq!((bytes("UNKNOWN"), transmitted("ALL_REDUCE", 1024.0, 0)), (None, None));
+        assert_eq!(
+            (bytes("UNKNOWN"), transmitted("ALL_REDUCE", 1024.0, 0)),
+            (None, None)
+        );
     }
 
     #[test]
@@ -373,11 +452,20 @@ mod unit {
         assert_eq!(slices("{1,2}x{0:3}"), Some(2));
         assert_eq!(slices("{1,2,3,4}x{0:7}"), Some(4));
         assert_eq!(slices("{0:3}x{0}"), Some(4));
-        for odd in ["", "{}", "{a}x{0}", "{9:1}", "1,2", "{18446744073709551615:0}"] {
+        for odd in [
+            "",
+            "{}",
+            "{a}x{0}",
+            "{9:1}",
+            "1,2",
+            "{18446744073709551615:0}",
+        ] {
             assert_eq!(slices(odd), None, "{odd}");
         }
-        let text =
-            "send(%p), frontend_attributes={_xla_host_transfer_rendezvous=\"a.1\",_xla_megascale_target={1}x{0}}";
-        assert_eq!((attribute(text, RENDEZVOUS), attribute(text, TRANSFER)), (Some("a.1"), None));
+        let text = "send(%p), frontend_attributes={_xla_host_transfer_rendezvous=\"a.1\",_xla_megascale_target={1}x{0}}";
+        assert_eq!(
+            (attribute(text, RENDEZVOUS), attribute(text, TRANSFER)),
+            (Some("a.1"), None)
+        );
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use engine::{AnalysisError, Context};
 use facts::TraceFacts as _;
-use trace_model::{ArgValue, GroupId, GroupKind, Picos, SliceRef, TimeRange, Timestamp, TraceModel};
+use trace_model::{
+    ArgValue, GroupId, GroupKind, Picos, SliceRef, TimeRange, Timestamp, TraceModel,
+};
 
 use super::report::{DcnAction, DcnHost, DcnMessages};
 
@@ -53,7 +55,11 @@ struct HostSums {
 
 pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
     let model = cx.model;
-    let is_ours: Vec<bool> = model.labels().iter().map(|label| model.str(label.name).starts_with(PREFIX)).collect();
+    let is_ours: Vec<bool> = model
+        .labels()
+        .iter()
+        .map(|label| model.str(label.name).starts_with(PREFIX))
+        .collect();
     if !is_ours.contains(&true) {
         return Ok(OnHosts::default());
     }
@@ -61,13 +67,19 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
     let mut hosts: BTreeMap<GroupId, HostSums> = BTreeMap::new();
     let mut labels: BTreeMap<String, DcnMessages> = BTreeMap::new();
     let mut actions: BTreeMap<&str, DcnAction> = BTreeMap::new();
-    let ours = model.all_slices().filter(|slice| is_ours.get(slice.label_id().index()) == Some(&true));
+    let ours = model
+        .all_slices()
+        .filter(|slice| is_ours.get(slice.label_id().index()) == Some(&true));
     // An event is recorded at the end of the activity that it describes; one at the very end of the window counts.
     for slice in ours.filter(|slice| window.start <= slice.start() && slice.start() <= window.end) {
         let stated = DcnEventFacts::of(slice);
         let name = slice.name();
         let action = actions.entry(name).or_insert_with(|| DcnAction {
-            action: name.trim_start_matches(PREFIX).trim().trim_end_matches('.').to_owned(),
+            action: name
+                .trim_start_matches(PREFIX)
+                .trim()
+                .trim_end_matches('.')
+                .to_owned(),
             count: 0,
             total_ps: 0,
             max_ps: 0,
@@ -76,20 +88,40 @@ pub(super) fn collect(cx: &Context<'_>) -> Result<OnHosts, AnalysisError> {
         action.total_ps = action.total_ps.saturating_add(stated.dur.ps());
         action.max_ps = action.max_ps.max(stated.dur.ps());
         if name == RECEIVED {
-            receive(hosts.entry(host_of(model, slice)).or_default(), &mut labels, slice, stated);
+            receive(
+                hosts.entry(host_of(model, slice)).or_default(),
+                &mut labels,
+                slice,
+                stated,
+            );
         }
     }
     let mut messages: Vec<_> = labels.into_values().collect();
-    messages.sort_by(|a, b| b.bytes.total_cmp(&a.bytes).then_with(|| a.label.cmp(&b.label)));
+    messages.sort_by(|a, b| {
+        b.bytes
+            .total_cmp(&a.bytes)
+            .then_with(|| a.label.cmp(&b.label))
+    });
     for row in &mut messages {
         let time = row.mean_ps;
         row.bandwidth = hardware::limits::ratio(Some(row.bytes), Some(time / 1e12));
         row.mean_ps = time / row.messages.max(1) as f64;
     }
     let mut actions: Vec<_> = actions.into_values().collect();
-    actions.sort_by(|a, b| b.total_ps.cmp(&a.total_ps).then_with(|| a.action.cmp(&b.action)));
-    let hosts = hosts.into_iter().map(|(host, sums)| sums.row(model, host)).collect();
-    Ok(OnHosts { hosts, messages, actions })
+    actions.sort_by(|a, b| {
+        b.total_ps
+            .cmp(&a.total_ps)
+            .then_with(|| a.action.cmp(&b.action))
+    });
+    let hosts = hosts
+        .into_iter()
+        .map(|(host, sums)| sums.row(model, host))
+        .collect();
+    Ok(OnHosts {
+        hosts,
+        messages,
+        actions,
+    })
 }
 
 /// Adds a message to its host and its collective.
@@ -111,7 +143,10 @@ fn receive(
         }
     }
     let end = slice.start();
-    host.messages.push(DcnMessage { range: TimeRange::new(end - stated.dur, end), bytes: stated.bytes });
+    host.messages.push(DcnMessage {
+        range: TimeRange::new(end - stated.dur, end),
+        bytes: stated.bytes,
+    });
     let label = stated.label.unwrap_or_else(|| "(no label)".to_owned());
     let row = labels.entry(label.clone()).or_insert(DcnMessages {
         label,
@@ -131,9 +166,15 @@ fn receive(
 impl DcnEventFacts {
     /// Reads the arguments; missing or invalid ones stay empty.
     fn of(slice: SliceRef<'_>) -> Self {
-        let mut stated = Self { dur: slice.dur(), ..Self::default() };
+        let mut stated = Self {
+            dur: slice.dur(),
+            ..Self::default()
+        };
         let time = |value: &ArgValue, unit: f64| {
-            let ps = value.as_f64().filter(|number| number.is_finite()).map(|number| number * unit);
+            let ps = value
+                .as_f64()
+                .filter(|number| number.is_finite())
+                .map(|number| number * unit);
             ps.map(|ps| Picos::from_ps(ps.clamp(0.0, 9e18) as i64))
         };
         for arg in slice.args().unwrap_or_default() {
@@ -142,7 +183,11 @@ impl DcnEventFacts {
                 "dcn_source_slice_id" => stated.source = arg.value.as_i64(),
                 "dcn_destination_slice_id" => stated.destination = arg.value.as_i64(),
                 "payload_size_bytes" => {
-                    stated.bytes = arg.value.as_f64().filter(|bytes| bytes.is_finite()).unwrap_or(0.0);
+                    stated.bytes = arg
+                        .value
+                        .as_f64()
+                        .filter(|bytes| bytes.is_finite())
+                        .unwrap_or(0.0);
                 }
                 "duration_us" => stated.dur = time(&arg.value, 1e6).unwrap_or(stated.dur),
                 "action_duration_ns" => stated.dur = time(&arg.value, 1e3).unwrap_or(stated.dur),
@@ -156,7 +201,11 @@ impl DcnEventFacts {
 /// The machine of a slice.
 fn host_of(model: &TraceModel, slice: SliceRef<'_>) -> GroupId {
     let mut group = model.track(slice.track()).group;
-    while let Some(parent) = model.group(group).parent.filter(|_| model.group(group).kind != GroupKind::Host) {
+    while let Some(parent) = model
+        .group(group)
+        .parent
+        .filter(|_| model.group(group).kind != GroupKind::Host)
+    {
         group = parent;
     }
     group
@@ -167,9 +216,16 @@ impl HostSums {
         let mut active_ps_by_class = [0_i64; 4];
         let mut peak_bandwidth = 0.0_f64;
         for (dur, rate) in self.rates() {
-            let class = CLASSES.iter().position(|&bound| rate < bound).unwrap_or(CLASSES.len());
+            let class = CLASSES
+                .iter()
+                .position(|&bound| rate < bound)
+                .unwrap_or(CLASSES.len());
             // A fully used NIC still belongs to the third class.
-            let class = if rate <= CLASSES[2] { class.min(2) } else { class };
+            let class = if rate <= CLASSES[2] {
+                class.min(2)
+            } else {
+                class
+            };
             active_ps_by_class[class] = active_ps_by_class[class].saturating_add(dur.ps());
             peak_bandwidth = peak_bandwidth.max(rate);
         }
@@ -200,7 +256,9 @@ impl HostSums {
         let mut out = Vec::new();
         let (mut under_way, mut rate) = (0, 0.0);
         for pair in changes.windows(2) {
-            let [(at, count, change), (next, ..)] = *pair else { continue };
+            let [(at, count, change), (next, ..)] = *pair else {
+                continue;
+            };
             under_way += count;
             rate = if under_way == 0 { 0.0 } else { rate + change };
             if under_way > 0 && at < next {

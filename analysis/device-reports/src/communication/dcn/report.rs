@@ -157,5 +157,11 @@ pub(super) struct TimeByBandwidth {
 /// Four times as [`TimeByBandwidth`].
 pub(super) fn by_bandwidth<S: Serializer>(times: &[i64; 4], out: S) -> Result<S::Ok, S::Error> {
     let [lowest_ps, low_ps, high_ps, highest_ps] = *times;
-    TimeByBandwidth { lowest_ps, low_ps, high_ps, highest_ps }.serialize(out)
+    TimeByBandwidth {
+        lowest_ps,
+        low_ps,
+        high_ps,
+        highest_ps,
+    }
+    .serialize(out)
 }

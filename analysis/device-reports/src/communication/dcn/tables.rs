@@ -31,37 +31,84 @@ impl DcnReport {
                 .to_owned(),
         ];
         if self.unmatched > 0 {
-            notes.push(format!("{} ends of transfers had no begin in the capture", self.unmatched));
+            notes.push(format!(
+                "{} ends of transfers had no begin in the capture",
+                self.unmatched
+            ));
         }
-        Table::of("dcn_collectives", "Collectives over slices", &self.collectives)
-            .measured("rendezvous", "Rendezvous", Unit::None, |row| &row.rendezvous)
-            .measured("stall_ps", "Stall", Unit::Picoseconds, |row| row.stall_ps)
-            .measured("stall_percent", "of window", Unit::Percent, |row| row.stall_percent)
-            .measured("slack_ps", "Mean slack", Unit::Picoseconds, |row| Some(row.mean?.slack_ps))
-            .measured("observed_ps", "Mean observed", Unit::Picoseconds, |row| Some(row.mean?.observed_ps))
-            .inferred("required_bandwidth", "Required", Unit::BytesPerSecond, |row| row.required_bandwidth)
-            .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-            .compiler("transfer", "Kind", Unit::None, |row| &row.transfer)
-            .inferred("slices", "Slices", Unit::Count, |row| row.slices)
-            .inferred("transmitted_bytes", "Transmitted", Unit::Bytes, |row| row.transmitted_bytes)
-            .inferred("observed_bandwidth", "Observed", Unit::BytesPerSecond, |row| row.observed_bandwidth)
-            .measured("send_ps", "send", Unit::Picoseconds, |row| Some(row.mean?.send_ps))
-            .measured("send_done_ps", "send-done", Unit::Picoseconds, |row| Some(row.mean?.send_done_ps))
-            .measured("recv_ps", "recv", Unit::Picoseconds, |row| Some(row.mean?.recv_ps))
-            .measured("recv_done_ps", "recv-done", Unit::Picoseconds, |row| Some(row.mean?.recv_done_ps))
-            .measured("program", "Program", Unit::None, |row| &row.program)
-            .notes(notes)
-            .build()
+        Table::of(
+            "dcn_collectives",
+            "Collectives over slices",
+            &self.collectives,
+        )
+        .measured("rendezvous", "Rendezvous", Unit::None, |row| {
+            &row.rendezvous
+        })
+        .measured("stall_ps", "Stall", Unit::Picoseconds, |row| row.stall_ps)
+        .measured("stall_percent", "of window", Unit::Percent, |row| {
+            row.stall_percent
+        })
+        .measured("slack_ps", "Mean slack", Unit::Picoseconds, |row| {
+            Some(row.mean?.slack_ps)
+        })
+        .measured("observed_ps", "Mean observed", Unit::Picoseconds, |row| {
+            Some(row.mean?.observed_ps)
+        })
+        .inferred(
+            "required_bandwidth",
+            "Required",
+            Unit::BytesPerSecond,
+            |row| row.required_bandwidth,
+        )
+        .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
+        .compiler("transfer", "Kind", Unit::None, |row| &row.transfer)
+        .inferred("slices", "Slices", Unit::Count, |row| row.slices)
+        .inferred("transmitted_bytes", "Transmitted", Unit::Bytes, |row| {
+            row.transmitted_bytes
+        })
+        .inferred(
+            "observed_bandwidth",
+            "Observed",
+            Unit::BytesPerSecond,
+            |row| row.observed_bandwidth,
+        )
+        .measured("send_ps", "send", Unit::Picoseconds, |row| {
+            Some(row.mean?.send_ps)
+        })
+        .measured("send_done_ps", "send-done", Unit::Picoseconds, |row| {
+            Some(row.mean?.send_done_ps)
+        })
+        .measured("recv_ps", "recv", Unit::Picoseconds, |row| {
+            Some(row.mean?.recv_ps)
+        })
+        .measured("recv_done_ps", "recv-done", Unit::Picoseconds, |row| {
+            Some(row.mean?.recv_done_ps)
+        })
+        .measured("program", "Program", Unit::None, |row| &row.program)
+        .notes(notes)
+        .build()
     }
 
     fn device_table(&self) -> Table {
-        Table::of("dcn_devices", "Devices in transfers over slices", &self.devices)
-            .measured("device", "Device", Unit::None, |device| &device.device)
-            .measured("stall_ps", "Stall", Unit::Picoseconds, |device| device.stall_ps)
-            .measured("stall_percent", "of window", Unit::Percent, |device| device.stall_percent)
-            .measured("occurrences", "Runs", Unit::Count, |device| device.occurrences)
-            .measured("window_ps", "Window", Unit::Picoseconds, |device| device.window_ps)
-            .build()
+        Table::of(
+            "dcn_devices",
+            "Devices in transfers over slices",
+            &self.devices,
+        )
+        .measured("device", "Device", Unit::None, |device| &device.device)
+        .measured("stall_ps", "Stall", Unit::Picoseconds, |device| {
+            device.stall_ps
+        })
+        .measured("stall_percent", "of window", Unit::Percent, |device| {
+            device.stall_percent
+        })
+        .measured("occurrences", "Runs", Unit::Count, |device| {
+            device.occurrences
+        })
+        .measured("window_ps", "Window", Unit::Picoseconds, |device| {
+            device.window_ps
+        })
+        .build()
     }
 
     fn host_table(&self) -> Table {
@@ -91,17 +138,23 @@ impl DcnReport {
             .recorded("bytes", "Bytes", Unit::Bytes, |row| row.bytes)
             .recorded("mean_ps", "Mean time", Unit::Picoseconds, |row| row.mean_ps)
             .recorded("max_ps", "Longest", Unit::Picoseconds, |row| row.max_ps)
-            .recorded("bandwidth", "One at a time", Unit::BytesPerSecond, |row| row.bandwidth)
+            .recorded("bandwidth", "One at a time", Unit::BytesPerSecond, |row| {
+                row.bandwidth
+            })
             .build()
     }
 
     fn action_table(&self) -> Table {
-        Table::of("dcn_actions", "Events of the Megascale runtime", &self.actions)
-            .recorded("action", "Event", Unit::None, |row| &row.action)
-            .recorded("count", "How often", Unit::Count, |row| row.count)
-            .recorded("total_ps", "Total", Unit::Picoseconds, |row| row.total_ps)
-            .recorded("max_ps", "Longest", Unit::Picoseconds, |row| row.max_ps)
-            .note("Durations as the events state them; they overlap.")
-            .build()
+        Table::of(
+            "dcn_actions",
+            "Events of the Megascale runtime",
+            &self.actions,
+        )
+        .recorded("action", "Event", Unit::None, |row| &row.action)
+        .recorded("count", "How often", Unit::Count, |row| row.count)
+        .recorded("total_ps", "Total", Unit::Picoseconds, |row| row.total_ps)
+        .recorded("max_ps", "Longest", Unit::Picoseconds, |row| row.max_ps)
+        .note("Durations as the events state them; they overlap.")
+        .build()
     }
 }

@@ -6,7 +6,12 @@ use super::*;
 
 fn report_of(model: &TraceModel) -> Result<DcnReport, AnalysisError> {
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let cx = Context {
+        model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
     cx.report::<Dcn>().map(|report| report.as_ref().clone())
 }
 
@@ -58,7 +63,12 @@ fn reports_slack_stall_and_observed_time_of_overlapping_collectives() {
         .iter()
         .map(|row| {
             let mean = row.mean.unwrap();
-            (row.rendezvous.as_str(), mean.slack_ps / 1e6, mean.stall_ps / 1e6, mean.observed_ps / 1e6)
+            (
+                row.rendezvous.as_str(),
+                mean.slack_ps / 1e6,
+                mean.stall_ps / 1e6,
+                mean.observed_ps / 1e6,
+            )
         })
         .collect();
     assert_eq!(times, [("two", 2.0, 140.0, 146.0), ("one", 2.0, 6.0, 11.0)]);
@@ -68,7 +78,14 @@ fn reports_slack_stall_and_observed_time_of_overlapping_collectives() {
         (Some("ALL_REDUCE"), Some(4), Some(1536.0))
     );
     assert!((one.required_bandwidth.unwrap() - 1536.0 / 2e-6).abs() < 1.0);
-    assert_eq!((report.devices.len(), report.devices[0].occurrences, report.unmatched), (1, 2, 0));
+    assert_eq!(
+        (
+            report.devices.len(),
+            report.devices[0].occurrences,
+            report.unmatched
+        ),
+        (1, 2, 0)
+    );
     assert_eq!(report.devices[0].stall_ps, 146_000_000);
 }
 
@@ -81,5 +98,10 @@ fn host_transfers_are_not_dcn_traffic() {
         d = send-done.1 [host send-done] :: %send-done.1 = token[] send-done(%send.1), channel_id=1
         ",
     );
-    assert!(report_of(&model).unwrap_err().to_string().contains("several slices"));
+    assert!(
+        report_of(&model)
+            .unwrap_err()
+            .to_string()
+            .contains("several slices")
+    );
 }

@@ -8,8 +8,8 @@ use facts::category::{OpClass, OpClasses, classify_texts};
 use facts::core_time::CoreTime;
 use math::intervals::{IntervalSet, MeasureIndex, UnionBuilder};
 use trace_model::{
-    GroupId, LabelId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, StringId, TimeRange, TraceModel, TrackId,
-    TrackKind,
+    GroupId, LabelId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, StringId, TimeRange,
+    TraceModel, TrackId, TrackKind,
 };
 
 use super::report::CoreOverlap;
@@ -62,8 +62,11 @@ impl CoreActivity {
     /// One pass over the segments: there are as many as ops, and each of these sums would read all of them.
     pub(crate) fn of(cx: &Context<'_>, core: &CoreTraffic) -> Self {
         let mut out = Self::default();
-        let (mut compute, mut synchronous, mut waiting) =
-            (UnionBuilder::default(), UnionBuilder::default(), UnionBuilder::default());
+        let (mut compute, mut synchronous, mut waiting) = (
+            UnionBuilder::default(),
+            UnionBuilder::default(),
+            UnionBuilder::default(),
+        );
         let is_any_in_flight = !core.in_flight.is_empty();
         for segment in cx.watched(&core.time.segments) {
             let (class, time) = (segment.class, segment.range.dur());
@@ -71,7 +74,12 @@ impl CoreActivity {
                 out.fused_time += time;
             }
             if class.is_collective() {
-                if class.is_async() { &mut waiting } else { &mut synchronous }.add(segment.range);
+                if class.is_async() {
+                    &mut waiting
+                } else {
+                    &mut synchronous
+                }
+                .add(segment.range);
             } else if class.is_compute() {
                 out.compute_time += time;
                 if is_any_in_flight {
@@ -102,10 +110,18 @@ pub struct Partition {
 }
 
 /// Divides communication: `compute` C, `synchronous` S, `in_flight` F.
-pub fn partition(compute: &IntervalSet, synchronous: &IntervalSet, in_flight: &IntervalSet) -> Partition {
+pub fn partition(
+    compute: &IntervalSet,
+    synchronous: &IntervalSet,
+    in_flight: &IntervalSet,
+) -> Partition {
     let total = synchronous.union(in_flight).measure();
     let overlapped = in_flight.intersect(compute).measure();
-    Partition { total, overlapped, exposed: total - overlapped }
+    Partition {
+        total,
+        overlapped,
+        exposed: total - overlapped,
+    }
 }
 
 impl CoreTraffic {
@@ -114,12 +130,25 @@ impl CoreTraffic {
     /// # Errors
     ///
     /// The report was cancelled.
-    pub fn of(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<Self>, AnalysisError> {
-        let Some(time) = cx.core_time(core)? else { return Ok(None) };
+    pub fn of(
+        cx: &Context<'_>,
+        classes: &OpClasses,
+        core: GroupId,
+    ) -> Result<Option<Self>, AnalysisError> {
+        let Some(time) = cx.core_time(core)? else {
+            return Ok(None);
+        };
         let in_flight = spans(cx, classes, &time);
-        let awaits = time.segments.iter().any(|segment| segment.class.is_collective() && segment.class.is_done());
+        let awaits = time
+            .segments
+            .iter()
+            .any(|segment| segment.class.is_collective() && segment.class.is_done());
         let unknown_flight = awaits && !in_flight.iter().any(|span| span.class.is_collective());
-        Ok(Some(Self { time, in_flight, unknown_flight }))
+        Ok(Some(Self {
+            time,
+            in_flight,
+            unknown_flight,
+        }))
     }
 
     /// Whether an execution begins inside the window.
@@ -129,26 +158,36 @@ impl CoreTraffic {
 
     /// Spans in flight of collectives, or of everything else.
     fn flight(&self, collective: bool) -> IntervalSet {
-        let of_kind = self.in_flight.iter().filter(|span| span.class.is_collective() == collective);
+        let of_kind = self
+            .in_flight
+            .iter()
+            .filter(|span| span.class.is_collective() == collective);
         of_kind.map(|span| span.range).collect()
     }
 
     /// The spans in which collectives are in flight, including those of which only the wait is recorded.
     pub(crate) fn collectives_in_flight(&self) -> IntervalSet {
-        let waiting = self.time.when(|class| class.is_collective() && class.is_async());
+        let waiting = self
+            .time
+            .when(|class| class.is_collective() && class.is_async());
         // The transfer of a done op whose start is before the capture is in flight at least during the wait.
         self.flight(true).union(&waiting)
     }
 
     pub(super) fn summary(&self, model: &TraceModel, activity: &CoreActivity) -> CoreOverlap {
         let time = &self.time;
-        let CoreActivity { synchronous, waiting, .. } = activity;
+        let CoreActivity {
+            synchronous,
+            waiting,
+            ..
+        } = activity;
         let flight = self.flight(true).union(waiting);
         let comm = partition(activity.compute.set(), synchronous, &flight);
         let blocking = synchronous.measure() + waiting.measure();
         let copies = self.flight(false);
         let window = time.window.dur();
-        let percent = |part: Picos, whole: Picos| part.fraction_of(whole).map(|share| 100.0 * share);
+        let percent =
+            |part: Picos, whole: Picos| part.fraction_of(whole).map(|share| 100.0 * share);
         CoreOverlap {
             core: model.device_name(time.core),
             group: time.core,
@@ -160,7 +199,8 @@ impl CoreTraffic {
             exposed_ps: comm.exposed.ps(),
             exposed_blocking_ps: blocking.ps(),
             in_flight_while_idle_ps: (comm.exposed - blocking).clamped().ps(),
-            overlap_ratio_percent: percent(comm.overlapped, comm.total).filter(|_| !self.unknown_flight),
+            overlap_ratio_percent: percent(comm.overlapped, comm.total)
+                .filter(|_| !self.unknown_flight),
             exposed_share_percent: percent(comm.exposed, window),
             fused_ps: activity.fused_time.ps(),
             copy_in_flight_ps: copies.measure().ps(),
@@ -179,13 +219,19 @@ impl CoreTraffic {
             .segments
             .iter()
             .filter(|segment| segment.class.is_collective())
-            .filter(|segment| !segment.class.is_async() || (self.unknown_flight && segment.class.is_done()))
+            .filter(|segment| {
+                !segment.class.is_async() || (self.unknown_flight && segment.class.is_done())
+            })
             .map(|segment| segment.slice)
             .collect();
         slices.sort_unstable();
         slices.dedup();
         slices.retain(|&slice| self.begins_inside(model.slice(slice)));
-        let spans = self.in_flight.iter().filter(|span| span.class.is_collective() && span.begins_here).count();
+        let spans = self
+            .in_flight
+            .iter()
+            .filter(|span| span.class.is_collective() && span.begins_here)
+            .count();
         (slices.len() + spans) as u64
     }
 }
@@ -195,31 +241,66 @@ impl CoreTraffic {
 fn spans(cx: &Context<'_>, classes: &OpClasses, time: &CoreTime) -> Vec<InFlightSpan> {
     let model = cx.model;
     let tracks = |wanted: TrackKind| {
-        model.tracks_of(time.core).into_iter().filter(move |&track| model.track(track).kind == wanted)
+        model
+            .tracks_of(time.core)
+            .into_iter()
+            .filter(move |&track| model.track(track).kind == wanted)
     };
     let slices = |wanted: TrackKind| tracks(wanted).flat_map(|track| model.slices_on(track));
     let mut out = Vec::new();
     let mut add = |range: TimeRange, slice: SliceRef<'_>, done: Option<usize>| {
-        let Some(inside) = range.intersect(time.window.measured) else { return };
+        let Some(inside) = range.intersect(time.window.measured) else {
+            return;
+        };
         let class = match slice.op() {
             Some(op) => classes.class(op),
             None => classify_texts(None, "", slice.name()).0,
         };
         let begins_here = time.window.measured.contains(range.start);
         let (whole, label, slice) = (range.dur(), slice.label_id(), slice.id());
-        out.push(InFlightSpan { range: inside, begins_here, whole, class, label, done, slice });
+        out.push(InFlightSpan {
+            range: inside,
+            begins_here,
+            whole,
+            class,
+            label,
+            done,
+            slice,
+        });
     };
-    let has_device_clock = slices(TrackKind::Ops).next().is_some_and(|op| op.device_range().is_some());
+    let has_device_clock = slices(TrackKind::Ops)
+        .next()
+        .is_some_and(|op| op.device_range().is_some());
     // A track has a device clock for all of its slices or for none.
-    let recorded: Vec<TrackId> = tracks(TrackKind::AsyncOps).filter(|&track| !model.lanes(track).is_empty()).collect();
-    let has_clock = |&track: &TrackId| model.slices_on(track).next().is_some_and(|span| span.device_range().is_some());
-    if !recorded.is_empty() && recorded.iter().all(|track| has_clock(track) == has_device_clock) {
-        for SliceSpans { slice, measured, .. } in cx.watched(recorded.iter().flat_map(|&track| model.spans_on(track))) {
+    let recorded: Vec<TrackId> = tracks(TrackKind::AsyncOps)
+        .filter(|&track| !model.lanes(track).is_empty())
+        .collect();
+    let has_clock = |&track: &TrackId| {
+        model
+            .slices_on(track)
+            .next()
+            .is_some_and(|span| span.device_range().is_some())
+    };
+    if !recorded.is_empty()
+        && recorded
+            .iter()
+            .all(|track| has_clock(track) == has_device_clock)
+    {
+        for SliceSpans {
+            slice, measured, ..
+        } in cx.watched(recorded.iter().flat_map(|&track| model.spans_on(track)))
+        {
             add(measured, slice, done_index(slice));
         }
     } else {
-        for start in cx.watched(slices(TrackKind::Ops)).filter(|op| classes.class_of(op.op()).is_start()) {
-            let dones = model.flows_from(start.id()).iter().map(|flow| model.slice(flow.to));
+        for start in cx
+            .watched(slices(TrackKind::Ops))
+            .filter(|op| classes.class_of(op.op()).is_start())
+        {
+            let dones = model
+                .flows_from(start.id())
+                .iter()
+                .map(|flow| model.slice(flow.to));
             for done in dones.filter(|done| done.track() == start.track()) {
                 let range = start.measured_range().hull(done.measured_range());
                 add(range, start, Some(name_of(model, done).index()));
@@ -236,5 +317,7 @@ fn done_index(span: SliceRef<'_>) -> Option<usize> {
 
 /// Name of the op that a slice executes, else of the slice.
 pub(super) fn name_of(model: &TraceModel, slice: SliceRef<'_>) -> StringId {
-    slice.op().map_or(slice.label().name, |op| model.op(op).name)
+    slice
+        .op()
+        .map_or(slice.label().name, |op| model.op(op).name)
 }

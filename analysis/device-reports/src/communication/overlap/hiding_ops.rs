@@ -25,8 +25,17 @@ impl<'a> HidingOps<'a> {
         core: &'a CoreTraffic,
         label_of: &'a dyn Fn(&facts::core_time::SelfTimeSegment) -> LabelId,
     ) -> Self {
-        let visits_left = core.time.segments.len().saturating_mul(VISITS).saturating_add(1 << 16);
-        Self { core, label_of, visits_left }
+        let visits_left = core
+            .time
+            .segments
+            .len()
+            .saturating_mul(VISITS)
+            .saturating_add(1 << 16);
+        Self {
+            core,
+            label_of,
+            visits_left,
+        }
     }
 
     /// Adds the ops that ran in `range`; `false` if that takes too much work.
@@ -35,7 +44,9 @@ impl<'a> HidingOps<'a> {
         let from = segments.partition_point(|segment| segment.range.end <= range.start);
         let until = segments.partition_point(|segment| segment.range.start < range.end);
         let inside = segments.get(from..until).unwrap_or_default();
-        let Some(left) = self.visits_left.checked_sub(inside.len()) else { return false };
+        let Some(left) = self.visits_left.checked_sub(inside.len()) else {
+            return false;
+        };
         self.visits_left = left;
         for segment in inside.iter().filter(|segment| segment.class.is_compute()) {
             if let Some(part) = segment.range.intersect(range) {

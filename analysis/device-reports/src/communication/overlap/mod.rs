@@ -51,22 +51,34 @@ impl Analysis for Overlap {
             if ran_nothing(cx.model, core) {
                 continue;
             }
-            let Some(traffic) = CoreTraffic::of(cx, classes, core)? else { continue };
+            let Some(traffic) = CoreTraffic::of(cx, classes, core)? else {
+                continue;
+            };
             let meanwhile = CoreActivity::of(cx, &traffic);
             rows.add(cx, cores.len(), &traffic, &meanwhile);
             has_ops |= !traffic.time.segments.is_empty();
             cores.push(traffic.summary(cx.model, &meanwhile));
         }
         if !has_ops {
-            return Err(AnalysisError::NotApplicable("no TPU device recorded ops here".to_owned()));
+            return Err(AnalysisError::NotApplicable(
+                "no TPU device recorded ops here".to_owned(),
+            ));
         }
         let (transfers, waits) = rows.finish(cx, classes, &cores);
         for (index, core) in cores.iter_mut().enumerate() {
             core.skew_wait_ps = waits.own.get(&index).map(|wait| wait.ps());
-            core.awaited_ps = core.skew_wait_ps.map(|_| waits.caused.get(&index).map_or(0, |wait| wait.ps()));
+            core.awaited_ps = core
+                .skew_wait_ps
+                .map(|_| waits.caused.get(&index).map_or(0, |wait| wait.ps()));
         }
         let (summary, sums_over) = (OverlapSummary::of(&cores), SumOver::of(cx, cores.len()));
-        Ok(OverlapReport { summary, cores, kinds: rows::kinds(&transfers), transfers, sums_over })
+        Ok(OverlapReport {
+            summary,
+            cores,
+            kinds: rows::kinds(&transfers),
+            transfers,
+            sums_over,
+        })
     }
 }
 

@@ -170,10 +170,19 @@ pub struct Skew {
 
 impl Skew {
     pub(super) fn of(found: &MatchedCollective, cores: &[String]) -> Self {
-        let name = |core: usize| cores.get(core).cloned().filter(|_| found.most.1 > found.least.1);
+        let name = |core: usize| {
+            cores
+                .get(core)
+                .cloned()
+                .filter(|_| found.most.1 > found.least.1)
+        };
         Self {
             instances: found.instances,
-            transfer_ps: found.transfer.ps().checked_div(found.instances.cast_signed()).unwrap_or_default(),
+            transfer_ps: found
+                .transfer
+                .ps()
+                .checked_div(found.instances.cast_signed())
+                .unwrap_or_default(),
             wait_ps: found.most.1.ps(),
             waits_most: name(found.most.0),
             waited_for: name(found.least.0),
@@ -205,9 +214,15 @@ pub struct KindTotal {
 impl OverlapReport {
     /// Communication and its exposed part, the mean over devices and steps; `None` without communication.
     pub fn mean_comm(&self) -> Option<(Picos, Picos)> {
-        let steps = SumOver { devices: 1, ..self.sums_over };
+        let steps = SumOver {
+            devices: 1,
+            ..self.sums_over
+        };
         let each = |ps: i64| Picos::from_ps(steps.each_ps(ps));
-        Some((each(self.summary.comm_mean_ps?), each(self.summary.exposed_mean_ps?)))
+        Some((
+            each(self.summary.comm_mean_ps?),
+            each(self.summary.exposed_mean_ps?),
+        ))
     }
 }
 
@@ -215,13 +230,25 @@ impl OverlapSummary {
     pub(super) fn of(cores: &[CoreOverlap]) -> Self {
         let communicates = cores.iter().any(|core| core.comm_total_ps > 0);
         let known = |value: i64| communicates.then_some(value);
-        let most = cores.iter().min_by_key(|core| std::cmp::Reverse(core.exposed_ps)).filter(|_| communicates);
+        let most = cores
+            .iter()
+            .min_by_key(|core| std::cmp::Reverse(core.exposed_ps))
+            .filter(|_| communicates);
         let least = cores.iter().map(|core| core.exposed_ps).min().unwrap_or(0);
         let mean = |of: &dyn Fn(&CoreOverlap) -> i64| {
-            cores.iter().map(of).sum::<Picos>().ps().checked_div(cores.len() as i64).and_then(known)
+            cores
+                .iter()
+                .map(of)
+                .sum::<Picos>()
+                .ps()
+                .checked_div(cores.len() as i64)
+                .and_then(known)
         };
         let total = cores.iter().map(|core| core.comm_total_ps).sum::<Picos>();
-        let overlapped = cores.iter().map(|core| core.overlapped_ps.map(Picos::from_ps)).sum::<Option<Picos>>();
+        let overlapped = cores
+            .iter()
+            .map(|core| core.overlapped_ps.map(Picos::from_ps))
+            .sum::<Option<Picos>>();
         Self {
             cores: cores.len(),
             collectives: cores.iter().map(|core| core.collectives).sum(),
@@ -231,7 +258,9 @@ impl OverlapSummary {
             exposed_spread_ps: most.map(|core| core.exposed_ps.saturating_sub(least)),
             most_exposed: most.map(|core| core.core.clone()),
             exposed_share_percent: most.and_then(|core| core.exposed_share_percent),
-            overlap_ratio_percent: overlapped.and_then(|hidden| hidden.fraction_of(total)).map(|part| 100.0 * part),
+            overlap_ratio_percent: overlapped
+                .and_then(|hidden| hidden.fraction_of(total))
+                .map(|part| 100.0 * part),
         }
     }
 }

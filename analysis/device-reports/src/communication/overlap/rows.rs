@@ -9,7 +9,8 @@ use facts::category::{OpClass, OpClasses};
 use facts::clock_alignment::on_shared_clock;
 use facts::collective_traffic::CollectiveTraffic;
 use trace_model::{
-    GroupId, LabelId, OpId, Picos, ProgramId, SliceId, SliceRef, SourceId, StringId, TimeRange, TraceModel, TrackKind,
+    GroupId, LabelId, OpId, Picos, ProgramId, SliceId, SliceRef, SourceId, StringId, TimeRange,
+    TraceModel, TrackKind,
 };
 
 use super::cores::{CoreActivity, CoreTraffic, InFlightSpan, name_of};
@@ -69,7 +70,13 @@ impl OverlapSums {
     fn new(model: &TraceModel, slice: SliceId, class: OpClass) -> Self {
         let slice = model.slice(slice);
         let shared = class.is_collective().then(Box::default);
-        Self { class, op: slice.op(), name: name_of(model, slice), shared, ..Self::default() }
+        Self {
+            class,
+            op: slice.op(),
+            name: name_of(model, slice),
+            shared,
+            ..Self::default()
+        }
     }
 
     fn ran_on(&mut self, core: usize) {
@@ -87,7 +94,10 @@ impl OverlapSums {
     ) {
         self.ran_on(index);
         self.in_flight_on = Some(index);
-        let (hidden, blocked) = (meanwhile.compute.measure_in(span.range), meanwhile.blocked.measure_in(span.range));
+        let (hidden, blocked) = (
+            meanwhile.compute.measure_in(span.range),
+            meanwhile.blocked.measure_in(span.range),
+        );
         let idle = span.range.dur() - hidden - blocked;
         self.occurrences += u64::from(span.begins_here);
         self.executions += span.range.dur().fraction_of(span.whole).unwrap_or(1.0);
@@ -95,13 +105,18 @@ impl OverlapSums {
         self.hidden += hidden;
         self.idle += idle;
         self.adjacent += u64::from(span.begins_here && hidden == Picos::ZERO && idle < ADJACENT);
-        let Some(shared) = &mut self.shared else { return };
+        let Some(shared) = &mut self.shared else {
+            return;
+        };
         if hidden > Picos::ZERO {
             shared.has_unknown_hiding_ops |= !compute.add(span.range, &mut shared.hiding_ops);
         }
         let begins_inside = span.begins_here;
         let slice = model.slice(span.slice);
-        let execution = CollectiveExecution { begins_inside, ..CollectiveExecution::of(slice, span.whole, blocked) };
+        let execution = CollectiveExecution {
+            begins_inside,
+            ..CollectiveExecution::of(slice, span.whole, blocked)
+        };
         shared.executions.entry(index).or_default().push(execution);
     }
 }
@@ -110,15 +125,24 @@ impl MultiCoreTransfers {
     /// Adds a synchronous execution of which a part may lie outside of the window of its core.
     fn add_cut(&mut self, core: usize, slice: SliceRef<'_>, window: TimeRange) {
         let range = slice.measured_range();
-        let Some(part) = range.intersect(window) else { return };
-        for (is_cut, cut) in [range.start < part.start, part.end < range.end].into_iter().zip(&mut self.cut) {
+        let Some(part) = range.intersect(window) else {
+            return;
+        };
+        for (is_cut, cut) in [range.start < part.start, part.end < range.end]
+            .into_iter()
+            .zip(&mut self.cut)
+        {
             if is_cut {
                 *cut = Some(cut.map_or(slice.range(), |cut| cut.hull(slice.range())));
             }
         }
         let (begins_inside, before) = (range.start >= part.start, part.start - range.start);
         let of = CollectiveExecution::of(slice, range.dur(), part.dur());
-        let execution = CollectiveExecution { begins_inside, before, ..of };
+        let execution = CollectiveExecution {
+            begins_inside,
+            before,
+            ..of
+        };
         self.executions.entry(core).or_default().push(execution);
     }
 
@@ -133,8 +157,9 @@ impl MultiCoreTransfers {
         let mut all = std::mem::take(&mut self.executions);
         for (core, slices) in std::mem::take(&mut self.synchronous) {
             let slices = slices.into_iter().map(|slice| model.slice(slice));
-            let executions =
-                slices.map(|slice| CollectiveExecution::of(slice, slice.measured_dur(), slice.measured_dur()));
+            let executions = slices.map(|slice| {
+                CollectiveExecution::of(slice, slice.measured_dur(), slice.measured_dur())
+            });
             all.entry(core).or_default().extend(executions);
         }
         for cut in self.cut.into_iter().flatten() {
@@ -143,7 +168,9 @@ impl MultiCoreTransfers {
             }
         }
         for (&core, executions) in &mut all {
-            let Some(&group) = cores.get(core) else { continue };
+            let Some(&group) = cores.get(core) else {
+                continue;
+            };
             for execution in executions {
                 execution.range = on_shared_clock(cx, group, execution.range);
             }
@@ -164,8 +191,15 @@ fn beyond(
     let mut found = Vec::new();
     for (index, &core) in cores.iter().enumerate() {
         let known = known.get(&index).map_or(&[][..], Vec::as_slice);
-        let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track));
-        for slice in lanes.unwrap_or_default().iter().flat_map(|lane| cx.model.slices_in(lane, cut)) {
+        let lanes = cx
+            .model
+            .track_of_kind(core, TrackKind::Ops)
+            .map(|track| cx.model.lanes(track));
+        for slice in lanes
+            .unwrap_or_default()
+            .iter()
+            .flat_map(|lane| cx.model.slices_in(lane, cut))
+        {
             let execution = CollectiveExecution::beyond(slice);
             let is_new = || known.iter().all(|known| known.key != execution.key);
             if key_of(cx.model, slice.label_id()) == key && is_new() {
@@ -195,7 +229,13 @@ impl OverlapRows {
     }
 
     /// Adds the activity of the core with this index.
-    pub(crate) fn add(&mut self, cx: &Context<'_>, index: usize, core: &CoreTraffic, meanwhile: &CoreActivity) {
+    pub(crate) fn add(
+        &mut self,
+        cx: &Context<'_>,
+        index: usize,
+        core: &CoreTraffic,
+        meanwhile: &CoreActivity,
+    ) {
         let dones = add_spans(cx, self, index, core, meanwhile);
         add_ops(cx, self, &dones, index, core);
     }
@@ -211,15 +251,25 @@ impl OverlapRows {
         let names: Vec<String> = cores.iter().map(|core| core.core.clone()).collect();
         let groups: Vec<GroupId> = cores.iter().map(|core| core.group).collect();
         let mut waits = SkewWaits::default();
-        let rows = self.places.into_iter().map(|(key, place)| (key, std::mem::take(&mut self.rows[place])));
+        let rows = self
+            .places
+            .into_iter()
+            .map(|(key, place)| (key, std::mem::take(&mut self.rows[place])));
         let finished = |(key, row)| {
             trace_model::may_pause();
             finish(cx, classes, (key, row), (&names, &groups), &mut waits)
         };
         let mut out: Vec<Transfer> = rows.map(finished).collect();
         out.sort_by(|a, b| {
-            let rank = |row: &Transfer| (std::cmp::Reverse(row.is_collective), std::cmp::Reverse(row.exposed_ps));
-            rank(a).cmp(&rank(b)).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
+            let rank = |row: &Transfer| {
+                (
+                    std::cmp::Reverse(row.is_collective),
+                    std::cmp::Reverse(row.exposed_ps),
+                )
+            };
+            rank(a)
+                .cmp(&rank(b))
+                .then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
         });
         (out, waits)
     }
@@ -236,7 +286,10 @@ pub(super) struct SkewWaits {
 
 impl SkewWaits {
     fn add(&mut self, found: &MatchedCollective) {
-        for (sums, times) in [(&mut self.own, &found.waits), (&mut self.caused, &found.caused)] {
+        for (sums, times) in [
+            (&mut self.own, &found.waits),
+            (&mut self.caused, &found.caused),
+        ] {
             for (&core, &time) in times {
                 *sums.entry(core).or_default() += time;
             }
@@ -261,7 +314,8 @@ fn add_spans(
     meanwhile: &CoreActivity,
 ) -> BTreeMap<TransferKey, TransferKey> {
     let (model, mut dones) = (cx.model, BTreeMap::new());
-    let label_of = |segment: &facts::core_time::SelfTimeSegment| model.slice(segment.slice).label_id();
+    let label_of =
+        |segment: &facts::core_time::SelfTimeSegment| model.slice(segment.slice).label_id();
     let mut compute = HidingOps::of(core, &label_of);
     for span in cx.watched(&core.in_flight) {
         let key = key_of(model, span.label);
@@ -296,32 +350,49 @@ fn add_ops(
             Entry::Vacant(unknown) => {
                 let own = key_of(model, slice.label_id());
                 let key = dones.get(&own).copied().unwrap_or(own);
-                let (place, is_known) = rows.place(key, || OverlapSums::new(model, segment.slice, class));
+                let (place, is_known) =
+                    rows.place(key, || OverlapSums::new(model, segment.slice, class));
                 unknown.insert(place);
                 (place, is_known)
             }
         };
         let row = &mut rows.rows[place];
         row.blocking += segment.range.dur();
-        if class.is_async() && is_known && row.name != StringId::EMPTY && row.in_flight_on == Some(index) {
+        if class.is_async()
+            && is_known
+            && row.name != StringId::EMPTY
+            && row.in_flight_on == Some(index)
+        {
             continue; // Counted with its span in flight.
         }
         row.ran_on(index);
         row.time += segment.range.dur();
         // A done op whose start came before the window is no execution of the window.
-        let counts = !class.is_async() || (class.is_done() && (core.unknown_flight || !class.is_collective()));
+        let counts = !class.is_async()
+            || (class.is_done() && (core.unknown_flight || !class.is_collective()));
         if !counts {
             continue;
         }
         // An op with another one inside consists of several pieces, and a border of the scope may cut it.
         let range = slice.measured_range();
         let is_one_piece = segment.range == range;
-        row.executions += segment.range.dur().fraction_of(slice.self_dur()).unwrap_or(1.0).min(1.0);
+        row.executions += segment
+            .range
+            .dur()
+            .fraction_of(slice.self_dur())
+            .unwrap_or(1.0)
+            .min(1.0);
         if is_one_piece || seen.insert(segment.slice) {
             row.occurrences += u64::from(core.begins_inside(slice));
-            let Some(shared) = row.shared.as_mut().filter(|_| !class.is_async()) else { continue };
+            let Some(shared) = row.shared.as_mut().filter(|_| !class.is_async()) else {
+                continue;
+            };
             if is_one_piece {
-                shared.synchronous.entry(index).or_default().push(segment.slice);
+                shared
+                    .synchronous
+                    .entry(index)
+                    .or_default()
+                    .push(segment.slice);
             } else {
                 shared.add_cut(index, slice, core.time.window.measured);
             }
@@ -340,23 +411,38 @@ fn finish(
     let text = |id: Option<StringId>| id.map(|id| cx.model.str(id).to_owned());
     let kind = row.class.collective;
     let message = kind.map(|kind| CollectiveTraffic::of(cx, row.op, kind, cores.len()));
-    let groups = message.as_ref().and_then(|message| message.groups.as_deref());
-    let executions = row.shared.as_mut().map(|shared| shared.executions(cx, key, cores));
-    let hosts: Vec<SourceId> = cores.iter().map(|&core| cx.model.group(core).source).collect();
+    let groups = message
+        .as_ref()
+        .and_then(|message| message.groups.as_deref());
+    let executions = row
+        .shared
+        .as_mut()
+        .map(|shared| shared.executions(cx, key, cores));
+    let hosts: Vec<SourceId> = cores
+        .iter()
+        .map(|&core| cx.model.group(core).source)
+        .collect();
     let found = executions.and_then(|executions| matched(executions, groups, &hosts));
     // A core that has an asynchronous collective in flight may compute meanwhile.
     if let Some(found) = found.as_ref().filter(|_| !row.class.is_async()) {
         waits.add(found);
     }
-    let skew = found.filter(|found| found.instances > 0).map(|found| Arc::new(Skew::of(&found, names)));
+    let skew = found
+        .filter(|found| found.instances > 0)
+        .map(|found| Arc::new(Skew::of(&found, names)));
     let name = cx.model.str(row.name);
     let category = row.op.map_or("", |op| classes.category(op));
     let stem = if category.is_empty() { name } else { category };
     Transfer {
-        kind: kind.map_or_else(|| stem.trim_end_matches("-start").to_owned(), |kind| kind.name().to_owned()),
+        kind: kind.map_or_else(
+            || stem.trim_end_matches("-start").to_owned(),
+            |kind| kind.name().to_owned(),
+        ),
         hidden_by: hidden_by(cx.model, &row),
         issued_by: row.op,
-        program: op.and_then(|op| op.program).map(|program| cx.model.str(cx.model.program(program).name).to_owned()),
+        program: op
+            .and_then(|op| op.program)
+            .map(|program| cx.model.str(cx.model.program(program).name).to_owned()),
         source: op.and_then(|op| text(op.source)),
         is_collective: kind.is_some(),
         is_async: row.class.is_async(),
@@ -379,18 +465,29 @@ fn finish(
 
 /// The ops that hid it, most time first; `None` if they are unknown.
 fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
-    let shared = row.shared.as_ref().filter(|shared| !shared.has_unknown_hiding_ops)?;
+    let shared = row
+        .shared
+        .as_ref()
+        .filter(|shared| !shared.has_unknown_hiding_ops)?;
     let mut by_op: BTreeMap<TransferKey, (LabelId, Picos)> = BTreeMap::new();
     for (&label, &time) in &shared.hiding_ops {
-        by_op.entry(key_of(model, label)).or_insert((label, Picos::ZERO)).1 += time;
+        by_op
+            .entry(key_of(model, label))
+            .or_insert((label, Picos::ZERO))
+            .1 += time;
     }
     let named = by_op.into_values().map(|(label, time)| {
         let label = model.label(label);
         let name = label.op.map_or(label.name, |op| model.op(op).name);
-        HiddenBy { op: model.str(name).to_owned(), time_ps: time.ps() }
+        HiddenBy {
+            op: model.str(name).to_owned(),
+            time_ps: time.ps(),
+        }
     });
     let mut named: Vec<HiddenBy> = named.collect();
-    named.sort_by(|a, b| (std::cmp::Reverse(a.time_ps), &a.op).cmp(&(std::cmp::Reverse(b.time_ps), &b.op)));
+    named.sort_by(|a, b| {
+        (std::cmp::Reverse(a.time_ps), &a.op).cmp(&(std::cmp::Reverse(b.time_ps), &b.op))
+    });
     named.truncate(MAX_HIDERS);
     Some(named)
 }
@@ -399,10 +496,16 @@ fn hidden_by(model: &TraceModel, row: &OverlapSums) -> Option<Vec<HiddenBy>> {
 pub(super) fn kinds(transfers: &[Transfer]) -> Vec<KindTotal> {
     let mut by_kind: BTreeMap<(&str, bool), Vec<&Transfer>> = BTreeMap::new();
     for transfer in transfers {
-        by_kind.entry((&transfer.kind, transfer.is_collective)).or_default().push(transfer);
+        by_kind
+            .entry((&transfer.kind, transfer.is_collective))
+            .or_default()
+            .push(transfer);
     }
     let total = |((kind, is_collective), rows): ((&str, bool), Vec<&Transfer>)| {
-        let sum = |of: &dyn Fn(&Transfer) -> i64| rows.iter().fold(0_i64, |sum, row| sum.saturating_add(of(row)));
+        let sum = |of: &dyn Fn(&Transfer) -> i64| {
+            rows.iter()
+                .fold(0_i64, |sum, row| sum.saturating_add(of(row)))
+        };
         KindTotal {
             kind: kind.to_owned(),
             is_collective,
@@ -416,7 +519,12 @@ pub(super) fn kinds(transfers: &[Transfer]) -> Vec<KindTotal> {
     };
     let mut kinds: Vec<KindTotal> = by_kind.into_iter().map(total).collect();
     kinds.sort_by(|a, b| {
-        let rank = |kind: &KindTotal| (std::cmp::Reverse(kind.is_collective), std::cmp::Reverse(kind.exposed_ps));
+        let rank = |kind: &KindTotal| {
+            (
+                std::cmp::Reverse(kind.is_collective),
+                std::cmp::Reverse(kind.exposed_ps),
+            )
+        };
         rank(a).cmp(&rank(b)).then_with(|| a.kind.cmp(&b.kind))
     });
     kinds

@@ -40,12 +40,23 @@ impl CollectiveExecution {
     pub fn of(slice: SliceRef<'_>, dur: Picos, blocked: Picos) -> Self {
         let instance = slice.attr(SliceAttr::CollectiveInstance);
         let (key, before) = (slice.id().index() as u32, Picos::ZERO);
-        Self { key, range: slice.range(), dur, begins_inside: true, before, blocked, instance }
+        Self {
+            key,
+            range: slice.range(),
+            dur,
+            begins_inside: true,
+            before,
+            blocked,
+            instance,
+        }
     }
 
     /// An execution that lies outside the scope as a whole.
     pub(super) fn beyond(slice: SliceRef<'_>) -> Self {
-        Self { begins_inside: false, ..Self::of(slice, slice.measured_dur(), Picos::ZERO) }
+        Self {
+            begins_inside: false,
+            ..Self::of(slice, slice.measured_dur(), Picos::ZERO)
+        }
     }
 
     /// The part inside the scope of a wait at its begin.
@@ -86,7 +97,9 @@ impl<'a> MatchedInstances<'a> {
     /// Each of them.
     pub fn iter(&self) -> impl Iterator<Item = &MatchedExecutions<'a>> {
         let starts = std::iter::once(&0).chain(&self.ends);
-        starts.zip(&self.ends).map(|(&start, &end)| &self.executions[start..end])
+        starts
+            .zip(&self.ends)
+            .map(|(&start, &end)| &self.executions[start..end])
     }
 
     fn add(&mut self, instance: &MatchedExecutions<'a>) {
@@ -102,11 +115,16 @@ pub(super) fn matched(
     hosts: &[SourceId],
 ) -> Option<MatchedCollective> {
     let cores = by_core.last_key_value().map_or(0, |(&core, _)| core + 1);
-    let (mut waits, mut caused): (Vec<Option<Picos>>, Vec<Option<Picos>>) = (vec![None; cores], vec![None; cores]);
+    let (mut waits, mut caused): (Vec<Option<Picos>>, Vec<Option<Picos>>) =
+        (vec![None; cores], vec![None; cores]);
     let (mut count, mut transfer) = (0, Picos::ZERO);
     for instance in instances(&mut by_core, groups, hosts)?.iter() {
-        let last = instance.iter().min_by_key(|(core, execution)| (execution.dur, *core));
-        let Some(&(last, shortest)) = last else { continue };
+        let last = instance
+            .iter()
+            .min_by_key(|(core, execution)| (execution.dur, *core));
+        let Some(&(last, shortest)) = last else {
+            continue;
+        };
         if shortest.begins_inside {
             count += 1;
             transfer += shortest.dur;
@@ -118,12 +136,29 @@ pub(super) fn matched(
         }
     }
     let by_core = |times: Vec<Option<Picos>>| -> BTreeMap<usize, Picos> {
-        times.into_iter().enumerate().filter_map(|(core, time)| Some((core, time?))).collect()
+        times
+            .into_iter()
+            .enumerate()
+            .filter_map(|(core, time)| Some((core, time?)))
+            .collect()
     };
     let (waits, caused) = (by_core(waits), by_core(caused));
-    let most = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| Reverse(wait))?;
-    let least = waits.iter().map(|(&core, &wait)| (core, wait)).min_by_key(|&(_, wait)| wait)?;
-    Some(MatchedCollective { instances: count, transfer, most, least, waits, caused })
+    let most = waits
+        .iter()
+        .map(|(&core, &wait)| (core, wait))
+        .min_by_key(|&(_, wait)| Reverse(wait))?;
+    let least = waits
+        .iter()
+        .map(|(&core, &wait)| (core, wait))
+        .min_by_key(|&(_, wait)| wait)?;
+    Some(MatchedCollective {
+        instances: count,
+        transfer,
+        most,
+        least,
+        waits,
+        caused,
+    })
 }
 
 /// Executions on cores that communicate with each other.
@@ -146,14 +181,19 @@ pub fn instances<'a>(
     let mut out = MatchedInstances::default();
     let mut find = |part: &ExecutionsByCore<'a>| by_id(part, &mut out) || in_order(part, &mut out);
     for cores in parts(by_core, groups, hosts.len())? {
-        let part: ExecutionsByCore<'a> =
-            cores.iter().filter_map(|core| Some((*core, by_core.get(core)?.as_slice()))).collect();
+        let part: ExecutionsByCore<'a> = cores
+            .iter()
+            .filter_map(|core| Some((*core, by_core.get(core)?.as_slice())))
+            .collect();
         if part.is_empty() || find(&part) {
             continue;
         }
         let mut by_host: BTreeMap<Option<SourceId>, ExecutionsByCore<'a>> = BTreeMap::new();
         for (core, executions) in part {
-            by_host.entry(hosts.get(core).copied()).or_default().insert(core, executions);
+            by_host
+                .entry(hosts.get(core).copied())
+                .or_default()
+                .insert(core, executions);
         }
         let several = || by_host.values().filter(|own| own.len() > 1);
         if by_host.len() < 2 || several().count() == 0 || !several().all(&mut find) {
@@ -174,15 +214,25 @@ fn parts(
         return Some(vec![by_core.keys().copied().collect()]);
     };
     let in_range = groups.iter().flatten().all(|&id| (id as usize) < captured);
-    in_range.then(|| groups.iter().map(|group| group.iter().map(|&id| id as usize).collect()).collect())
+    in_range.then(|| {
+        groups
+            .iter()
+            .map(|group| group.iter().map(|&id| id as usize).collect())
+            .collect()
+    })
 }
 
 /// Adds the executions with the same id; `false`, and adds none, if they have no ids or cannot be the same.
 fn by_id<'a>(part: &ExecutionsByCore<'a>, out: &mut MatchedInstances<'a>) -> bool {
     let of_core = |(&core, executions): (&usize, &&'a [CollectiveExecution])| {
-        executions.iter().map(move |execution| Some((execution.instance?, (core, execution)))).collect::<Vec<_>>()
+        executions
+            .iter()
+            .map(move |execution| Some((execution.instance?, (core, execution))))
+            .collect::<Vec<_>>()
     };
-    let Some(mut all) = part.iter().flat_map(of_core).collect::<Option<Vec<_>>>() else { return false };
+    let Some(mut all) = part.iter().flat_map(of_core).collect::<Option<Vec<_>>>() else {
+        return false;
+    };
     // Ids grow on each core: a merge of sorted lists.
     all.sort_by_key(|(id, _)| *id);
     let (ids, all): (Vec<i64>, Vec<_>) = all.into_iter().unzip();
@@ -206,11 +256,18 @@ fn by_id<'a>(part: &ExecutionsByCore<'a>, out: &mut MatchedInstances<'a>) -> boo
 
 /// Adds the k-th executions of all cores; `false`, and adds none, if they cannot be the same.
 fn in_order<'a>(part: &ExecutionsByCore<'a>, out: &mut MatchedInstances<'a>) -> bool {
-    let count = part.values().map(|executions| executions.len()).max().unwrap_or(0);
+    let count = part
+        .values()
+        .map(|executions| executions.len())
+        .max()
+        .unwrap_or(0);
     if part.values().any(|executions| executions.len() != count) {
         return false;
     }
-    let nth = |k: usize| part.iter().filter_map(move |(&core, executions)| Some((core, executions.get(k)?)));
+    let nth = |k: usize| {
+        part.iter()
+            .filter_map(move |(&core, executions)| Some((core, executions.get(k)?)))
+    };
     let mut instance: Vec<(usize, &'a CollectiveExecution)> = Vec::with_capacity(part.len());
     let fits = (0..count).all(|k| {
         instance.clear();
@@ -229,8 +286,14 @@ fn in_order<'a>(part: &ExecutionsByCore<'a>, out: &mut MatchedInstances<'a>) -> 
 
 /// Whether all executions overlap at some instant.
 fn simultaneous(instance: &MatchedExecutions<'_>) -> bool {
-    let latest_start = instance.iter().map(|(_, execution)| execution.range.start).max();
-    let first_end = instance.iter().map(|(_, execution)| execution.range.end).min();
+    let latest_start = instance
+        .iter()
+        .map(|(_, execution)| execution.range.start)
+        .max();
+    let first_end = instance
+        .iter()
+        .map(|(_, execution)| execution.range.end)
+        .min();
     latest_start <= first_end
 }
 
@@ -248,33 +311,67 @@ mod tests {
     fn execution(start: i64, end: i64, instance: Option<i64>) -> CollectiveExecution {
         let range = TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
         let (dur, before) = (range.dur(), Picos::ZERO);
-        CollectiveExecution { key: 0, range, dur, begins_inside: true, before, blocked: dur, instance }
+        CollectiveExecution {
+            key: 0,
+            range,
+            dur,
+            begins_inside: true,
+            before,
+            blocked: dur,
+            instance,
+        }
     }
 
     fn wait(cores: &[&[(i64, i64, Option<i64>)]]) -> Option<i64> {
-        let by_core = cores.iter().map(|list| list.iter().map(|&(a, b, id)| execution(a, b, id)).collect());
-        matched(by_core.enumerate().collect(), None, &one_host(cores.len())).map(|matched| matched.most.1.ps())
+        let by_core = cores
+            .iter()
+            .map(|list| list.iter().map(|&(a, b, id)| execution(a, b, id)).collect());
+        matched(by_core.enumerate().collect(), None, &one_host(cores.len()))
+            .map(|matched| matched.most.1.ps())
     }
 
     #[test]
     fn core_that_enters_first_waits() {
-        assert_eq!(wait(&[&[(0, 10, Some(1))], &[(6, 10, Some(1))], &[(3, 10, Some(1))]]), Some(6));
-        assert_eq!(wait(&[&[(0, 10, None), (20, 30, None)], &[(6, 10, None), (19, 30, None)]]), Some(6));
+        assert_eq!(
+            wait(&[
+                &[(0, 10, Some(1))],
+                &[(6, 10, Some(1))],
+                &[(3, 10, Some(1))]
+            ]),
+            Some(6)
+        );
+        assert_eq!(
+            wait(&[
+                &[(0, 10, None), (20, 30, None)],
+                &[(6, 10, None), (19, 30, None)]
+            ]),
+            Some(6)
+        );
     }
 
     #[test]
     fn last_core_is_named_and_its_time_is_the_transfer() {
-        let by_core = [(0, 2), (1, 6), (2, 0)].map(|(core, start)| (core, vec![execution(start, 10, None)]));
+        let by_core =
+            [(0, 2), (1, 6), (2, 0)].map(|(core, start)| (core, vec![execution(start, 10, None)]));
         let matched = matched(by_core.into_iter().collect(), None, &one_host(3)).unwrap();
-        assert_eq!((matched.transfer.ps(), matched.least.0, matched.most), (4, 1, (2, Picos::from_ps(6))));
+        assert_eq!(
+            (matched.transfer.ps(), matched.least.0, matched.most),
+            (4, 1, (2, Picos::from_ps(6)))
+        );
     }
 
     /// Two cores started 6 apart, but the first computed meanwhile and was blocked for 2.
     #[test]
     fn unblocked_core_does_not_wait() {
-        let hidden = CollectiveExecution { blocked: Picos::from_ps(2), ..execution(0, 10, None) };
+        let hidden = CollectiveExecution {
+            blocked: Picos::from_ps(2),
+            ..execution(0, 10, None)
+        };
         let by_core = BTreeMap::from([(0, vec![hidden]), (1, vec![execution(6, 10, None)])]);
-        assert_eq!(matched(by_core, None, &one_host(2)).unwrap().most, (0, Picos::from_ps(2)));
+        assert_eq!(
+            matched(by_core, None, &one_host(2)).unwrap().most,
+            (0, Picos::from_ps(2))
+        );
     }
 
     #[test]
@@ -288,20 +385,30 @@ mod tests {
     #[test]
     fn unmatched_collectives_have_no_skew() {
         assert_eq!(wait(&[&[(0, 10, None)], &[(50, 60, None)]]), None);
-        assert_eq!(wait(&[&[(0, 10, None), (20, 30, None)], &[(6, 10, None)]]), None);
+        assert_eq!(
+            wait(&[&[(0, 10, None), (20, 30, None)], &[(6, 10, None)]]),
+            None
+        );
         assert_eq!(wait(&[&[(0, 10, None)]]), None);
     }
 
     #[test]
     fn skew_is_within_each_replica_group() {
         let by_core = |starts: [i64; 4]| {
-            starts.iter().enumerate().map(|(core, &start)| (core, vec![execution(start, 10, None)])).collect()
+            starts
+                .iter()
+                .enumerate()
+                .map(|(core, &start)| (core, vec![execution(start, 10, None)]))
+                .collect()
         };
         let groups = vec![vec![0, 1], vec![2, 3]];
         let pairs = matched(by_core([0, 0, 8, 7]), Some(&groups), &one_host(4)).unwrap();
         assert_eq!(pairs.most, (3, Picos::from_ps(1)));
         assert_eq!((pairs.instances, pairs.transfer), (2, Picos::from_ps(12)));
         let no_cores = [vec![0, 9], vec![3, 4]];
-        assert_eq!(matched(by_core([0, 0, 8, 7]), Some(&no_cores), &one_host(4)), None);
+        assert_eq!(
+            matched(by_core([0, 0, 8, 7]), Some(&no_cores), &one_host(4)),
+            None
+        );
     }
 }

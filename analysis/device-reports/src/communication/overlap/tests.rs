@@ -5,7 +5,9 @@ use facts::category::OpGroup;
 use math::intervals::IntervalSet;
 use proptest::prelude::*;
 use sample_traces::text_trace;
-use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind};
+use trace_model::{
+    GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TraceModel, TrackKind,
+};
 
 use super::*;
 use crate::steps::devices::Devices;
@@ -16,7 +18,12 @@ fn range(start: i64, end: i64) -> TimeRange {
 
 fn report(model: &TraceModel, scope: Scope) -> OverlapReport {
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model, scope, options: &options, reports: &reports };
+    let cx = Context {
+        model,
+        scope,
+        options: &options,
+        reports: &reports,
+    };
     cx.report::<Overlap>().unwrap().as_ref().clone()
 }
 
@@ -24,8 +31,16 @@ fn report(model: &TraceModel, scope: Scope) -> OverlapReport {
 #[test]
 fn core_time_splits_into_defined_sets() {
     let compute: IntervalSet = [range(0, 40), range(60, 100)].into_iter().collect();
-    let parts = partition(&compute, &IntervalSet::new(), &IntervalSet::of(range(30, 70)));
-    let expected = Partition { total: Picos::from_ps(40), overlapped: Picos::from_ps(20), exposed: Picos::from_ps(20) };
+    let parts = partition(
+        &compute,
+        &IntervalSet::new(),
+        &IntervalSet::of(range(30, 70)),
+    );
+    let expected = Partition {
+        total: Picos::from_ps(40),
+        overlapped: Picos::from_ps(20),
+        exposed: Picos::from_ps(20),
+    };
     assert_eq!(parts, expected);
 }
 
@@ -44,8 +59,14 @@ const HALF_HIDDEN: &str = "
 fn exposed_time_splits_into_blocking_and_idle() {
     let report = report(&text_trace(HALF_HIDDEN), Scope::WholeTrace);
     let core = &report.cores[0];
-    assert_eq!((core.comm_total_ps, core.overlapped_ps, core.exposed_ps), (70_000, Some(0), 70_000));
-    assert_eq!((core.exposed_blocking_ps, core.in_flight_while_idle_ps), (50_000, 20_000));
+    assert_eq!(
+        (core.comm_total_ps, core.overlapped_ps, core.exposed_ps),
+        (70_000, Some(0), 70_000)
+    );
+    assert_eq!(
+        (core.exposed_blocking_ps, core.in_flight_while_idle_ps),
+        (50_000, 20_000)
+    );
     assert_eq!(core.collectives, 1);
 }
 
@@ -65,10 +86,21 @@ fn async_all_gather_fusion_is_hidden_communication() {
     );
     let report = report(&model, Scope::WholeTrace);
     let core = &report.cores[0];
-    assert_eq!((core.comm_total_ps, core.overlapped_ps, core.exposed_ps), (12_000, Some(8_000), 4_000));
-    assert_eq!((core.collectives, core.fused_ps, core.compute_ps), (1, 0, 10_000));
-    let [gather] = &report.transfers[..] else { panic!("{:?}", report.transfers) };
-    assert_eq!((gather.kind.as_str(), gather.is_async, gather.blocking_ps), ("all-gather", true, 4_000));
+    assert_eq!(
+        (core.comm_total_ps, core.overlapped_ps, core.exposed_ps),
+        (12_000, Some(8_000), 4_000)
+    );
+    assert_eq!(
+        (core.collectives, core.fused_ps, core.compute_ps),
+        (1, 0, 10_000)
+    );
+    let [gather] = &report.transfers[..] else {
+        panic!("{:?}", report.transfers)
+    };
+    assert_eq!(
+        (gather.kind.as_str(), gather.is_async, gather.blocking_ps),
+        ("all-gather", true, 4_000)
+    );
     let message = gather.message.as_ref().unwrap();
     assert_eq!((message.bytes, message.participants), (Some(400), Some(4)));
 }
@@ -89,17 +121,51 @@ fn async_all_gather_is_hidden_and_sync_reduce_is_exposed() {
     );
     let report = report(&model, Scope::WholeTrace);
     let core = &report.cores[0];
-    assert_eq!((core.comm_total_ps, core.overlapped_ps, core.exposed_ps), (15_000, Some(8_000), 7_000));
-    assert_eq!((core.exposed_blocking_ps, core.in_flight_while_idle_ps), (7_000, 0));
+    assert_eq!(
+        (core.comm_total_ps, core.overlapped_ps, core.exposed_ps),
+        (15_000, Some(8_000), 7_000)
+    );
+    assert_eq!(
+        (core.exposed_blocking_ps, core.in_flight_while_idle_ps),
+        (7_000, 0)
+    );
     assert_eq!(core.collectives, 2);
-    let [reduce, gather] = &report.transfers[..] else { panic!("{:?}", report.transfers) };
-    assert_eq!((reduce.kind.as_str(), reduce.exposed_ps, reduce.hidden_ps), ("all-reduce", 4_000, 0));
+    let [reduce, gather] = &report.transfers[..] else {
+        panic!("{:?}", report.transfers)
+    };
+    assert_eq!(
+        (reduce.kind.as_str(), reduce.exposed_ps, reduce.hidden_ps),
+        ("all-reduce", 4_000, 0)
+    );
     let message = reduce.message.as_ref().unwrap();
-    assert_eq!((message.bytes, message.participants, message.participants_estimated), (Some(4_000), Some(4), false));
-    assert_eq!((gather.op.as_str(), gather.time_ps, gather.hidden_ps), ("all-gather-start.1", 11_000, 8_000));
+    assert_eq!(
+        (
+            message.bytes,
+            message.participants,
+            message.participants_estimated
+        ),
+        (Some(4_000), Some(4), false)
+    );
+    assert_eq!(
+        (gather.op.as_str(), gather.time_ps, gather.hidden_ps),
+        ("all-gather-start.1", 11_000, 8_000)
+    );
     assert_eq!((gather.blocking_ps, gather.occurrences), (3_000, 1));
-    assert_eq!((gather.idle_ps, gather.adjacent, gather.message.as_ref().unwrap().bytes), (0, 0, None));
-    assert_eq!(gather.hidden_by, Some(vec![HiddenBy { op: "fusion.1".to_owned(), time_ps: 8_000 }]));
+    assert_eq!(
+        (
+            gather.idle_ps,
+            gather.adjacent,
+            gather.message.as_ref().unwrap().bytes
+        ),
+        (0, 0, None)
+    );
+    assert_eq!(
+        gather.hidden_by,
+        Some(vec![HiddenBy {
+            op: "fusion.1".to_owned(),
+            time_ps: 8_000
+        }])
+    );
 }
 
 #[test]
@@ -116,12 +182,39 @@ fn copies_are_measured_but_are_not_communication() {
     );
     let report = report(&model, Scope::WholeTrace);
     let core = &report.cores[0];
-    assert_eq!((core.comm_total_ps, core.exposed_ps, core.overlap_ratio_percent), (0, 0, None));
-    assert_eq!((core.copy_in_flight_ps, core.copy_hidden_ps, core.copy_wait_ps), (9_000, 4_000, 4_000));
+    assert_eq!(
+        (
+            core.comm_total_ps,
+            core.exposed_ps,
+            core.overlap_ratio_percent
+        ),
+        (0, 0, None)
+    );
+    assert_eq!(
+        (
+            core.copy_in_flight_ps,
+            core.copy_hidden_ps,
+            core.copy_wait_ps
+        ),
+        (9_000, 4_000, 4_000)
+    );
     assert_eq!(report.summary.exposed_max_ps, None);
-    assert_eq!((report.transfers[0].kind.as_str(), report.transfers[0].blocking_ps), ("copy", 5_000));
+    assert_eq!(
+        (
+            report.transfers[0].kind.as_str(),
+            report.transfers[0].blocking_ps
+        ),
+        ("copy", 5_000)
+    );
     assert_eq!(report.tables()[2].rows.len(), 1);
-    assert_eq!((report.kinds.len(), report.kinds[0].occurrences, report.transfers[0].hidden_by.as_ref()), (1, 1, None));
+    assert_eq!(
+        (
+            report.kinds.len(),
+            report.kinds[0].occurrences,
+            report.transfers[0].hidden_by.as_ref()
+        ),
+        (1, 1, None)
+    );
 }
 
 #[test]
@@ -129,8 +222,18 @@ fn overlap_is_unknown_without_async_spans() {
     let picture = HALF_HIDDEN.replace("async:", "# ");
     let report = report(&text_trace(&picture), Scope::WholeTrace);
     let core = &report.cores[0];
-    assert_eq!((core.overlapped_ps, core.overlap_ratio_percent), (None, None));
-    assert_eq!((core.comm_total_ps, core.exposed_blocking_ps, core.collectives), (50_000, 50_000, 1));
+    assert_eq!(
+        (core.overlapped_ps, core.overlap_ratio_percent),
+        (None, None)
+    );
+    assert_eq!(
+        (
+            core.comm_total_ps,
+            core.exposed_blocking_ps,
+            core.collectives
+        ),
+        (50_000, 50_000, 1)
+    );
     assert_eq!(report.summary.overlap_ratio_percent, None);
 }
 
@@ -166,15 +269,31 @@ fn ops_that_hide_a_collective_are_named() {
         .collect();
     assert_eq!(by, [("fusion.1", 4), ("fusion.2", 2)]);
     assert_eq!(row("all-gather-start.1").adjacent, 0);
-    assert_eq!((row("all-gather-start.2").adjacent, row("all-gather-start.2").idle_ps), (1, 0));
-    assert_eq!((row("all-gather-start.3").adjacent, row("all-gather-start.3").idle_ps), (0, 2_000_000));
+    assert_eq!(
+        (
+            row("all-gather-start.2").adjacent,
+            row("all-gather-start.2").idle_ps
+        ),
+        (1, 0)
+    );
+    assert_eq!(
+        (
+            row("all-gather-start.3").adjacent,
+            row("all-gather-start.3").idle_ps
+        ),
+        (0, 2_000_000)
+    );
 }
 
 #[test]
 fn fused_collectives_are_summed_separately() {
-    let model = text_trace("ops: ffffCC\n f = fusion.7 [all-reduce fusion]\n C = fusion.1 [loop fusion]");
+    let model =
+        text_trace("ops: ffffCC\n f = fusion.7 [all-reduce fusion]\n C = fusion.1 [loop fusion]");
     let report = report(&model, Scope::WholeTrace);
-    assert_eq!((report.cores[0].exposed_ps, report.cores[0].fused_ps), (4_000, 4_000));
+    assert_eq!(
+        (report.cores[0].exposed_ps, report.cores[0].fused_ps),
+        (4_000, 4_000)
+    );
     assert!(report.transfers[0].is_fused);
 }
 
@@ -189,8 +308,17 @@ fn slowest_core_is_named_and_skew_is_waiting_time() {
         ",
     );
     let report = report(&model, Scope::WholeTrace);
-    assert_eq!(report.summary.most_exposed.as_deref(), Some("/device:TPU:0"));
-    assert_eq!((report.summary.exposed_max_ps, report.summary.exposed_spread_ps), (Some(6_000), Some(3_000)));
+    assert_eq!(
+        report.summary.most_exposed.as_deref(),
+        Some("/device:TPU:0")
+    );
+    assert_eq!(
+        (
+            report.summary.exposed_max_ps,
+            report.summary.exposed_spread_ps
+        ),
+        (Some(6_000), Some(3_000))
+    );
     let skew = Skew {
         instances: 1,
         transfer_ps: 3_000,
@@ -198,27 +326,47 @@ fn slowest_core_is_named_and_skew_is_waiting_time() {
         waits_most: Some("/device:TPU:0".to_owned()),
         waited_for: Some("/device:TPU:1".to_owned()),
     };
-    assert_eq!((report.transfers[0].occurrences, report.transfers[0].skew.as_deref()), (2, Some(&skew)));
+    assert_eq!(
+        (
+            report.transfers[0].occurrences,
+            report.transfers[0].skew.as_deref()
+        ),
+        (2, Some(&skew))
+    );
 }
 
 /// Serial ops of random kinds and random spans in flight.
 fn random_trace(ops: &[(u8, i64, i64)], spans: &[(i64, i64)]) -> TraceModel {
-    const KINDS: [&str; 7] =
-        ["loop fusion", "all-reduce", "all-gather-start", "all-gather-done", "copy-done", "infeed", "while"];
+    const KINDS: [&str; 7] = [
+        "loop fusion",
+        "all-reduce",
+        "all-gather-start",
+        "all-gather-done",
+        "copy-done",
+        "infeed",
+        "while",
+    ];
     let mut builder = TraceBuilder::new();
     let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
     let track = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
     let flight = builder.track(core, TrackKind::AsyncOps, 1, "Async XLA Ops");
     let mut label = |kind: &str| {
         let (name, category) = (builder.intern(&format!("{kind}.1")), builder.intern(kind));
-        let op = builder.op(trace_model::Op { name, category: Some(category), ..trace_model::Op::default() });
+        let op = builder.op(trace_model::Op {
+            name,
+            category: Some(category),
+            ..trace_model::Op::default()
+        });
         builder.label(&format!("{kind}.1"), Some(op))
     };
     let labels = KINDS.map(&mut label);
     let mut at = 0;
     for &(kind, gap, len) in ops {
         at += gap;
-        builder.add_slice(track, SliceSpec::new(range(at, at + len), labels[usize::from(kind) % KINDS.len()]));
+        builder.add_slice(
+            track,
+            SliceSpec::new(range(at, at + len), labels[usize::from(kind) % KINDS.len()]),
+        );
         at += len;
     }
     for &(start, len) in spans {

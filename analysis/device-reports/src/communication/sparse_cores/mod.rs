@@ -114,7 +114,12 @@ impl Analysis for SparseCores {
             add_ops(cx, core, &mut sums)?;
         }
         let (offloads, unmatched) = offload::offloads(cx, classes, &pairs)?;
-        Ok(SparseCoresReport { cores, ops: op_rows(cx.model, classes, &sums), offloads, unmatched })
+        Ok(SparseCoresReport {
+            cores,
+            ops: op_rows(cx.model, classes, &sums),
+            offloads,
+            unmatched,
+        })
     }
 }
 
@@ -125,38 +130,81 @@ fn cores(cx: &Context<'_>) -> Vec<(GroupId, Option<GroupId>)> {
         .model
         .group_ids()
         .filter(|&id| matches!(cx.model.group(id).kind, GroupKind::SparseCore { .. }))
-        .map(|id| (id, cx.model.group(id).parent.filter(|parent| devices.contains(parent))))
+        .map(|id| {
+            (
+                id,
+                cx.model
+                    .group(id)
+                    .parent
+                    .filter(|parent| devices.contains(parent)),
+            )
+        })
         .filter(|(_, device)| cx.options.devices.is_empty() || device.is_some())
-        .filter(|&(id, _)| cx.model.tracks_of(id).into_iter().any(|track| !cx.model.lanes(track).is_empty()))
+        .filter(|&(id, _)| {
+            cx.model
+                .tracks_of(id)
+                .into_iter()
+                .any(|track| !cx.model.lanes(track).is_empty())
+        })
         .collect();
     let order = |device: Option<GroupId>| devices.iter().position(|&known| Some(known) == device);
     found.sort_by_key(|&(id, device)| (order(device), cx.model.group(id).kind, id));
     found
 }
 
-fn core_row(cx: &Context<'_>, core: GroupId, device: Option<GroupId>) -> Result<SparseCore, AnalysisError> {
+fn core_row(
+    cx: &Context<'_>,
+    core: GroupId,
+    device: Option<GroupId>,
+) -> Result<SparseCore, AnalysisError> {
     let model = cx.model;
     let name = |group: GroupId| model.device_name(group);
     let own = cx.core_time(core)?;
-    let around = device.map(|device| cx.window(device)).transpose()?.flatten();
+    let around = device
+        .map(|device| cx.window(device))
+        .transpose()?
+        .flatten();
     // Work of the core outside the window of its device does not count towards that window.
-    let windows = around.into_iter().chain(own.as_ref().map(|time| time.window));
+    let windows = around
+        .into_iter()
+        .chain(own.as_ref().map(|time| time.window));
     let window_ps = windows.map(|window| window.dur().ps()).max().unwrap_or(0);
-    let has_ops = model.track_of_kind(core, TrackKind::Ops).is_some_and(|track| !model.lanes(track).is_empty());
-    let busy = own.as_ref().filter(|_| has_ops).map(|time| time.busy_time().ps());
+    let has_ops = model
+        .track_of_kind(core, TrackKind::Ops)
+        .is_some_and(|track| !model.lanes(track).is_empty());
+    let busy = own
+        .as_ref()
+        .filter(|_| has_ops)
+        .map(|time| time.busy_time().ps());
     let count = |kind| {
-        let tracks = model.tracks_of(core).into_iter().filter(move |&track| model.track(track).kind == kind);
+        let tracks = model
+            .tracks_of(core)
+            .into_iter()
+            .filter(move |&track| model.track(track).kind == kind);
         let window = own.as_ref().map(|time| time.window);
         let inside = window.into_iter().flat_map(|window| {
-            let slices = tracks.clone().flat_map(move |track| slices_of_window(cx, track, window));
-            slices.map(move |spans| (u64::from(counts(cx, window, spans.slice)), spans.shown.dur().ps()))
+            let slices = tracks
+                .clone()
+                .flat_map(move |track| slices_of_window(cx, track, window));
+            slices.map(move |spans| {
+                (
+                    u64::from(counts(cx, window, spans.slice)),
+                    spans.shown.dur().ps(),
+                )
+            })
         });
-        inside.fold((0_u64, 0_i64), |(count, sum), (begins, time)| (count + begins, sum.saturating_add(time)))
+        inside.fold((0_u64, 0_i64), |(count, sum), (begins, time)| {
+            (count + begins, sum.saturating_add(time))
+        })
     };
-    let ((programs, program_ps), (steps, step_ps)) = (count(TrackKind::Modules), count(TrackKind::Steps));
+    let ((programs, program_ps), (steps, step_ps)) =
+        (count(TrackKind::Modules), count(TrackKind::Steps));
     Ok(SparseCore {
         core: name(core),
-        device: device.or(model.group(core).parent).map(name).unwrap_or_default(),
+        device: device
+            .or(model.group(core).parent)
+            .map(name)
+            .unwrap_or_default(),
         window_ps,
         busy_ps: busy,
         busy_percent: busy.and_then(|busy| percent(busy, window_ps)),
@@ -179,15 +227,24 @@ fn add_ops(
     core: GroupId,
     sums: &mut BTreeMap<trace_model::LabelId, SparseOpSums>,
 ) -> Result<(), AnalysisError> {
-    let Some(window) = cx.window(core)? else { return Ok(()) };
-    let Some(track) = cx.model.track_of_kind(core, TrackKind::Ops) else { return Ok(()) };
-    for SliceSpans { slice, measured, .. } in cx.watched(slices_of_window(cx, track, window)) {
+    let Some(window) = cx.window(core)? else {
+        return Ok(());
+    };
+    let Some(track) = cx.model.track_of_kind(core, TrackKind::Ops) else {
+        return Ok(());
+    };
+    for SliceSpans {
+        slice, measured, ..
+    } in cx.watched(slices_of_window(cx, track, window))
+    {
         let sum = sums.entry(slice.label_id()).or_default();
         sum.occurrences += u64::from(counts(cx, window, slice));
         sum.time_ps = sum.time_ps.saturating_add(measured.dur().ps());
     }
     for segment in cx.core_time(core)?.iter().flat_map(|time| &time.segments) {
-        let sum = sums.entry(cx.model.slice(segment.slice).label_id()).or_default();
+        let sum = sums
+            .entry(cx.model.slice(segment.slice).label_id())
+            .or_default();
         sum.self_ps = sum.self_ps.saturating_add(segment.range.dur().ps());
     }
     Ok(())
@@ -206,7 +263,9 @@ fn op_rows(
             let op = label.op.map(|op| model.op(op));
             SparseOp {
                 op: model.str(label.name).to_owned(),
-                program: op.and_then(|op| op.program).map(|program| model.program_title(program)),
+                program: op
+                    .and_then(|op| op.program)
+                    .map(|program| model.program_title(program)),
                 category: label.op.map(|op| classes.category(op).to_owned()),
                 occurrences: sums.occurrences,
                 time_ps: sums.time_ps,
@@ -215,6 +274,10 @@ fn op_rows(
             }
         })
         .collect();
-    rows.sort_by(|a, b| b.self_ps.cmp(&a.self_ps).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program))));
+    rows.sort_by(|a, b| {
+        b.self_ps
+            .cmp(&a.self_ps)
+            .then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
+    });
     rows
 }

@@ -10,7 +10,9 @@ use facts::window::{counts, part_in};
 use math::intervals::IntervalSet;
 use math::stats::percent;
 use serde::Serialize;
-use trace_model::{GroupId, GroupKind, LabelId, SliceAttr, SliceRef, TimeRange, TraceModel, TrackKind};
+use trace_model::{
+    GroupId, GroupKind, LabelId, SliceAttr, SliceRef, TimeRange, TraceModel, TrackKind,
+};
 
 /// Work handed over by one start op.
 #[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
@@ -57,21 +59,44 @@ pub(super) fn offloads(
     let mut unmatched = 0;
     let devices: BTreeSet<GroupId> = cores.iter().filter_map(|(_, device)| *device).collect();
     for device in devices {
-        let Some(window) = cx.window(device)? else { continue };
-        let Some(ops) = model.track_of_kind(device, TrackKind::Ops) else { continue };
+        let Some(window) = cx.window(device)? else {
+            continue;
+        };
+        let Some(ops) = model.track_of_kind(device, TrackKind::Ops) else {
+            continue;
+        };
         let starts = starts(model, device);
         if starts.is_empty() {
             continue;
         }
-        let own: Vec<GroupId> =
-            cores.iter().filter(|(_, parent)| *parent == Some(device)).map(|(core, _)| *core).collect();
+        let own: Vec<GroupId> = cores
+            .iter()
+            .filter(|(_, parent)| *parent == Some(device))
+            .map(|(core, _)| *core)
+            .collect();
         let targets = OffloadTargets::of(model, &own);
-        let by_device = [device].iter().chain(&own).all(|&core| has_device_clock(model, core));
-        let span = |slice: SliceRef<'_>| if by_device { slice.measured_range() } else { slice.range() };
+        let by_device = [device]
+            .iter()
+            .chain(&own)
+            .all(|&core| has_device_clock(model, core));
+        let span = |slice: SliceRef<'_>| {
+            if by_device {
+                slice.measured_range()
+            } else {
+                slice.range()
+            }
+        };
         let compute = compute(model.slices_on(ops), classes, span);
         // Of what a border of the scope cuts, the part inside counts.
-        let inside = if by_device { window.measured } else { window.range };
-        for start in starts.into_iter().filter(|start| span(*start).start < inside.end) {
+        let inside = if by_device {
+            window.measured
+        } else {
+            window.range
+        };
+        for start in starts
+            .into_iter()
+            .filter(|start| span(*start).start < inside.end)
+        {
             let counts = counts(cx, window, start);
             let Some(program) = targets.find(start) else {
                 unmatched += u64::from(counts);
@@ -79,7 +104,10 @@ pub(super) fn offloads(
             };
             let done = done_of(model, classes, start);
             let end = done.map_or(span(start).end, |done| span(done).end);
-            let in_flight = span(start).hull(TimeRange::new(end, end)).intersect(inside).unwrap_or_default();
+            let in_flight = span(start)
+                .hull(TimeRange::new(end, end))
+                .intersect(inside)
+                .unwrap_or_default();
             let work = work(model, program, span).intersect(&IntervalSet::of(inside));
             if !counts && in_flight.is_empty() && work.is_empty() {
                 continue;
@@ -88,7 +116,9 @@ pub(super) fn offloads(
             sum.occurrences += u64::from(counts);
             sum.runs.insert(program.name().to_owned());
             sum.sparse_ps = sum.sparse_ps.saturating_add(work.measure().ps());
-            sum.hidden_ps = sum.hidden_ps.saturating_add(work.intersect(&compute).measure().ps());
+            sum.hidden_ps = sum
+                .hidden_ps
+                .saturating_add(work.intersect(&compute).measure().ps());
             sum.in_flight_ps = sum.in_flight_ps.saturating_add(in_flight.dur().ps());
             if let Some(done) = done {
                 let waited = part_in(cx, window, done).min(done.self_dur());
@@ -118,7 +148,11 @@ fn rows(model: &TraceModel, sums: &BTreeMap<LabelId, OffloadSums>) -> Vec<Offloa
             }
         })
         .collect();
-    rows.sort_by(|a, b| (b.waited_ps, b.sparse_ps).cmp(&(a.waited_ps, a.sparse_ps)).then_with(|| a.op.cmp(&b.op)));
+    rows.sort_by(|a, b| {
+        (b.waited_ps, b.sparse_ps)
+            .cmp(&(a.waited_ps, a.sparse_ps))
+            .then_with(|| a.op.cmp(&b.op))
+    });
     rows
 }
 
@@ -128,11 +162,18 @@ fn starts(model: &TraceModel, device: GroupId) -> Vec<SliceRef<'_>> {
         let track = model.track(slice.track());
         track.group == device && track.kind == TrackKind::Ops
     };
-    let mut found: Vec<_> =
-        model.slices_with(SliceAttr::OffloadStart).map(|(slice, _)| slice).filter(on_device).collect();
+    let mut found: Vec<_> = model
+        .slices_with(SliceAttr::OffloadStart)
+        .map(|(slice, _)| slice)
+        .filter(on_device)
+        .collect();
     // Older runtimes only record the core.
     if found.is_empty() {
-        found = model.slices_with(SliceAttr::OffloadCore).map(|(slice, _)| slice).filter(on_device).collect();
+        found = model
+            .slices_with(SliceAttr::OffloadCore)
+            .map(|(slice, _)| slice)
+            .filter(on_device)
+            .collect();
     }
     found.sort_by_key(|slice| (slice.start(), slice.id()));
     found
@@ -151,10 +192,18 @@ fn compute<'a>(
 ) -> IntervalSet {
     let segments = ops.map(|op| {
         let range = span(op);
-        SelfTimeSegment { range, slice: op.id(), class: classes.class_of(op.op()) }
+        SelfTimeSegment {
+            range,
+            slice: op.id(),
+            class: classes.class_of(op.op()),
+        }
     });
     let segments = self_time_segments(segments.collect());
-    segments.iter().filter(|segment| segment.class.is_compute()).map(|segment| segment.range).collect()
+    segments
+        .iter()
+        .filter(|segment| segment.class.is_compute())
+        .map(|segment| segment.range)
+        .collect()
 }
 
 /// Programs of the `SparseCores` of one device, among which offloaded work is searched.
@@ -168,17 +217,33 @@ struct OffloadTargets<'a> {
 
 impl<'a> OffloadTargets<'a> {
     fn of(model: &'a TraceModel, cores: &[GroupId]) -> Self {
-        let mut targets = Self { model, by_number: BTreeMap::new(), by_core: BTreeMap::new() };
+        let mut targets = Self {
+            model,
+            by_number: BTreeMap::new(),
+            by_core: BTreeMap::new(),
+        };
         for &core in cores {
-            let GroupKind::SparseCore { ordinal } = model.group(core).kind else { continue };
-            let Some(track) = model.track_of_kind(core, TrackKind::Modules) else { continue };
+            let GroupKind::SparseCore { ordinal } = model.group(core).kind else {
+                continue;
+            };
+            let Some(track) = model.track_of_kind(core, TrackKind::Modules) else {
+                continue;
+            };
             let mut programs: Vec<SliceRef<'a>> = model.slices_on(track).collect();
             programs.sort_by_key(|program| (program.start(), program.id()));
             for program in programs {
                 if let Some(number) = program.attr(SliceAttr::OffloadStart) {
-                    targets.by_number.entry((i64::from(ordinal), number)).or_default().push(program);
+                    targets
+                        .by_number
+                        .entry((i64::from(ordinal), number))
+                        .or_default()
+                        .push(program);
                 }
-                targets.by_core.entry(i64::from(ordinal)).or_default().push(program);
+                targets
+                    .by_core
+                    .entry(i64::from(ordinal))
+                    .or_default()
+                    .push(program);
             }
         }
         targets
@@ -194,15 +259,23 @@ impl<'a> OffloadTargets<'a> {
             let programs = numbered.or_else(|| self.by_core.get(&core))?;
             // The mapping of clocks is not exact: a program may appear to start slightly early.
             let next = programs.partition_point(|program| program.range().end <= start.start());
-            let counted = start.attr(SliceAttr::OffloadExecution).and_then(|index| usize::try_from(index).ok());
+            let counted = start
+                .attr(SliceAttr::OffloadExecution)
+                .and_then(|index| usize::try_from(index).ok());
             let counted = counted.and_then(|index| numbered?.get(index)).copied();
-            counted.filter(|program| program.range().end > start.start()).or_else(|| programs.get(next).copied())
+            counted
+                .filter(|program| program.range().end > start.start())
+                .or_else(|| programs.get(next).copied())
         })
     }
 
     /// The program around the target of the flow to the work, if the runtime recorded one.
     fn by_flow(&self, start: SliceRef<'_>) -> Option<SliceRef<'a>> {
-        let targets = self.model.flows_from(start.id()).iter().map(|flow| self.model.slice(flow.to));
+        let targets = self
+            .model
+            .flows_from(start.id())
+            .iter()
+            .map(|flow| self.model.slice(flow.to));
         targets.into_iter().find_map(|target| {
             let group = self.model.track(target.track()).group;
             if !matches!(self.model.group(group).kind, GroupKind::SparseCore { .. }) {
@@ -215,28 +288,51 @@ impl<'a> OffloadTargets<'a> {
 }
 
 /// The spans in which the program works: its ops if there are any, otherwise all of it.
-fn work(model: &TraceModel, program: SliceRef<'_>, span: impl Fn(SliceRef<'_>) -> TimeRange) -> IntervalSet {
+fn work(
+    model: &TraceModel,
+    program: SliceRef<'_>,
+    span: impl Fn(SliceRef<'_>) -> TimeRange,
+) -> IntervalSet {
     let core = model.track(program.track()).group;
     let ops = model.track_of_kind(core, TrackKind::Ops);
     let lanes = ops.map(|track| model.lanes(track)).unwrap_or_default();
-    let inside = lanes.iter().flat_map(|lane| model.slices_in(lane, program.range()));
-    let inside: IntervalSet = inside.filter(|op| program.range().contains(op.start())).map(span).collect();
-    if inside.is_empty() && ops.is_none() { IntervalSet::of(program.range()) } else { inside }
+    let inside = lanes
+        .iter()
+        .flat_map(|lane| model.slices_in(lane, program.range()));
+    let inside: IntervalSet = inside
+        .filter(|op| program.range().contains(op.start()))
+        .map(span)
+        .collect();
+    if inside.is_empty() && ops.is_none() {
+        IntervalSet::of(program.range())
+    } else {
+        inside
+    }
 }
 
 /// The op that waits for the work of `start`: the target of its flow, otherwise the next done op.
-fn done_of<'a>(model: &'a TraceModel, classes: &OpClasses, start: SliceRef<'a>) -> Option<SliceRef<'a>> {
+fn done_of<'a>(
+    model: &'a TraceModel,
+    classes: &OpClasses,
+    start: SliceRef<'a>,
+) -> Option<SliceRef<'a>> {
     let is_done = |slice: &SliceRef<'_>| {
         let class: OpClass = classes.class_of(slice.op());
         class.is_done() || slice.name().contains("done")
     };
     let same = |slice: &SliceRef<'_>| slice.track() == start.track();
-    let arrows = model.flows_from(start.id()).iter().map(|flow| model.slice(flow.to));
+    let arrows = model
+        .flows_from(start.id())
+        .iter()
+        .map(|flow| model.slice(flow.to));
     let linked = arrows.filter(same).find(|slice| is_done(slice));
     linked.or_else(|| {
         const FURTHER: usize = 10_000;
         let after = TimeRange::new(start.range().end, model.extent().end);
         let lane = model.lane_of(start.id());
-        model.slices_in(lane, after).take(FURTHER).find(|slice| is_done(slice))
+        model
+            .slices_in(lane, after)
+            .take(FURTHER)
+            .find(|slice| is_done(slice))
     })
 }

@@ -50,7 +50,10 @@ pub(super) fn replay(assignment: &BufferAssignment, trace: &HeapTrace) -> HeapRe
             Some(last) if last.instruction == event.instruction => last.live_bytes = heap.bytes,
             _ => {
                 let instruction = event.instruction.clone();
-                out.curve.push(CurvePoint { instruction, live_bytes: heap.bytes });
+                out.curve.push(CurvePoint {
+                    instruction,
+                    live_bytes: heap.bytes,
+                });
             }
         }
     }
@@ -59,7 +62,11 @@ pub(super) fn replay(assignment: &BufferAssignment, trace: &HeapTrace) -> HeapRe
         for event in trace.events.iter().take(peak + 1) {
             heap.play(event);
         }
-        out.peak_instruction = trace.events.get(peak).map(|event| event.instruction.clone()).unwrap_or_default();
+        out.peak_instruction = trace
+            .events
+            .get(peak)
+            .map(|event| event.instruction.clone())
+            .unwrap_or_default();
         out.live = heap.users.into_keys().collect();
         out.live.sort_unstable();
     }
@@ -77,13 +84,20 @@ struct BufferHeap<'a> {
 
 impl<'a> BufferHeap<'a> {
     fn new(assignment: &'a BufferAssignment) -> Self {
-        Self { assignment, users: HashMap::new(), shares: HashMap::new(), bytes: 0 }
+        Self {
+            assignment,
+            users: HashMap::new(),
+            shares: HashMap::new(),
+            bytes: 0,
+        }
     }
 
     /// Whether the event was consistent.
     fn play(&mut self, event: &HeapEvent) -> bool {
         match event.kind {
-            HeapEventKind::Alloc => !self.users.contains_key(&event.buffer) && self.enter(event.buffer),
+            HeapEventKind::Alloc => {
+                !self.users.contains_key(&event.buffer) && self.enter(event.buffer)
+            }
             HeapEventKind::Free => {
                 let owner = self.owner(event.buffer);
                 self.shares.remove(&event.buffer);
@@ -92,7 +106,10 @@ impl<'a> BufferHeap<'a> {
             HeapEventKind::ShareWith => {
                 let owner = self.owner(event.shares_with);
                 // A buffer shares memory once, and not with itself.
-                if owner == event.buffer || self.users.contains_key(&event.buffer) || !self.enter(owner) {
+                if owner == event.buffer
+                    || self.users.contains_key(&event.buffer)
+                    || !self.enter(owner)
+                {
                     return false;
                 }
                 self.shares.insert(event.buffer, owner).is_none()
@@ -102,7 +119,10 @@ impl<'a> BufferHeap<'a> {
 
     fn owner(&self, buffer: u64) -> u64 {
         let next = |&buffer: &u64| self.shares.get(&buffer).copied();
-        std::iter::successors(Some(buffer), next).take(LONGEST_CHAIN).last().unwrap_or(buffer)
+        std::iter::successors(Some(buffer), next)
+            .take(LONGEST_CHAIN)
+            .last()
+            .unwrap_or(buffer)
     }
 
     fn size(&self, buffer: u64) -> Option<u64> {
@@ -110,7 +130,9 @@ impl<'a> BufferHeap<'a> {
     }
 
     fn enter(&mut self, buffer: u64) -> bool {
-        let Some(size) = self.size(buffer) else { return false };
+        let Some(size) = self.size(buffer) else {
+            return false;
+        };
         let users = self.users.entry(buffer).or_insert(0);
         *users += 1;
         if *users == 1 {
@@ -120,7 +142,9 @@ impl<'a> BufferHeap<'a> {
     }
 
     fn leave(&mut self, buffer: u64) -> bool {
-        let Some(users) = self.users.get_mut(&buffer) else { return false };
+        let Some(users) = self.users.get_mut(&buffer) else {
+            return false;
+        };
         *users -= 1;
         if *users == 0 {
             self.users.remove(&buffer);
@@ -138,15 +162,31 @@ mod tests {
 
     fn played(events: &[(HeapEventKind, u64, u64)]) -> HeapReplay {
         // Buffer n has 10^n bytes.
-        let buffer = |id: u64| LogicalBuffer { id, size: 10_u64.pow(id as u32), ..LogicalBuffer::default() };
-        let assignment = BufferAssignment { buffers: (0..4).map(buffer).collect(), ..BufferAssignment::default() };
-        let events = events.iter().enumerate().map(|(index, &(kind, buffer, shares_with))| HeapEvent {
-            kind,
-            buffer,
-            shares_with,
-            instruction: format!("op.{index}"),
-        });
-        replay(&assignment, &HeapTrace { events: events.collect(), ..HeapTrace::default() })
+        let buffer = |id: u64| LogicalBuffer {
+            id,
+            size: 10_u64.pow(id as u32),
+            ..LogicalBuffer::default()
+        };
+        let assignment = BufferAssignment {
+            buffers: (0..4).map(buffer).collect(),
+            ..BufferAssignment::default()
+        };
+        let events = events
+            .iter()
+            .enumerate()
+            .map(|(index, &(kind, buffer, shares_with))| HeapEvent {
+                kind,
+                buffer,
+                shares_with,
+                instruction: format!("op.{index}"),
+            });
+        replay(
+            &assignment,
+            &HeapTrace {
+                events: events.collect(),
+                ..HeapTrace::default()
+            },
+        )
     }
 
     use HeapEventKind::{Alloc, Free, ShareWith};
@@ -157,16 +197,30 @@ mod tests {
 
     #[test]
     fn shared_buffer_lives_until_its_last_user() {
-        let played =
-            played(&[(Alloc, 0, 0), (Alloc, 1, 0), (ShareWith, 2, 1), (Free, 0, 0), (Free, 1, 0), (Free, 2, 0)]);
+        let played = played(&[
+            (Alloc, 0, 0),
+            (Alloc, 1, 0),
+            (ShareWith, 2, 1),
+            (Free, 0, 0),
+            (Free, 1, 0),
+            (Free, 2, 0),
+        ]);
         assert_eq!(curve(&played), [1, 11, 11, 10, 10, 0]);
-        assert_eq!((played.peak_bytes, played.peak_instruction.as_str()), (11, "op.1"));
+        assert_eq!(
+            (played.peak_bytes, played.peak_instruction.as_str()),
+            (11, "op.1")
+        );
         assert_eq!((played.live, played.odd_events), (vec![0, 1], 0));
     }
 
     #[test]
     fn sharing_extends_the_life_of_a_freed_buffer() {
-        let played = played(&[(ShareWith, 2, 1), (ShareWith, 3, 2), (Free, 2, 0), (Free, 3, 0)]);
+        let played = played(&[
+            (ShareWith, 2, 1),
+            (ShareWith, 3, 2),
+            (Free, 2, 0),
+            (Free, 3, 0),
+        ]);
         assert_eq!(curve(&played), [10, 10, 10, 0]);
         assert_eq!((played.peak_bytes, played.live), (10, vec![1]));
     }
@@ -189,7 +243,13 @@ mod tests {
 
     #[test]
     fn cyclic_sharing_terminates() {
-        let played = played(&[(ShareWith, 1, 2), (ShareWith, 2, 1), (ShareWith, 1, 2), (Free, 2, 0), (Free, 1, 0)]);
+        let played = played(&[
+            (ShareWith, 1, 2),
+            (ShareWith, 2, 1),
+            (ShareWith, 1, 2),
+            (Free, 2, 0),
+            (Free, 1, 0),
+        ]);
         assert_eq!(played.curve.last().map(|point| point.live_bytes), Some(0));
     }
 
@@ -197,11 +257,29 @@ mod tests {
     fn changes_in_one_instruction_are_one_point() {
         let mut events = vec![];
         for (kind, buffer) in [(Alloc, 2), (Free, 2), (Alloc, 1)] {
-            events.push(HeapEvent { kind, buffer, instruction: "fusion".to_owned(), ..HeapEvent::default() });
+            events.push(HeapEvent {
+                kind,
+                buffer,
+                instruction: "fusion".to_owned(),
+                ..HeapEvent::default()
+            });
         }
-        let buffer = |id: u64| LogicalBuffer { id, size: id, ..LogicalBuffer::default() };
-        let assignment = BufferAssignment { buffers: (0..4).map(buffer).collect(), ..BufferAssignment::default() };
-        let played = replay(&assignment, &HeapTrace { events, ..HeapTrace::default() });
+        let buffer = |id: u64| LogicalBuffer {
+            id,
+            size: id,
+            ..LogicalBuffer::default()
+        };
+        let assignment = BufferAssignment {
+            buffers: (0..4).map(buffer).collect(),
+            ..BufferAssignment::default()
+        };
+        let played = replay(
+            &assignment,
+            &HeapTrace {
+                events,
+                ..HeapTrace::default()
+            },
+        );
         assert_eq!((curve(&played), played.peak_bytes), (vec![1], 2));
     }
 }

@@ -60,9 +60,17 @@ pub struct BufferBox {
 impl BufferMap {
     /// Buffers live after an instruction, given by its row of `instructions`, largest first.
     pub fn live_at(&self, instruction: usize) -> Vec<&BufferBox> {
-        let mut live: Vec<&BufferBox> =
-            self.boxes.iter().filter(|own| (own.from..own.to.max(own.from + 1)).contains(&instruction)).collect();
-        live.sort_by(|a, b| b.buffer.bytes.cmp(&a.buffer.bytes).then_with(|| a.offset.cmp(&b.offset)));
+        let mut live: Vec<&BufferBox> = self
+            .boxes
+            .iter()
+            .filter(|own| (own.from..own.to.max(own.from + 1)).contains(&instruction))
+            .collect();
+        live.sort_by(|a, b| {
+            b.buffer
+                .bytes
+                .cmp(&a.buffer.bytes)
+                .then_with(|| a.offset.cmp(&b.offset))
+        });
         live
     }
 }
@@ -72,40 +80,70 @@ impl BufferMap {
 /// # Errors
 ///
 /// The capture has no plan of the program, or the program has no heap in this memory.
-pub fn buffer_map(cx: &Context<'_>, program: ProgramId, space: u64) -> Result<BufferMap, AnalysisError> {
+pub fn buffer_map(
+    cx: &Context<'_>,
+    program: ProgramId,
+    space: u64,
+) -> Result<BufferMap, AnalysisError> {
     let no = |why: String| AnalysisError::NotApplicable(why);
     let title = cx.model.program_title(program);
     let module = hlo_for_now(cx, program).map_err(|error| no(error.to_string()))?;
-    let assignment = module.buffer_assignment(&title).map_err(|error| no(error.to_string()))?;
-    let assignment = assignment.ok_or_else(|| no(format!("{title} carries no buffer assignment")))?;
+    let assignment = module
+        .buffer_assignment(&title)
+        .map_err(|error| no(error.to_string()))?;
+    let assignment =
+        assignment.ok_or_else(|| no(format!("{title} carries no buffer assignment")))?;
     let report = cx.scoped(Scope::WholeTrace).report::<Buffers>()?;
     let memory = report.memory_name(space);
-    let (allocation, trace) = largest(&assignment, space)
-        .ok_or_else(|| no(format!("{title} has no buffers that share {memory} over time")))?;
-    let own = assignment.allocations.iter().filter(|other| other.color == space && !other.is_thread_local);
-    let other_bytes =
-        own.filter(|other| other.index != allocation.index).fold(0_u64, |sum, it| sum.saturating_add(it.size));
+    let (allocation, trace) = largest(&assignment, space).ok_or_else(|| {
+        no(format!(
+            "{title} has no buffers that share {memory} over time"
+        ))
+    })?;
+    let own = assignment
+        .allocations
+        .iter()
+        .filter(|other| other.color == space && !other.is_thread_local);
+    let other_bytes = own
+        .filter(|other| other.index != allocation.index)
+        .fold(0_u64, |sum, it| sum.saturating_add(it.size));
     let replay = heap::replay(&assignment, trace);
     let (lives, _) = lives(trace);
     let mut boxes = Vec::new();
     let mut untimed = 0;
     for slot in &allocation.slots {
-        let (Some(buffer), Some(&(from, to))) = (assignment.buffer(slot.buffer), lives.get(&slot.buffer)) else {
+        let (Some(buffer), Some(&(from, to))) =
+            (assignment.buffer(slot.buffer), lives.get(&slot.buffer))
+        else {
             untimed += 1;
             continue;
         };
-        let planned = PlannedBuffer { bytes: slot.size, ..describe(&module, buffer, Purpose::Temporary) };
-        boxes.push(BufferBox { buffer: planned, offset: slot.offset, from, to });
+        let planned = PlannedBuffer {
+            bytes: slot.size,
+            ..describe(&module, buffer, Purpose::Temporary)
+        };
+        boxes.push(BufferBox {
+            buffer: planned,
+            offset: slot.offset,
+            from,
+            to,
+        });
     }
     boxes.sort_by_key(|own| (own.from, own.offset));
     let live_bytes: Vec<u64> = replay.curve.iter().map(|point| point.live_bytes).collect();
-    let peak = (0..live_bytes.len()).max_by_key(|&at| (live_bytes.get(at), std::cmp::Reverse(at))).unwrap_or(0);
+    let peak = (0..live_bytes.len())
+        .max_by_key(|&at| (live_bytes.get(at), std::cmp::Reverse(at)))
+        .unwrap_or(0);
     Ok(BufferMap {
         program: title,
         memory,
         heap_bytes: allocation.size,
         other_bytes,
-        instructions: replay.curve.into_iter().map(|point| point.instruction).collect(),
+        instructions: replay
+            .curve
+            .into_iter()
+            .map(|point| point.instruction)
+            .collect(),
         live_bytes,
         peak,
         boxes,
@@ -115,12 +153,24 @@ pub fn buffer_map(cx: &Context<'_>, program: ProgramId, space: u64) -> Result<Bu
 
 /// The largest allocation of a memory that a heap fills, and the events of that heap.
 fn largest(assignment: &BufferAssignment, space: u64) -> Option<(&Allocation, &HeapTrace)> {
-    let own = assignment.allocations.iter().filter(|it| it.color == space && !it.is_thread_local);
-    let of_buffer: BTreeMap<u64, &Allocation> =
-        own.flat_map(|allocation| allocation.slots.iter().map(move |slot| (slot.buffer, allocation))).collect();
+    let own = assignment
+        .allocations
+        .iter()
+        .filter(|it| it.color == space && !it.is_thread_local);
+    let of_buffer: BTreeMap<u64, &Allocation> = own
+        .flat_map(|allocation| {
+            allocation
+                .slots
+                .iter()
+                .map(move |slot| (slot.buffer, allocation))
+        })
+        .collect();
     let heaps = assignment.heap_traces.iter().filter_map(|trace| {
         // A trace uses the number that the allocation had before the final numbering.
-        let allocation = trace.events.iter().find_map(|event| of_buffer.get(&event.buffer))?;
+        let allocation = trace
+            .events
+            .iter()
+            .find_map(|event| of_buffer.get(&event.buffer))?;
         Some((*allocation, trace))
     });
     heaps.max_by_key(|(allocation, trace)| (allocation.size, trace.events.len()))
@@ -174,9 +224,15 @@ mod tests {
             event(Free, 9, "c"),
             event(Free, 2, "d"),
         ];
-        let (lives, points) = lives(&HeapTrace { events, ..HeapTrace::default() });
+        let (lives, points) = lives(&HeapTrace {
+            events,
+            ..HeapTrace::default()
+        });
         let of = |buffer| lives.get(&buffer).copied();
-        assert_eq!((of(1), of(2), of(3), of(9)), (Some((0, 1)), Some((0, 3)), Some((2, 4)), None));
+        assert_eq!(
+            (of(1), of(2), of(3), of(9)),
+            (Some((0, 1)), Some((0, 3)), Some((2, 4)), None)
+        );
         assert_eq!(points, 4);
     }
 }

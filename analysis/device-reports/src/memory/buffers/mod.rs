@@ -54,15 +54,27 @@ impl Analysis for Buffers {
     fn run(cx: &Context<'_>) -> Result<BuffersReport, AnalysisError> {
         if cx.scope != Scope::WholeTrace {
             // A plan is the same whenever the program runs.
-            return Ok(cx.scoped(Scope::WholeTrace).report::<Self>()?.as_ref().clone());
+            return Ok(cx
+                .scoped(Scope::WholeTrace)
+                .report::<Self>()?
+                .as_ref()
+                .clone());
         }
         let mut why = None;
         let mut programs = Vec::new();
-        let ran: HashSet<ProgramId> = cx.model.op_ids().filter_map(|op| cx.model.op(op).program).collect();
+        let ran: HashSet<ProgramId> = cx
+            .model
+            .op_ids()
+            .filter_map(|op| cx.model.op(op).program)
+            .collect();
         for id in cx.model.program_ids() {
             match plans(cx, id, ran.contains(&id)) {
                 Ok(plans) if plans.is_empty() => {}
-                Ok(plans) => programs.push(ProgramPlan { program: cx.model.program_title(id), id, plans }),
+                Ok(plans) => programs.push(ProgramPlan {
+                    program: cx.model.program_title(id),
+                    id,
+                    plans,
+                }),
                 Err(error) => drop(why.get_or_insert(error.to_string())),
             }
         }
@@ -74,15 +86,34 @@ impl Analysis for Buffers {
         }
         programs.sort_by_key(|program| std::cmp::Reverse(program.hbm_bytes()));
         for (index, program) in programs.iter_mut().enumerate() {
-            let kept = if index < DETAILED { KEPT } else { KEPT_OF_OTHERS };
-            program.plans.iter_mut().for_each(|plan| plan.at_peak = plan::cut(&plan.at_peak, kept));
+            let kept = if index < DETAILED {
+                KEPT
+            } else {
+                KEPT_OF_OTHERS
+            };
+            program
+                .plans
+                .iter_mut()
+                .for_each(|plan| plan.at_peak = plan::cut(&plan.at_peak, kept));
         }
         let capacity = capacity(cx);
-        let main_memory = if cx.tensor_cores().is_empty() { "main memory" } else { HBM_NAME };
+        let main_memory = if cx.tensor_cores().is_empty() {
+            "main memory"
+        } else {
+            HBM_NAME
+        };
         let metrics = metrics(&programs, capacity.as_ref());
         let statement = statement(&programs, capacity.as_ref(), main_memory);
         let set_aside = set_aside(cx, &programs);
-        Ok(BuffersReport { statement, metrics, capacity, vmem_bytes: vmem(cx), main_memory, set_aside, programs })
+        Ok(BuffersReport {
+            statement,
+            metrics,
+            capacity,
+            vmem_bytes: vmem(cx),
+            main_memory,
+            set_aside,
+            programs,
+        })
     }
 }
 
@@ -90,7 +121,9 @@ impl Analysis for Buffers {
 fn plans(cx: &Context<'_>, id: ProgramId, ran: bool) -> Result<Vec<MemoryPlan>, HloError> {
     let module = if ran { cx.hlo(id) } else { hlo_for_now(cx, id) }?;
     let assignment = module.buffer_assignment(&cx.model.program_title(id))?;
-    Ok(assignment.map(|assignment| plan::plans(&module, &assignment)).unwrap_or_default())
+    Ok(assignment
+        .map(|assignment| plan::plans(&module, &assignment))
+        .unwrap_or_default())
 }
 
 /// Memory that programs plan to use.
@@ -189,9 +222,15 @@ const SET_ASIDE_BEYOND: u64 = 64 << 20;
 fn set_aside(cx: &Context<'_>, programs: &[ProgramPlan]) -> Option<SetAside> {
     let report = cx.report::<Memory>().ok()?;
     let fullest = report.memories.first()?;
-    let bytes = u64::try_from(fullest.peak_reserved_bytes).ok().filter(|&bytes| bytes > 0)?;
-    let planned = programs.iter().filter_map(|program| Some((program.plan(HBM)?.temporary_bytes, program)));
-    let closest = planned.filter(|&(planned, _)| planned <= bytes).max_by_key(|&(planned, _)| planned)?;
+    let bytes = u64::try_from(fullest.peak_reserved_bytes)
+        .ok()
+        .filter(|&bytes| bytes > 0)?;
+    let planned = programs
+        .iter()
+        .filter_map(|program| Some((program.plan(HBM)?.temporary_bytes, program)));
+    let closest = planned
+        .filter(|&(planned, _)| planned <= bytes)
+        .max_by_key(|&(planned, _)| planned)?;
     let (planned_bytes, program) = closest;
     (bytes - planned_bytes <= SET_ASIDE_BEYOND && planned_bytes > 0).then(|| SetAside {
         memory: fullest.memory.clone(),
@@ -204,16 +243,29 @@ fn set_aside(cx: &Context<'_>, programs: &[ProgramPlan]) -> Option<SetAside> {
 /// HBM size of a device: as its allocator records it, otherwise as published.
 fn capacity(cx: &Context<'_>) -> Option<Capacity> {
     let recorded = cx.report::<Memory>().ok().and_then(|report| {
-        let devices = report.memories.iter().filter(|memory| memory.memory.starts_with("/device:"));
-        devices.filter_map(|memory| u64::try_from(memory.capacity_bytes?).ok()).max()
+        let devices = report
+            .memories
+            .iter()
+            .filter(|memory| memory.memory.starts_with("/device:"));
+        devices
+            .filter_map(|memory| u64::try_from(memory.capacity_bytes?).ok())
+            .max()
     });
     if let Some(bytes) = recorded {
         let source = "recorded by the allocator".to_owned();
-        return Some(Capacity { bytes, source, provenance: Provenance::Profile });
+        return Some(Capacity {
+            bytes,
+            source,
+            provenance: Provenance::Profile,
+        });
     }
     let (chip, id) = chip(cx)?;
     let bytes = chip.per_device(chip.hbm_bytes as f64) as u64;
-    (bytes > 0).then(|| Capacity { bytes, source: format!("published for {id}"), provenance: Provenance::AssumedPeak })
+    (bytes > 0).then(|| Capacity {
+        bytes,
+        source: format!("published for {id}"),
+        provenance: Provenance::AssumedPeak,
+    })
 }
 
 /// The chip of the first device, and its name.
@@ -224,7 +276,9 @@ fn chip<'a>(cx: &Context<'a>) -> Option<(&'a Chip, String)> {
 }
 
 fn vmem(cx: &Context<'_>) -> Option<u64> {
-    chip(cx).map(|(chip, _)| chip.vmem_bytes_per_core).filter(|&bytes| bytes > 0)
+    chip(cx)
+        .map(|(chip, _)| chip.vmem_bytes_per_core)
+        .filter(|&bytes| bytes > 0)
 }
 
 fn as_i64(bytes: u64) -> i64 {
@@ -241,15 +295,22 @@ fn percent(part: u64, whole: u64) -> Option<f64> {
 }
 
 fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str) -> String {
-    let Some((program, plan)) = programs.first().and_then(|program| Some((program, program.plan(HBM)?))) else {
+    let Some((program, plan)) = programs
+        .first()
+        .and_then(|program| Some((program, program.plan(HBM)?)))
+    else {
         return format!("no program of the capture needs {memory}");
     };
-    let of = capacity.and_then(|capacity| Some((percent(plan.total_bytes, capacity.bytes)?, capacity))).map_or_else(
-        String::new,
-        |(percent, capacity)| {
-            format!(", {percent:.1} of {} ({})", in_words(capacity.bytes), capacity.source, percent = Percent(percent))
-        },
-    );
+    let of = capacity
+        .and_then(|capacity| Some((percent(plan.total_bytes, capacity.bytes)?, capacity)))
+        .map_or_else(String::new, |(percent, capacity)| {
+            format!(
+                ", {percent:.1} of {} ({})",
+                in_words(capacity.bytes),
+                capacity.source,
+                percent = Percent(percent)
+            )
+        });
     let parts = [
         (plan.temporary_bytes, "temporaries"),
         (plan.argument_bytes, "arguments"),
@@ -258,14 +319,28 @@ fn statement(programs: &[ProgramPlan], capacity: Option<&Capacity>, memory: &str
         (plan.constant_bytes, "constants"),
     ];
     // A difference of a thousandth is not mentioned.
-    let mut parts: Vec<_> = parts.into_iter().filter(|&(bytes, _)| bytes > plan.total_bytes / 1000).collect();
+    let mut parts: Vec<_> = parts
+        .into_iter()
+        .filter(|&(bytes, _)| bytes > plan.total_bytes / 1000)
+        .collect();
     parts.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
-    let parts: Vec<String> = parts.into_iter().map(|(bytes, what)| format!("{} {what}", in_words(bytes))).collect();
-    format!("{} needs {} of {memory}{of}: {}", program.program, in_words(plan.total_bytes), parts.join(", "))
+    let parts: Vec<String> = parts
+        .into_iter()
+        .map(|(bytes, what)| format!("{} {what}", in_words(bytes)))
+        .collect();
+    format!(
+        "{} needs {} of {memory}{of}: {}",
+        program.program,
+        in_words(plan.total_bytes),
+        parts.join(", ")
+    )
 }
 
 fn metrics(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> Vec<Metric> {
-    let Some((program, plan)) = programs.first().and_then(|program| Some((program, program.plan(HBM)?))) else {
+    let Some((program, plan)) = programs
+        .first()
+        .and_then(|program| Some((program, program.plan(HBM)?)))
+    else {
         return Vec::new();
     };
     let name = &program.program;
@@ -291,7 +366,12 @@ fn metrics(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> Vec<Metric>
     };
     let static_cost = Provenance::StaticCost;
     vec![
-        bytes("planned_hbm_bytes", "Planned HBM", plan.total_bytes, "all allocations of a device"),
+        bytes(
+            "planned_hbm_bytes",
+            "Planned HBM",
+            plan.total_bytes,
+            "all allocations of a device",
+        ),
         share(
             "planned_hbm_percent",
             "Planned HBM, of capacity",
@@ -303,8 +383,18 @@ fn metrics(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> Vec<Metric>
             capacity.map_or(static_cost, |capacity| capacity.provenance),
             capacity.is_none().then_some(hardware::peaks::NO_PEAK),
         ),
-        bytes("planned_temporaries_bytes", "Temporaries", plan.temporary_bytes, "heaps and what else it needs to run"),
-        bytes("planned_live_bytes", "Live temporaries at the peak", plan.heap_peak_bytes, "replayed heaps"),
+        bytes(
+            "planned_temporaries_bytes",
+            "Temporaries",
+            plan.temporary_bytes,
+            "heaps and what else it needs to run",
+        ),
+        bytes(
+            "planned_live_bytes",
+            "Live temporaries at the peak",
+            plan.heap_peak_bytes,
+            "replayed heaps",
+        ),
         share(
             "planned_fragmentation_percent",
             "Unused heap at the peak",
@@ -321,6 +411,11 @@ fn metrics(programs: &[ProgramPlan], capacity: Option<&Capacity>) -> Vec<Metric>
             Provenance::Derived,
             None,
         ),
-        bytes("donatable_bytes", "Donatable arguments", plan.donatable_bytes, "arguments shaped like a result"),
+        bytes(
+            "donatable_bytes",
+            "Donatable arguments",
+            plan.donatable_bytes,
+            "arguments shaped like a result",
+        ),
     ]
 }

@@ -8,7 +8,9 @@ use serde::Serialize;
 use super::heap::{self, CurvePoint, HeapReplay};
 
 /// The use of a planned buffer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// An argument that still belongs to the caller afterwards.
@@ -75,7 +77,8 @@ pub struct PlannedBuffer {
 impl PlannedBuffer {
     /// Bytes that contain no element (padding).
     pub(crate) fn padding_bytes(&self) -> u64 {
-        self.element_bytes.map_or(0, |elements| self.bytes.saturating_sub(elements))
+        self.element_bytes
+            .map_or(0, |elements| self.bytes.saturating_sub(elements))
     }
 }
 
@@ -138,22 +141,43 @@ pub struct MemoryPlan {
 pub(super) fn plans(module: &HloModule, assignment: &BufferAssignment) -> Vec<MemoryPlan> {
     let heaps = BufferHeaps::new(assignment);
     let mut spaces: BTreeMap<u64, Vec<&Allocation>> = BTreeMap::new();
-    for allocation in assignment.allocations.iter().filter(|allocation| !allocation.is_thread_local) {
+    for allocation in assignment
+        .allocations
+        .iter()
+        .filter(|allocation| !allocation.is_thread_local)
+    {
         spaces.entry(allocation.color).or_default().push(allocation);
     }
     let plan = |(space, allocations): (u64, Vec<&Allocation>)| {
-        let mut plan = MemoryPlan { space, ..MemoryPlan::default() };
+        let mut plan = MemoryPlan {
+            space,
+            ..MemoryPlan::default()
+        };
         for allocation in &allocations {
             plan.add(module, assignment, &heaps, allocation);
         }
         plan.donations = donations(module, assignment, &allocations);
-        plan.donatable_bytes = plan.donations.iter().fold(0, |sum, donation| donation.bytes.saturating_add(sum));
-        plan.padding_bytes = plan.at_peak.iter().fold(0, |sum, buffer| buffer.padding_bytes().saturating_add(sum));
+        plan.donatable_bytes = plan
+            .donations
+            .iter()
+            .fold(0, |sum, donation| donation.bytes.saturating_add(sum));
+        plan.padding_bytes = plan
+            .at_peak
+            .iter()
+            .fold(0, |sum, buffer| buffer.padding_bytes().saturating_add(sum));
         plan.at_peak.retain(|buffer| buffer.bytes > 0);
-        plan.at_peak.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.instruction.cmp(&b.instruction)));
+        plan.at_peak.sort_by(|a, b| {
+            b.bytes
+                .cmp(&a.bytes)
+                .then_with(|| a.instruction.cmp(&b.instruction))
+        });
         plan
     };
-    spaces.into_iter().map(plan).filter(|plan| plan.total_bytes > 0).collect()
+    spaces
+        .into_iter()
+        .map(plan)
+        .filter(|plan| plan.total_bytes > 0)
+        .collect()
 }
 
 /// Heaps by the allocation that they fill. A trace uses the number that the allocation had before the final
@@ -166,17 +190,27 @@ struct BufferHeaps {
 
 impl BufferHeaps {
     fn new(assignment: &BufferAssignment) -> Self {
-        let slots = assignment
-            .allocations
-            .iter()
-            .flat_map(|allocation| allocation.slots.iter().map(|slot| (slot.buffer, allocation.index)));
+        let slots = assignment.allocations.iter().flat_map(|allocation| {
+            allocation
+                .slots
+                .iter()
+                .map(|slot| (slot.buffer, allocation.index))
+        });
         let allocation_of: HashMap<u64, u64> = slots.collect();
-        let mut out = Self { replays: HashMap::new(), traced: std::collections::HashSet::new() };
+        let mut out = Self {
+            replays: HashMap::new(),
+            traced: std::collections::HashSet::new(),
+        };
         for trace in &assignment.heap_traces {
-            let Some(&allocation) = trace.events.iter().find_map(|event| allocation_of.get(&event.buffer)) else {
+            let Some(&allocation) = trace
+                .events
+                .iter()
+                .find_map(|event| allocation_of.get(&event.buffer))
+            else {
                 continue;
             };
-            out.traced.extend(trace.events.iter().map(|event| event.buffer));
+            out.traced
+                .extend(trace.events.iter().map(|event| event.buffer));
             let replay = heap::replay(assignment, trace);
             match out.replays.get(&allocation) {
                 Some(other) if other.peak_bytes >= replay.peak_bytes => {}
@@ -188,7 +222,13 @@ impl BufferHeaps {
 }
 
 impl MemoryPlan {
-    fn add(&mut self, module: &HloModule, assignment: &BufferAssignment, heaps: &BufferHeaps, allocation: &Allocation) {
+    fn add(
+        &mut self,
+        module: &HloModule,
+        assignment: &BufferAssignment,
+        heaps: &BufferHeaps,
+        allocation: &Allocation,
+    ) {
         let purpose = Purpose::of(allocation);
         let bytes = allocation.size;
         self.total_bytes = self.total_bytes.saturating_add(bytes);
@@ -205,9 +245,14 @@ impl MemoryPlan {
                 self.add_heap(module, assignment, heaps, allocation, replay);
             }
             _ => {
-                let largest = allocation.slots.iter().max_by_key(|slot| (slot.size, std::cmp::Reverse(slot.buffer)));
+                let largest = allocation
+                    .slots
+                    .iter()
+                    .max_by_key(|slot| (slot.size, std::cmp::Reverse(slot.buffer)));
                 let buffer = largest.and_then(|slot| assignment.buffer(slot.buffer));
-                let mut planned = buffer.map(|buffer| describe(module, buffer, purpose)).unwrap_or_default();
+                let mut planned = buffer
+                    .map(|buffer| describe(module, buffer, purpose))
+                    .unwrap_or_default();
                 (planned.bytes, planned.purpose) = (bytes, purpose);
                 self.at_peak.push(planned);
             }
@@ -223,8 +268,14 @@ impl MemoryPlan {
         replay: &HeapReplay,
     ) {
         // Buffers that occur in no trace (tables of addresses) may be needed at any time.
-        let always = allocation.slots.iter().map(|slot| slot.buffer).filter(|buffer| !heaps.traced.contains(buffer));
-        let live = always.chain(replay.live.iter().copied()).filter_map(|id| assignment.buffer(id));
+        let always = allocation
+            .slots
+            .iter()
+            .map(|slot| slot.buffer)
+            .filter(|buffer| !heaps.traced.contains(buffer));
+        let live = always
+            .chain(replay.live.iter().copied())
+            .filter_map(|id| assignment.buffer(id));
         let mut left = allocation.size;
         let mut parts = Vec::new();
         for buffer in live {
@@ -236,19 +287,28 @@ impl MemoryPlan {
         }
         let live_bytes = allocation.size - left;
         if left > 0 {
-            parts.push(PlannedBuffer { purpose: Purpose::Unused, bytes: left, ..PlannedBuffer::default() });
+            parts.push(PlannedBuffer {
+                purpose: Purpose::Unused,
+                bytes: left,
+                ..PlannedBuffer::default()
+            });
         }
         let is_largest = live_bytes > self.heap_peak_bytes;
         self.at_peak.append(&mut parts);
-        let placed = allocation.slots.iter().fold(0_u64, |sum, slot| sum.saturating_add(slot.size));
+        let placed = allocation
+            .slots
+            .iter()
+            .fold(0_u64, |sum, slot| sum.saturating_add(slot.size));
         let before = self.reuse.unwrap_or(0.0) * self.heap_bytes as f64;
         self.heap_bytes = self.heap_bytes.saturating_add(allocation.size);
-        self.reuse = (self.heap_bytes > 0).then(|| (before + placed as f64) / self.heap_bytes as f64);
+        self.reuse =
+            (self.heap_bytes > 0).then(|| (before + placed as f64) / self.heap_bytes as f64);
         self.heap_peak_bytes = self.heap_peak_bytes.saturating_add(live_bytes);
         self.fragmentation_bytes = self.fragmentation_bytes.saturating_add(left);
         self.odd_events += replay.odd_events;
         if is_largest {
-            self.peak_instruction = Some(replay.peak_instruction.clone()).filter(|name| !name.is_empty());
+            self.peak_instruction =
+                Some(replay.peak_instruction.clone()).filter(|name| !name.is_empty());
             self.curve.clone_from(&replay.curve);
         }
     }
@@ -259,7 +319,10 @@ pub(super) fn cut(buffers: &[PlannedBuffer], shown: usize) -> Vec<PlannedBuffer>
     let (first, rest) = buffers.split_at(shown.min(buffers.len()));
     let mut out = first.to_vec();
     if !rest.is_empty() {
-        let sum = |bytes: fn(&PlannedBuffer) -> u64| rest.iter().fold(0_u64, |sum, one| sum.saturating_add(bytes(one)));
+        let sum = |bytes: fn(&PlannedBuffer) -> u64| {
+            rest.iter()
+                .fold(0_u64, |sum, one| sum.saturating_add(bytes(one)))
+        };
         let (instruction, bytes) = (format!("{} more", rest.len()), sum(|buffer| buffer.bytes));
         let element_bytes = Some(bytes.saturating_sub(sum(PlannedBuffer::padding_bytes)));
         out.push(PlannedBuffer {
@@ -274,17 +337,27 @@ pub(super) fn cut(buffers: &[PlannedBuffer], shown: usize) -> Vec<PlannedBuffer>
 }
 
 /// Facts about a buffer from the program.
-pub(super) fn describe(module: &HloModule, buffer: &LogicalBuffer, purpose: Purpose) -> PlannedBuffer {
+pub(super) fn describe(
+    module: &HloModule,
+    buffer: &LogicalBuffer,
+    purpose: Purpose,
+) -> PlannedBuffer {
     let by_id = module.instruction_by_compiler_id(buffer.instruction_id);
     let id = module.find(&buffer.instruction_name).or(by_id);
     let instruction = id.and_then(|id| module.instruction(id));
-    let name = instruction.map_or(buffer.instruction_name.as_str(), |instruction| &instruction.name);
+    let name = instruction.map_or(buffer.instruction_name.as_str(), |instruction| {
+        &instruction.name
+    });
     let array = array_of(module, buffer);
     let place: Vec<String> = buffer.shape_index.iter().map(u64::to_string).collect();
     let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     PlannedBuffer {
         purpose,
-        instruction: if place.is_empty() { name.to_owned() } else { format!("{name}{{{}}}", place.join(",")) },
+        instruction: if place.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name}{{{}}}", place.join(","))
+        },
         shape: array.map(ToString::to_string),
         bytes: buffer.size,
         element_bytes: array.and_then(ArrayShape::bytes),
@@ -306,28 +379,53 @@ fn array_of<'a>(module: &'a HloModule, buffer: &LogicalBuffer) -> Option<&'a Arr
 
 /// Pairs arguments that remain the caller's with results of the same shape that have their own memory: donating the
 /// argument would save the memory of one of them.
-fn donations(module: &HloModule, assignment: &BufferAssignment, allocations: &[&Allocation]) -> Vec<Donation> {
+fn donations(
+    module: &HloModule,
+    assignment: &BufferAssignment,
+    allocations: &[&Allocation],
+) -> Vec<Donation> {
     let described = |allocation: &Allocation| {
-        let slot = allocation.slots.iter().max_by_key(|slot| (slot.size, std::cmp::Reverse(slot.buffer)))?;
+        let slot = allocation
+            .slots
+            .iter()
+            .max_by_key(|slot| (slot.size, std::cmp::Reverse(slot.buffer)))?;
         let buffer = assignment.buffer(slot.buffer)?;
         let array = array_of(module, buffer)?;
         let key = (allocation.size, array.dtype, array.dims.clone());
         Some((key, describe(module, buffer, Purpose::of(allocation))))
     };
     let mut outputs: BTreeMap<_, Vec<PlannedBuffer>> = BTreeMap::new();
-    for output in allocations.iter().filter(|allocation| Purpose::of(allocation) == Purpose::Output) {
+    for output in allocations
+        .iter()
+        .filter(|allocation| Purpose::of(allocation) == Purpose::Output)
+    {
         if let Some((key, buffer)) = described(output) {
             outputs.entry(key).or_default().push(buffer);
         }
     }
-    let arguments = allocations.iter().filter(|allocation| Purpose::of(allocation) == Purpose::Argument);
+    let arguments = allocations
+        .iter()
+        .filter(|allocation| Purpose::of(allocation) == Purpose::Argument);
     let donation = |allocation: &&&Allocation| {
         let (key, argument) = described(allocation)?;
         let output = outputs.get_mut(&key)?.pop()?;
         let shape = argument.shape.unwrap_or_default();
-        Some(Donation { argument: argument.instruction, output: output.instruction, shape, bytes: allocation.size })
+        Some(Donation {
+            argument: argument.instruction,
+            output: output.instruction,
+            shape,
+            bytes: allocation.size,
+        })
     };
-    let mut found: Vec<Donation> = arguments.collect::<Vec<_>>().iter().filter_map(donation).collect();
-    found.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.argument.cmp(&b.argument)));
+    let mut found: Vec<Donation> = arguments
+        .collect::<Vec<_>>()
+        .iter()
+        .filter_map(donation)
+        .collect();
+    found.sort_by(|a, b| {
+        b.bytes
+            .cmp(&a.bytes)
+            .then_with(|| a.argument.cmp(&b.argument))
+    });
     found
 }

@@ -47,17 +47,27 @@ pub fn memory_curve(
 ) -> Result<MemoryCurve, AnalysisError> {
     let window = cx.host_window()?;
     let recorded = RecordedMemory::of(cx.model);
-    let missing = || AnalysisError::NotApplicable(format!("the use of {memory} is not recorded in this scope"));
-    let own = recorded.memories().find(|(key, _)| key.title(cx.model) == memory);
+    let missing = || {
+        AnalysisError::NotApplicable(format!("the use of {memory} is not recorded in this scope"))
+    };
+    let own = recorded
+        .memories()
+        .find(|(key, _)| key.title(cx.model) == memory);
     let (_, events) = own.ok_or_else(missing)?;
     let replay = replay::replay(events, window);
     let peak = replay.peak.ok_or_else(missing)?;
     let peak_at = replay.peak_at;
     // The peak can be an event before the window, whose values apply from its start.
     let at = at.map_or(peak_at, |at| at.max(window.start).min(window.end));
-    let upto = if at == peak_at { peak + 1 } else { events.partition_point(|event| event.at <= at) };
+    let upto = if at == peak_at {
+        peak + 1
+    } else {
+        events.partition_point(|event| event.at <= at)
+    };
     let before = events.get(..upto).unwrap_or_default();
-    let live = before.last().map(|last| live::at_peak(cx.model, events, last, &replay::live_after(before)));
+    let live = before
+        .last()
+        .map(|last| live::at_peak(cx.model, events, last, &replay::live_after(before)));
     Ok(MemoryCurve {
         memory: memory.to_owned(),
         window,
@@ -77,12 +87,20 @@ fn highest(events: &[MemoryEvent], window: TimeRange, columns: usize) -> Vec<Opt
         (column.max(0.0) as usize).min(columns.saturating_sub(1))
     };
     let mut highest: Vec<Option<i64>> = vec![None; columns];
-    for (number, event) in events.iter().enumerate().take_while(|(_, event)| event.at <= window.end) {
-        let until = events.get(number + 1).map_or(window.end, |next| next.at.min(window.end));
+    for (number, event) in events
+        .iter()
+        .enumerate()
+        .take_while(|(_, event)| event.at <= window.end)
+    {
+        let until = events
+            .get(number + 1)
+            .map_or(window.end, |next| next.at.min(window.end));
         if until < window.start {
             continue;
         }
-        let own = highest.get_mut(column(event.at)..=column(until)).unwrap_or_default();
+        let own = highest
+            .get_mut(column(event.at)..=column(until))
+            .unwrap_or_default();
         for most in own {
             *most = (*most).max(Some(event.used()));
         }

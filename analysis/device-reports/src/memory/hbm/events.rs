@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use trace_model::{GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, StringId, Timestamp, TraceModel};
+use trace_model::{
+    GroupId, GroupKind, SliceAttr, SliceId, SliceRef, SourceId, StringId, Timestamp, TraceModel,
+};
 
 /// Host events that record allocator activity.
 const ALLOCATION: &str = "MemoryAllocation";
@@ -70,7 +72,9 @@ impl MemoryEvent {
 
     /// Share of free bytes outside the largest free block.
     pub(super) fn fragmentation(&self) -> Option<f64> {
-        (0.0..=1.0).contains(&self.fragmentation).then_some(self.fragmentation)
+        (0.0..=1.0)
+            .contains(&self.fragmentation)
+            .then_some(self.fragmentation)
     }
 
     /// Requested bytes.
@@ -90,7 +94,9 @@ impl MemoryEvent {
 
     /// Capacity in bytes, if the allocator recorded the free bytes.
     pub(super) fn capacity(&self) -> Option<i64> {
-        self.available().map(|free| self.used().saturating_add(free)).filter(|&capacity| capacity > 0)
+        self.available()
+            .map(|free| self.used().saturating_add(free))
+            .filter(|&capacity| capacity > 0)
     }
 
     /// Bytes that an allocation occupies.
@@ -142,9 +148,15 @@ impl RecordedMemory {
         let mut memories = MemoryNumbers::default();
         let mut events = Vec::with_capacity(model.slices_with(SliceAttr::MemoryAllocated).count());
         for (slice, allocated) in model.slices_with(SliceAttr::MemoryAllocated) {
-            let Some(is_allocation) = kind(slice) else { continue };
+            let Some(is_allocation) = kind(slice) else {
+                continue;
+            };
             let source = model.group(model.track(slice.track()).group).source;
-            let memory = memories.number(MemoryKey { source, allocator: None, device: None });
+            let memory = memories.number(MemoryKey {
+                source,
+                allocator: None,
+                device: None,
+            });
             events.push(MemoryEvent::new(slice, memory, is_allocation, allocated));
         }
         fill(model, &mut memories, &mut events);
@@ -175,17 +187,36 @@ fn fill(model: &TraceModel, memories: &mut MemoryNumbers, events: &mut [MemoryEv
         }
     };
     join(SliceAttr::DeviceOrdinal, |memories, event, value| {
-        event.memory = memories.number(MemoryKey { device: Some(value), ..memories.key(event) });
+        event.memory = memories.number(MemoryKey {
+            device: Some(value),
+            ..memories.key(event)
+        });
     });
     join(SliceAttr::Allocator, |memories, event, value| {
-        event.memory = memories.number(MemoryKey { allocator: Some(value), device: None, ..memories.key(event) });
+        event.memory = memories.number(MemoryKey {
+            allocator: Some(value),
+            device: None,
+            ..memories.key(event)
+        });
     });
-    join(SliceAttr::MemoryReserved, |_, event, value| event.reserved = value.max(0));
-    join(SliceAttr::MemoryAvailable, |_, event, value| event.available = value);
-    join(SliceAttr::RequestedBytes, |_, event, value| event.requested = value);
-    join(SliceAttr::AllocationBytes, |_, event, value| event.size = value);
-    join(SliceAttr::Address, |_, event, value| (event.address, event.has_address) = (value, true));
-    join(SliceAttr::FragmentationBits, |_, event, bits| event.fragmentation = f64::from_bits(bits as u64));
+    join(SliceAttr::MemoryReserved, |_, event, value| {
+        event.reserved = value.max(0)
+    });
+    join(SliceAttr::MemoryAvailable, |_, event, value| {
+        event.available = value
+    });
+    join(SliceAttr::RequestedBytes, |_, event, value| {
+        event.requested = value
+    });
+    join(SliceAttr::AllocationBytes, |_, event, value| {
+        event.size = value
+    });
+    join(SliceAttr::Address, |_, event, value| {
+        (event.address, event.has_address) = (value, true)
+    });
+    join(SliceAttr::FragmentationBits, |_, event, bits| {
+        event.fragmentation = f64::from_bits(bits as u64)
+    });
 }
 
 impl MemoryKey {
@@ -194,9 +225,14 @@ impl MemoryKey {
         if let Some(name) = self.allocator {
             return model.str(StringId::from_index(name)).to_owned();
         }
-        let Some(device) = self.device else { return "memory".to_owned() };
+        let Some(device) = self.device else {
+            return "memory".to_owned();
+        };
         let core = self.core(model).map(|core| model.group(core));
-        core.map_or_else(|| format!("device {device}"), |group| model.str(group.name).to_owned())
+        core.map_or_else(
+            || format!("device {device}"),
+            |group| model.str(group.name).to_owned(),
+        )
     }
 
     /// Whether it belongs to a device and not to a named allocator, such as the pools of the host.

@@ -62,7 +62,8 @@ pub struct LiveBuffer {
 impl LiveBuffer {
     /// Its bytes that contain no element; `None` if the shape is unknown.
     pub fn padding_bytes(&self) -> Option<i64> {
-        self.element_bytes.map(|elements| (self.bytes - elements).max(0))
+        self.element_bytes
+            .map(|elements| (self.bytes - elements).max(0))
     }
 
     /// Share of its bytes that contain no element; `None` if the shape is unknown.
@@ -84,7 +85,11 @@ impl AllocationLabels {
     fn read(model: &TraceModel, event: &MemoryEvent) -> Self {
         let mut words = Self::default();
         for arg in model.slice(event.slice).args().unwrap_or_default() {
-            let text = arg.value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+            let text = arg
+                .value
+                .as_str()
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned);
             match arg.name.as_str() {
                 // The TPU runtime uses this name for every op.
                 "tf_op" => words.op = text.filter(|text| text != "dummy"),
@@ -100,22 +105,37 @@ impl AllocationLabels {
 /// Most bytes that the allocator has had in use up to `event`, including the time before the capture.
 pub(super) fn lifetime_peak(model: &TraceModel, event: &MemoryEvent) -> Option<i64> {
     let args = model.slice(event.slice).args().unwrap_or_default();
-    args.iter().find(|arg| arg.name == "peak_bytes_in_use")?.value.as_i64().filter(|&bytes| bytes >= 0)
+    args.iter()
+        .find(|arg| arg.name == "peak_bytes_in_use")?
+        .value
+        .as_i64()
+        .filter(|&bytes| bytes >= 0)
 }
 
 /// Bytes of the allocations at `indices`.
 pub(super) fn total(events: &[MemoryEvent], indices: &[usize]) -> i64 {
-    indices.iter().filter_map(|&index| events.get(index)).fold(0, |sum, event| sum.saturating_add(event.taken()))
+    indices
+        .iter()
+        .filter_map(|&index| events.get(index))
+        .fold(0, |sum, event| sum.saturating_add(event.taken()))
 }
 
 /// The buffers at `indices`, largest first, equal ones combined; the small rest only as a sum.
-pub(super) fn buffers(model: &TraceModel, events: &[MemoryEvent], indices: &[usize]) -> Vec<LiveBuffer> {
+pub(super) fn buffers(
+    model: &TraceModel,
+    events: &[MemoryEvent],
+    indices: &[usize],
+) -> Vec<LiveBuffer> {
     let (named, rest) = indices.split_at(indices.len().min(NAMED));
     let mut out: Vec<LiveBuffer> = Vec::new();
     let mut each: Vec<i64> = Vec::new();
     for event in named.iter().filter_map(|&index| events.get(index)) {
         let words = AllocationLabels::read(model, event);
-        let elements = words.shape.as_deref().and_then(Shape::parse).and_then(|shape| shape.bytes());
+        let elements = words
+            .shape
+            .as_deref()
+            .and_then(Shape::parse)
+            .and_then(|shape| shape.bytes());
         let elements = elements.and_then(|bytes| i64::try_from(bytes).ok());
         let alike = out.iter().zip(&each).position(|(row, &bytes)| {
             // Layers of a model differ only in their ops; without shapes the op is the only distinction.
@@ -145,7 +165,12 @@ pub(super) fn buffers(model: &TraceModel, events: &[MemoryEvent], indices: &[usi
     }
     if !rest.is_empty() {
         let (what, count) = ("smaller buffers".to_owned(), rest.len() as u64);
-        out.push(LiveBuffer { what, count, bytes: total(events, rest), ..LiveBuffer::default() });
+        out.push(LiveBuffer {
+            what,
+            count,
+            bytes: total(events, rest),
+            ..LiveBuffer::default()
+        });
     }
     out.sort_by_key(|row| std::cmp::Reverse(row.bytes));
     out
@@ -163,7 +188,12 @@ pub(super) fn at_peak(
     live: &[usize],
 ) -> Vec<LiveBuffer> {
     let mut out = buffers(model, events, live);
-    let row = |what: &str, bytes| LiveBuffer { what: what.to_owned(), count: 1, bytes, ..LiveBuffer::default() };
+    let row = |what: &str, bytes| LiveBuffer {
+        what: what.to_owned(),
+        count: 1,
+        bytes,
+        ..LiveBuffer::default()
+    };
     let earlier = peak.allocated.saturating_sub(total(events, live));
     if peak.reserved > 0 {
         out.push(row("programs (stack)", peak.reserved));
@@ -176,21 +206,36 @@ pub(super) fn at_peak(
 }
 
 /// The sizes with the most bytes in total.
-pub(super) fn sizes(model: &TraceModel, events: &[MemoryEvent], sizes: &BTreeMap<i64, SizeSums>) -> Vec<SizeClass> {
+pub(super) fn sizes(
+    model: &TraceModel,
+    events: &[MemoryEvent],
+    sizes: &BTreeMap<i64, SizeSums>,
+) -> Vec<SizeClass> {
     let mut rows: Vec<(i64, i64, &SizeSums)> = sizes
         .iter()
-        .map(|(&bytes, sums)| (bytes.saturating_mul(i64::try_from(sums.count).unwrap_or(i64::MAX)), bytes, sums))
+        .map(|(&bytes, sums)| {
+            (
+                bytes.saturating_mul(i64::try_from(sums.count).unwrap_or(i64::MAX)),
+                bytes,
+                sums,
+            )
+        })
         .collect();
     rows.sort_by_key(|&(total, bytes, _)| std::cmp::Reverse((total, bytes)));
     rows.truncate(SIZES);
     let class = |(total_bytes, bytes, sums): (i64, i64, &SizeSums)| {
-        let words = events.get(sums.example).map(|event| AllocationLabels::read(model, event)).unwrap_or_default();
+        let words = events
+            .get(sums.example)
+            .map(|event| AllocationLabels::read(model, event))
+            .unwrap_or_default();
         SizeClass {
             bytes,
             count: sums.count,
             total_bytes,
             released: sums.released,
-            mean_lifetime_ps: i64::try_from(sums.released).ok().and_then(|n| sums.lifetime_ps.checked_div(n)),
+            mean_lifetime_ps: i64::try_from(sums.released)
+                .ok()
+                .and_then(|n| sums.lifetime_ps.checked_div(n)),
             op: words.op,
             shape: words.shape,
         }

@@ -52,26 +52,45 @@ impl Analysis for Memory {
         let window = cx.host_window()?;
         let wanted = |key: &MemoryKey| {
             let devices = &cx.options.devices;
-            devices.is_empty() || key.ordinal().is_none_or(|ordinal| devices.contains(&ordinal))
+            devices.is_empty()
+                || key
+                    .ordinal()
+                    .is_none_or(|ordinal| devices.contains(&ordinal))
         };
         let chosen = recorded.memories().filter(|(key, _)| wanted(key));
-        let mut memories: Vec<MemoryTimeline> =
-            chosen.filter_map(|(key, events)| timeline(cx, key, events, window)).collect();
+        let mut memories: Vec<MemoryTimeline> = chosen
+            .filter_map(|(key, events)| timeline(cx, key, events, window))
+            .collect();
         // Fullest first; equally full ones in the order of devices.
-        memories.sort_by_key(|memory| std::cmp::Reverse((memory.parts_per_million(), memory.peak_bytes)));
+        memories.sort_by_key(|memory| {
+            std::cmp::Reverse((memory.parts_per_million(), memory.peak_bytes))
+        });
         if memories.is_empty() {
-            return Err(AnalysisError::NotApplicable("no memory is recorded in this scope".to_owned()));
+            return Err(AnalysisError::NotApplicable(
+                "no memory is recorded in this scope".to_owned(),
+            ));
         }
         let statement = statement(&memories);
         let metrics = memories.first().map(metrics).unwrap_or_default();
-        Ok(MemoryReport { statement, metrics, memories })
+        Ok(MemoryReport {
+            statement,
+            metrics,
+            memories,
+        })
     }
 }
 
 /// Why there is nothing to analyse, and a remedy.
 fn missing(model: &TraceModel) -> String {
-    let is_simulated = model.sources().iter().any(|source| source.simulator.is_some());
-    let cannot_tell = !model.sources().is_empty() && model.sources().iter().all(|source| !source.tells.allocations);
+    let is_simulated = model
+        .sources()
+        .iter()
+        .any(|source| source.simulator.is_some());
+    let cannot_tell = !model.sources().is_empty()
+        && model
+            .sources()
+            .iter()
+            .all(|source| !source.tells.allocations);
     if is_simulated {
         "a simulator records no allocations; its memory counters are on the timeline".to_owned()
     } else if cannot_tell {
@@ -179,26 +198,38 @@ pub struct MemoryTimeline {
 impl MemoryReport {
     /// Peak of the fullest memory as a percentage of its capacity.
     pub fn peak_percent(&self) -> Option<f64> {
-        self.memories.iter().filter_map(|memory| memory.peak_percent).reduce(f64::max)
+        self.memories
+            .iter()
+            .filter_map(|memory| memory.peak_percent)
+            .reduce(f64::max)
     }
 }
 
 impl MemoryTimeline {
     fn parts_per_million(&self) -> i64 {
-        self.peak_percent.map_or(0, |percent| (percent * 1e4) as i64)
+        self.peak_percent
+            .map_or(0, |percent| (percent * 1e4) as i64)
     }
 }
 
-fn timeline(cx: &Context<'_>, key: MemoryKey, events: &[MemoryEvent], window: TimeRange) -> Option<MemoryTimeline> {
+fn timeline(
+    cx: &Context<'_>,
+    key: MemoryKey,
+    events: &[MemoryEvent],
+    window: TimeRange,
+) -> Option<MemoryTimeline> {
     let model = cx.model;
     let replay = replay::replay(events, window);
     let event = |index: Option<usize>| index.and_then(|index| events.get(index));
     let peak = event(replay.peak)?;
     let percent = |share: f64| 100.0 * share;
     let capacity = peak.capacity();
-    let most_fragmented = event(replay.most_fragmented).filter(|event| event.fragmentation() > Some(0.0));
-    let largest_free =
-        peak.available().zip(peak.fragmentation()).map(|(free, lost)| (free as f64 * (1.0 - lost)) as i64);
+    let most_fragmented =
+        event(replay.most_fragmented).filter(|event| event.fragmentation() > Some(0.0));
+    let largest_free = peak
+        .available()
+        .zip(peak.fragmentation())
+        .map(|(free, lost)| (free as f64 * (1.0 - lost)) as i64);
     let steps = host_steps(cx, key.core(model));
     let churn = per_step(events, &steps, window);
     let heap = |index| event(index).map_or(0, |event| event.allocated);
@@ -215,7 +246,9 @@ fn timeline(cx: &Context<'_>, key: MemoryKey, events: &[MemoryEvent], window: Ti
         peak_free_bytes: peak.available(),
         peak_fragmentation_percent: peak.fragmentation().map(percent),
         peak_largest_free_bytes: largest_free,
-        max_fragmentation_percent: most_fragmented.and_then(MemoryEvent::fragmentation).map(percent),
+        max_fragmentation_percent: most_fragmented
+            .and_then(MemoryEvent::fragmentation)
+            .map(percent),
         max_fragmentation_at_ps: most_fragmented.map(|event| event.at.max(window.start).ps()),
         lifetime_peak_bytes: event(replay.last).and_then(|event| live::lifetime_peak(model, event)),
         mean_bytes: replay.mean_used,
@@ -246,15 +279,32 @@ struct HostStep {
 
 /// The steps of a device; all steps if it took part in none or is unknown.
 fn host_steps(cx: &Context<'_>, core: Option<GroupId>) -> Vec<HostStep> {
-    let Ok(steps) = cx.scoped(Scope::WholeTrace).report::<Steps>() else { return Vec::new() };
+    let Ok(steps) = cx.scoped(Scope::WholeTrace).report::<Steps>() else {
+        return Vec::new();
+    };
     if !steps.has_steps() {
         return Vec::new();
     }
     let host_step = |step: &Step| {
-        let own: Vec<_> = step.spans.iter().filter(|span| Some(span.group) == core).collect();
-        let spans = if own.is_empty() { step.spans.iter().collect() } else { own };
-        let range = spans.into_iter().map(|span| cx.to_host(span.group, span.range)).reduce(TimeRange::hull)?;
-        Some(HostStep { number: step.number, is_partial: step.is_partial, range })
+        let own: Vec<_> = step
+            .spans
+            .iter()
+            .filter(|span| Some(span.group) == core)
+            .collect();
+        let spans = if own.is_empty() {
+            step.spans.iter().collect()
+        } else {
+            own
+        };
+        let range = spans
+            .into_iter()
+            .map(|span| cx.to_host(span.group, span.range))
+            .reduce(TimeRange::hull)?;
+        Some(HostStep {
+            number: step.number,
+            is_partial: step.is_partial,
+            range,
+        })
     };
     steps.steps.iter().filter_map(host_step).collect()
 }
@@ -262,20 +312,29 @@ fn host_steps(cx: &Context<'_>, core: Option<GroupId>) -> Vec<HostStep> {
 /// The step that contains `at`; if several do, the one that started last.
 fn step_at(steps: &[HostStep], at: Timestamp) -> Option<u32> {
     let holding = steps.iter().filter(|step| step.range.contains(at));
-    holding.max_by_key(|step| step.range.start).map(|step| step.number)
+    holding
+        .max_by_key(|step| step.range.start)
+        .map(|step| step.number)
 }
 
 /// Allocations and their bytes per step: over the complete steps inside the window, from the start of the first to
 /// the end of the last.
 fn per_step(events: &[MemoryEvent], steps: &[HostStep], window: TimeRange) -> Option<(f64, f64)> {
-    let ranges = steps.iter().filter(|step| !step.is_partial).map(|step| step.range);
-    let inside: Vec<TimeRange> =
-        ranges.filter(|range| range.start >= window.start && range.end <= window.end).collect();
+    let ranges = steps
+        .iter()
+        .filter(|step| !step.is_partial)
+        .map(|step| step.range);
+    let inside: Vec<TimeRange> = ranges
+        .filter(|range| range.start >= window.start && range.end <= window.end)
+        .collect();
     let hull = inside.iter().copied().reduce(TimeRange::hull)?;
     let count = inside.len() as f64;
-    let allocations = events.iter().filter(|event| event.is_allocation && hull.contains(event.at));
-    let (number, bytes) =
-        allocations.fold((0_u64, 0_i64), |(number, bytes), event| (number + 1, bytes.saturating_add(event.taken())));
+    let allocations = events
+        .iter()
+        .filter(|event| event.is_allocation && hull.contains(event.at));
+    let (number, bytes) = allocations.fold((0_u64, 0_i64), |(number, bytes), event| {
+        (number + 1, bytes.saturating_add(event.taken()))
+    });
     Some((number as f64 / count, bytes as f64 / count))
 }
 
@@ -285,22 +344,42 @@ pub fn bytes_text(bytes: i64) -> String {
 }
 
 fn statement(memories: &[MemoryTimeline]) -> String {
-    let Some(fullest) = memories.first() else { return String::new() };
+    let Some(fullest) = memories.first() else {
+        return String::new();
+    };
     let full = match (fullest.peak_percent, fullest.capacity_bytes) {
         (Some(percent), Some(capacity)) => {
-            format!("{percent:.1} of {}", bytes_text(capacity), percent = Percent(percent))
+            format!(
+                "{percent:.1} of {}",
+                bytes_text(capacity),
+                percent = Percent(percent)
+            )
         }
         _ => "of an unknown capacity".to_owned(),
     };
-    let step = fullest.peak_step.map(|step| format!(", in step {step}")).unwrap_or_default();
+    let step = fullest
+        .peak_step
+        .map(|step| format!(", in step {step}"))
+        .unwrap_or_default();
     let at = trace_model::Picos::from_ps(fullest.peak_at_ps);
-    let mut text = format!("{} held up to {}, {full}, at {at}{step}", fullest.memory, bytes_text(fullest.peak_bytes));
+    let mut text = format!(
+        "{} held up to {}, {full}, at {at}{step}",
+        fullest.memory,
+        bytes_text(fullest.peak_bytes)
+    );
     if fullest.peak_reserved_bytes > fullest.peak_bytes / 2 {
-        let _ = write!(text, "; {} of it set aside for programs", bytes_text(fullest.peak_reserved_bytes));
+        let _ = write!(
+            text,
+            "; {} of it set aside for programs",
+            bytes_text(fullest.peak_reserved_bytes)
+        );
     }
     if let Some(free) = fullest.peak_free_bytes {
         let _ = write!(text, "; {} were free", bytes_text(free));
-        if let Some(block) = fullest.peak_largest_free_bytes.filter(|&block| block < free) {
+        if let Some(block) = fullest
+            .peak_largest_free_bytes
+            .filter(|&block| block < free)
+        {
             let _ = write!(text, ", {} of them in one block", bytes_text(block));
         }
     }
@@ -310,7 +389,9 @@ fn statement(memories: &[MemoryTimeline]) -> String {
 /// The numbers of one memory, with their denominators.
 fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
     let name = &memory.memory;
-    let capacity = memory.capacity_bytes.map_or_else(|| "unknown capacity".to_owned(), bytes_text);
+    let capacity = memory
+        .capacity_bytes
+        .map_or_else(|| "unknown capacity".to_owned(), bytes_text);
     let metric = |id, title, value: Option<f64>, unit, of: String, provenance| Metric {
         id,
         title,
@@ -322,11 +403,24 @@ fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
         note: None,
     };
     let bytes = |id, title, value: Option<i64>, of: &str, provenance| {
-        metric(id, title, value.map(|value| value as f64), Unit::Bytes, format!("{of}, {name}"), provenance)
+        metric(
+            id,
+            title,
+            value.map(|value| value as f64),
+            Unit::Bytes,
+            format!("{of}, {name}"),
+            provenance,
+        )
     };
     let (recorded, derived) = (Provenance::Profile, Provenance::Derived);
     let mut out = vec![
-        bytes("memory_peak_bytes", "Peak memory", Some(memory.peak_bytes), "stack and heap together", recorded),
+        bytes(
+            "memory_peak_bytes",
+            "Peak memory",
+            Some(memory.peak_bytes),
+            "stack and heap together",
+            recorded,
+        ),
         metric(
             "memory_peak_percent",
             "Peak memory, of capacity",
@@ -335,7 +429,13 @@ fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
             format!("{capacity}: all that {name} has for programs and buffers"),
             recorded,
         ),
-        bytes("memory_free_at_peak_bytes", "Free at the peak", memory.peak_free_bytes, "when fullest", recorded),
+        bytes(
+            "memory_free_at_peak_bytes",
+            "Free at the peak",
+            memory.peak_free_bytes,
+            "when fullest",
+            recorded,
+        ),
         bytes(
             "memory_largest_free_block_bytes",
             "Largest free block at the peak",
@@ -350,7 +450,13 @@ fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
             "at the peak",
             recorded,
         ),
-        bytes("memory_heap_at_peak_bytes", "In buffers", Some(memory.peak_heap_bytes), "at the peak", recorded),
+        bytes(
+            "memory_heap_at_peak_bytes",
+            "In buffers",
+            Some(memory.peak_heap_bytes),
+            "at the peak",
+            recorded,
+        ),
         metric(
             "memory_fragmentation_percent",
             "Highest fragmentation",
@@ -376,7 +482,9 @@ fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
         ),
     ];
     if memory.capacity_bytes.is_none()
-        && let Some(metric) = out.iter_mut().find(|metric| metric.id == "memory_peak_percent")
+        && let Some(metric) = out
+            .iter_mut()
+            .find(|metric| metric.id == "memory_peak_percent")
     {
         metric.note = Some("the allocator did not record how much is free".to_owned());
     }

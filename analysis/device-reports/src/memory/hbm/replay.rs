@@ -77,7 +77,9 @@ pub(super) fn replay(events: &[MemoryEvent], window: TimeRange) -> AllocationRep
 pub(super) fn live_after(events: &[MemoryEvent]) -> Vec<usize> {
     let mut live = LiveAllocations::new();
     for (index, event) in events.iter().enumerate() {
-        let Some(address) = event.address() else { continue };
+        let Some(address) = event.address() else {
+            continue;
+        };
         if event.is_allocation {
             live.insert(address, index);
         } else {
@@ -96,13 +98,25 @@ impl AllocationReplay {
         for (offset, event) in held.iter().enumerate() {
             let index = begin + offset;
             let start = event.at.max(window.start);
-            let end = held.get(offset + 1).map_or(window.end, |next| next.at).max(start);
+            let end = held
+                .get(offset + 1)
+                .map_or(window.end, |next| next.at)
+                .max(start);
             let weight = (end - start).ps() as f64;
-            weighted = (weighted.0 + weight * event.used() as f64, weighted.1 + weight);
-            if self.peak.and_then(|peak| events.get(peak)).is_none_or(|peak| event.used() > peak.used()) {
+            weighted = (
+                weighted.0 + weight * event.used() as f64,
+                weighted.1 + weight,
+            );
+            if self
+                .peak
+                .and_then(|peak| events.get(peak))
+                .is_none_or(|peak| event.used() > peak.used())
+            {
                 (self.peak, self.peak_at) = (Some(index), start);
             }
-            let most = self.most_fragmented.and_then(|most| events.get(most)?.fragmentation());
+            let most = self
+                .most_fragmented
+                .and_then(|most| events.get(most)?.fragmentation());
             if event.fragmentation() > most {
                 self.most_fragmented = Some(index);
             }
@@ -113,20 +127,37 @@ impl AllocationReplay {
         self.mean_used = (weighted.1 > 0.0).then(|| weighted.0 / weighted.1);
     }
 
-    fn allocate(&mut self, events: &[MemoryEvent], live: &mut LiveAllocations, index: usize, counts: bool) {
-        let Some(event) = events.get(index) else { return };
-        let lost = event.address().is_some_and(|address| live.insert(address, index).is_some());
+    fn allocate(
+        &mut self,
+        events: &[MemoryEvent],
+        live: &mut LiveAllocations,
+        index: usize,
+        counts: bool,
+    ) {
+        let Some(event) = events.get(index) else {
+            return;
+        };
+        let lost = event
+            .address()
+            .is_some_and(|address| live.insert(address, index).is_some());
         if !counts {
             return;
         }
         self.allocations += 1;
         self.lost_releases += u64::from(lost);
         self.allocated_bytes = self.allocated_bytes.saturating_add(event.taken());
-        self.requested_bytes = self.requested_bytes.saturating_add(event.requested().unwrap_or(event.taken()));
+        self.requested_bytes = self
+            .requested_bytes
+            .saturating_add(event.requested().unwrap_or(event.taken()));
         if let (Some(size), Some(requested)) = (event.size(), event.requested()) {
-            self.rounding_bytes = self.rounding_bytes.saturating_add((size - requested).max(0));
+            self.rounding_bytes = self
+                .rounding_bytes
+                .saturating_add((size - requested).max(0));
         }
-        let sums = self.sizes.entry(event.taken()).or_insert(SizeSums { example: index, ..SizeSums::default() });
+        let sums = self.sizes.entry(event.taken()).or_insert(SizeSums {
+            example: index,
+            ..SizeSums::default()
+        });
         sums.count += 1;
     }
 
@@ -143,7 +174,8 @@ impl AllocationReplay {
             return;
         }
         self.releases += 1;
-        let Some((index, allocation)) = index.and_then(|index| Some((index, events.get(index)?))) else {
+        let Some((index, allocation)) = index.and_then(|index| Some((index, events.get(index)?)))
+        else {
             self.unknown_releases += 1;
             return;
         };
@@ -152,13 +184,20 @@ impl AllocationReplay {
             && let Some(sums) = self.sizes.get_mut(&allocation.taken())
         {
             sums.released += 1;
-            sums.lifetime_ps = sums.lifetime_ps.saturating_add((event.at - allocation.at).ps());
+            sums.lifetime_ps = sums
+                .lifetime_ps
+                .saturating_add((event.at - allocation.at).ps());
         }
     }
 }
 
 fn largest_first(events: &[MemoryEvent], indices: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut indices: Vec<usize> = indices.collect();
-    indices.sort_unstable_by_key(|&index| (std::cmp::Reverse(events.get(index).map(MemoryEvent::taken)), index));
+    indices.sort_unstable_by_key(|&index| {
+        (
+            std::cmp::Reverse(events.get(index).map(MemoryEvent::taken)),
+            index,
+        )
+    });
     indices
 }

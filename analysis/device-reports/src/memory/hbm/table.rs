@@ -29,10 +29,11 @@ impl MemoryReport {
              the largest free block, the largest buffer that would still have fitted."
                 .to_owned(),
         ];
-        let heap_only = self
-            .memories
-            .iter()
-            .find(|memory| memory.lifetime_peak_bytes.is_some_and(|lifetime| lifetime < memory.peak_bytes));
+        let heap_only = self.memories.iter().find(|memory| {
+            memory
+                .lifetime_peak_bytes
+                .is_some_and(|lifetime| lifetime < memory.peak_bytes)
+        });
         if let Some(memory) = heap_only {
             notes.push(format!(
                 "The allocator's own record of {} is {}: it counts buffers only.",
@@ -42,15 +43,36 @@ impl MemoryReport {
         }
         Table::of("memory", "Peak memory", &self.memories)
             .recorded("memory", "Memory", Unit::None, |memory| &memory.memory)
-            .recorded("peak_bytes", "Peak", Unit::Bytes, |memory| memory.peak_bytes)
-            .recorded("peak_percent", "Of capacity", Unit::Percent, |memory| memory.peak_percent)
-            .recorded("capacity_bytes", "Capacity", Unit::Bytes, |memory| memory.capacity_bytes)
-            .recorded("peak_reserved_bytes", "Programs", Unit::Bytes, |memory| memory.peak_reserved_bytes)
-            .recorded("peak_heap_bytes", "Buffers", Unit::Bytes, |memory| memory.peak_heap_bytes)
-            .recorded("peak_free_bytes", "Free", Unit::Bytes, |memory| memory.peak_free_bytes)
-            .derived("peak_largest_free_bytes", "In a block", Unit::Bytes, |memory| memory.peak_largest_free_bytes)
-            .recorded("peak_at_ps", "At", Unit::Picoseconds, |memory| memory.peak_at_ps)
-            .derived("peak_step", "Step", Unit::None, |memory| memory.peak_step.map(i64::from))
+            .recorded("peak_bytes", "Peak", Unit::Bytes, |memory| {
+                memory.peak_bytes
+            })
+            .recorded("peak_percent", "Of capacity", Unit::Percent, |memory| {
+                memory.peak_percent
+            })
+            .recorded("capacity_bytes", "Capacity", Unit::Bytes, |memory| {
+                memory.capacity_bytes
+            })
+            .recorded("peak_reserved_bytes", "Programs", Unit::Bytes, |memory| {
+                memory.peak_reserved_bytes
+            })
+            .recorded("peak_heap_bytes", "Buffers", Unit::Bytes, |memory| {
+                memory.peak_heap_bytes
+            })
+            .recorded("peak_free_bytes", "Free", Unit::Bytes, |memory| {
+                memory.peak_free_bytes
+            })
+            .derived(
+                "peak_largest_free_bytes",
+                "In a block",
+                Unit::Bytes,
+                |memory| memory.peak_largest_free_bytes,
+            )
+            .recorded("peak_at_ps", "At", Unit::Picoseconds, |memory| {
+                memory.peak_at_ps
+            })
+            .derived("peak_step", "Step", Unit::None, |memory| {
+                memory.peak_step.map(i64::from)
+            })
             .notes(notes)
             .build()
     }
@@ -65,9 +87,17 @@ impl MemoryReport {
         let (unknown, lost) = self
             .memories
             .iter()
-            .fold((0, 0), |(unknown, lost), memory| (unknown + memory.unknown_releases, lost + memory.lost_releases));
+            .fold((0, 0), |(unknown, lost), memory| {
+                (
+                    unknown + memory.unknown_releases,
+                    lost + memory.lost_releases,
+                )
+            });
         if unknown > 0 {
-            notes.push(format!("Released from before the capture: {}.", engine::counted(unknown, "buffer")));
+            notes.push(format!(
+                "Released from before the capture: {}.",
+                engine::counted(unknown, "buffer")
+            ));
         }
         if lost > 0 {
             notes.push(format!(
@@ -77,43 +107,88 @@ impl MemoryReport {
         }
         Table::of("memory_allocations", "Allocations", &self.memories)
             .recorded("memory", "Memory", Unit::None, |memory| &memory.memory)
-            .recorded("allocations", "Allocated", Unit::Count, |memory| memory.allocations)
-            .recorded("releases", "Released", Unit::Count, |memory| memory.releases)
-            .recorded("allocated_bytes", "Bytes", Unit::Bytes, |memory| memory.allocated_bytes)
-            .derived("allocations_per_step", "A step", Unit::Count, |memory| memory.allocations_per_step)
-            .derived("allocated_bytes_per_step", "Bytes a step", Unit::Bytes, |memory| memory.allocated_bytes_per_step)
-            .derived("rounding_bytes", "Rounding", Unit::Bytes, |memory| memory.rounding_bytes)
-            .derived("kept_bytes", "Not released", Unit::Bytes, |memory| memory.kept_bytes)
-            .derived("growth_bytes", "Growth", Unit::Bytes, |memory| memory.growth_bytes)
-            .derived("mean_bytes", "Mean in use", Unit::Bytes, |memory| memory.mean_bytes)
-            .recorded("max_fragmentation_percent", "Fragmentation", Unit::Percent, |memory| {
-                memory.max_fragmentation_percent
+            .recorded("allocations", "Allocated", Unit::Count, |memory| {
+                memory.allocations
             })
+            .recorded("releases", "Released", Unit::Count, |memory| {
+                memory.releases
+            })
+            .recorded("allocated_bytes", "Bytes", Unit::Bytes, |memory| {
+                memory.allocated_bytes
+            })
+            .derived("allocations_per_step", "A step", Unit::Count, |memory| {
+                memory.allocations_per_step
+            })
+            .derived(
+                "allocated_bytes_per_step",
+                "Bytes a step",
+                Unit::Bytes,
+                |memory| memory.allocated_bytes_per_step,
+            )
+            .derived("rounding_bytes", "Rounding", Unit::Bytes, |memory| {
+                memory.rounding_bytes
+            })
+            .derived("kept_bytes", "Not released", Unit::Bytes, |memory| {
+                memory.kept_bytes
+            })
+            .derived("growth_bytes", "Growth", Unit::Bytes, |memory| {
+                memory.growth_bytes
+            })
+            .derived("mean_bytes", "Mean in use", Unit::Bytes, |memory| {
+                memory.mean_bytes
+            })
+            .recorded(
+                "max_fragmentation_percent",
+                "Fragmentation",
+                Unit::Percent,
+                |memory| memory.max_fragmentation_percent,
+            )
             .notes(notes)
             .build()
     }
 }
 
 /// The largest of `buffers`, with their shares of `whole`.
-fn buffer_table(id: &'static str, title: String, buffers: &[LiveBuffer], whole: i64, notes: Vec<String>) -> Table {
+fn buffer_table(
+    id: &'static str,
+    title: String,
+    buffers: &[LiveBuffer],
+    whole: i64,
+    notes: Vec<String>,
+) -> Table {
     Table::of(id, title, buffers.iter().take(SHOWN))
         .derived("what", "What", Unit::None, |buffer| &buffer.what)
         .recorded("count", "Count", Unit::Count, |buffer| buffer.count)
         .recorded("bytes", "Bytes", Unit::Bytes, |buffer| buffer.bytes)
-        .derived("share_percent", "Share", Unit::Percent, |buffer| percent(buffer.bytes, whole))
+        .derived("share_percent", "Share", Unit::Percent, |buffer| {
+            percent(buffer.bytes, whole)
+        })
         .recorded("op", "Op of the first", Unit::None, |buffer| &buffer.op)
         .recorded("shape", "Shape", Unit::None, |buffer| &buffer.shape)
         .recorded("region", "Region", Unit::None, |buffer| &buffer.region)
-        .recorded("requested_bytes", "Asked for", Unit::Bytes, |buffer| buffer.requested_bytes)
-        .derived("padding_percent", "Padding", Unit::Percent, LiveBuffer::padding_percent)
-        .recorded("since_ps", "Since", Unit::Picoseconds, |buffer| buffer.since_ps)
+        .recorded("requested_bytes", "Asked for", Unit::Bytes, |buffer| {
+            buffer.requested_bytes
+        })
+        .derived(
+            "padding_percent",
+            "Padding",
+            Unit::Percent,
+            LiveBuffer::padding_percent,
+        )
+        .recorded("since_ps", "Since", Unit::Picoseconds, |buffer| {
+            buffer.since_ps
+        })
         .notes(notes)
         .build()
 }
 
 /// States what a shortened list leaves out.
 fn cut<T>(all: &[T], what: &str) -> Vec<String> {
-    if all.len() > SHOWN { vec![format!("The largest {SHOWN} of {} {what}.", all.len())] } else { Vec::new() }
+    if all.len() > SHOWN {
+        vec![format!("The largest {SHOWN} of {} {what}.", all.len())]
+    } else {
+        Vec::new()
+    }
 }
 
 /// What is in a memory at a time, of which `used` bytes are in use.
@@ -122,13 +197,25 @@ pub(super) fn live_at(buffers: &[LiveBuffer], used: i64) -> Table {
         .derived("what", "What", Unit::None, |buffer| &buffer.what)
         .recorded("count", "Count", Unit::Count, |buffer| buffer.count)
         .recorded("bytes", "Size", Unit::Bytes, |buffer| buffer.bytes)
-        .derived("share_percent", "Share", Unit::Percent, |buffer| percent(buffer.bytes, used))
-        .derived("padding_bytes", "Padding", Unit::Bytes, LiveBuffer::padding_bytes)
+        .derived("share_percent", "Share", Unit::Percent, |buffer| {
+            percent(buffer.bytes, used)
+        })
+        .derived(
+            "padding_bytes",
+            "Padding",
+            Unit::Bytes,
+            LiveBuffer::padding_bytes,
+        )
         .recorded("op", "Op of the first", Unit::None, |buffer| &buffer.op)
         .recorded("shape", "Shape", Unit::None, |buffer| &buffer.shape)
         .recorded("region", "Region", Unit::None, |buffer| &buffer.region)
-        .recorded("since_ps", "Since", Unit::Picoseconds, |buffer| buffer.since_ps)
-        .note(format!("Shares are of {} in use. Padding: bytes that hold no element.", bytes_text(used)))
+        .recorded("since_ps", "Since", Unit::Picoseconds, |buffer| {
+            buffer.since_ps
+        })
+        .note(format!(
+            "Shares are of {} in use. Padding: bytes that hold no element.",
+            bytes_text(used)
+        ))
         .build()
 }
 
@@ -137,7 +224,11 @@ fn at_peak(memory: &MemoryTimeline) -> Table {
         "Shares are of the peak, {}. Padding: bytes that hold no element.",
         bytes_text(memory.peak_bytes)
     )];
-    if memory.at_peak.iter().any(|buffer| buffer.what == live::OLDER) {
+    if memory
+        .at_peak
+        .iter()
+        .any(|buffer| buffer.what == live::OLDER)
+    {
         notes.push("Of buffers from before the capture only the sum is known.".to_owned());
     }
     if memory.peak_reserved_bytes > memory.peak_bytes / 2 {
@@ -145,7 +236,13 @@ fn at_peak(memory: &MemoryTimeline) -> Table {
     }
     notes.extend(cut(&memory.at_peak, "kinds of buffers"));
     let title = format!("In memory at the peak of {}", memory.memory);
-    buffer_table("memory_at_peak", title, &memory.at_peak, memory.peak_bytes, notes)
+    buffer_table(
+        "memory_at_peak",
+        title,
+        &memory.at_peak,
+        memory.peak_bytes,
+        notes,
+    )
 }
 
 fn kept(memory: &MemoryTimeline) -> Option<Table> {
@@ -162,15 +259,28 @@ fn kept(memory: &MemoryTimeline) -> Option<Table> {
 
 fn sizes(memory: &MemoryTimeline) -> Option<Table> {
     (!memory.sizes.is_empty()).then(|| {
-        Table::of("memory_sizes", format!("Allocations by size on {}", memory.memory), &memory.sizes)
-            .recorded("bytes", "Size", Unit::Bytes, |class| class.bytes)
-            .recorded("count", "Allocated", Unit::Count, |class| class.count)
-            .derived("total_bytes", "Bytes in all", Unit::Bytes, |class| class.total_bytes)
-            .recorded("released", "Released", Unit::Count, |class| class.released)
-            .derived("mean_lifetime_ps", "Mean lifetime", Unit::Picoseconds, |class| class.mean_lifetime_ps)
-            .recorded("op", "Op of the first", Unit::None, |class| &class.op)
-            .recorded("shape", "Shape of the first", Unit::None, |class| &class.shape)
-            .note("Sizes with the most bytes in all first; the lifetime is of those released.")
-            .build()
+        Table::of(
+            "memory_sizes",
+            format!("Allocations by size on {}", memory.memory),
+            &memory.sizes,
+        )
+        .recorded("bytes", "Size", Unit::Bytes, |class| class.bytes)
+        .recorded("count", "Allocated", Unit::Count, |class| class.count)
+        .derived("total_bytes", "Bytes in all", Unit::Bytes, |class| {
+            class.total_bytes
+        })
+        .recorded("released", "Released", Unit::Count, |class| class.released)
+        .derived(
+            "mean_lifetime_ps",
+            "Mean lifetime",
+            Unit::Picoseconds,
+            |class| class.mean_lifetime_ps,
+        )
+        .recorded("op", "Op of the first", Unit::None, |class| &class.op)
+        .recorded("shape", "Shape of the first", Unit::None, |class| {
+            &class.shape
+        })
+        .note("Sizes with the most bytes in all first; the lifetime is of those released.")
+        .build()
     })
 }

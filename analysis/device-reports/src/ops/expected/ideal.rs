@@ -73,7 +73,10 @@ pub(super) struct IdealTime {
 
 impl IdealTime {
     fn unknown(why: &'static str) -> Self {
-        Self { note: Some(why), ..Self::default() }
+        Self {
+            note: Some(why),
+            ..Self::default()
+        }
     }
 
     /// Adds the time that one limit requires; a time that is not finite is ignored.
@@ -131,7 +134,14 @@ impl<'a> PeakRates<'a> {
             (key, text_of(model, row))
         });
         let starts = starts.collect();
-        Self { model, peaks, chip, topology, devices, starts }
+        Self {
+            model,
+            peaks,
+            chip,
+            topology,
+            devices,
+            starts,
+        }
     }
 
     /// The least time of all executions of `row`, which must be a leaf.
@@ -140,7 +150,11 @@ impl<'a> PeakRates<'a> {
         let hlo = HloText::parse(text).unwrap_or_default();
         if row.is_async {
             // A start op only issues, even if it is named after the other half.
-            return if is_wait(row, &hlo) { self.awaited(row, &hlo) } else { issue() };
+            return if is_wait(row, &hlo) {
+                self.awaited(row, &hlo)
+            } else {
+                issue()
+            };
         }
         let mut ideal = self.work(row);
         if row.collective.is_some() {
@@ -158,7 +172,9 @@ impl<'a> PeakRates<'a> {
         let mut ideal = IdealTime::default();
         let (mut unrated, mut known) = (false, false);
         for limit in BoundBy::ALL {
-            let Some(amount) = limit.amount(&work) else { continue };
+            let Some(amount) = limit.amount(&work) else {
+                continue;
+            };
             known = true;
             match limit.peak(self.peaks).filter(|peak| peak.per_second > 0.0) {
                 Some(peak) => ideal.add(TimeLimit::Device(limit), amount / peak.per_second),
@@ -172,7 +188,8 @@ impl<'a> PeakRates<'a> {
             ideal.without.push("HBM bytes");
         }
         let none = ideal.longest().is_none_or(|(_, seconds)| seconds <= 0.0);
-        let stays_on_chip = row.costs.memory.is_none() && row.costs.bytes.is_some_and(|bytes| bytes > 0);
+        let stays_on_chip =
+            row.costs.memory.is_none() && row.costs.bytes.is_some_and(|bytes| bytes > 0);
         if !none {
             return ideal;
         }
@@ -185,9 +202,15 @@ impl<'a> PeakRates<'a> {
         } else if stays_on_chip {
             "its bytes stay on the chip; this capture does not say in which memory"
         } else {
-            return IdealTime { note: Some("the compiler counts no work"), ..ideal };
+            return IdealTime {
+                note: Some("the compiler counts no work"),
+                ..ideal
+            };
         };
-        IdealTime { without: ideal.without, ..IdealTime::unknown(why) }
+        IdealTime {
+            without: ideal.without,
+            ..IdealTime::unknown(why)
+        }
     }
 
     /// Minimum time of the transfer that an op waits for, without contention.
@@ -199,7 +222,10 @@ impl<'a> PeakRates<'a> {
         }
         match self.copy(row, hlo) {
             Some(ideal) => ideal,
-            None => IdealTime { without: Vec::new(), ..self.work(row) },
+            None => IdealTime {
+                without: Vec::new(),
+                ..self.work(row)
+            },
         }
     }
 
@@ -211,19 +237,38 @@ impl<'a> PeakRates<'a> {
         let operands = hlo.operand_list();
         let context = operands.first()?.shape.as_ref()?;
         // (destination, source, context), or sources in a tuple of their own.
-        let ends: Vec<u64> =
-            context.parts().iter().take(2).flat_map(Shape::arrays).map(|array| array.memory_space).collect();
+        let ends: Vec<u64> = context
+            .parts()
+            .iter()
+            .take(2)
+            .flat_map(Shape::arrays)
+            .map(|array| array.memory_space)
+            .collect();
         if ends.len() != 2 {
             return None;
         }
         let mut ideal = IdealTime::default();
         let hbm = ends.iter().filter(|&&space| space == HBM).count() as f64;
-        if let Some(peak) = self.peaks.hbm.filter(|peak| hbm > 0.0 && peak.per_second > 0.0) {
-            ideal.add(TimeLimit::Device(BoundBy::Hbm), hbm * bytes / peak.per_second);
+        if let Some(peak) = self
+            .peaks
+            .hbm
+            .filter(|peak| hbm > 0.0 && peak.per_second > 0.0)
+        {
+            ideal.add(
+                TimeLimit::Device(BoundBy::Hbm),
+                hbm * bytes / peak.per_second,
+            );
         }
         if ends.contains(&HOST) {
-            let limit = if destination == HOST { TimeLimit::HostWrite } else { TimeLimit::HostRead };
-            match self.chip.and_then(|chip| Some(chip.per_device(chip.pcie_bandwidth?))) {
+            let limit = if destination == HOST {
+                TimeLimit::HostWrite
+            } else {
+                TimeLimit::HostRead
+            };
+            match self
+                .chip
+                .and_then(|chip| Some(chip.per_device(chip.pcie_bandwidth?)))
+            {
                 Some(rate) => ideal.add(limit, bytes / rate),
                 None => ideal.without.push("host link"),
             }
@@ -243,20 +288,31 @@ impl<'a> PeakRates<'a> {
     }
 
     fn link_seconds(&self, row: &OpRow, hlo: &HloText<'_>) -> Result<f64, &'static str> {
-        let chip = self.chip.ok_or("the speed of the links is not known: name the chip with --device-spec")?;
+        let chip = self
+            .chip
+            .ok_or("the speed of the links is not known: name the chip with --device-spec")?;
         let kind = row.collective.ok_or("no collective")?;
         // The done op of an asynchronous collective names its start op, which names the groups.
-        let operands = if row.is_async { hlo.operand_list() } else { Vec::new() };
-        let start = operands.first().and_then(|start| self.starts.get(&(&*row.program, start.name)));
+        let operands = if row.is_async {
+            hlo.operand_list()
+        } else {
+            Vec::new()
+        };
+        let start = operands
+            .first()
+            .and_then(|start| self.starts.get(&(&*row.program, start.name)));
         let text = start.copied().unwrap_or_else(|| text_of(self.model, row));
-        let mut message =
-            CollectiveTraffic::of_text(text, kind, self.devices as usize).ok_or("it has no text of its instruction")?;
-        let bytes = message.bytes.ok_or("its text does not give the size of the message")?;
+        let mut message = CollectiveTraffic::of_text(text, kind, self.devices as usize)
+            .ok_or("it has no text of its instruction")?;
+        let bytes = message
+            .bytes
+            .ok_or("its text does not give the size of the message")?;
         if kind == CollectiveKind::CollectivePermute {
             // At best the data goes to a neighbour: as many chips as make one hop.
             message.participants = message.participants.max(Some(2 * u64::from(chip.devices)));
         }
-        let rate = LinkRate::of(chip).ok_or("the speed of the links of this chip is not published")?;
+        let rate =
+            LinkRate::of(chip).ok_or("the speed of the links of this chip is not published")?;
         expected_time(kind, bytes, &message.layouts(chip, self.topology), rate)
             .map(|time| time.least_seconds)
             .ok_or("its participants may be on one chip, or its pattern has no closed form")
@@ -265,15 +321,26 @@ impl<'a> PeakRates<'a> {
 
 /// Issuing counts as no work.
 fn issue() -> IdealTime {
-    IdealTime { terms: vec![(TimeLimit::Device(BoundBy::Compute), 0.0)], is_issue: true, ..IdealTime::default() }
+    IdealTime {
+        terms: vec![(TimeLimit::Device(BoundBy::Compute), 0.0)],
+        is_issue: true,
+        ..IdealTime::default()
+    }
 }
 
 /// Whether it is a waiting op: by its group, or for collectives by opcode or name.
 fn is_wait(row: &OpRow, hlo: &HloText<'_>) -> bool {
-    let stem = if hlo.opcode.is_empty() { &row.category } else { hlo.opcode };
+    let stem = if hlo.opcode.is_empty() {
+        &row.category
+    } else {
+        hlo.opcode
+    };
     row.group == OpGroup::AsyncWait || stem.ends_with("-done") || row.category.ends_with("-done")
 }
 
 fn text_of<'a>(model: &'a TraceModel, row: &OpRow) -> &'a str {
-    row.op.and_then(|op| model.op(op).hlo_text).map(|text| model.str(text)).unwrap_or_default()
+    row.op
+        .and_then(|op| model.op(op).hlo_text)
+        .map(|text| model.str(text))
+        .unwrap_or_default()
 }

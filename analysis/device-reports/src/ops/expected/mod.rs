@@ -165,9 +165,19 @@ impl Analysis for Expected {
 
 fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
     let network = cx.network();
-    let (chip, topology) = network.as_ref().map(|network| (&network.chip, network.topology.as_ref())).unzip();
+    let (chip, topology) = network
+        .as_ref()
+        .map(|network| (&network.chip, network.topology.as_ref()))
+        .unzip();
     let devices = ops.cores.len() as u64;
-    let rates = PeakRates::new(cx.model, &ops.peaks, chip, topology.flatten(), devices, &ops.rows);
+    let rates = PeakRates::new(
+        cx.model,
+        &ops.peaks,
+        chip,
+        topology.flatten(),
+        devices,
+        &ops.rows,
+    );
     let mut totals = Totals::default();
     let mut limits = [0.0; TimeLimit::ALL.len()];
     let mut groups: Vec<GroupSums> = Vec::new();
@@ -181,19 +191,33 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
         let beyond = beyond_peaks(op, &ops.peaks);
         add_limits(&mut limits, &ideal, &beyond);
         let row = row(op, &ideal, ops.op_time_ps);
-        let is_beyond = matches!(row.bound_by, Some(TimeLimit::Device(limit)) if beyond.contains(&limit));
+        let is_beyond =
+            matches!(row.bound_by, Some(TimeLimit::Device(limit)) if beyond.contains(&limit));
         totals.add(&row, is_beyond);
-        let at = groups.iter().position(|sums| sums.group == row.group).unwrap_or_else(|| {
-            groups.push(GroupSums { group: row.group, totals: Totals::default() });
-            groups.len() - 1
-        });
+        let at = groups
+            .iter()
+            .position(|sums| sums.group == row.group)
+            .unwrap_or_else(|| {
+                groups.push(GroupSums {
+                    group: row.group,
+                    totals: Totals::default(),
+                });
+                groups.len() - 1
+            });
         groups[at].totals.add(&row, is_beyond);
         rows.push(row);
     }
     rows.sort_by(order);
-    groups.sort_by(|a, b| b.totals.above_ps.total_cmp(&a.totals.above_ps).then_with(|| a.group.cmp(&b.group)));
-    let used_links =
-        limits.iter().zip(TimeLimit::ALL).any(|(&s, limit)| s > 0.0 && !matches!(limit, TimeLimit::Device(_)));
+    groups.sort_by(|a, b| {
+        b.totals
+            .above_ps
+            .total_cmp(&a.totals.above_ps)
+            .then_with(|| a.group.cmp(&b.group))
+    });
+    let used_links = limits
+        .iter()
+        .zip(TimeLimit::ALL)
+        .any(|(&s, limit)| s > 0.0 && !matches!(limit, TimeLimit::Device(_)));
     ExpectedReport {
         rows,
         groups,
@@ -201,7 +225,9 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
         totals,
         peaks: ops.peaks.clone(),
         links_of: chip.filter(|_| used_links).map(|chip| chip.id.clone()),
-        links_recorded: network.as_ref().is_some_and(|network| network.from == NetworkFrom::Recorded),
+        links_recorded: network
+            .as_ref()
+            .is_some_and(|network| network.from == NetworkFrom::Recorded),
         hbm_is_estimated: ops.hbm_is_estimated,
         sums_over: ops.sums_over,
         notes: ops.notes.clone(),
@@ -211,11 +237,21 @@ fn report(cx: &Context<'_>, ops: &OpsReport) -> ExpectedReport {
 fn row(op: &OpRow, ideal: &IdealTime, op_time_ps: i64) -> ExpectedRow {
     let longest = ideal.longest();
     // Ops inside have rows of their own.
-    let share = if op.total_time_ps > 0 { op.self_time_ps as f64 / op.total_time_ps as f64 } else { 1.0 };
+    let share = if op.total_time_ps > 0 {
+        op.self_time_ps as f64 / op.total_time_ps as f64
+    } else {
+        1.0
+    };
     let is_wait = op.is_async && !ideal.is_issue;
-    let least_ps = longest.map(|(_, seconds)| seconds * 1e12 * share).filter(|least| least.is_finite());
+    let least_ps = longest
+        .map(|(_, seconds)| seconds * 1e12 * share)
+        .filter(|least| least.is_finite());
     let hidden = is_wait && least_ps.is_some_and(|least| least > op.self_time_ps as f64);
-    let expected_ps = if hidden { Some(op.self_time_ps as f64) } else { least_ps };
+    let expected_ps = if hidden {
+        Some(op.self_time_ps as f64)
+    } else {
+        least_ps
+    };
     let above_ps = expected_ps.map(|expected| op.self_time_ps as f64 - expected);
     let work = op.work();
     ExpectedRow {
@@ -226,14 +262,21 @@ fn row(op: &OpRow, ideal: &IdealTime, op_time_ps: i64) -> ExpectedRow {
         actual_ps: op.self_time_ps,
         expected_ps,
         above_ps,
-        above_of_op_time_percent: above_ps.filter(|_| op_time_ps > 0).map(|above| 100.0 * above / op_time_ps as f64),
+        above_of_op_time_percent: above_ps
+            .filter(|_| op_time_ps > 0)
+            .map(|above| 100.0 * above / op_time_ps as f64),
         efficiency_percent: expected_ps
             .filter(|&expected| op.self_time_ps > 0 && expected > 0.0 && !hidden)
             .map(|expected| 100.0 * expected / op.self_time_ps as f64),
-        bound_by: longest.filter(|&(_, seconds)| seconds > 0.0).map(|(limit, _)| limit),
+        bound_by: longest
+            .filter(|&(_, seconds)| seconds > 0.0)
+            .map(|(limit, _)| limit),
         is_wait,
         without: ideal.without.clone(),
-        note: ideal.note.or(hidden.then_some("ran beside other work")).or_else(|| why_faster(op, expected_ps)),
+        note: ideal
+            .note
+            .or(hidden.then_some("ran beside other work"))
+            .or_else(|| why_faster(op, expected_ps)),
         flops: work.flops,
         bytes: op.costs.bytes,
         hbm_bytes: work.hbm_bytes,
@@ -258,7 +301,9 @@ fn why_faster(op: &OpRow, expected_ps: Option<f64>) -> Option<&'static str> {
 
 fn order(a: &ExpectedRow, b: &ExpectedRow) -> std::cmp::Ordering {
     let rank = |row: &ExpectedRow| row.above_ps.unwrap_or(f64::NEG_INFINITY);
-    let by_time = rank(b).total_cmp(&rank(a)).then_with(|| b.actual_ps.cmp(&a.actual_ps));
+    let by_time = rank(b)
+        .total_cmp(&rank(a))
+        .then_with(|| b.actual_ps.cmp(&a.actual_ps));
     by_time.then_with(|| (&a.name, &a.program).cmp(&(&b.name, &b.program)))
 }
 
@@ -268,14 +313,20 @@ fn beyond_peaks(op: &OpRow, peaks: &Peaks) -> Vec<BoundBy> {
     if op.is_async {
         return Vec::new();
     }
-    op.costs.beyond_peaks(op.total_time_ps as f64 * 1e-12, peaks).collect()
+    op.costs
+        .beyond_peaks(op.total_time_ps as f64 * 1e-12, peaks)
+        .collect()
 }
 
 /// Adds the requirements of an op for each limit that it does not exceed.
 fn add_limits(limits: &mut [f64; TimeLimit::ALL.len()], ideal: &IdealTime, beyond: &[BoundBy]) {
     let is_possible = |limit| !matches!(limit, TimeLimit::Device(limit) if beyond.contains(&limit));
     for &(limit, seconds) in ideal.terms.iter().filter(|(limit, _)| is_possible(*limit)) {
-        if let Some(sum) = TimeLimit::ALL.iter().position(|&l| l == limit).and_then(|at| limits.get_mut(at)) {
+        if let Some(sum) = TimeLimit::ALL
+            .iter()
+            .position(|&l| l == limit)
+            .and_then(|at| limits.get_mut(at))
+        {
             *sum += seconds;
         }
     }
@@ -285,11 +336,21 @@ fn add_limits(limits: &mut [f64; TimeLimit::ALL.len()], ideal: &IdealTime, beyon
 fn limit_rows(limits: &[f64], window_ps: i64) -> Vec<LimitRow> {
     let row = |(&seconds, limit): (&f64, TimeLimit)| {
         let least_ps = seconds * 1e12;
-        let of_window_percent = (window_ps > 0).then(|| 100.0 * least_ps / window_ps as f64).and_then(possible);
-        (seconds > 0.0).then_some(LimitRow { limit, least_ps, of_window_percent })
+        let of_window_percent = (window_ps > 0)
+            .then(|| 100.0 * least_ps / window_ps as f64)
+            .and_then(possible);
+        (seconds > 0.0).then_some(LimitRow {
+            limit,
+            least_ps,
+            of_window_percent,
+        })
     };
     let mut rows: Vec<LimitRow> = limits.iter().zip(TimeLimit::ALL).filter_map(row).collect();
-    rows.sort_by(|a, b| b.least_ps.total_cmp(&a.least_ps).then_with(|| a.limit.cmp(&b.limit)));
+    rows.sort_by(|a, b| {
+        b.least_ps
+            .total_cmp(&a.least_ps)
+            .then_with(|| a.limit.cmp(&b.limit))
+    });
     rows
 }
 

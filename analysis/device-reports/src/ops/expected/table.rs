@@ -32,7 +32,11 @@ impl ExpectedReport {
         let over = self.sums_over;
         let mut notes = vec![over.note()];
         notes.extend(self.total_notes());
-        notes.push(format!("least times by {}; {}", self.peaks.flops_text(), self.peaks.hbm_text()));
+        notes.push(format!(
+            "least times by {}; {}",
+            self.peaks.flops_text(),
+            self.peaks.hbm_text()
+        ));
         if let Some(chip) = &self.links_of {
             notes.push(if self.links_recorded {
                 format!("links between devices: those of {chip}, as recorded")
@@ -43,25 +47,61 @@ impl ExpectedReport {
         notes.extend(self.notes.iter().cloned());
         Table::of("expected", "Ops by time above their roofline", &self.rows)
             .measured("name", "Op", Unit::None, |row| &row.name)
-            .column("above_each_ps", over.title(ABOVE), Unit::Picoseconds, of_peak, |row| {
-                Some(over.each(row.above_ps?))
+            .column(
+                "above_each_ps",
+                over.title(ABOVE),
+                Unit::Picoseconds,
+                of_peak,
+                |row| Some(over.each(row.above_ps?)),
+            )
+            .measured("actual_ps", "Actual (sum)", Unit::Picoseconds, |row| {
+                row.actual_ps
             })
-            .measured("actual_ps", "Actual (sum)", Unit::Picoseconds, |row| row.actual_ps)
-            .column("expected_ps", "Expected (sum)", Unit::Picoseconds, of_peak, |row| row.expected_ps)
-            .column("efficiency_percent", "Efficiency", Unit::Percent, of_peak, |row| row.efficiency_percent)
-            .column("bound_by", "Bound by", Unit::None, of_peak, |row| Some(row.bound_by?.title()))
+            .column(
+                "expected_ps",
+                "Expected (sum)",
+                Unit::Picoseconds,
+                of_peak,
+                |row| row.expected_ps,
+            )
+            .column(
+                "efficiency_percent",
+                "Efficiency",
+                Unit::Percent,
+                of_peak,
+                |row| row.efficiency_percent,
+            )
+            .column("bound_by", "Bound by", Unit::None, of_peak, |row| {
+                Some(row.bound_by?.title())
+            })
             .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-            .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::non_empty))
-            .derived("note", "Note", Unit::None, |row| Cell::non_empty(&note(row)))
-            .column("above_of_op_time_percent", "of op time", Unit::Percent, of_peak, |row| {
-                row.above_of_op_time_percent
+            .recorded("source", "Source", Unit::None, |row| {
+                row.source.as_deref().map(Cell::non_empty)
             })
-            .column("above_ps", "Above roofline (sum)", Unit::Picoseconds, of_peak, |row| row.above_ps)
+            .derived("note", "Note", Unit::None, |row| {
+                Cell::non_empty(&note(row))
+            })
+            .column(
+                "above_of_op_time_percent",
+                "of op time",
+                Unit::Percent,
+                of_peak,
+                |row| row.above_of_op_time_percent,
+            )
+            .column(
+                "above_ps",
+                "Above roofline (sum)",
+                Unit::Picoseconds,
+                of_peak,
+                |row| row.above_ps,
+            )
             .measured("group", "Group", Unit::None, |row| row.group.title())
             .compiler("flops", "Operations", Unit::Flop, |row| row.flops)
             .compiler("bytes", "Bytes", Unit::Bytes, |row| row.bytes)
             .compiler("hbm_bytes", "HBM bytes", Unit::Bytes, |row| row.hbm_bytes)
-            .measured("program", "Program", Unit::None, |row| Cell::non_empty(&row.program))
+            .measured("program", "Program", Unit::None, |row| {
+                Cell::non_empty(&row.program)
+            })
             .notes(notes)
             .build()
     }
@@ -71,7 +111,11 @@ impl ExpectedReport {
         let totals = &self.totals;
         let time = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
         let of = |part: f64, whole: f64| {
-            if whole > 0.0 { format!("{:.1}", Percent(100.0 * part / whole)) } else { "–".to_owned() }
+            if whole > 0.0 {
+                format!("{:.1}", Percent(100.0 * part / whole))
+            } else {
+                "–".to_owned()
+            }
         };
         let (actual, known) = (totals.actual_ps as f64, totals.known_ps as f64);
         let mut notes = vec![format!(
@@ -84,7 +128,11 @@ impl ExpectedReport {
         )];
         if totals.unknown_ps > 0 {
             let unknown = totals.unknown_ps as f64;
-            notes.push(format!("unknown: {} ({} of it)", time(unknown), of(unknown, actual)));
+            notes.push(format!(
+                "unknown: {} ({} of it)",
+                time(unknown),
+                of(unknown, actual)
+            ));
         }
         if totals.beyond_ps > 0 {
             let beyond = totals.beyond_ps as f64;
@@ -95,7 +143,10 @@ impl ExpectedReport {
             ));
         }
         if totals.below_ps > 0.0 {
-            notes.push(format!("ops faster than their roofline gain {} on it", time(totals.below_ps)));
+            notes.push(format!(
+                "ops faster than their roofline gain {} on it",
+                time(totals.below_ps)
+            ));
         }
         if totals.wait_ps > 0 {
             notes.push(format!(
@@ -118,18 +169,43 @@ impl ExpectedReport {
         let over = self.sums_over;
         let known = |sums: &GroupSums| sums.totals.known_ps > 0;
         let above = move |sums: &GroupSums| known(sums).then_some(sums.totals.above_ps);
-        Table::of("expected_groups", "Time above the roofline by kind of op", &self.groups)
-            .measured("group", "Group", Unit::None, |sums| sums.group.title())
-            .column("above_each_ps", over.title(ABOVE), Unit::Picoseconds, of_peak, move |sums| {
-                Some(over.each(above(sums)?))
-            })
-            .column("above_ps", "Above roofline (sum)", Unit::Picoseconds, of_peak, above)
-            .measured("actual_ps", "Actual (sum)", Unit::Picoseconds, |sums| sums.totals.actual_ps)
-            .column("expected_ps", "Expected (sum)", Unit::Picoseconds, of_peak, |sums| {
-                known(sums).then_some(sums.totals.expected_ps)
-            })
-            .measured("unknown_ps", "of actual unknown (sum)", Unit::Picoseconds, |sums| sums.totals.unknown_ps)
-            .build()
+        Table::of(
+            "expected_groups",
+            "Time above the roofline by kind of op",
+            &self.groups,
+        )
+        .measured("group", "Group", Unit::None, |sums| sums.group.title())
+        .column(
+            "above_each_ps",
+            over.title(ABOVE),
+            Unit::Picoseconds,
+            of_peak,
+            move |sums| Some(over.each(above(sums)?)),
+        )
+        .column(
+            "above_ps",
+            "Above roofline (sum)",
+            Unit::Picoseconds,
+            of_peak,
+            above,
+        )
+        .measured("actual_ps", "Actual (sum)", Unit::Picoseconds, |sums| {
+            sums.totals.actual_ps
+        })
+        .column(
+            "expected_ps",
+            "Expected (sum)",
+            Unit::Picoseconds,
+            of_peak,
+            |sums| known(sums).then_some(sums.totals.expected_ps),
+        )
+        .measured(
+            "unknown_ps",
+            "of actual unknown (sum)",
+            Unit::Picoseconds,
+            |sums| sums.totals.unknown_ps,
+        )
+        .build()
     }
 
     fn limit_table(&self) -> Table {
@@ -138,12 +214,30 @@ impl ExpectedReport {
             "all known work at one limit, transfers too, summed over devices: no schedule of the same work takes less"
                 .to_owned(),
         ];
-        Table::of("expected_limits", "Least time of the work at each limit", &self.limits)
-            .column("limit", "Limit", Unit::None, of_peak, |row| row.limit.title())
-            .column("least_ps", "Least time (sum)", Unit::Picoseconds, of_peak, |row| row.least_ps)
-            .column("of_window_percent", "of window", Unit::Percent, of_peak, |row| row.of_window_percent)
-            .notes(notes)
-            .build()
+        Table::of(
+            "expected_limits",
+            "Least time of the work at each limit",
+            &self.limits,
+        )
+        .column("limit", "Limit", Unit::None, of_peak, |row| {
+            row.limit.title()
+        })
+        .column(
+            "least_ps",
+            "Least time (sum)",
+            Unit::Picoseconds,
+            of_peak,
+            |row| row.least_ps,
+        )
+        .column(
+            "of_window_percent",
+            "of window",
+            Unit::Percent,
+            of_peak,
+            |row| row.of_window_percent,
+        )
+        .notes(notes)
+        .build()
     }
 }
 

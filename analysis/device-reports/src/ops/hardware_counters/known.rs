@@ -101,7 +101,10 @@ fn by_name(name: &str) -> Option<KnownCounter> {
     } else {
         None
     };
-    Some(KnownCounter { die: u8::from(place.contains("_DIE1_")), what: what? })
+    Some(KnownCounter {
+        die: u8::from(place.contains("_DIE1_")),
+        what: what?,
+    })
 }
 
 fn tensor_core(register: &str) -> Option<CountedQuantity> {
@@ -120,9 +123,10 @@ fn tensor_core(register: &str) -> Option<CountedQuantity> {
         "MXU_BUSY" => CountedQuantity::MxuBusy(unit),
         "XLU_BUSY" => CountedQuantity::XluBusy(unit),
         "MATPUSH_CYCLES_MXU" => CountedQuantity::Matpush,
-        "PACKED_XLU" | "TRANSPOSE_XLU" | "ROTATE_PERMUTE_INSTRUCTION_XLU" | "ROTATE_PERMUTE_SET_INSTRUCTION_XLU" => {
-            CountedQuantity::Xlu(unit)
-        }
+        "PACKED_XLU"
+        | "TRANSPOSE_XLU"
+        | "ROTATE_PERMUTE_INSTRUCTION_XLU"
+        | "ROTATE_PERMUTE_SET_INSTRUCTION_XLU" => CountedQuantity::Xlu(unit),
         _ => matmul(stem.strip_prefix("MATMUL_")?.strip_suffix("_MXU")?, unit)?,
     })
 }
@@ -138,7 +142,11 @@ fn matmul(kind: &str, mxu: u8) -> Option<CountedQuantity> {
         "I4" => Dtype::I4,
         _ => return None,
     };
-    Some(CountedQuantity::Matmul { mxu, dtype, from_register: source == "VREG" })
+    Some(CountedQuantity::Matmul {
+        mxu,
+        dtype,
+        from_register: source == "VREG",
+    })
 }
 
 fn power(register: &str) -> Option<CountedQuantity> {
@@ -161,7 +169,9 @@ fn memory(register: &str) -> Option<CountedQuantity> {
 }
 
 fn links(register: &str) -> Option<CountedQuantity> {
-    let (fifo, _) = register.strip_suffix("_INSERTION_COUNT")?.rsplit_once('_')?;
+    let (fifo, _) = register
+        .strip_suffix("_INSERTION_COUNT")?
+        .rsplit_once('_')?;
     match fifo {
         "BN_RD_REQ" => Some(CountedQuantity::IciRead),
         "BN_WR_REQ" => Some(CountedQuantity::IciWrite),
@@ -182,7 +192,10 @@ fn by_id(generation: CounterGeneration, id: u64) -> Option<KnownCounter> {
                 2_953_257_248 | 2_953_257_304 => Some(CountedQuantity::IciWrite),
                 _ => None,
             };
-            Some(KnownCounter { die: 0, what: tensor_core().or_else(memory).or_else(links)? })
+            Some(KnownCounter {
+                die: 0,
+                what: tensor_core().or_else(memory).or_else(links)?,
+            })
         }
         CounterGeneration::V7x => {
             let die = u8::from(id >= 2_705_724_416 + DIE);
@@ -209,7 +222,10 @@ fn by_id(generation: CounterGeneration, id: u64) -> Option<KnownCounter> {
             };
             match links() {
                 Some(what) => Some(KnownCounter { die: 1, what }),
-                None => Some(KnownCounter { die, what: tensor_core().or_else(memory).or_else(power)? }),
+                None => Some(KnownCounter {
+                    die,
+                    what: tensor_core().or_else(memory).or_else(power)?,
+                }),
             }
         }
     }
@@ -232,9 +248,15 @@ fn tensor_core_at(at: u64, generation: CounterGeneration) -> Option<CountedQuant
             ],
             512,
         ),
-        CounterGeneration::V7x => {
-            (&[(Dtype::F32, true), (Dtype::Bf16, true), (Dtype::F8, true), (Dtype::Bf16, false)], 448)
-        }
+        CounterGeneration::V7x => (
+            &[
+                (Dtype::F32, true),
+                (Dtype::Bf16, true),
+                (Dtype::F8, true),
+                (Dtype::Bf16, false),
+            ],
+            448,
+        ),
     };
     if !at.is_multiple_of(8) {
         return None;
@@ -248,7 +270,11 @@ fn tensor_core_at(at: u64, generation: CounterGeneration) -> Option<CountedQuant
         296 | 304 => CountedQuantity::Load,
         _ if (384..busy).contains(&at) => {
             let &(dtype, from_register) = matmuls.get(((at - 384) / 16) as usize)?;
-            CountedQuantity::Matmul { mxu: unit(384) % 2, dtype, from_register }
+            CountedQuantity::Matmul {
+                mxu: unit(384) % 2,
+                dtype,
+                from_register,
+            }
         }
         _ if (busy..=busy + 16).contains(&at) => CountedQuantity::MxuBusy(unit(busy)),
         _ if (busy + 40..=busy + 48).contains(&at) => CountedQuantity::Matpush,
@@ -299,7 +325,11 @@ mod tests {
         for (id, register) in v6e {
             let name = format!("vf_chip_{TCS}{register}");
             let found = by_name(&name).unwrap();
-            assert_eq!((Some(found), found.die), (by_id(CounterGeneration::V6e, id), 0), "{register}");
+            assert_eq!(
+                (Some(found), found.die),
+                (by_id(CounterGeneration::V6e, id), 0),
+                "{register}"
+            );
         }
         let v7x = [
             (2_791_874_568, 3_328_745_480, "CYCLES"),
@@ -321,27 +351,60 @@ mod tests {
 
     #[test]
     fn finds_memory_link_and_power_counters() {
-        let hbm =
-            |stack: &str, register: &str| format!("VF_CHIP_{stack}_CMN_HI_FREQ_STATS_COUNTERS_UNPRIVILEGED_{register}");
+        let hbm = |stack: &str, register: &str| {
+            format!("VF_CHIP_{stack}_CMN_HI_FREQ_STATS_COUNTERS_UNPRIVILEGED_{register}")
+        };
         for (generation, id, name) in [
-            (CounterGeneration::V6e, 3_019_980_856, hbm("HBM_0_HBMC_0", "RD_RESP_PS0")),
-            (CounterGeneration::V6e, 3_040_952_368, hbm("HBM_0_HBMC_10", "PARTIAL_WRITE_REQ_PS1")),
-            (CounterGeneration::V6e, 3_084_992_536, hbm("HBM_1_HBMC_15", "WR_REQ_PS0")),
-            (CounterGeneration::V7x, 2_705_855_544, hbm("DIE0_HBM_0_SS_HBMC_1", "RD_RESP_PS0")),
-            (CounterGeneration::V7x, 2_713_195_552, hbm("DIE0_HBM_3_SS_HBMC_9", "WR_REQ_PS1")),
-            (CounterGeneration::V7x, 3_250_066_472, hbm("DIE1_HBM_3_SS_HBMC_9", "PARTIAL_WRITE_REQ_PS0")),
+            (
+                CounterGeneration::V6e,
+                3_019_980_856,
+                hbm("HBM_0_HBMC_0", "RD_RESP_PS0"),
+            ),
+            (
+                CounterGeneration::V6e,
+                3_040_952_368,
+                hbm("HBM_0_HBMC_10", "PARTIAL_WRITE_REQ_PS1"),
+            ),
+            (
+                CounterGeneration::V6e,
+                3_084_992_536,
+                hbm("HBM_1_HBMC_15", "WR_REQ_PS0"),
+            ),
+            (
+                CounterGeneration::V7x,
+                2_705_855_544,
+                hbm("DIE0_HBM_0_SS_HBMC_1", "RD_RESP_PS0"),
+            ),
+            (
+                CounterGeneration::V7x,
+                2_713_195_552,
+                hbm("DIE0_HBM_3_SS_HBMC_9", "WR_REQ_PS1"),
+            ),
+            (
+                CounterGeneration::V7x,
+                3_250_066_472,
+                hbm("DIE1_HBM_3_SS_HBMC_9", "PARTIAL_WRITE_REQ_PS0"),
+            ),
         ] {
             assert_eq!(by_name(&name), by_id(generation, id), "{name}");
             assert!(by_name(&name).is_some(), "{name}");
         }
         let fifo = |place: &str, register: &str| {
-            format!("VF_CHIP_{place}_PERF_COUNTERS_FIFO_STATS_COUNTERS_UNPRIVILEGED_{register}_INSERTION_COUNT")
+            format!(
+                "VF_CHIP_{place}_PERF_COUNTERS_FIFO_STATS_COUNTERS_UNPRIVILEGED_{register}_INSERTION_COUNT"
+            )
         };
-        assert_eq!(by_name(&fifo("OCI_ICR", "BN_RD_REQ_1")), by_id(CounterGeneration::V6e, 2_953_257_192));
+        assert_eq!(
+            by_name(&fifo("OCI_ICR", "BN_RD_REQ_1")),
+            by_id(CounterGeneration::V6e, 2_953_257_192)
+        );
         let write = by_name(&fifo("DIE1_OCI_ICR_3", "BN_WR_REQ_0"));
         assert_eq!(
             (write, write.unwrap().what),
-            (by_id(CounterGeneration::V7x, 3_238_547_800), CountedQuantity::IciWrite)
+            (
+                by_id(CounterGeneration::V7x, 3_238_547_800),
+                CountedQuantity::IciWrite
+            )
         );
         let power = "VF_CHIP_DIE1_PWRMGR_PWRMGR_TC_THROTTLE_CORE_DEBUG_STATS_UNPRIVILEGED_LDIDT_DROOP_CLOCKS_SKIPPED";
         assert_eq!(by_name(power), by_id(CounterGeneration::V7x, 3_384_361_024));
@@ -349,11 +412,22 @@ mod tests {
 
     #[test]
     fn unsupported_registers_are_unknown() {
-        for id in [0, 1, 3_019_980_808, 3_019_980_872, 2_953_257_168, 3_490_185_704, u64::MAX] {
+        for id in [
+            0,
+            1,
+            3_019_980_808,
+            3_019_980_872,
+            2_953_257_168,
+            3_490_185_704,
+            u64::MAX,
+        ] {
             assert_eq!(by_id(CounterGeneration::V6e, id), None, "{id}");
             assert_eq!(by_id(CounterGeneration::V7x, id), None, "{id}");
         }
-        assert_eq!(by_name("VF_CHIP_SC_0_SCS_SC_STATS_COUNTERS_UNPRIVILEGED_COUNT_CYCLES"), None);
+        assert_eq!(
+            by_name("VF_CHIP_SC_0_SCS_SC_STATS_COUNTERS_UNPRIVILEGED_COUNT_CYCLES"),
+            None
+        );
         assert_eq!(by_name("MXU"), None);
     }
 }

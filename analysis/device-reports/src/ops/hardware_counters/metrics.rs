@@ -92,7 +92,9 @@ impl Limits {
             clock_hz: counters.clock_ghz * 1e9,
             cycles_per_xlu_instruction: counters.cycles_per_xlu_instruction,
             hbm,
-            links: chip.links.map(|links| f64::from(links.per_chip) * links.peak_bytes),
+            links: chip
+                .links
+                .map(|links| f64::from(links.per_chip) * links.peak_bytes),
         })
     }
 }
@@ -120,8 +122,13 @@ struct CoreCounts<'a> {
 impl CoreCounts<'_> {
     /// Weighted sum of all counters that `wanted` selects; `None` if none was recorded.
     fn sum(&self, wanted: impl Fn(CountedQuantity) -> Option<f64>) -> Option<f64> {
-        let of_die = self.counts.iter().filter(|(counter, _)| counter.die == self.die);
-        of_die.filter_map(|(counter, value)| Some(wanted(counter.what)? * value)).reduce(|a, b| a + b)
+        let of_die = self
+            .counts
+            .iter()
+            .filter(|(counter, _)| counter.die == self.die);
+        of_die
+            .filter_map(|(counter, value)| Some(wanted(counter.what)? * value))
+            .reduce(|a, b| a + b)
     }
 
     fn count(&self, what: CountedQuantity) -> Option<f64> {
@@ -130,16 +137,25 @@ impl CoreCounts<'_> {
 
     fn matmul_cycles(&self, mxu: Option<u8>, dtypes: &[Dtype]) -> Option<f64> {
         self.sum(|what| match what {
-            CountedQuantity::Matmul { mxu: unit, dtype, from_register } => (mxu.is_none_or(|mxu| mxu == unit)
-                && dtypes.contains(&dtype))
-            .then(|| cycles_per_matmul(dtype, from_register)),
+            CountedQuantity::Matmul {
+                mxu: unit,
+                dtype,
+                from_register,
+            } => (mxu.is_none_or(|mxu| mxu == unit) && dtypes.contains(&dtype))
+                .then(|| cycles_per_matmul(dtype, from_register)),
             _ => None,
         })
     }
 
     /// If one of two units is busy, the cycle counts half.
     fn busy(&self, busy: fn(u8) -> CountedQuantity) -> Option<f64> {
-        self.sum(|what| if what == busy(1) { Some(0.5) } else { (what == busy(2)).then_some(1.0) })
+        self.sum(|what| {
+            if what == busy(1) {
+                Some(0.5)
+            } else {
+                (what == busy(2)).then_some(1.0)
+            }
+        })
     }
 
     fn xlu(&self, unit: u8) -> Option<f64> {
@@ -152,8 +168,13 @@ pub(super) fn metrics(counts: &Counts, limits: &Limits) -> Vec<CounterMetric> {
     let mut out = Vec::new();
     for die in 0..limits.dies {
         let core = CoreCounts { counts, die };
-        let all = core.count(CountedQuantity::PowerCycles).filter(|_| limits.generation == CounterGeneration::V7x);
-        let Some(cycles) = all.or_else(|| core.count(CountedQuantity::Cycles)).filter(|&cycles| cycles > 0.0) else {
+        let all = core
+            .count(CountedQuantity::PowerCycles)
+            .filter(|_| limits.generation == CounterGeneration::V7x);
+        let Some(cycles) = all
+            .or_else(|| core.count(CountedQuantity::Cycles))
+            .filter(|&cycles| cycles > 0.0)
+        else {
             continue;
         };
         core_metrics(&core, cycles, limits, &mut out);
@@ -167,10 +188,25 @@ fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut V
     let mut add = |id, title, achieved: Option<f64>, peak: f64, unit, of: &str| {
         if let Some(achieved) = achieved {
             let of = of.to_owned();
-            out.push(CounterMetric { id, title, core: Some(core.die), achieved, peak: Some(peak), unit, of });
+            out.push(CounterMetric {
+                id,
+                title,
+                core: Some(core.die),
+                achieved,
+                peak: Some(peak),
+                unit,
+                of,
+            });
         }
     };
-    add("clocks_skipped", "Clocks skipped", core.count(CountedQuantity::Skipped), cycles, Cycles, "cycles");
+    add(
+        "clocks_skipped",
+        "Clocks skipped",
+        core.count(CountedQuantity::Skipped),
+        cycles,
+        Cycles,
+        "cycles",
+    );
     add(
         "external_throttle",
         "Skipped, external",
@@ -187,16 +223,72 @@ fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut V
         Cycles,
         "cycles",
     );
-    add("scalar", "Scalar unit", core.count(CountedQuantity::Scalar), 2.0 * cycles, Instructions, "2 a cycle");
-    add("vector_alu", "Vector ALUs", core.count(CountedQuantity::VectorAlu), 4.0 * cycles, Instructions, "4 a cycle");
-    add("vector_stores", "VMEM stores", core.count(CountedQuantity::Store), cycles, Instructions, "1 a cycle");
-    add("vector_loads", "VMEM loads", core.count(CountedQuantity::Load), 2.0 * cycles, Instructions, "2 a cycle");
+    add(
+        "scalar",
+        "Scalar unit",
+        core.count(CountedQuantity::Scalar),
+        2.0 * cycles,
+        Instructions,
+        "2 a cycle",
+    );
+    add(
+        "vector_alu",
+        "Vector ALUs",
+        core.count(CountedQuantity::VectorAlu),
+        4.0 * cycles,
+        Instructions,
+        "4 a cycle",
+    );
+    add(
+        "vector_stores",
+        "VMEM stores",
+        core.count(CountedQuantity::Store),
+        cycles,
+        Instructions,
+        "1 a cycle",
+    );
+    add(
+        "vector_loads",
+        "VMEM loads",
+        core.count(CountedQuantity::Load),
+        2.0 * cycles,
+        Instructions,
+        "2 a cycle",
+    );
     let all = [Dtype::F32, Dtype::Bf16, Dtype::F8, Dtype::I8, Dtype::I4];
-    add("mxu_busy", "MXU busy, mean of two", core.busy(CountedQuantity::MxuBusy), cycles, Cycles, "cycles");
-    add("mxu_0", "MXU 0", core.matmul_cycles(Some(0), &all), cycles, Cycles, "cycles");
-    add("mxu_1", "MXU 1", core.matmul_cycles(Some(1), &all), cycles, Cycles, "cycles");
+    add(
+        "mxu_busy",
+        "MXU busy, mean of two",
+        core.busy(CountedQuantity::MxuBusy),
+        cycles,
+        Cycles,
+        "cycles",
+    );
+    add(
+        "mxu_0",
+        "MXU 0",
+        core.matmul_cycles(Some(0), &all),
+        cycles,
+        Cycles,
+        "cycles",
+    );
+    add(
+        "mxu_1",
+        "MXU 1",
+        core.matmul_cycles(Some(1), &all),
+        cycles,
+        Cycles,
+        "cycles",
+    );
     let mut mxu = |id, title, dtypes: &[Dtype]| {
-        add(id, title, core.matmul_cycles(None, dtypes), MXUS * cycles, Cycles, "cycles × 2 MXUs");
+        add(
+            id,
+            title,
+            core.matmul_cycles(None, dtypes),
+            MXUS * cycles,
+            Cycles,
+            "cycles × 2 MXUs",
+        );
     };
     mxu("mxu_bf16", "MXU bf16 and f32", &[Dtype::Bf16, Dtype::F32]);
     mxu("mxu_fp8", "MXU fp8", &[Dtype::F8]);
@@ -210,15 +302,44 @@ fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut V
         Cycles,
         "cycles × 2 MXUs",
     );
-    add("xlu_busy", "XLU busy, mean of two", core.busy(CountedQuantity::XluBusy), cycles, Cycles, "cycles");
+    add(
+        "xlu_busy",
+        "XLU busy, mean of two",
+        core.busy(CountedQuantity::XluBusy),
+        cycles,
+        Cycles,
+        "cycles",
+    );
     let issue = limits.cycles_per_xlu_instruction;
     let of = format!("1 in {issue} cycles");
-    add("xlu_0", "XLU 0", core.xlu(0), cycles / issue, Instructions, &of);
-    add("xlu_1", "XLU 1", core.xlu(1), cycles / issue, Instructions, &of);
-    let beats = core
-        .sum(|what| matches!(what, CountedQuantity::HbmRead | CountedQuantity::HbmWrite).then_some(HBM_BYTES_PER_BEAT));
+    add(
+        "xlu_0",
+        "XLU 0",
+        core.xlu(0),
+        cycles / issue,
+        Instructions,
+        &of,
+    );
+    add(
+        "xlu_1",
+        "XLU 1",
+        core.xlu(1),
+        cycles / issue,
+        Instructions,
+        &of,
+    );
+    let beats = core.sum(|what| {
+        matches!(what, CountedQuantity::HbmRead | CountedQuantity::HbmWrite)
+            .then_some(HBM_BYTES_PER_BEAT)
+    });
     let seconds = cycles / limits.clock_hz;
-    let of = |rate: f64| format!("{:.1} GB/s, cycles at {:.2} GHz", rate / 1e9, limits.clock_hz / 1e9);
+    let of = |rate: f64| {
+        format!(
+            "{:.1} GB/s, cycles at {:.2} GHz",
+            rate / 1e9,
+            limits.clock_hz / 1e9
+        )
+    };
     if let Some(achieved) = beats {
         out.push(CounterMetric {
             id: "hbm",
@@ -240,11 +361,17 @@ fn link_metrics(counts: &Counts, limits: &Limits, out: &mut Vec<CounterMetric>) 
             .or_else(|| core.count(CountedQuantity::Cycles))
             .filter(|&cycles| cycles > 0.0)
     });
-    let Some(seconds) = cycles.map(|cycles| cycles / limits.clock_hz) else { return };
-    for (id, title, wanted) in
-        [("ici_read", "ICI read", CountedQuantity::IciRead), ("ici_write", "ICI write", CountedQuantity::IciWrite)]
-    {
-        let flits = counts.iter().filter(|(counter, _)| counter.what == wanted).map(|(_, value)| *value);
+    let Some(seconds) = cycles.map(|cycles| cycles / limits.clock_hz) else {
+        return;
+    };
+    for (id, title, wanted) in [
+        ("ici_read", "ICI read", CountedQuantity::IciRead),
+        ("ici_write", "ICI write", CountedQuantity::IciWrite),
+    ] {
+        let flits = counts
+            .iter()
+            .filter(|(counter, _)| counter.what == wanted)
+            .map(|(_, value)| *value);
         if let Some(flits) = flits.reduce(|a, b| a + b) {
             out.push(CounterMetric {
                 id,

@@ -83,12 +83,17 @@ impl Analysis for HardwareCounters {
     fn run(cx: &Context<'_>) -> Result<HardwareCountersReport, AnalysisError> {
         let mut devices: BTreeMap<GroupId, Readings> = BTreeMap::new();
         for (slice, bits) in cx.model.slices_with(SliceAttr::CounterValueBits) {
-            let Some(id) = slice.attr(SliceAttr::CounterId) else { continue };
+            let Some(id) = slice.attr(SliceAttr::CounterId) else {
+                continue;
+            };
             let (track, value) = (slice.track(), f64::from_bits(bits as u64));
             if value.is_finite() && is_wanted(cx, cx.model.track(track).group) {
                 let readings = devices.entry(cx.model.track(track).group).or_default();
                 // If a sample contains a counter twice, the last value counts, as in XProf.
-                readings.entry(track).or_default().insert(id as u64, (slice.name().to_owned(), value));
+                readings
+                    .entry(track)
+                    .or_default()
+                    .insert(id as u64, (slice.name().to_owned(), value));
             }
         }
         if devices.is_empty() {
@@ -99,7 +104,10 @@ impl Analysis for HardwareCounters {
                     .to_owned(),
             ));
         }
-        let devices: Vec<_> = devices.iter().map(|(&group, readings)| device(cx, group, readings)).collect();
+        let devices: Vec<_> = devices
+            .iter()
+            .map(|(&group, readings)| device(cx, group, readings))
+            .collect();
         let mut notes = Vec::new();
         if devices.iter().any(|device| device.generation.is_none()) {
             notes.push(
@@ -126,9 +134,14 @@ fn is_wanted(cx: &Context<'_>, group: GroupId) -> bool {
 fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounters {
     let peaks = cx.peaks(group);
     let hbm = peaks.hbm.map(|peak| peak.per_second);
-    let limits = peaks.chip.as_deref().and_then(Chip::named).and_then(|chip| Limits::of(chip, hbm));
+    let limits = peaks
+        .chip
+        .as_deref()
+        .and_then(Chip::named)
+        .and_then(|chip| Limits::of(chip, hbm));
     let generation = limits.map(|limits| limits.generation);
-    let find = |name: &str, id| generation.and_then(|generation| KnownCounter::find(generation, name, id));
+    let find =
+        |name: &str, id| generation.and_then(|generation| KnownCounter::find(generation, name, id));
     let mut samples = Vec::new();
     let mut counts: BTreeMap<u64, HardwareCounterTotal> = BTreeMap::new();
     for (&track, reading) in readings {
@@ -147,8 +160,13 @@ fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounte
             });
             count.value += value;
         }
-        let metrics = limits.map(|limits| metrics(&known, &limits)).unwrap_or_default();
-        samples.push(HardwareCounterSample { name: cx.model.str(cx.model.track(track).name).to_owned(), metrics });
+        let metrics = limits
+            .map(|limits| metrics(&known, &limits))
+            .unwrap_or_default();
+        samples.push(HardwareCounterSample {
+            name: cx.model.str(cx.model.track(track).name).to_owned(),
+            metrics,
+        });
     }
     DeviceCounters {
         device: cx.model.device_name(group),
@@ -163,7 +181,10 @@ fn device(cx: &Context<'_>, group: GroupId, readings: &Readings) -> DeviceCounte
 fn totals(samples: &[HardwareCounterSample]) -> Vec<CounterMetric> {
     let mut out: Vec<CounterMetric> = Vec::new();
     for metric in samples.iter().flat_map(|sample| &sample.metrics) {
-        match out.iter_mut().find(|sum| (sum.id, sum.core) == (metric.id, metric.core)) {
+        match out
+            .iter_mut()
+            .find(|sum| (sum.id, sum.core) == (metric.id, metric.core))
+        {
             Some(sum) => sum.add(metric),
             None => out.push(metric.clone()),
         }

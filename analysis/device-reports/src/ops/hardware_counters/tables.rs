@@ -12,7 +12,11 @@ impl Tabular for HardwareCountersReport {
         if self.devices.iter().any(|device| !device.metrics.is_empty()) {
             tables.push(self.metric_table());
         }
-        if self.devices.iter().any(|device| device.samples.len() > 1 && !device.metrics.is_empty()) {
+        if self
+            .devices
+            .iter()
+            .any(|device| device.samples.len() > 1 && !device.metrics.is_empty())
+        {
             tables.push(self.sample_table());
         }
         tables.push(self.count_table());
@@ -29,27 +33,40 @@ fn metric_table<'a>(
     has_samples: bool,
     rows: impl Iterator<Item = MetricRow<'a>>,
 ) -> TableBuilder<'a, MetricRow<'a>> {
-    let mut table = Table::of(id, title, rows).recorded("device", "Device", Unit::None, |(device, ..)| device);
+    let mut table =
+        Table::of(id, title, rows).recorded("device", "Device", Unit::None, |(device, ..)| device);
     if has_samples {
         table = table.recorded("sample", "Sample", Unit::None, |(_, sample, _)| sample);
     }
     table
         .recorded("core", "Core", Unit::None, |(.., metric)| {
-            metric.core.map_or("chip".to_owned(), |core| core.to_string())
+            metric
+                .core
+                .map_or("chip".to_owned(), |core| core.to_string())
         })
         .recorded("metric", "Unit", Unit::None, |(.., metric)| metric.title)
-        .derived("percent", "of peak", Unit::Percent, |(.., metric)| metric.percent())
-        .recorded("achieved", "Achieved", Unit::Count, |(.., metric)| metric.achieved)
+        .derived("percent", "of peak", Unit::Percent, |(.., metric)| {
+            metric.percent()
+        })
+        .recorded("achieved", "Achieved", Unit::Count, |(.., metric)| {
+            metric.achieved
+        })
         // The peak is rarely a whole number of bytes.
-        .derived("peak", "Peak", Unit::Count, |(.., metric)| metric.peak.map(f64::round))
+        .derived("peak", "Peak", Unit::Count, |(.., metric)| {
+            metric.peak.map(f64::round)
+        })
         .recorded("unit", "in", Unit::None, |(.., metric)| metric.unit.title())
         .derived("of", "Peak is", Unit::None, |(.., metric)| &metric.of)
 }
 
 impl HardwareCountersReport {
     fn metric_table(&self) -> Table {
-        let rows =
-            self.devices.iter().flat_map(|device| device.metrics.iter().map(|metric| (&*device.device, None, metric)));
+        let rows = self.devices.iter().flat_map(|device| {
+            device
+                .metrics
+                .iter()
+                .map(|metric| (&*device.device, None, metric))
+        });
         metric_table("hardware_counters", "Utilization by hardware counters", false, rows)
             .note("Sums over the samples that recorded a counter. An instruction is taken to need one cycle.")
             .notes(self.notes.iter().cloned())
@@ -58,22 +75,31 @@ impl HardwareCountersReport {
 
     fn sample_table(&self) -> Table {
         let rows = self.devices.iter().flat_map(|device| {
-            device
-                .samples
-                .iter()
-                .flat_map(|sample| sample.metrics.iter().map(|metric| (&*device.device, Some(&*sample.name), metric)))
+            device.samples.iter().flat_map(|sample| {
+                sample
+                    .metrics
+                    .iter()
+                    .map(|metric| (&*device.device, Some(&*sample.name), metric))
+            })
         });
         metric_table("counter_samples", "The same by sample", true, rows).build()
     }
 
     fn count_table(&self) -> Table {
-        let rows = self.devices.iter().flat_map(|device| device.counts.iter().map(move |count| (device, count)));
+        let rows = self
+            .devices
+            .iter()
+            .flat_map(|device| device.counts.iter().map(move |count| (device, count)));
         Table::of("counters", "Counters as recorded", rows)
             .recorded("device", "Device", Unit::None, |(device, _)| &device.device)
             .recorded("counter", "Counter", Unit::None, |(_, count)| &count.name)
             .recorded("value", "Value", Unit::Count, |(_, count)| count.value)
-            .recorded("id", "Number", Unit::None, |(_, count)| count.id.to_string())
-            .recorded("is_known", "Used", Unit::None, |(_, count)| if count.is_known { "yes" } else { "no" })
+            .recorded("id", "Number", Unit::None, |(_, count)| {
+                count.id.to_string()
+            })
+            .recorded("is_known", "Used", Unit::None, |(_, count)| {
+                if count.is_known { "yes" } else { "no" }
+            })
             .notes(self.notes.iter().cloned())
             .build()
     }

@@ -4,13 +4,19 @@ use super::*;
 
 /// The limits of a chip, without memory and links.
 fn limits(chip: &str) -> Limits {
-    Limits { links: None, ..Limits::of(Chip::named(chip).unwrap(), None).unwrap() }
+    Limits {
+        links: None,
+        ..Limits::of(Chip::named(chip).unwrap(), None).unwrap()
+    }
 }
 
 #[test]
 fn every_named_register_layout_is_known() {
     let named = || chips().iter().filter(|chip| chip.counters.is_some());
-    assert_eq!(named().map(|chip| chip.id.as_str()).collect::<Vec<_>>(), ["v6e", "v7x"]);
+    assert_eq!(
+        named().map(|chip| chip.id.as_str()).collect::<Vec<_>>(),
+        ["v6e", "v7x"]
+    );
     assert!(named().all(|chip| Limits::of(chip, None).is_some()));
 }
 
@@ -25,9 +31,30 @@ fn v6e_counter_formulas() {
         (CountedQuantity::Load, 5e5),
         (CountedQuantity::MxuBusy(1), 2e5),
         (CountedQuantity::MxuBusy(2), 3e5),
-        (CountedQuantity::Matmul { mxu: 0, dtype: Dtype::Bf16, from_register: false }, 5e4),
-        (CountedQuantity::Matmul { mxu: 1, dtype: Dtype::Bf16, from_register: true }, 1e4),
-        (CountedQuantity::Matmul { mxu: 1, dtype: Dtype::I8, from_register: false }, 2e4),
+        (
+            CountedQuantity::Matmul {
+                mxu: 0,
+                dtype: Dtype::Bf16,
+                from_register: false,
+            },
+            5e4,
+        ),
+        (
+            CountedQuantity::Matmul {
+                mxu: 1,
+                dtype: Dtype::Bf16,
+                from_register: true,
+            },
+            1e4,
+        ),
+        (
+            CountedQuantity::Matmul {
+                mxu: 1,
+                dtype: Dtype::I8,
+                from_register: false,
+            },
+            2e4,
+        ),
         (CountedQuantity::Matpush, 1e5),
         (CountedQuantity::Xlu(1), 5e4),
         (CountedQuantity::XluBusy(1), 1e5),
@@ -37,7 +64,11 @@ fn v6e_counter_formulas() {
     ]
     .map(|(what, value)| (KnownCounter { die: 0, what }, value))
     .into();
-    let limits = Limits { hbm: Some(1.638e12), links: Some(4e11), ..limits("v6e") };
+    let limits = Limits {
+        hbm: Some(1.638e12),
+        links: Some(4e11),
+        ..limits("v6e")
+    };
     let found = metrics(&counts, &limits);
     let expected = [
         ("scalar", 20.0),
@@ -56,9 +87,15 @@ fn v6e_counter_formulas() {
         ("hbm", 100.0 * 48e6 / (1.638e12 * 1e6 / 1.75e9)),
         ("ici_read", 100.0 * 12.8e6 / (4e11 * 1e6 / 1.75e9)),
     ];
-    assert_eq!(found.iter().map(|metric| metric.id).collect::<Vec<_>>(), expected.map(|(id, _)| id));
+    assert_eq!(
+        found.iter().map(|metric| metric.id).collect::<Vec<_>>(),
+        expected.map(|(id, _)| id)
+    );
     for (metric, (id, percent)) in found.iter().zip(expected) {
-        assert!((metric.percent().unwrap() - percent).abs() < 1e-9, "{id}: {metric:?}");
+        assert!(
+            (metric.percent().unwrap() - percent).abs() < 1e-9,
+            "{id}: {metric:?}"
+        );
     }
 }
 
@@ -69,7 +106,15 @@ fn v7x_counters_of_both_cores_and_throttling() {
         (0, CountedQuantity::Cycles, 8e5),
         (0, CountedQuantity::PowerCycles, 1e6),
         (0, CountedQuantity::Skipped, 2e5),
-        (0, CountedQuantity::Matmul { mxu: 0, dtype: Dtype::F8, from_register: true }, 1e5),
+        (
+            0,
+            CountedQuantity::Matmul {
+                mxu: 0,
+                dtype: Dtype::F8,
+                from_register: true,
+            },
+            1e5,
+        ),
         (1, CountedQuantity::PowerCycles, 1e6),
         (1, CountedQuantity::MxuBusy(2), 9e5),
         (1, CountedQuantity::IciWrite, 1e4),
@@ -77,8 +122,10 @@ fn v7x_counters_of_both_cores_and_throttling() {
     .map(|(die, what, value)| (KnownCounter { die, what }, value))
     .into();
     let limits = limits("v7x");
-    let found: Vec<_> =
-        metrics(&counts, &limits).iter().map(|metric| (metric.id, metric.core, metric.percent())).collect();
+    let found: Vec<_> = metrics(&counts, &limits)
+        .iter()
+        .map(|metric| (metric.id, metric.core, metric.percent()))
+        .collect();
     assert_eq!(
         found,
         [
@@ -95,6 +142,13 @@ use super::known::{CountedQuantity, Dtype};
 
 #[test]
 fn no_utilization_without_cycles() {
-    let counts: Counts = [(KnownCounter { die: 0, what: CountedQuantity::Scalar }, 4e5)].into();
+    let counts: Counts = [(
+        KnownCounter {
+            die: 0,
+            what: CountedQuantity::Scalar,
+        },
+        4e5,
+    )]
+    .into();
     assert_eq!(metrics(&counts, &limits("v6e")), []);
 }

@@ -14,28 +14,44 @@ const WORTH_COSTS_PERCENT: f64 = 5.0;
 
 /// Findings, with their remedies.
 pub(super) fn hints(kernels: &[Kernel]) -> Vec<String> {
-    let mut hints: Vec<String> =
-        [DeclaredCosts::No, DeclaredCosts::Partly, DeclaredCosts::Impossible, DeclaredCosts::TooFew]
-            .into_iter()
-            .filter_map(|how| costs_hint(kernels, how))
-            .collect();
+    let mut hints: Vec<String> = [
+        DeclaredCosts::No,
+        DeclaredCosts::Partly,
+        DeclaredCosts::Impossible,
+        DeclaredCosts::TooFew,
+    ]
+    .into_iter()
+    .filter_map(|how| costs_hint(kernels, how))
+    .collect();
     for kernel in kernels {
         let name = &kernel.kernel;
-        let waiting = kernel.pipeline.as_ref().and_then(|pipeline| pipeline.dma_wait_percent).unwrap_or_default();
+        let waiting = kernel
+            .pipeline
+            .as_ref()
+            .and_then(|pipeline| pipeline.dma_wait_percent)
+            .unwrap_or_default();
         if waiting >= DMA_BOUND_PERCENT {
             hints.push(format!(
                 "{name} waits for DMA {waiting:.1} of its time: memory bound; larger blocks or more buffers hide more",
                 waiting = Percent(waiting)
             ));
         }
-        if let Some(stalled) = kernel.dma_stall_percent.filter(|&percent| percent >= DMA_STALL_PERCENT) {
-            hints.push(format!("{name} is stalled on DMA {stalled:.1} of its time", stalled = Percent(stalled)));
+        if let Some(stalled) = kernel
+            .dma_stall_percent
+            .filter(|&percent| percent >= DMA_STALL_PERCENT)
+        {
+            hints.push(format!(
+                "{name} is stalled on DMA {stalled:.1} of its time",
+                stalled = Percent(stalled)
+            ));
         }
         let spills = |series: &KernelEstimate| {
             matches!(series.series.as_str(), "Vector Spills" | "Vector Fills") && series.max > 0.0
         };
         if kernel.estimates.iter().any(spills) {
-            hints.push(format!("{name} spills vector registers to VMEM; smaller blocks need fewer registers"));
+            hints.push(format!(
+                "{name} spills vector registers to VMEM; smaller blocks need fewer registers"
+            ));
         }
     }
     hints
@@ -44,13 +60,29 @@ pub(super) fn hints(kernels: &[Kernel]) -> Vec<String> {
 /// One sentence about kernels with unusable costs that together take considerable time.
 fn costs_hint(kernels: &[Kernel], declared: DeclaredCosts) -> Option<String> {
     const SHOWN: usize = 3;
-    let own: Vec<&Kernel> = kernels.iter().filter(|kernel| kernel.declared == declared).collect();
-    let share: f64 = own.iter().filter_map(|kernel| kernel.of_op_time_percent).sum();
-    let names: Vec<&str> = own.iter().take(SHOWN).map(|kernel| kernel.kernel.as_str()).collect();
-    let more = if own.len() > SHOWN { format!(" and {} more", own.len() - SHOWN) } else { String::new() };
+    let own: Vec<&Kernel> = kernels
+        .iter()
+        .filter(|kernel| kernel.declared == declared)
+        .collect();
+    let share: f64 = own
+        .iter()
+        .filter_map(|kernel| kernel.of_op_time_percent)
+        .sum();
+    let names: Vec<&str> = own
+        .iter()
+        .take(SHOWN)
+        .map(|kernel| kernel.kernel.as_str())
+        .collect();
+    let more = if own.len() > SHOWN {
+        format!(" and {} more", own.len() - SHOWN)
+    } else {
+        String::new()
+    };
     let what = match declared {
         DeclaredCosts::Impossible => "declared costs are more than the device can do in that time",
-        DeclaredCosts::TooFew => "declared operations are fewer than a matrix product of these shapes needs",
+        DeclaredCosts::TooFew => {
+            "declared operations are fewer than a matrix product of these shapes needs"
+        }
         DeclaredCosts::Partly => "some of the ops declare no operations, so utilization is unknown",
         _ => "no operations are declared, so utilization is unknown",
     };

@@ -53,12 +53,29 @@ const NEAR: f64 = 0.1;
 
 /// Operations of one execution of the product that its shapes suggest; `None` if the shapes are not those of a
 /// product, or if they agree with the declared `flops` of one execution.
-pub(super) fn needed(cx: &Context<'_>, row: &OpRow, name: &str, flops: u64, steps: Option<f64>) -> Option<u64> {
+pub(super) fn needed(
+    cx: &Context<'_>,
+    row: &OpRow,
+    name: &str,
+    flops: u64,
+    steps: Option<f64>,
+) -> Option<u64> {
     let product = matmuls::plain_product(&cx.instruction(row.op?)?)?;
-    let (needed, results) = (product.flops()?, product.batch.checked_mul(product.m)?.checked_mul(product.n)?);
+    let (needed, results) = (
+        product.flops()?,
+        product
+            .batch
+            .checked_mul(product.m)?
+            .checked_mul(product.n)?,
+    );
     let factor = needed as f64 / flops as f64;
-    let named = || NAMES.iter().any(|part| name.to_ascii_lowercase().contains(part));
-    let as_steps = || steps.is_some_and(|steps| steps >= TOO_FEW && (factor / steps - 1.0).abs() <= NEAR);
+    let named = || {
+        NAMES
+            .iter()
+            .any(|part| name.to_ascii_lowercase().contains(part))
+    };
+    let as_steps =
+        || steps.is_some_and(|steps| steps >= TOO_FEW && (factor / steps - 1.0).abs() <= NEAR);
     let is_product = named() || flops / results.max(1) >= OF_A_PRODUCT || as_steps();
     (flops > 0 && factor >= TOO_FEW && is_product).then_some(needed)
 }

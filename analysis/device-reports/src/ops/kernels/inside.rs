@@ -8,7 +8,9 @@ use facts::category::OpClass;
 use facts::core_time::{SelfTimeSegment, self_time_segments};
 use facts::window::TimeWindow;
 use math::intervals::IntervalSet;
-use trace_model::{CounterSeries, GroupId, OpId, Picos, SliceId, SliceRef, TimeRange, TraceModel, TrackKind};
+use trace_model::{
+    CounterSeries, GroupId, OpId, Picos, SliceId, SliceRef, TimeRange, TraceModel, TrackKind,
+};
 
 /// Data recorded inside the executions of one op, on all cores.
 #[derive(Clone, Debug, Default)]
@@ -93,7 +95,11 @@ impl KernelInside {
         for (name, sums) in &other.counters {
             let first = !self.counters.contains_key(name);
             let counter = self.counters.entry(name.clone()).or_default();
-            counter.max = if first { sums.max } else { counter.max.max(sums.max) };
+            counter.max = if first {
+                sums.max
+            } else {
+                counter.max.max(sums.max)
+            };
             counter.weighted += sums.weighted;
             counter.held += sums.held;
             counter.time += sums.time;
@@ -128,10 +134,16 @@ impl KernelInside {
         }
         *self.line_times.entry(line.to_owned()).or_default() += call.dur();
         for (_, event) in &clipped {
-            self.parts.entry((line.to_owned(), stage_name(event.name()).to_owned())).or_default().occurrences += 1;
+            self.parts
+                .entry((line.to_owned(), stage_name(event.name()).to_owned()))
+                .or_default()
+                .occurrences += 1;
         }
         for (range, event) in own_times(&clipped) {
-            let part = self.parts.entry((line.to_owned(), stage_name(event.name()).to_owned())).or_default();
+            let part = self
+                .parts
+                .entry((line.to_owned(), stage_name(event.name()).to_owned()))
+                .or_default();
             part.own += range.dur();
             let on_timeline = TimeRange::at(range.start + shift, range.dur());
             for (name, series) in series {
@@ -163,19 +175,29 @@ impl KernelInside {
         let mut rest = call.dur();
         for (range, scope) in own_times(&clipped) {
             rest -= range.dur();
-            self.stages.entry(stage_name(scope.name()).to_owned()).or_default().own += range.dur();
+            self.stages
+                .entry(stage_name(scope.name()).to_owned())
+                .or_default()
+                .own += range.dur();
         }
         self.outside += rest;
         let mut by_name: BTreeMap<&str, Vec<TimeRange>> = BTreeMap::new();
         for &(range, scope) in &clipped {
-            by_name.entry(stage_name(scope.name())).or_default().push(range);
+            by_name
+                .entry(stage_name(scope.name()))
+                .or_default()
+                .push(range);
         }
         for (name, ranges) in &by_name {
             let stage = self.stages.entry((*name).to_owned()).or_default();
             stage.occurrences += ranges.len() as u64;
             stage.total += ranges.iter().copied().collect::<IntervalSet>().measure();
         }
-        let waits = [WAIT_IN, WAIT_OUT].into_iter().filter_map(|name| by_name.get(name)).flatten().copied();
+        let waits = [WAIT_IN, WAIT_OUT]
+            .into_iter()
+            .filter_map(|name| by_name.get(name))
+            .flatten()
+            .copied();
         self.dma_wait += waits.collect::<IntervalSet>().measure();
     }
 
@@ -189,7 +211,10 @@ impl KernelInside {
         let sums = self
             .counters
             .entry(name.clone())
-            .or_insert_with(|| CounterSums { max: f64::NEG_INFINITY, ..CounterSums::default() });
+            .or_insert_with(|| CounterSums {
+                max: f64::NEG_INFINITY,
+                ..CounterSums::default()
+            });
         sums.time += call.dur();
         for (part, value) in samples {
             sums.held += part.dur();
@@ -203,31 +228,43 @@ type Events<'a> = Vec<(TimeRange, SliceRef<'a>)>;
 
 /// The parts of events during an execution. Markers without length take no time and are left out.
 fn clipped<'a>(call: TimeRange, events: &[(TimeRange, SliceRef<'a>)]) -> Events<'a> {
-    let inside = events.iter().filter_map(|&(range, event)| Some((range.intersect(call)?, event)));
+    let inside = events
+        .iter()
+        .filter_map(|&(range, event)| Some((range.intersect(call)?, event)));
     inside.filter(|(range, _)| !range.is_empty()).collect()
 }
 
 /// When each of nested events is the innermost.
 fn own_times<'a>(events: &[(TimeRange, SliceRef<'a>)]) -> Events<'a> {
     // Segments carry the index in the list instead of a row of the model.
-    let spans = events.iter().enumerate().map(|(i, &(range, _))| SelfTimeSegment {
-        range,
-        slice: SliceId::from_index(i),
-        class: OpClass::default(),
-    });
+    let spans = events
+        .iter()
+        .enumerate()
+        .map(|(i, &(range, _))| SelfTimeSegment {
+            range,
+            slice: SliceId::from_index(i),
+            class: OpClass::default(),
+        });
     let segments = self_time_segments(spans.collect()).into_iter();
-    segments.filter_map(|segment| Some((segment.range, events.get(segment.slice.index())?.1))).collect()
+    segments
+        .filter_map(|segment| Some((segment.range, events.get(segment.slice.index())?.1)))
+        .collect()
 }
 
 /// Whether a line of a core divides kernels: not markers, flags and utilization.
 fn is_inside_kernels(name: &str) -> bool {
-    matches!(name, "Source Lines" | "LLO Ops" | "Pallas Primitives") || name.ends_with(" Instructions")
+    matches!(name, "Source Lines" | "LLO Ops" | "Pallas Primitives")
+        || name.ends_with(" Instructions")
 }
 
 /// `ep_initialize_3` is `ep_initialize`: the number is that of the pipeline.
 fn stage_name(scope: &str) -> &str {
     match scope.rsplit_once('_') {
-        Some((stem, number)) if scope.starts_with("ep_") && number.bytes().all(|b| b.is_ascii_digit()) => stem,
+        Some((stem, number))
+            if scope.starts_with("ep_") && number.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            stem
+        }
         _ => scope,
     }
 }
@@ -245,8 +282,12 @@ fn is_llo(model: &TraceModel, series: &CounterSeries) -> bool {
         "Vector Fills",
         "Vector Spills",
     ];
-    let unit = series.unit().map(|unit| model.str(unit)).unwrap_or_default();
-    matches!(unit, "% util" | "fills" | "spills") || NAMES.contains(&model.str(model.track(series.track()).name))
+    let unit = series
+        .unit()
+        .map(|unit| model.str(unit))
+        .unwrap_or_default();
+    matches!(unit, "% util" | "fills" | "spills")
+        || NAMES.contains(&model.str(model.track(series.track()).name))
 }
 
 /// Scopes and counters inside the executions of `wanted` ops. Takes almost no time if the trace has neither.
@@ -260,18 +301,31 @@ pub(super) fn collect(
         if recorded.is_empty() {
             continue;
         }
-        let Some(window) = cx.window(core)? else { continue };
+        let Some(window) = cx.window(core)? else {
+            continue;
+        };
         for call in slices(cx.model, core, TrackKind::Ops) {
-            let Some(op) = call.op().filter(|op| wanted.contains(op)) else { continue };
-            let Some(on_timeline) = call.range().intersect(window.range) else { continue };
+            let Some(op) = call.op().filter(|op| wanted.contains(op)) else {
+                continue;
+            };
+            let Some(on_timeline) = call.range().intersect(window.range) else {
+                continue;
+            };
             let inside = found.entry(op).or_default();
             if let Some(part) = recorded.scopes.part_of(call, window) {
                 inside.add_scopes(part, recorded.scopes.during(call));
             }
             for line in std::iter::once(&recorded.scopes).chain(&recorded.lines) {
-                let Some(part) = line.part_of(call, window) else { continue };
+                let Some(part) = line.part_of(call, window) else {
+                    continue;
+                };
                 let shift = call.start() - line.range_of(call).start;
-                inside.add_parts(&line.name, (part, shift), line.during(call), &recorded.series);
+                inside.add_parts(
+                    &line.name,
+                    (part, shift),
+                    line.during(call),
+                    &recorded.series,
+                );
             }
             for (name, series) in &recorded.series {
                 inside.add_counter(name, series, on_timeline);
@@ -301,50 +355,92 @@ struct RecordedLine<'a> {
 impl<'a> RecordedLine<'a> {
     fn new(name: &str, slices: Vec<SliceRef<'a>>, ops_by_device: bool) -> Self {
         // Containment needs a single clock: the device's only if all events have it.
-        let by_device =
-            ops_by_device && !slices.is_empty() && slices.iter().all(|event| event.device_range().is_some());
-        let range = |event: SliceRef<'a>| if by_device { event.measured_range() } else { event.range() };
-        let mut events: Events<'a> = slices.into_iter().map(|event| (range(event), event)).collect();
-        events.sort_by_key(|&(range, event)| (range.start, std::cmp::Reverse(range.end), event.id()));
-        Self { name: name.to_owned(), events, by_device }
+        let by_device = ops_by_device
+            && !slices.is_empty()
+            && slices.iter().all(|event| event.device_range().is_some());
+        let range = |event: SliceRef<'a>| {
+            if by_device {
+                event.measured_range()
+            } else {
+                event.range()
+            }
+        };
+        let mut events: Events<'a> = slices
+            .into_iter()
+            .map(|event| (range(event), event))
+            .collect();
+        events
+            .sort_by_key(|&(range, event)| (range.start, std::cmp::Reverse(range.end), event.id()));
+        Self {
+            name: name.to_owned(),
+            events,
+            by_device,
+        }
     }
 
     fn range_of(&self, call: SliceRef<'_>) -> TimeRange {
-        if self.by_device { call.measured_range() } else { call.range() }
+        if self.by_device {
+            call.measured_range()
+        } else {
+            call.range()
+        }
     }
 
     /// The part of a call that lies in a window.
     fn part_of(&self, call: SliceRef<'_>, window: TimeWindow) -> Option<TimeRange> {
-        self.range_of(call).intersect(if self.by_device { window.measured } else { window.range })
+        self.range_of(call).intersect(if self.by_device {
+            window.measured
+        } else {
+            window.range
+        })
     }
 
     /// The events that start during a call.
     fn during(&self, call: SliceRef<'_>) -> &[(TimeRange, SliceRef<'a>)] {
         let range = self.range_of(call);
-        let from = self.events.partition_point(|(event, _)| event.start < range.start);
-        let until = from + self.events[from..].partition_point(|(event, _)| event.start < range.end);
+        let from = self
+            .events
+            .partition_point(|(event, _)| event.start < range.start);
+        let until =
+            from + self.events[from..].partition_point(|(event, _)| event.start < range.end);
         &self.events[from..until]
     }
 }
 
 impl<'a> RecordedCalls<'a> {
     fn on(model: &'a TraceModel, core: GroupId) -> Self {
-        let by_device = slices(model, core, TrackKind::Ops).next().is_some_and(|op| op.device_range().is_some());
-        let scopes = RecordedLine::new(STAGES, slices(model, core, TrackKind::DeviceScopes).collect(), by_device);
+        let by_device = slices(model, core, TrackKind::Ops)
+            .next()
+            .is_some_and(|op| op.device_range().is_some());
+        let scopes = RecordedLine::new(
+            STAGES,
+            slices(model, core, TrackKind::DeviceScopes).collect(),
+            by_device,
+        );
         let tracks = model.tracks_of(core).into_iter();
         let named = tracks.map(|track| (track, model.str(model.track(track).name)));
         let lines = named
-            .filter(|(track, name)| model.track(*track).kind == TrackKind::LowLevel && is_inside_kernels(name))
-            .map(|(track, name)| RecordedLine::new(name, model.slices_on(track).collect(), by_device))
+            .filter(|(track, name)| {
+                model.track(*track).kind == TrackKind::LowLevel && is_inside_kernels(name)
+            })
+            .map(|(track, name)| {
+                RecordedLine::new(name, model.slices_on(track).collect(), by_device)
+            })
             .filter(|line| !line.events.is_empty());
         let text = |id| model.str(id).to_owned();
-        let series =
-            model.counters().iter().filter(|series| model.track(series.track()).group == core && is_llo(model, series));
+        let series = model
+            .counters()
+            .iter()
+            .filter(|series| model.track(series.track()).group == core && is_llo(model, series));
         let series = series.map(|series| {
             let name = text(model.track(series.track()).name);
             ((name, series.unit().map(text).unwrap_or_default()), series)
         });
-        Self { scopes, lines: lines.collect(), series: series.collect() }
+        Self {
+            scopes,
+            lines: lines.collect(),
+            series: series.collect(),
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -352,8 +448,15 @@ impl<'a> RecordedCalls<'a> {
     }
 }
 
-fn slices(model: &TraceModel, core: GroupId, kind: TrackKind) -> impl Iterator<Item = SliceRef<'_>> {
-    let tracks = model.tracks_of(core).into_iter().filter(move |&track| model.track(track).kind == kind);
+fn slices(
+    model: &TraceModel,
+    core: GroupId,
+    kind: TrackKind,
+) -> impl Iterator<Item = SliceRef<'_>> {
+    let tracks = model
+        .tracks_of(core)
+        .into_iter()
+        .filter(move |&track| model.track(track).kind == kind);
     tracks.flat_map(move |track| model.slices_on(track))
 }
 

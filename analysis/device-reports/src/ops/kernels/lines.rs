@@ -13,7 +13,11 @@ const MOST_PARTS: usize = 40;
 
 /// The parts of a line that take most time.
 fn longest<'a>(inside: &'a KernelInside, line: &str) -> Vec<(&'a (String, String), &'a PartSums)> {
-    let mut parts: Vec<_> = inside.parts.iter().filter(|((own, _), _)| own == line).collect();
+    let mut parts: Vec<_> = inside
+        .parts
+        .iter()
+        .filter(|((own, _), _)| own == line)
+        .collect();
     parts.sort_by(|a, b| b.1.own.cmp(&a.1.own).then_with(|| a.0.cmp(b.0)));
     parts.truncate(MOST_PARTS);
     parts
@@ -22,7 +26,11 @@ fn longest<'a>(inside: &'a KernelInside, line: &str) -> Vec<(&'a (String, String
 /// The lines of a kernel other than its stages, the longest parts first.
 pub(super) fn lines(inside: &KernelInside) -> Vec<KernelLine> {
     let lines = inside.line_times.iter().filter(|(line, _)| *line != STAGES);
-    let parts = lines.flat_map(|(line, time)| longest(inside, line).into_iter().map(move |part| (time, part)));
+    let parts = lines.flat_map(|(line, time)| {
+        longest(inside, line)
+            .into_iter()
+            .map(move |part| (time, part))
+    });
     parts
         .map(|(time, ((line, name), sums))| KernelLine {
             line: line.clone(),
@@ -36,18 +44,24 @@ pub(super) fn lines(inside: &KernelInside) -> Vec<KernelLine> {
 
 /// The LLO estimates of each stage and line that has samples.
 pub(super) fn units(inside: &KernelInside) -> Vec<KernelUnit> {
-    let parts = inside.line_times.keys().flat_map(|line| longest(inside, line));
-    let units = parts.flat_map(|(name, sums)| sums.units.iter().map(move |unit| (name, sums, unit)));
+    let parts = inside
+        .line_times
+        .keys()
+        .flat_map(|line| longest(inside, line));
+    let units =
+        parts.flat_map(|(name, sums)| sums.units.iter().map(move |unit| (name, sums, unit)));
     units
         .filter(|(.., (_, unit))| unit.held.ps() > 0)
-        .map(|((line, name), sums, ((series, unit), sample))| KernelUnit {
-            line: line.clone(),
-            name: name.clone(),
-            series: series.clone(),
-            unit: unit.clone(),
-            mean: sample.weighted / sample.held.ps() as f64,
-            covered_percent: percent(sample.held.ps(), sums.own.ps()),
-        })
+        .map(
+            |((line, name), sums, ((series, unit), sample))| KernelUnit {
+                line: line.clone(),
+                name: name.clone(),
+                series: series.clone(),
+                unit: unit.clone(),
+                mean: sample.weighted / sample.held.ps() as f64,
+                covered_percent: percent(sample.held.ps(), sums.own.ps()),
+            },
+        )
         .collect()
 }
 
@@ -55,15 +69,24 @@ pub(super) fn units(inside: &KernelInside) -> Vec<KernelUnit> {
 /// several kernels says nothing.
 pub(super) fn join_counters(cx: &Context<'_>, kernels: &mut [Kernel], ops: &[KernelOp]) {
     // Readings have no steps: they are those of the whole capture.
-    let Ok(report) = cx.scoped(Scope::WholeTrace).report::<HardwareCounters>() else { return };
+    let Ok(report) = cx.scoped(Scope::WholeTrace).report::<HardwareCounters>() else {
+        return;
+    };
     for device in &report.devices {
         for sample in &device.samples {
-            let runs = |op: &&KernelOp| *op.op == *sample.name || without_number(&op.op) == sample.name;
+            let runs =
+                |op: &&KernelOp| *op.op == *sample.name || without_number(&op.op) == sample.name;
             let by_op = |kernel: &Kernel| {
-                ops.iter().filter(runs).any(|op| op.kernel == kernel.kernel && *op.program == *kernel.program)
+                ops.iter()
+                    .filter(runs)
+                    .any(|op| op.kernel == kernel.kernel && *op.program == *kernel.program)
             };
-            let mut fitting = kernels.iter_mut().filter(|kernel| kernel.kernel == sample.name || by_op(kernel));
-            let (Some(kernel), None) = (fitting.next(), fitting.next()) else { continue };
+            let mut fitting = kernels
+                .iter_mut()
+                .filter(|kernel| kernel.kernel == sample.name || by_op(kernel));
+            let (Some(kernel), None) = (fitting.next(), fitting.next()) else {
+                continue;
+            };
             for metric in &sample.metrics {
                 add(&mut kernel.counters, &device.device, metric);
             }
@@ -77,6 +100,9 @@ fn add(counters: &mut Vec<KernelCounter>, device: &str, metric: &CounterMetric) 
     };
     match counters.iter_mut().find(same) {
         Some(known) => known.metric.add(metric),
-        None => counters.push(KernelCounter { device: device.to_owned(), metric: metric.clone() }),
+        None => counters.push(KernelCounter {
+            device: device.to_owned(),
+            metric: metric.clone(),
+        }),
     }
 }

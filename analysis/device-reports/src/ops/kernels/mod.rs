@@ -40,7 +40,8 @@ use inside::KernelInside;
 
 pub use declared::DeclaredCosts;
 pub use report::{
-    Kernel, KernelCounter, KernelEstimate, KernelLine, KernelOp, KernelPipeline, KernelStage, KernelUnit, KernelsReport,
+    Kernel, KernelCounter, KernelEstimate, KernelLine, KernelOp, KernelPipeline, KernelStage,
+    KernelUnit, KernelsReport,
 };
 
 /// The analysis `kernels`.
@@ -59,7 +60,11 @@ impl Analysis for Kernels {
 
     fn run(cx: &Context<'_>) -> Result<KernelsReport, AnalysisError> {
         let report = cx.report::<Ops>()?;
-        let rows: Vec<&OpRow> = report.rows.iter().filter(|row| row.is_custom_call).collect();
+        let rows: Vec<&OpRow> = report
+            .rows
+            .iter()
+            .filter(|row| row.is_custom_call)
+            .collect();
         if rows.is_empty() {
             return Err(AnalysisError::NotApplicable(
                 "no custom call ran: kernels written in Pallas or Mosaic would show as HLO ops of category custom-call"
@@ -91,7 +96,10 @@ impl KernelsReport {
         let mut groups: BTreeMap<(String, &str), KernelRows<'_>> = BTreeMap::new();
         let mut ops = Vec::with_capacity(rows.len());
         for row in rows {
-            let text = row.op.and_then(|op| cx.model.op(op).hlo_text).map(|text| cx.model.str(text));
+            let text = row
+                .op
+                .and_then(|op| cx.model.op(op).hlo_text)
+                .map(|text| cx.model.str(text));
             let target = text.and_then(call_target);
             let name = kernel_name(
                 &row.name,
@@ -105,19 +113,42 @@ impl KernelsReport {
             group.is_pallas |= target == Some("tpu_custom_call") || is_pallas_call(row);
             group.target = group.target.take().or(target.map(str::to_owned));
             group.rows.push(row);
-            group.inside.merge(inside.unwrap_or(&KernelInside::default()));
+            group
+                .inside
+                .merge(inside.unwrap_or(&KernelInside::default()));
         }
-        let mut kernels: Vec<Kernel> =
-            groups.iter().map(|((name, program), group)| group.kernel(cx, name, program, report)).collect();
+        let mut kernels: Vec<Kernel> = groups
+            .iter()
+            .map(|((name, program), group)| group.kernel(cx, name, program, report))
+            .collect();
         kernels.sort_by(|a, b| {
-            b.time_ps.cmp(&a.time_ps).then_with(|| (&a.kernel, &a.program).cmp(&(&b.kernel, &b.program)))
+            b.time_ps
+                .cmp(&a.time_ps)
+                .then_with(|| (&a.kernel, &a.program).cmp(&(&b.kernel, &b.program)))
         });
-        ops.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program))));
+        ops.sort_by(|a, b| {
+            b.time_ps
+                .cmp(&a.time_ps)
+                .then_with(|| (&a.op, &a.program).cmp(&(&b.op, &b.program)))
+        });
         lines::join_counters(cx, &mut kernels, &ops);
-        let time_ps = kernels.iter().map(|kernel| kernel.time_ps).sum::<Picos>().ps();
+        let time_ps = kernels
+            .iter()
+            .map(|kernel| kernel.time_ps)
+            .sum::<Picos>()
+            .ps();
         let hints = advice::hints(&kernels);
-        let (op_time_ps, peaks, sums_over) = (report.op_time_ps, report.peaks.clone(), report.sums_over);
-        Self { kernels, ops, time_ps, op_time_ps, peaks, sums_over, hints }
+        let (op_time_ps, peaks, sums_over) =
+            (report.op_time_ps, report.peaks.clone(), report.sums_over);
+        Self {
+            kernels,
+            ops,
+            time_ps,
+            op_time_ps,
+            peaks,
+            sums_over,
+            hints,
+        }
     }
 }
 
@@ -130,14 +161,20 @@ impl KernelRows<'_> {
         let flops = |row: &OpRow| row.costs.flops.or(row.costs.model_flops);
         let declaring = rows.iter().filter(|row| flops(row).is_some()).count();
         let all = |of: &dyn Fn(&OpRow) -> Option<u64>| {
-            rows.iter().map(|row| of(row)).try_fold(0_u64, |sum, value| Some(sum.saturating_add(value?)))
+            rows.iter()
+                .map(|row| of(row))
+                .try_fold(0_u64, |sum, value| Some(sum.saturating_add(value?)))
         };
         let flops = all(&flops);
         let bytes = all(&|row| row.costs.bytes);
         let hbm = all(&|row| row.costs.memory.as_ref().map(|memory| memory.hbm_bytes));
         let float = |value: Option<u64>| value.map(|value| value as f64);
         let seconds = time_ps as f64 / 1e12;
-        let work = OpWork { flops: float(flops), hbm_bytes: float(hbm), ..OpWork::default() };
+        let work = OpWork {
+            flops: float(flops),
+            hbm_bytes: float(hbm),
+            ..OpWork::default()
+        };
         let flops_percent = work.percent_of(BoundBy::Compute, seconds, &report.peaks);
         let hbm_percent = work.percent_of(BoundBy::Hbm, seconds, &report.peaks);
         let exceeds = |percent: Option<f64>| percent.is_some_and(is_beyond_peak);
@@ -150,7 +187,10 @@ impl KernelRows<'_> {
             _ if needed.is_some() => DeclaredCosts::TooFew,
             _ => DeclaredCosts::Yes,
         };
-        let stalls = rows.iter().filter_map(|row| row.dma_stall_ps).reduce(i64::saturating_add);
+        let stalls = rows
+            .iter()
+            .filter_map(|row| row.dma_stall_ps)
+            .reduce(i64::saturating_add);
         let longest = rows.iter().max_by_key(|row| row.total_time_ps);
         Kernel {
             kernel: name.to_owned(),
@@ -161,8 +201,15 @@ impl KernelRows<'_> {
             ops: rows.len() as u64,
             occurrences,
             time_ps,
-            of_op_time_percent: percent(rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps(), report.op_time_ps),
-            mean_time_ps: if executions > 0.0 { time_ps as f64 / executions } else { 0.0 },
+            of_op_time_percent: percent(
+                rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps(),
+                report.op_time_ps,
+            ),
+            mean_time_ps: if executions > 0.0 {
+                time_ps as f64 / executions
+            } else {
+                0.0
+            },
             min_time_ps: rows.iter().filter_map(|row| row.min_time_ps).min(),
             declared,
             flops,
@@ -171,11 +218,11 @@ impl KernelRows<'_> {
             bytes_per_second: ratio(float(bytes), Some(seconds)),
             flops_percent,
             needed_flops: needed,
-            needed_flops_percent: OpWork { flops: float(needed), ..OpWork::default() }.percent_of(
-                BoundBy::Compute,
-                seconds,
-                &report.peaks,
-            ),
+            needed_flops_percent: OpWork {
+                flops: float(needed),
+                ..OpWork::default()
+            }
+            .percent_of(BoundBy::Compute, seconds, &report.peaks),
             hbm_percent,
             dma_stall_ps: stalls,
             dma_stall_percent: stalls.and_then(|stall| percent(stall, time_ps)),
@@ -190,12 +237,18 @@ impl KernelRows<'_> {
 
 impl KernelRows<'_> {
     /// Operations of all executions according to the shapes, if any of its ops declares far fewer.
-    fn needed(&self, cx: &Context<'_>, name: &str, pipeline: Option<&KernelPipeline>) -> Option<u64> {
+    fn needed(
+        &self,
+        cx: &Context<'_>,
+        name: &str,
+        pipeline: Option<&KernelPipeline>,
+    ) -> Option<u64> {
         let steps = pipeline.and_then(|pipeline| pipeline.grid_steps);
         let (mut sum, mut is_less) = (0_u64, false);
         for row in &self.rows {
             let declared = row.costs.model_flops.or(row.costs.flops)?;
-            let one = (row.executions > 0.0).then(|| (declared as f64 / row.executions).round() as u64)?;
+            let one = (row.executions > 0.0)
+                .then(|| (declared as f64 / row.executions).round() as u64)?;
             let needed = declared::needed(cx, row, name, one, steps);
             is_less |= needed.is_some();
             let all = needed.map_or(declared, |needed| (needed as f64 * row.executions) as u64);
@@ -215,7 +268,9 @@ fn kernel_op(row: &OpRow, kernel: &str, inside: Option<&KernelInside>) -> Kernel
         mean_time_ps: row.mean_time_ps,
         min_time_ps: row.min_time_ps,
         flops: row.costs.flops.or(row.costs.model_flops),
-        dma_wait_percent: inside.and_then(pipeline).and_then(|pipeline| pipeline.dma_wait_percent),
+        dma_wait_percent: inside
+            .and_then(pipeline)
+            .and_then(|pipeline| pipeline.dma_wait_percent),
         source: row.source.clone(),
     }
 }
@@ -233,8 +288,15 @@ fn pipeline(inside: &KernelInside) -> Option<KernelPipeline> {
             self_percent: percent(sums.own.ps(), time_ps),
         })
         .collect();
-    stages.sort_by(|a, b| b.self_ps.cmp(&a.self_ps).then_with(|| a.stage.cmp(&b.stage)));
-    let runs = inside.stages.get("ep_run_kernel").map(|sums| sums.occurrences);
+    stages.sort_by(|a, b| {
+        b.self_ps
+            .cmp(&a.self_ps)
+            .then_with(|| a.stage.cmp(&b.stage))
+    });
+    let runs = inside
+        .stages
+        .get("ep_run_kernel")
+        .map(|sums| sums.occurrences);
     let is_pipelined = stages.iter().any(|stage| stage.stage.starts_with("ep_"));
     (inside.executions > 0).then(|| KernelPipeline {
         executions: inside.executions,
@@ -249,7 +311,10 @@ fn pipeline(inside: &KernelInside) -> Option<KernelPipeline> {
 }
 
 fn estimates(inside: &KernelInside) -> Vec<KernelEstimate> {
-    let with_time = inside.counters.iter().filter(|(_, sums)| sums.held.ps() > 0);
+    let with_time = inside
+        .counters
+        .iter()
+        .filter(|(_, sums)| sums.held.ps() > 0);
     with_time
         .map(|((series, unit), sums)| KernelEstimate {
             series: series.clone(),
@@ -263,11 +328,17 @@ fn estimates(inside: &KernelInside) -> Vec<KernelEstimate> {
 
 /// The target of a custom call.
 fn call_target(text: &str) -> Option<&str> {
-    Some(HloText::parse(text)?.attribute("custom_call_target")?.trim_matches('"'))
+    Some(
+        HloText::parse(text)?
+            .attribute("custom_call_target")?
+            .trim_matches('"'),
+    )
 }
 
 fn is_pallas_call(row: &OpRow) -> bool {
-    row.framework_name.as_deref().is_some_and(|name| name.contains("pallas_call"))
+    row.framework_name
+        .as_deref()
+        .is_some_and(|name| name.contains("pallas_call"))
 }
 
 /// The name that JAX gives to the function around any kernel.
@@ -280,17 +351,23 @@ fn kernel_name(op: &str, framework: &str, source: Option<&str>, target: Option<&
     // An op without a name of its own is named after the function that was compiled; JAX's own function around every
     // kernel says nothing.
     let function = |scope: &str| {
-        let inside = scope.strip_prefix("jit(").and_then(|name| name.strip_suffix(')'));
+        let inside = scope
+            .strip_prefix("jit(")
+            .and_then(|name| name.strip_suffix(')'));
         inside.unwrap_or(scope).to_owned()
     };
-    let before = framework.split_once("/pallas_call").and_then(|(before, _)| before.rsplit('/').next());
+    let before = framework
+        .split_once("/pallas_call")
+        .and_then(|(before, _)| before.rsplit('/').next());
     let named = before.map(function).filter(|name| !name.is_empty());
     if let Some(named) = named.as_ref().filter(|name| *name != ANY_KERNEL) {
         return named.clone();
     }
     let name = without_number(op);
     let is_generic = name == "custom-call" || name == ANY_KERNEL;
-    let place = source.map(|source| source.rsplit('/').next().unwrap_or(source)).filter(|place| !place.is_empty());
+    let place = source
+        .map(|source| source.rsplit('/').next().unwrap_or(source))
+        .filter(|place| !place.is_empty());
     match (named, place, target) {
         (Some(_), Some(place), _) if is_generic => format!("kernel at {place}"),
         (Some(_), None, _) if is_generic => op.to_owned(),

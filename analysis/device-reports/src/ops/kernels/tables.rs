@@ -12,7 +12,11 @@ impl Tabular for KernelsReport {
         if self.kernels.iter().any(|kernel| kernel.pipeline.is_some()) {
             tables.push(self.stage_table());
         }
-        if self.kernels.iter().any(|kernel| !kernel.estimates.is_empty()) {
+        if self
+            .kernels
+            .iter()
+            .any(|kernel| !kernel.estimates.is_empty())
+        {
             tables.push(self.estimate_table());
         }
         if self.kernels.iter().any(|kernel| !kernel.lines.is_empty()) {
@@ -21,7 +25,11 @@ impl Tabular for KernelsReport {
         if self.kernels.iter().any(|kernel| !kernel.units.is_empty()) {
             tables.push(self.unit_table());
         }
-        if self.kernels.iter().any(|kernel| !kernel.counters.is_empty()) {
+        if self
+            .kernels
+            .iter()
+            .any(|kernel| !kernel.counters.is_empty())
+        {
             tables.push(self.counter_table());
         }
         if self.ops.len() > self.kernels.len() {
@@ -35,7 +43,11 @@ impl Kernel {
     /// A remark on an estimate of the matrix units that is far below what the operations need.
     pub(super) fn schedule_contradicts(&self) -> Option<String> {
         const FAR: f64 = 2.0;
-        let by_schedule = self.estimates.iter().find(|own| own.series == "MXU" && own.unit.starts_with('%'))?.mean;
+        let by_schedule = self
+            .estimates
+            .iter()
+            .find(|own| own.series == "MXU" && own.unit.starts_with('%'))?
+            .mean;
         let (needed, by) = match self.needed_flops_percent {
             Some(needed) => (needed, "by its shapes"),
             None => (self.flops_percent?, "by its declared costs"),
@@ -62,28 +74,72 @@ impl KernelsReport {
                 Unit::Picoseconds,
                 |kernel| self.sums_over.each_ps(kernel.time_ps),
             )
-            .measured("of_op_time_percent", "of op time", Unit::Percent, |kernel| kernel.of_op_time_percent)
-            .measured("occurrences", "Runs", Unit::Count, |kernel| kernel.occurrences)
-            .measured("mean_time_ps", "Mean", Unit::Picoseconds, |kernel| kernel.mean_time_ps)
+            .measured(
+                "of_op_time_percent",
+                "of op time",
+                Unit::Percent,
+                |kernel| kernel.of_op_time_percent,
+            )
+            .measured("occurrences", "Runs", Unit::Count, |kernel| {
+                kernel.occurrences
+            })
+            .measured("mean_time_ps", "Mean", Unit::Picoseconds, |kernel| {
+                kernel.mean_time_ps
+            })
             .measured("dma_wait_percent", "DMA wait", Unit::Percent, |kernel| {
-                kernel.pipeline.as_ref().and_then(|pipeline| pipeline.dma_wait_percent)
+                kernel
+                    .pipeline
+                    .as_ref()
+                    .and_then(|pipeline| pipeline.dma_wait_percent)
             })
-            .compiler("declared", "Costs", Unit::None, |kernel| kernel.declared.title())
-            .column("flops_percent", "of FLOP/s", Unit::Percent, Provenance::of_peak(self.peaks.flops), |kernel| {
-                kernel.flops_percent
+            .compiler("declared", "Costs", Unit::None, |kernel| {
+                kernel.declared.title()
             })
-            .inferred("needed_flops_percent", "by shapes", Unit::Percent, |kernel| kernel.needed_flops_percent)
-            .measured("time_ps", "Time (sum)", Unit::Picoseconds, |kernel| kernel.time_ps)
+            .column(
+                "flops_percent",
+                "of FLOP/s",
+                Unit::Percent,
+                Provenance::of_peak(self.peaks.flops),
+                |kernel| kernel.flops_percent,
+            )
+            .inferred(
+                "needed_flops_percent",
+                "by shapes",
+                Unit::Percent,
+                |kernel| kernel.needed_flops_percent,
+            )
+            .measured("time_ps", "Time (sum)", Unit::Picoseconds, |kernel| {
+                kernel.time_ps
+            })
             .recorded("target", "Calls", Unit::None, |kernel| &kernel.target)
             .measured("ops", "Ops", Unit::Count, |kernel| kernel.ops)
-            .measured("min_time_ps", "Least", Unit::Picoseconds, |kernel| kernel.min_time_ps)
-            .measured("grid_steps", "Grid steps", Unit::Count, |kernel| {
-                kernel.pipeline.as_ref().and_then(|pipeline| pipeline.grid_steps)
+            .measured("min_time_ps", "Least", Unit::Picoseconds, |kernel| {
+                kernel.min_time_ps
             })
-            .measured("dma_stall_percent", "DMA stall", Unit::Percent, |kernel| kernel.dma_stall_percent)
-            .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |kernel| kernel.flops_per_second)
-            .derived("bytes_per_second", "Bytes/s", Unit::BytesPerSecond, |kernel| kernel.bytes_per_second)
-            .derived("hbm_percent", "of HBM", Unit::Percent, |kernel| kernel.hbm_percent)
+            .measured("grid_steps", "Grid steps", Unit::Count, |kernel| {
+                kernel
+                    .pipeline
+                    .as_ref()
+                    .and_then(|pipeline| pipeline.grid_steps)
+            })
+            .measured("dma_stall_percent", "DMA stall", Unit::Percent, |kernel| {
+                kernel.dma_stall_percent
+            })
+            .derived(
+                "flops_per_second",
+                "FLOP/s",
+                Unit::FlopPerSecond,
+                |kernel| kernel.flops_per_second,
+            )
+            .derived(
+                "bytes_per_second",
+                "Bytes/s",
+                Unit::BytesPerSecond,
+                |kernel| kernel.bytes_per_second,
+            )
+            .derived("hbm_percent", "of HBM", Unit::Percent, |kernel| {
+                kernel.hbm_percent
+            })
             .compiler("flops", "FLOP", Unit::Flop, |kernel| kernel.flops)
             .compiler("bytes", "Bytes", Unit::Bytes, |kernel| kernel.bytes)
             .measured("program", "Program", Unit::None, |kernel| &kernel.program)
@@ -100,38 +156,78 @@ impl KernelsReport {
                 .to_owned(),
         ];
         if self.peaks.flops.is_some() && self.kernels.iter().any(|kernel| kernel.flops.is_some()) {
-            notes.push(format!("of FLOP/s: declared operations of the peak {}", self.peaks.flops_text()));
+            notes.push(format!(
+                "of FLOP/s: declared operations of the peak {}",
+                self.peaks.flops_text()
+            ));
         }
         notes.extend(self.hints.iter().cloned());
-        if self.kernels.iter().any(|kernel| kernel.is_pallas && kernel.pipeline.is_none()) {
+        if self
+            .kernels
+            .iter()
+            .any(|kernel| kernel.is_pallas && kernel.pipeline.is_none())
+        {
             notes.push(TRACING.to_owned());
         }
         notes
     }
 
     fn stage_table(&self) -> Table {
-        let pipelines = self.kernels.iter().filter_map(|kernel| Some((kernel, kernel.pipeline.as_ref()?)));
+        let pipelines = self
+            .kernels
+            .iter()
+            .filter_map(|kernel| Some((kernel, kernel.pipeline.as_ref()?)));
         let rows = pipelines.flat_map(|(kernel, pipeline)| {
-            pipeline.stages.iter().map(Some).chain([None]).map(move |stage| (kernel, pipeline, stage))
+            pipeline
+                .stages
+                .iter()
+                .map(Some)
+                .chain([None])
+                .map(move |stage| (kernel, pipeline, stage))
         });
         Table::of("kernel_stages", "Stages of kernels", rows)
-            .measured("kernel", "Kernel", Unit::None, |(kernel, ..)| &kernel.kernel)
-            .measured("stage", "Stage", Unit::None, |(.., stage)| stage.map_or("(in no scope)", |stage| &stage.stage))
-            .measured("self_ps", "Self time", Unit::Picoseconds, |(_, all, stage)| {
-                stage.map_or(all.outside_ps, |stage| stage.self_ps)
+            .measured("kernel", "Kernel", Unit::None, |(kernel, ..)| {
+                &kernel.kernel
             })
-            .measured("self_percent", "of kernel", Unit::Percent, |(_, all, stage)| {
-                stage.map_or_else(|| percent(all.outside_ps, all.time_ps), |stage| stage.self_percent)
+            .measured("stage", "Stage", Unit::None, |(.., stage)| {
+                stage.map_or("(in no scope)", |stage| &stage.stage)
             })
-            .measured("total_ps", "Total time", Unit::Picoseconds, |(.., stage)| Some(stage?.total_ps))
-            .measured("occurrences", "Times", Unit::Count, |(.., stage)| Some(stage?.occurrences))
+            .measured(
+                "self_ps",
+                "Self time",
+                Unit::Picoseconds,
+                |(_, all, stage)| stage.map_or(all.outside_ps, |stage| stage.self_ps),
+            )
+            .measured(
+                "self_percent",
+                "of kernel",
+                Unit::Percent,
+                |(_, all, stage)| {
+                    stage.map_or_else(
+                        || percent(all.outside_ps, all.time_ps),
+                        |stage| stage.self_percent,
+                    )
+                },
+            )
+            .measured(
+                "total_ps",
+                "Total time",
+                Unit::Picoseconds,
+                |(.., stage)| Some(stage?.total_ps),
+            )
+            .measured("occurrences", "Times", Unit::Count, |(.., stage)| {
+                Some(stage?.occurrences)
+            })
             .note("Self times of one kernel add up to the time of its executions with scopes.")
             .note(self.sums_over.sums_note())
             .build()
     }
 
     fn estimate_table(&self) -> Table {
-        let rows = self.kernels.iter().flat_map(|kernel| kernel.estimates.iter().map(move |series| (kernel, series)));
+        let rows = self
+            .kernels
+            .iter()
+            .flat_map(|kernel| kernel.estimates.iter().map(move |series| (kernel, series)));
         Table::of("kernel_estimates", "What the compiler's schedule of kernels says", rows)
             .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
             .compiler("series", "LLO estimate", Unit::None, |(_, series)| &series.series)
@@ -148,7 +244,10 @@ impl KernelsReport {
     }
 
     fn line_table(&self) -> Table {
-        let rows = self.kernels.iter().flat_map(|kernel| kernel.lines.iter().map(move |line| (kernel, line)));
+        let rows = self
+            .kernels
+            .iter()
+            .flat_map(|kernel| kernel.lines.iter().map(move |line| (kernel, line)));
         Table::of("kernel_lines", "Inside kernels, by the lines of the trace", rows)
             .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
             .recorded("line", "Line", Unit::None, |(_, line)| &line.line)
@@ -165,21 +264,39 @@ impl KernelsReport {
     }
 
     fn unit_table(&self) -> Table {
-        let rows = self.kernels.iter().flat_map(|kernel| kernel.units.iter().map(move |unit| (kernel, unit)));
-        Table::of("kernel_units", "Units while stages and lines of kernels run", rows)
-            .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
-            .recorded("line", "Line", Unit::None, |(_, unit)| &unit.line)
-            .recorded("name", "Stage, op or source", Unit::None, |(_, unit)| &unit.name)
-            .compiler("series", "LLO estimate", Unit::None, |(_, unit)| &unit.series)
-            .compiler("mean", "Mean", Unit::None, |(_, unit)| unit.mean)
-            .compiler("unit", "Unit", Unit::None, |(_, unit)| &unit.unit)
-            .measured("covered_percent", "of it", Unit::Percent, |(_, unit)| unit.covered_percent)
-            .note("Means over the self time with samples; of it: that time as a share of the self time.")
-            .build()
+        let rows = self
+            .kernels
+            .iter()
+            .flat_map(|kernel| kernel.units.iter().map(move |unit| (kernel, unit)));
+        Table::of(
+            "kernel_units",
+            "Units while stages and lines of kernels run",
+            rows,
+        )
+        .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
+        .recorded("line", "Line", Unit::None, |(_, unit)| &unit.line)
+        .recorded("name", "Stage, op or source", Unit::None, |(_, unit)| {
+            &unit.name
+        })
+        .compiler("series", "LLO estimate", Unit::None, |(_, unit)| {
+            &unit.series
+        })
+        .compiler("mean", "Mean", Unit::None, |(_, unit)| unit.mean)
+        .compiler("unit", "Unit", Unit::None, |(_, unit)| &unit.unit)
+        .measured("covered_percent", "of it", Unit::Percent, |(_, unit)| {
+            unit.covered_percent
+        })
+        .note(
+            "Means over the self time with samples; of it: that time as a share of the self time.",
+        )
+        .build()
     }
 
     fn counter_table(&self) -> Table {
-        let rows = self.kernels.iter().flat_map(|kernel| kernel.counters.iter().map(move |counter| (kernel, counter)));
+        let rows = self
+            .kernels
+            .iter()
+            .flat_map(|kernel| kernel.counters.iter().map(move |counter| (kernel, counter)));
         Table::of("kernel_counters", "Hardware counters of kernels", rows)
             .measured("kernel", "Kernel", Unit::None, |(kernel, _)| &kernel.kernel)
             .recorded("device", "Device", Unit::None, |(_, counter)| &counter.device)
@@ -197,9 +314,15 @@ impl KernelsReport {
             .measured("kernel", "Kernel", Unit::None, |op| &op.kernel)
             .measured("time_ps", "Time", Unit::Picoseconds, |op| op.time_ps)
             .measured("occurrences", "Runs", Unit::Count, |op| op.occurrences)
-            .measured("mean_time_ps", "Mean", Unit::Picoseconds, |op| op.mean_time_ps)
-            .measured("min_time_ps", "Least", Unit::Picoseconds, |op| op.min_time_ps)
-            .measured("dma_wait_percent", "DMA wait", Unit::Percent, |op| op.dma_wait_percent)
+            .measured("mean_time_ps", "Mean", Unit::Picoseconds, |op| {
+                op.mean_time_ps
+            })
+            .measured("min_time_ps", "Least", Unit::Picoseconds, |op| {
+                op.min_time_ps
+            })
+            .measured("dma_wait_percent", "DMA wait", Unit::Percent, |op| {
+                op.dma_wait_percent
+            })
             .compiler("flops", "FLOP", Unit::Flop, |op| op.flops)
             .measured("program", "Program", Unit::None, |op| &op.program)
             .recorded("source", "Source", Unit::None, |op| &op.source)

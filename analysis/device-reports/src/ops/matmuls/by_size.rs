@@ -44,10 +44,16 @@ pub(super) fn by_size(rows: &[MatmulRow], op_time_ps: i64) -> Vec<SizeRow> {
     let mut groups: BTreeMap<(MatmulSizes, &str), Vec<&MatmulRow>> = BTreeMap::new();
     for row in rows {
         if let Some(sizes) = row.sizes {
-            groups.entry((sizes, row.types.as_deref().unwrap_or_default())).or_default().push(row);
+            groups
+                .entry((sizes, row.types.as_deref().unwrap_or_default()))
+                .or_default()
+                .push(row);
         }
     }
-    let mut out: Vec<SizeRow> = groups.into_values().filter_map(|rows| group(&rows, op_time_ps)).collect();
+    let mut out: Vec<SizeRow> = groups
+        .into_values()
+        .filter_map(|rows| group(&rows, op_time_ps))
+        .collect();
     out.sort_by_key(|row| (std::cmp::Reverse(row.self_time_ps), row.sizes));
     out
 }
@@ -58,7 +64,10 @@ fn group(rows: &[&MatmulRow], op_time_ps: i64) -> Option<SizeRow> {
     let self_time_ps = rows.iter().map(|row| row.self_time_ps).sum::<Picos>().ps();
     // Rates are work over time, so that their mean is weighted by time.
     let mean = |rate: fn(&MatmulRow) -> Option<f64>| {
-        let weighted = rows.iter().map(|row| Some(rate(row)? * row.total_time_ps as f64)).sum::<Option<f64>>()?;
+        let weighted = rows
+            .iter()
+            .map(|row| Some(rate(row)? * row.total_time_ps as f64))
+            .sum::<Option<f64>>()?;
         (total_time_ps > 0).then(|| weighted / total_time_ps as f64)
     };
     Some(SizeRow {
@@ -74,6 +83,9 @@ fn group(rows: &[&MatmulRow], op_time_ps: i64) -> Option<SizeRow> {
         padding_efficiency_percent: first.padding_efficiency_percent,
         pad_first: first.pad_first,
         padding_gain_percent: first.padding_gain_percent,
-        padding_loss_ps: rows.iter().filter_map(|row| row.padding_loss_ps).reduce(|sum, loss| sum + loss),
+        padding_loss_ps: rows
+            .iter()
+            .filter_map(|row| row.padding_loss_ps)
+            .reduce(|sum, loss| sum + loss),
     })
 }

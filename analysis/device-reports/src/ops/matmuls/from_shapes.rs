@@ -21,13 +21,25 @@ const NO_ANSWER: &str = "the capture holds no HLO, and no operand explains the r
 pub(super) const NO_SHAPES: &str = "the capture holds no HLO, and the text no shapes";
 
 /// The product that a fusion must contain, or why it is unknown.
-pub(super) fn infer(fusion: &InstructionRef, recorded_flops: Option<u64>) -> Result<MatrixProduct, &'static str> {
+pub(super) fn infer(
+    fusion: &InstructionRef,
+    recorded_flops: Option<u64>,
+) -> Result<MatrixProduct, &'static str> {
     let arrays = |instruction: &Instruction| -> Vec<OperandArray> {
         let shape = instruction.shape.as_deref();
-        shape.into_iter().flat_map(Shape::arrays).filter_map(OperandArray::new).take(MAX_ARRAYS).collect()
+        shape
+            .into_iter()
+            .flat_map(Shape::arrays)
+            .filter_map(OperandArray::new)
+            .take(MAX_ARRAYS)
+            .collect()
     };
     let results = arrays(fusion);
-    let operands: Vec<OperandArray> = fusion.operands().take(MAX_ARRAYS).flat_map(arrays).collect();
+    let operands: Vec<OperandArray> = fusion
+        .operands()
+        .take(MAX_ARRAYS)
+        .flat_map(arrays)
+        .collect();
     if results.is_empty() || operands.is_empty() {
         return Err(NO_SHAPES);
     }
@@ -54,21 +66,40 @@ impl OperandArray {
     fn new(shape: &ArrayShape<'static>) -> Option<Self> {
         let dims = shape.dims.iter().copied().filter(|&dim| dim != 1).collect();
         let elements = shape.elements().filter(|&elements| elements > 1)?;
-        Some(Self { dtype: shape.dtype, dims, elements })
+        Some(Self {
+            dtype: shape.dtype,
+            dims,
+            elements,
+        })
     }
 }
 
-fn with_flops(results: &[OperandArray], operands: &[OperandArray], flops: u64) -> BTreeSet<MatrixProduct> {
+fn with_flops(
+    results: &[OperandArray],
+    operands: &[OperandArray],
+    flops: u64,
+) -> BTreeSet<MatrixProduct> {
     let mut answers = BTreeSet::new();
     for result in results {
         for operand in operands {
-            let &[a, b] = operand.dims.as_slice() else { continue };
+            let &[a, b] = operand.dims.as_slice() else {
+                continue;
+            };
             for (k, n) in [(a, b), (b, a)] {
-                let Some(multiplications) = result.elements.checked_mul(k) else { continue };
-                let Some(own) = multiplications.checked_mul(2) else { continue };
+                let Some(multiplications) = result.elements.checked_mul(k) else {
+                    continue;
+                };
+                let Some(own) = multiplications.checked_mul(2) else {
+                    continue;
+                };
                 let explained = own <= flops && (flops - own) as f64 <= FUSED_SHARE * own as f64;
                 if explained && result.dims.contains(&n) {
-                    answers.insert(answer(operand, result, [result.elements / n, k, n], multiplications));
+                    answers.insert(answer(
+                        operand,
+                        result,
+                        [result.elements / n, k, n],
+                        multiplications,
+                    ));
                 }
             }
         }
@@ -79,15 +110,23 @@ fn with_flops(results: &[OperandArray], operands: &[OperandArray], flops: u64) -
 /// `[m,k] × [k,n] → [m,n]`, each with its two dimensions in any order, after the batch dimensions if there are any.
 fn plain(results: &[OperandArray], operands: &[OperandArray]) -> BTreeSet<MatrixProduct> {
     let mut answers = BTreeSet::new();
-    let ([result], [left, right]) = (results, operands) else { return answers };
+    let ([result], [left, right]) = (results, operands) else {
+        return answers;
+    };
     for ([left_dims, right_dims, [m, n]], batch) in as_matrices([left, right, result]) {
         let both_ways = |[first, second]: [u64; 2]| [(first, second), (second, first)];
-        let ways = both_ways(left_dims).into_iter().flat_map(|left| both_ways(right_dims).map(|right| (left, right)));
+        let ways = both_ways(left_dims)
+            .into_iter()
+            .flat_map(|left| both_ways(right_dims).map(|right| (left, right)));
         for ((k, free), (other_k, other_free)) in ways {
-            let fits = k == other_k && ((free, other_free) == (m, n) || (free, other_free) == (n, m));
+            let fits =
+                k == other_k && ((free, other_free) == (m, n) || (free, other_free) == (n, m));
             let multiplications = result.elements.checked_mul(k).filter(|_| fits);
             if let Some(multiplications) = multiplications {
-                answers.insert(MatrixProduct { batch, ..answer(left, result, [m, k, n], multiplications) });
+                answers.insert(MatrixProduct {
+                    batch,
+                    ..answer(left, result, [m, k, n], multiplications)
+                });
             }
         }
     }
@@ -98,8 +137,12 @@ fn plain(results: &[OperandArray], operands: &[OperandArray]) -> BTreeSet<Matrix
 fn as_matrices([left, right, result]: [&OperandArray; 3]) -> Vec<([[u64; 2]; 3], u64)> {
     let mut ways = Vec::new();
     // A batch: the leading dimensions that all three share. Empty for plain matrices.
-    let split =
-        |array: &OperandArray| array.dims.split_last_chunk::<2>().map(|(batch, matrix)| (batch.to_vec(), *matrix));
+    let split = |array: &OperandArray| {
+        array
+            .dims
+            .split_last_chunk::<2>()
+            .map(|(batch, matrix)| (batch.to_vec(), *matrix))
+    };
     if let (Some((batch, left)), Some((of_right, right)), Some((of_result, result))) =
         (split(left), split(right), split(result))
         && batch == of_right
@@ -115,7 +158,8 @@ fn as_matrices([left, right, result]: [&OperandArray; 3]) -> Vec<([[u64; 2]; 3],
     };
     let plain = |array: &OperandArray| <[u64; 2]>::try_from(array.dims.as_slice()).ok();
     for (rows, matrix) in [(left, right), (right, left)] {
-        if let (Some((rows, k)), Some(matrix), Some((of_result, n))) = (flat(rows), plain(matrix), flat(result))
+        if let (Some((rows, k)), Some(matrix), Some((of_result, n))) =
+            (flat(rows), plain(matrix), flat(result))
             && rows == of_result
             && let Some(m) = product(&rows)
         {
@@ -126,11 +170,17 @@ fn as_matrices([left, right, result]: [&OperandArray; 3]) -> Vec<([[u64; 2]; 3],
 }
 
 fn product(dims: &[u64]) -> Option<u64> {
-    dims.iter().try_fold(1_u64, |all, &dim| all.checked_mul(dim))
+    dims.iter()
+        .try_fold(1_u64, |all, &dim| all.checked_mul(dim))
 }
 
 /// Rows and columns may swap roles: the smaller one comes first, so that both readings count as one.
-fn answer(operand: &OperandArray, result: &OperandArray, [m, k, n]: [u64; 3], multiplications: u64) -> MatrixProduct {
+fn answer(
+    operand: &OperandArray,
+    result: &OperandArray,
+    [m, k, n]: [u64; 3],
+    multiplications: u64,
+) -> MatrixProduct {
     MatrixProduct {
         batch: 1,
         m: m.min(n),

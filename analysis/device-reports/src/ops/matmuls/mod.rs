@@ -67,11 +67,21 @@ impl Analysis for Matmuls {
         let ops = cx.report::<Ops>()?;
         let tile = tile(cx, &ops.peaks);
         let mut rows = Vec::new();
-        for row in ops.rows.iter().filter(|row| row.is_leaf && !row.is_async && row.collective.is_none()) {
+        for row in ops
+            .rows
+            .iter()
+            .filter(|row| row.is_leaf && !row.is_async && row.collective.is_none())
+        {
             let is_matmul = row.group == OpGroup::MatMul;
             // The text does not show the contents of other fusions.
-            let find = if is_matmul { TraceFacts::instruction } else { TraceFacts::instruction_of_program };
-            let Some(instruction) = row.op.and_then(|op| find(cx, op)) else { continue };
+            let find = if is_matmul {
+                TraceFacts::instruction
+            } else {
+                TraceFacts::instruction_of_program
+            };
+            let Some(instruction) = row.op.and_then(|op| find(cx, op)) else {
+                continue;
+            };
             if let Some(row) = MatmulRow::new(row, &instruction, tile, is_matmul, &ops.peaks) {
                 rows.push(row);
             }
@@ -106,19 +116,28 @@ pub(crate) fn plain_product(instruction: &InstructionRef) -> Option<MatrixProduc
 
 /// Width of the matrix unit: of the simulated device, or of the chip that the capture or the user names.
 fn tile(cx: &Context<'_>, peaks: &Peaks) -> Option<u64> {
-    let simulated = cx.tensor_cores().first().and_then(|&core| cx.model.group(core).device.as_ref()?.matrix_unit);
+    let simulated = cx
+        .tensor_cores()
+        .first()
+        .and_then(|&core| cx.model.group(core).device.as_ref()?.matrix_unit);
     if let Some(width) = simulated.filter(|_| cx.options.chip().is_none()) {
         return Some(u64::from(width));
     }
     let typed = peaks.chip.as_deref().and_then(Chip::named);
-    cx.options.chip().or(typed).map(|chip| u64::from(chip.mxu_dim)).filter(|&tile| tile > 0)
+    cx.options
+        .chip()
+        .or(typed)
+        .map(|chip| u64::from(chip.mxu_dim))
+        .filter(|&tile| tile > 0)
 }
 
 /// Useful work divided by work on whole tiles.
 fn overall_efficiency(rows: &[MatmulRow]) -> Option<f64> {
     let (mut useful, mut padded) = (0.0, 0.0);
     for row in rows {
-        let (Some(flops), Some(efficiency)) = (row.flops, row.padding_efficiency_percent) else { continue };
+        let (Some(flops), Some(efficiency)) = (row.flops, row.padding_efficiency_percent) else {
+            continue;
+        };
         let flops = flops as f64 * row.executions;
         useful += flops;
         padded += flops / (efficiency / 100.0);

@@ -143,17 +143,31 @@ impl MatmulRow {
             },
             Err(error) => out.missing = Some(error.to_string()),
         }
-        let bits = out.types.as_deref().and_then(|types| hlo::element_bits(types.split(' ').next()?));
-        let least = out.least_times(row, read.and_then(|read| Some(read.min(bytes_in_hbm(instruction)?))), peaks);
+        let bits = out
+            .types
+            .as_deref()
+            .and_then(|types| hlo::element_bits(types.split(' ').next()?));
+        let least = out.least_times(
+            row,
+            read.and_then(|read| Some(read.min(bytes_in_hbm(instruction)?))),
+            peaks,
+        );
         out.bound_by = row.rates.bound_by.or(least.map(LeastTimes::longer));
         if let (Some(sizes), Some(tile), Some(bits)) = (out.sizes, tile, bits) {
-            out.pad([sizes.m, sizes.k, sizes.n], tile, padding::sublanes(bits), least);
+            out.pad(
+                [sizes.m, sizes.k, sizes.n],
+                tile,
+                padding::sublanes(bits),
+                least,
+            );
         }
         Some(out)
     }
 
     fn times(row: &OpRow) -> Self {
-        let per_execution = |sum: u64| Some((sum as f64 / row.executions).round() as u64).filter(|&flops| flops > 0);
+        let per_execution = |sum: u64| {
+            Some((sum as f64 / row.executions).round() as u64).filter(|&flops| flops > 0)
+        };
         Self {
             op: row.op,
             program: Arc::clone(&row.program),
@@ -166,7 +180,11 @@ impl MatmulRow {
             types: None,
             passes: None,
             flops: None,
-            recorded_flops: row.costs.model_flops.or(row.costs.flops).and_then(per_execution),
+            recorded_flops: row
+                .costs
+                .model_flops
+                .or(row.costs.flops)
+                .and_then(per_execution),
             padding_efficiency_percent: None,
             pad_first: None,
             padding_gain_percent: None,
@@ -177,7 +195,10 @@ impl MatmulRow {
             total_time_ps: row.total_time_ps,
             self_time_ps: row.self_time_ps,
             self_of_op_time_percent: row.self_of_op_time_percent,
-            flops_per_second: row.rates.model_flops_per_second.or(row.rates.flops_per_second),
+            flops_per_second: row
+                .rates
+                .model_flops_per_second
+                .or(row.rates.flops_per_second),
             flops_percent: row.rates.flops_percent.and_then(possible),
             source: row.source.clone(),
             framework_name: row.framework_name.clone(),
@@ -185,18 +206,35 @@ impl MatmulRow {
     }
 
     fn take_products(&mut self, products: &[MatrixProduct], from: SizesFrom) {
-        let Some(largest) = products.iter().max_by_key(|product| product.multiplications) else { return };
-        self.sizes = Some(MatmulSizes { batch: largest.batch, m: largest.m, k: largest.k, n: largest.n });
+        let Some(largest) = products
+            .iter()
+            .max_by_key(|product| product.multiplications)
+        else {
+            return;
+        };
+        self.sizes = Some(MatmulSizes {
+            batch: largest.batch,
+            m: largest.m,
+            k: largest.k,
+            n: largest.n,
+        });
         self.sizes_from = Some(from);
         self.products = products.len() as u64;
         self.is_convolution = largest.is_convolution;
-        self.types = Some(format!("{} × {} → {}", largest.lhs, largest.rhs, largest.sum));
+        self.types = Some(format!(
+            "{} × {} → {}",
+            largest.lhs, largest.rhs, largest.sum
+        ));
         self.passes = largest.passes;
-        self.flops = products.iter().try_fold(0u64, |sum, product| sum.checked_add(product.flops()?));
+        self.flops = products
+            .iter()
+            .try_fold(0u64, |sum, product| sum.checked_add(product.flops()?));
         // If the compiler's count is missing, the count from the sizes is used.
         let seconds = self.total_time_ps as f64 / 1e12;
         let all = self.flops.map(|flops| flops as f64 * self.executions);
-        self.flops_per_second = self.flops_per_second.or(all.filter(|_| seconds > 0.0).map(|flops| flops / seconds));
+        self.flops_per_second = self
+            .flops_per_second
+            .or(all.filter(|_| seconds > 0.0).map(|flops| flops / seconds));
     }
 
     /// What the peaks allow for all executions, with the traffic that is recorded, else with `read` bytes in each.
@@ -206,16 +244,30 @@ impl MatmulRow {
         let flops = self.flops? as f64 * runs * f64::from(self.passes.unwrap_or(1));
         let rate = peaks.flops?.per_second * row.costs.speedup_over_bf16.unwrap_or(1.0);
         let memory = peaks.hbm?.per_second;
-        (rate > 0.0 && memory > 0.0).then(|| LeastTimes { compute: flops / rate, memory: bytes / memory })
+        (rate > 0.0 && memory > 0.0).then(|| LeastTimes {
+            compute: flops / rate,
+            memory: bytes / memory,
+        })
     }
 
     fn pad(&mut self, sizes: [u64; 3], tile: u64, rows: u64, least: Option<LeastTimes>) {
-        let Some(Padding { efficiency, worst, without_worst }) = padding::best(sizes, tile, rows) else { return };
+        let Some(Padding {
+            efficiency,
+            worst,
+            without_worst,
+        }) = padding::best(sizes, tile, rows)
+        else {
+            return;
+        };
         self.padding_efficiency_percent = Some(100.0 * efficiency);
         self.pad_first = worst;
         self.padding_gain_percent = worst.map(|_| 100.0 * without_worst);
-        let avoided = self.flops_percent.is_some_and(|measured| measured > 100.0 * efficiency + SLACK_PERCENT);
-        let on_chip = self.bound_by.is_some_and(|limit| !matches!(limit, BoundBy::Compute | BoundBy::Hbm));
+        let avoided = self
+            .flops_percent
+            .is_some_and(|measured| measured > 100.0 * efficiency + SLACK_PERCENT);
+        let on_chip = self
+            .bound_by
+            .is_some_and(|limit| !matches!(limit, BoundBy::Compute | BoundBy::Hbm));
         let lost = least.map_or(1.0 - efficiency, |least| least.lost_to_padding(efficiency));
         self.padding_loss_ps = (!avoided && !on_chip).then_some(self.total_time_ps as f64 * lost);
     }
@@ -230,13 +282,21 @@ struct LeastTimes {
 
 impl LeastTimes {
     fn longer(self) -> BoundBy {
-        if self.memory > self.compute { BoundBy::Hbm } else { BoundBy::Compute }
+        if self.memory > self.compute {
+            BoundBy::Hbm
+        } else {
+            BoundBy::Compute
+        }
     }
 
     /// The part of the time that would go without padding: none where memory takes longer than the padded product.
     fn lost_to_padding(self, efficiency: f64) -> f64 {
         let padded = (self.compute / efficiency).max(self.memory);
-        if padded > 0.0 { 1.0 - self.compute.max(self.memory) / padded } else { 0.0 }
+        if padded > 0.0 {
+            1.0 - self.compute.max(self.memory) / padded
+        } else {
+            0.0
+        }
     }
 }
 
@@ -244,13 +304,21 @@ impl LeastTimes {
 fn operand_bytes(products: &[MatrixProduct]) -> Option<u64> {
     let bytes = |product: &MatrixProduct| {
         let matrix = |rows: u64, columns: u64, dtype| {
-            rows.checked_mul(columns)?.checked_mul(product.batch)?.checked_mul(hlo::element_bits(dtype)?)
+            rows.checked_mul(columns)?
+                .checked_mul(product.batch)?
+                .checked_mul(hlo::element_bits(dtype)?)
         };
-        let bits =
-            matrix(product.m, product.k, product.lhs)?.checked_add(matrix(product.k, product.n, product.rhs)?)?;
+        let bits = matrix(product.m, product.k, product.lhs)?.checked_add(matrix(
+            product.k,
+            product.n,
+            product.rhs,
+        )?)?;
         Some(bits / 8)
     };
-    products.iter().map(bytes).try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))
+    products
+        .iter()
+        .map(bytes)
+        .try_fold(0_u64, |sum, bytes| sum.checked_add(bytes?))
 }
 
 /// Bytes of the operands that lie in HBM, of which a fusion may read only a part; `None` without their shapes.
@@ -258,7 +326,13 @@ fn bytes_in_hbm(instruction: &InstructionRef) -> Option<u64> {
     const HBM: u64 = 0;
     let mut sum = None;
     for operand in instruction.operands() {
-        for array in operand.shape.as_deref()?.arrays().into_iter().filter(|array| array.memory_space == HBM) {
+        for array in operand
+            .shape
+            .as_deref()?
+            .arrays()
+            .into_iter()
+            .filter(|array| array.memory_space == HBM)
+        {
             sum = Some(sum.unwrap_or(0_u64).checked_add(array.bytes()?)?);
         }
         sum = sum.or(Some(0));

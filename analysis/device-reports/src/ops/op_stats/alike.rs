@@ -10,7 +10,14 @@ use super::row::{OpRates, OpRow};
 
 /// What like ops have in common: program, name without its number, category, place in the source or in the framework,
 /// the limit, and operations and bytes of an execution.
-type Likeness<'r> = (&'r str, &'r str, &'r str, Option<&'r str>, Option<BoundBy>, [Option<u64>; 2]);
+type Likeness<'r> = (
+    &'r str,
+    &'r str,
+    &'r str,
+    Option<&'r str>,
+    Option<BoundBy>,
+    [Option<u64>; 2],
+);
 
 /// Like ops, judged as one op.
 pub struct LikeOps<'r> {
@@ -30,7 +37,10 @@ impl<'r> LikeOps<'r> {
             found.entry(likeness(row)).or_default().push(row);
         }
         let like = |rows: Vec<&'r OpRow>| Self {
-            occurrences: rows.iter().map(|row| row.occurrences).fold(0, u64::saturating_add),
+            occurrences: rows
+                .iter()
+                .map(|row| row.occurrences)
+                .fold(0, u64::saturating_add),
             total_time_ps: rows.iter().map(|row| row.total_time_ps).sum::<Picos>().ps(),
             rows,
         };
@@ -42,7 +52,11 @@ impl<'r> LikeOps<'r> {
         if let [only] = &self.rows[..] {
             return of(&only.rates);
         }
-        let work = self.rows.iter().map(|row| Some(of(&row.rates)? * row.total_time_ps as f64)).sum::<Option<f64>>()?;
+        let work = self
+            .rows
+            .iter()
+            .map(|row| Some(of(&row.rates)? * row.total_time_ps as f64))
+            .sum::<Option<f64>>()?;
         (self.total_time_ps > 0).then(|| work / self.total_time_ps as f64)
     }
 }
@@ -51,5 +65,12 @@ fn likeness(row: &OpRow) -> Likeness<'_> {
     let each = |amount: Option<u64>| amount.and_then(|amount| amount.checked_div(row.occurrences));
     let work = [row.costs.flops.or(row.costs.model_flops), row.costs.bytes].map(each);
     let place = row.source.as_deref().or(row.framework_name.as_deref());
-    (&row.program, without_number(&row.name), &row.category, place, row.rates.bound_by, work)
+    (
+        &row.program,
+        without_number(&row.name),
+        &row.category,
+        place,
+        row.rates.bound_by,
+        work,
+    )
 }

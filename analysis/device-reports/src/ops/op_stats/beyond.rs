@@ -12,10 +12,16 @@ use super::report::{BeyondPeak, CoreOps};
 
 /// Why an op can seem to exceed a limit, as a clause.
 pub fn cause(model: &TraceModel, row: &OpRow, limit: BoundBy, peaks: &Peaks) -> &'static str {
-    if model.sources().iter().any(|source| source.simulator.is_some()) {
+    if model
+        .sources()
+        .iter()
+        .any(|source| source.simulator.is_some())
+    {
         return "its time is computed, not measured";
     }
-    let assumed = limit.peak(peaks).is_some_and(|peak| peak.source != PeakSource::Recorded);
+    let assumed = limit
+        .peak(peaks)
+        .is_some_and(|peak| peak.source != PeakSource::Recorded);
     if limit != BoundBy::Compute && row.costs.hbm_estimate_bytes.is_some() {
         "its bytes are estimated from shapes: it read a part of them, or they stayed on the chip"
     } else if assumed {
@@ -32,17 +38,37 @@ pub fn cause(model: &TraceModel, row: &OpRow, limit: BoundBy, peaks: &Peaks) -> 
 /// One clause for each limit that is exceeded: `3 ops above the peak of HBM …`.
 pub(super) fn notes(cores: &[CoreOps]) -> Vec<String> {
     let all: Vec<&CoreOps> = cores.iter().collect();
-    let exceeded = |limit: &BoundBy| all.iter().any(|core| core.beyond_peak.iter().any(|own| own.limit == *limit));
+    let exceeded = |limit: &BoundBy| {
+        all.iter()
+            .any(|core| core.beyond_peak.iter().any(|own| own.limit == *limit))
+    };
     let note = |limit: BoundBy| {
-        let of_core = |core: &&CoreOps| core.beyond_peak.iter().find(|own| own.limit == limit).map(|own| own.ops);
+        let of_core = |core: &&CoreOps| {
+            core.beyond_peak
+                .iter()
+                .find(|own| own.limit == limit)
+                .map(|own| own.ops)
+        };
         let ops = all.iter().filter_map(of_core).max().unwrap_or_default();
-        let (ops, verb) = if ops == 1 { ("1 op".to_owned(), "is") } else { (format!("{ops} ops"), "are") };
-        let what = if limit == BoundBy::Compute { "operations" } else { "bytes" };
+        let (ops, verb) = if ops == 1 {
+            ("1 op".to_owned(), "is")
+        } else {
+            (format!("{ops} ops"), "are")
+        };
+        let what = if limit == BoundBy::Compute {
+            "operations"
+        } else {
+            "bytes"
+        };
         let time = Picos::from_ps(BeyondPeak::time_of(&all, limit));
         format!(
             "{ops} of {time} {verb} above the peak ({}), which is impossible: their {what} are left out of sums",
             limit.title()
         )
     };
-    BoundBy::ALL.into_iter().filter(exceeded).map(note).collect()
+    BoundBy::ALL
+        .into_iter()
+        .filter(exceeded)
+        .map(note)
+        .collect()
 }

@@ -55,32 +55,53 @@ pub struct OpCosts {
 impl OpCosts {
     /// Operations of the algorithm, converted to the number of bf16 operations that take the same time.
     pub(crate) fn model_flops_as_bf16(&self) -> Option<f64> {
-        self.model_flops.map(|flops| flops as f64 / self.speedup_over_bf16.unwrap_or(1.0))
+        self.model_flops
+            .map(|flops| flops as f64 / self.speedup_over_bf16.unwrap_or(1.0))
     }
 
     /// Operations at the bf16 rate; computed from those of the algorithm if only these are known.
     pub(crate) fn flops_as_bf16(&self) -> Option<f64> {
-        self.flops.map(|flops| flops as f64).or(self.model_flops_as_bf16())
+        self.flops
+            .map(|flops| flops as f64)
+            .or(self.model_flops_as_bf16())
     }
 
     /// The limits that this work exceeds if done in `seconds`, so that its amounts cannot be right.
-    pub(crate) fn beyond_peaks(&self, seconds: f64, peaks: &Peaks) -> impl Iterator<Item = BoundBy> {
+    pub(crate) fn beyond_peaks(
+        &self,
+        seconds: f64,
+        peaks: &Peaks,
+    ) -> impl Iterator<Item = BoundBy> {
         // Operations of narrow types whose speed is unknown can exceed the peak of bf16.
-        let model = OpWork { flops: self.model_flops_as_bf16(), ..OpWork::default() };
+        let model = OpWork {
+            flops: self.model_flops_as_bf16(),
+            ..OpWork::default()
+        };
         let all = [self.work(), model];
         let exceeds = move |limit, work: &OpWork| {
-            work.percent_of(limit, seconds, peaks).is_some_and(is_beyond_peak)
+            work.percent_of(limit, seconds, peaks)
+                .is_some_and(is_beyond_peak)
                 || work.takes_no_time(limit, seconds, peaks)
         };
-        BoundBy::ALL.into_iter().filter(move |&limit| all.iter().any(|work| exceeds(limit, work)))
+        BoundBy::ALL
+            .into_iter()
+            .filter(move |&limit| all.iter().any(|work| exceeds(limit, work)))
     }
 
     /// Work and costs without the amounts that count against `limits`.
     pub(super) fn without(&self, limits: &[BoundBy]) -> (OpWork, Self) {
-        let (mut work, mut costs) = (OpWork { flops: self.flops.map(|flops| flops as f64), ..self.work() }, *self);
+        let (mut work, mut costs) = (
+            OpWork {
+                flops: self.flops.map(|flops| flops as f64),
+                ..self.work()
+            },
+            *self,
+        );
         for limit in limits {
             match limit {
-                BoundBy::Compute => (work.flops, costs.flops, costs.model_flops) = (None, None, None),
+                BoundBy::Compute => {
+                    (work.flops, costs.flops, costs.model_flops) = (None, None, None)
+                }
                 BoundBy::Hbm => work.hbm_bytes = None,
                 BoundBy::CmemRead => work.cmem_read_bytes = None,
                 BoundBy::CmemWrite => work.cmem_write_bytes = None,
@@ -94,12 +115,15 @@ impl OpCosts {
 
     /// HBM traffic as recorded, otherwise as estimated.
     pub(crate) fn hbm_bytes(&self) -> Option<u64> {
-        self.memory.map(|memory| memory.hbm_bytes).or(self.hbm_estimate_bytes)
+        self.memory
+            .map(|memory| memory.hbm_bytes)
+            .or(self.hbm_estimate_bytes)
     }
 
     /// The amounts that limits apply to. If operations at the bf16 rate are unknown, those of the algorithm are used.
     pub(crate) fn work(&self) -> OpWork {
-        let memory = |get: fn(&MemoryBytes) -> u64| self.memory.as_ref().map(|memory| get(memory) as f64);
+        let memory =
+            |get: fn(&MemoryBytes) -> u64| self.memory.as_ref().map(|memory| get(memory) as f64);
         OpWork {
             flops: self.flops_as_bf16(),
             hbm_bytes: self.hbm_bytes().map(|bytes| bytes as f64),
@@ -125,7 +149,10 @@ pub(crate) enum MemoryRule {
 impl MemoryRule {
     pub(crate) fn of(model: &TraceModel) -> Self {
         let split = model.ops().iter().any(|op| !op.memory.is_empty());
-        let could_split = model.sources().iter().all(|source| source.tells.memory_of_bytes);
+        let could_split = model
+            .sources()
+            .iter()
+            .all(|source| source.tells.memory_of_bytes);
         match (split, could_split) {
             (true, _) => Self::Recorded,
             (false, true) => Self::AllIsHbm,
@@ -145,7 +172,10 @@ struct TextCosts {
 
 impl TextCosts {
     fn new(model: &TraceModel, op: &Op, class: OpClass, rule: MemoryRule) -> Self {
-        let text = op.hlo_text.map(|text| model.str(text)).filter(|_| class.group == OpGroup::MatMul);
+        let text = op
+            .hlo_text
+            .map(|text| model.str(text))
+            .filter(|_| class.group == OpGroup::MatMul);
         let estimate = || estimate::hbm_bytes(model, op, class);
         Self {
             hbm_bytes: (rule == MemoryRule::FromShapes).then(estimate).flatten(),
@@ -173,7 +203,10 @@ impl Fact for OpCostModel {
 
 impl std::fmt::Debug for OpCostModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Basis").field("model", &self.model).field("rule", &self.rule).finish_non_exhaustive()
+        f.debug_struct("Basis")
+            .field("model", &self.model)
+            .field("rule", &self.rule)
+            .finish_non_exhaustive()
     }
 }
 
@@ -182,9 +215,20 @@ impl OpCostModel {
         let (model, classes) = (cx.model, cx.classes());
         let rule = MemoryRule::of(model);
         let ops: Vec<OpId> = model.op_ids().collect();
-        let texts = parallel::map(&ops, ops.len(), |&op| TextCosts::new(model, model.op(op), classes.class(op), rule));
-        let titles = model.program_ids().map(|program| model.program_title(program).into()).collect();
-        Self { model: model.clone(), classes: Arc::clone(classes), rule, texts, titles }
+        let texts = parallel::map(&ops, ops.len(), |&op| {
+            TextCosts::new(model, model.op(op), classes.class(op), rule)
+        });
+        let titles = model
+            .program_ids()
+            .map(|program| model.program_title(program).into())
+            .collect();
+        Self {
+            model: model.clone(),
+            classes: Arc::clone(classes),
+            rule,
+            texts,
+            titles,
+        }
     }
 
     /// Name of the instruction, or the label of slices without one.
@@ -198,7 +242,10 @@ impl OpCostModel {
     /// See [`trace_model::Columns::program_title`]; empty without a program.
     pub(super) fn program_title(&self, op: Option<OpId>) -> Arc<str> {
         let program = op.and_then(|op| self.model.op(op).program);
-        program.and_then(|program| self.titles.get(program.index())).cloned().unwrap_or_default()
+        program
+            .and_then(|program| self.titles.get(program.index()))
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Costs of these executions. Static costs are per execution. Custom calls add the costs that each execution
@@ -209,7 +256,8 @@ impl OpCostModel {
         let of_all = |cost: Option<u64>| cost.map(|cost| times(cost, sums.executions));
         let memory = MemoryBytes::of(op, sums.executions);
         let mut costs = if class.is_custom_call() {
-            let declared = |fixed, events| plus(of_all(fixed), events).filter(|&cost: &u64| cost > 0);
+            let declared =
+                |fixed, events| plus(of_all(fixed), events).filter(|&cost: &u64| cost > 0);
             OpCosts {
                 flops: declared(op.flops, sums.stats.flops),
                 model_flops: declared(op.model_flops, sums.stats.model_flops),
@@ -220,7 +268,13 @@ impl OpCostModel {
         } else {
             let bytes = of_all(op.bytes_accessed.or(op.raw_bytes_accessed));
             let (flops, model_flops) = (of_all(op.flops), of_all(op.model_flops));
-            OpCosts { flops, model_flops, bytes, memory, ..OpCosts::default() }
+            OpCosts {
+                flops,
+                model_flops,
+                bytes,
+                memory,
+                ..OpCosts::default()
+            }
         };
         // Zero operations of the algorithm means that both numbers are the same.
         match costs.model_flops.filter(|&flops| flops > 0) {
@@ -234,7 +288,10 @@ impl OpCostModel {
             match self.rule {
                 MemoryRule::Recorded => {}
                 MemoryRule::AllIsHbm => {
-                    costs.memory = costs.bytes.map(|bytes| MemoryBytes { hbm_bytes: bytes, ..Default::default() });
+                    costs.memory = costs.bytes.map(|bytes| MemoryBytes {
+                        hbm_bytes: bytes,
+                        ..Default::default()
+                    });
                 }
                 MemoryRule::FromShapes => costs.hbm_estimate_bytes = of_all(text.hbm_bytes),
             }

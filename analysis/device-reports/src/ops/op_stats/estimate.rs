@@ -34,7 +34,13 @@ pub(super) fn hbm_bytes(model: &TraceModel, op: &Op, class: OpClass) -> Option<u
         // The result is `(source, destination, context)` or the other way round, both of the
         // moved size unless it is a slice: then the smaller of the two.
         Some(AsyncRole::Start) => {
-            let moved = hlo.result()?.parts().iter().take(2).map(Shape::bytes).collect::<Option<Vec<_>>>()?;
+            let moved = hlo
+                .result()?
+                .parts()
+                .iter()
+                .take(2)
+                .map(Shape::bytes)
+                .collect::<Option<Vec<_>>>()?;
             operands()?.min(moved.into_iter().min()?)
         }
         Some(AsyncRole::Update) => 0,
@@ -51,14 +57,22 @@ fn in_hbm(text: &str) -> Option<u64> {
         return None;
     }
     let arrays = array_texts(text).filter(|array| array.memory_space() == HBM);
-    arrays.map(|array| array.bytes()).try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
+    arrays
+        .map(|array| array.bytes())
+        .try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
 }
 
 /// Ops that touch only part of their operands. A fusion may contain any of them.
 fn reads_parts(opcode: &str) -> bool {
     matches!(
         opcode,
-        "slice" | "dynamic-slice" | "dynamic-update-slice" | "gather" | "scatter" | "fusion" | "custom-call"
+        "slice"
+            | "dynamic-slice"
+            | "dynamic-update-slice"
+            | "gather"
+            | "scatter"
+            | "fusion"
+            | "custom-call"
     )
 }
 
@@ -70,7 +84,11 @@ mod tests {
 
     fn estimate(text: &str, bytes: Option<u64>) -> Option<u64> {
         let mut builder = TraceBuilder::new();
-        let op = Op { hlo_text: Some(builder.intern(text)), bytes_accessed: bytes, ..Op::default() };
+        let op = Op {
+            hlo_text: Some(builder.intern(text)),
+            bytes_accessed: bytes,
+            ..Op::default()
+        };
         let class = facts::category::classify_texts(None, text, "").0;
         hbm_bytes(&builder.finish(), &op, class)
     }
@@ -93,7 +111,8 @@ mod tests {
         assert_eq!(estimate(loaded, None), Some(16));
         let fetch = "%s = (f32[4]{0:S(1)}, f32[4]{0}, u32[]{:S(2)}) copy-start(f32[4]{0} %a)";
         assert_eq!(estimate(fetch, None), Some(16));
-        let slice = "%s = ((s8[10]{0}), s8[4]{0:S(1)}, s32[]{:S(2)}) async-start(s8[10]{0} %a), calls=%c";
+        let slice =
+            "%s = ((s8[10]{0}), s8[4]{0:S(1)}, s32[]{:S(2)}) async-start(s8[10]{0} %a), calls=%c";
         assert_eq!(estimate(slice, None), Some(4));
         let gather = "%s = (f32[1]{0}, f32[8]{0}) all-gather-start(f32[1]{0} %a), dimensions={0}";
         assert_eq!(estimate(gather, None), None);
@@ -101,7 +120,8 @@ mod tests {
 
     #[test]
     fn truncated_text_has_no_estimate() {
-        let text = "%f = f32[4]{0:T(128)} add(f32[8]{0} %a, (f32[1024]{0:T(8,128)}, f32[4096]{0}) %b)";
+        let text =
+            "%f = f32[4]{0:T(128)} add(f32[8]{0} %a, (f32[1024]{0:T(8,128)}, f32[4096]{0}) %b)";
         assert_eq!(estimate(text, None), Some(4 * (4 + 8 + 1024 + 4096)));
         let second = text.find("(f32[1024]").unwrap();
         for cut in second + 1..text.rfind(") %b").unwrap() {
@@ -114,9 +134,13 @@ mod tests {
         let slice = "%s = f32[1,4]{1,0} dynamic-slice(f32[100,4]{1,0} %a, s32[] %i), dynamic_slice_sizes={1,4}";
         assert_eq!(estimate(slice, Some(36)), Some(36));
         assert_eq!(estimate(slice, None), None);
-        let kernel = "%k = f32[4]{0} custom-call(f32[4]{0} %a), custom_call_target=\"tpu_custom_call\"";
+        let kernel =
+            "%k = f32[4]{0} custom-call(f32[4]{0} %a), custom_call_target=\"tpu_custom_call\"";
         assert_eq!(estimate(kernel, Some(0)), None);
-        assert_eq!(estimate("%c = mystery[4]{0} copy(mystery[4]{0} %s)", Some(16)), None);
+        assert_eq!(
+            estimate("%c = mystery[4]{0} copy(mystery[4]{0} %s)", Some(16)),
+            None
+        );
         assert_eq!(estimate("no text", Some(16)), None);
     }
 }

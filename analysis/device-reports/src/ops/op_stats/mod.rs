@@ -79,7 +79,11 @@ const WORTH_THE_MEMORY: usize = 1_000_000;
 
 /// Passes the sums of each core in the scope of `cx` to `take`; those of a few cores at a time, because they take as
 /// much memory as the rest of a report.
-fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSums)) -> Result<(), AnalysisError> {
+fn for_each_core(
+    cx: &Context<'_>,
+    with_duty: bool,
+    mut take: impl FnMut(CoreSums),
+) -> Result<(), AnalysisError> {
     let mut cores = Vec::new();
     for core in cx.tensor_cores() {
         cores.extend(cx.window(core)?.map(|window| (core, window)));
@@ -87,8 +91,15 @@ fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSum
     let classes = with_duty.then(|| cx.classes().as_ref());
     let collect = |&(core, window): &_| CoreSums::collect(cx, core, window, classes);
     let mut is_empty = true;
-    let work = cores.iter().map(|&(core, window)| sums::count(cx, core, window)).sum();
-    let at_once = if work < WORTH_THE_MEMORY { 1 } else { rayon::current_num_threads() };
+    let work = cores
+        .iter()
+        .map(|&(core, window)| sums::count(cx, core, window))
+        .sum();
+    let at_once = if work < WORTH_THE_MEMORY {
+        1
+    } else {
+        rayon::current_num_threads()
+    };
     for some in cores.chunks(at_once) {
         for sums in parallel::map(some, work, collect) {
             let Some(sums) = sums? else { continue };
@@ -98,7 +109,11 @@ fn for_each_core(cx: &Context<'_>, with_duty: bool, mut take: impl FnMut(CoreSum
     }
     // Of a cancelled scope, the sums are those of a part: other scopes may ask for them, too.
     cx.reports.check(cx.scope)?;
-    if is_empty { Err(AnalysisError::NotApplicable(why_no_ops(cx))) } else { Ok(()) }
+    if is_empty {
+        Err(AnalysisError::NotApplicable(why_no_ops(cx)))
+    } else {
+        Ok(())
+    }
 }
 
 /// Totals of the cores in the scope of `cx`, for callers that need no other part of a report; without duty (`busy_ps`,
@@ -111,7 +126,8 @@ pub(crate) fn cores_without_duty(cx: &Context<'_>) -> Result<Vec<CoreOps>, Analy
 
 /// The contents of a trace without TPU ops.
 fn why_no_ops(cx: &Context<'_>) -> String {
-    let has = |wanted: fn(GroupKind) -> bool| cx.model.groups().iter().any(|group| wanted(group.kind));
+    let has =
+        |wanted: fn(GroupKind) -> bool| cx.model.groups().iter().any(|group| wanted(group.kind));
     let reason = if has(|kind| matches!(kind, GroupKind::TensorCore { .. })) {
         if cx.tensor_cores().is_empty() {
             "none of the chosen devices is in this trace"
@@ -130,18 +146,38 @@ fn report(cx: &Context<'_>, cores: Vec<CoreOps>, merged: MergedRows<'_>) -> OpsR
     let basis: &Arc<OpCostModel> = cx.fact();
     let sum = |time: fn(&CoreOps) -> i64| cores.iter().map(time).fold(0, i64::saturating_add);
     let (total_time_ps, op_time_ps) = (sum(|core| core.total_time_ps), sum(|core| core.op_time_ps));
-    let peaks = cores.iter().map(|core| core.peaks.clone()).reduce(|all, one| all.common(&one)).unwrap_or_default();
+    let peaks = cores
+        .iter()
+        .map(|core| core.peaks.clone())
+        .reduce(|all, one| all.common(&one))
+        .unwrap_or_default();
     let idle_ps = sum(|core| core.idle_ps);
     let rows = merged.finish(basis, &peaks, total_time_ps, op_time_ps);
     let groups = group_rows(&rows, total_time_ps, op_time_ps);
-    let hbm_is_estimated = rows.iter().any(|row| row.costs.hbm_estimate_bytes.is_some());
+    let hbm_is_estimated = rows
+        .iter()
+        .any(|row| row.costs.hbm_estimate_bytes.is_some());
     let mut notes = notes(&rows, basis.rule);
-    if cores.iter().any(|core| core.peaks.flops != peaks.flops || core.peaks.hbm != peaks.hbm) {
+    if cores
+        .iter()
+        .any(|core| core.peaks.flops != peaks.flops || core.peaks.hbm != peaks.hbm)
+    {
         notes.push(DIFFERENT_PEAKS.to_owned());
     }
     notes.extend(beyond::notes(&cores));
     let sums_over = SumOver::of(cx, cores.len());
-    OpsReport { rows, groups, cores, total_time_ps, op_time_ps, idle_ps, peaks, hbm_is_estimated, sums_over, notes }
+    OpsReport {
+        rows,
+        groups,
+        cores,
+        total_time_ps,
+        op_time_ps,
+        idle_ps,
+        peaks,
+        hbm_is_estimated,
+        sums_over,
+        notes,
+    }
 }
 
 fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOps {
@@ -149,8 +185,15 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
     let mut out = CoreOps {
         core: core.core,
         name: cx.model.device_name(core.core),
-        ordinal: if let GroupKind::TensorCore { ordinal } = group.kind { ordinal } else { 0 },
-        chip: group.device.as_ref().and_then(|device| device.local_chip_id),
+        ordinal: if let GroupKind::TensorCore { ordinal } = group.kind {
+            ordinal
+        } else {
+            0
+        },
+        chip: group
+            .device
+            .as_ref()
+            .and_then(|device| device.local_chip_id),
         total_time_ps: core.window.dur().ps(),
         op_time_ps: 0,
         idle_ps: 0,
@@ -192,8 +235,11 @@ fn core_report(cx: &Context<'_>, basis: &OpCostModel, core: &CoreSums) -> CoreOp
             let costs = basis.costs(op, sums, &out.peaks);
             let flops = costs.flops_as_bf16();
             let seconds = sums.total.as_secs_f64();
-            let beyond: Vec<BoundBy> =
-                if class.is_async() { Vec::new() } else { costs.beyond_peaks(seconds, &out.peaks).collect() };
+            let beyond: Vec<BoundBy> = if class.is_async() {
+                Vec::new()
+            } else {
+                costs.beyond_peaks(seconds, &out.peaks).collect()
+            };
             for &limit in &beyond {
                 BeyondPeak::add(&mut out.beyond_peak, limit, self_ps);
             }
@@ -241,7 +287,10 @@ fn group_rows(rows: &[OpRow], total_time_ps: i64, op_time_ps: i64) -> Vec<GroupR
         *occurrences += row.occurrences;
         *self_time_ps = self_time_ps.saturating_add(row.self_time_ps);
     }
-    let found = OpGroup::ALL.into_iter().map(|group| (group, sums[group.index()])).filter(|&(_, (ops, ..))| ops > 0);
+    let found = OpGroup::ALL
+        .into_iter()
+        .map(|group| (group, sums[group.index()]))
+        .filter(|&(_, (ops, ..))| ops > 0);
     let mut groups: Vec<GroupRow> = found
         .map(|(group, (ops, occurrences, self_time_ps))| GroupRow {
             group,
@@ -259,27 +308,45 @@ fn group_rows(rows: &[OpRow], total_time_ps: i64, op_time_ps: i64) -> Vec<GroupR
 fn notes(rows: &[OpRow], rule: MemoryRule) -> Vec<String> {
     let mut notes = Vec::new();
     let leaves = || rows.iter().filter(|row| row.is_leaf && !row.is_async);
-    if leaves().all(|row| row.costs.flops.is_none()) && leaves().any(|row| row.costs.model_flops.is_some()) {
+    if leaves().all(|row| row.costs.flops.is_none())
+        && leaves().any(|row| row.costs.model_flops.is_some())
+    {
         notes.push(
             "this capture does not record operations at the bf16 rate: compute utilization is from model FLOPs"
                 .to_owned(),
         );
     }
     if rule == MemoryRule::AllIsHbm && rows.iter().any(|row| row.costs.memory.is_some()) {
-        notes.push("this capture does not split bytes by memory: all of them are taken as HBM traffic".to_owned());
-    } else if rows.iter().any(|row| row.costs.hbm_estimate_bytes.is_some()) {
+        notes.push(
+            "this capture does not split bytes by memory: all of them are taken as HBM traffic"
+                .to_owned(),
+        );
+    } else if rows
+        .iter()
+        .any(|row| row.costs.hbm_estimate_bytes.is_some())
+    {
         notes.push(
             "this capture does not split bytes by memory: HBM traffic is estimated from the shapes of operands"
                 .to_owned(),
         );
     } else if rows.iter().all(|row| row.costs.memory.is_none()) {
-        notes.push("this capture does not split bytes by memory: HBM traffic is unknown".to_owned());
+        notes
+            .push("this capture does not split bytes by memory: HBM traffic is unknown".to_owned());
     }
-    let silent = rows.iter().filter(|row| row.is_custom_call && row.costs.flops.is_none()).count();
+    let silent = rows
+        .iter()
+        .filter(|row| row.is_custom_call && row.costs.flops.is_none())
+        .count();
     if silent > 0 {
-        let (verb, whose) = if silent == 1 { ("declares", "its") } else { ("declare", "their") };
+        let (verb, whose) = if silent == 1 {
+            ("declares", "its")
+        } else {
+            ("declare", "their")
+        };
         let calls = counted(silent, "custom call");
-        notes.push(format!("{calls} {verb} no operations: {whose} utilization is unknown"));
+        notes.push(format!(
+            "{calls} {verb} no operations: {whose} utilization is unknown"
+        ));
     }
     notes
 }

@@ -34,7 +34,9 @@ impl NarrowType {
 pub(super) fn narrow(text: &str) -> Option<NarrowType> {
     let hlo = HloText::parse(text).filter(|hlo| matches!(hlo.opcode, "dot" | "convolution"))?;
     let operands = hlo.operand_list();
-    let [left, right] = operands.as_slice() else { return None };
+    let [left, right] = operands.as_slice() else {
+        return None;
+    };
     let kind = |operand: &trace_model::hlo_text::Operand<'_>| {
         let shape = operand.shape.as_ref()?;
         match shape.arrays().as_slice() {

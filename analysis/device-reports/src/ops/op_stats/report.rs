@@ -128,7 +128,10 @@ impl CoreOps {
     /// The work of the core. If operations at the bf16 rate are unknown, those of the algorithm are used, as in rows.
     pub(crate) fn core_work(&self) -> CoreWork {
         CoreWork {
-            work: OpWork { flops: self.work.flops.or(self.model_flops_as_bf16), ..self.work },
+            work: OpWork {
+                flops: self.work.flops.or(self.model_flops_as_bf16),
+                ..self.work
+            },
             bytes: self.bytes,
             time_ps: self.total_time_ps,
             peaks: self.peaks.clone(),
@@ -138,14 +141,21 @@ impl CoreOps {
     /// Self time of one group.
     pub fn group_self(&self, group: OpGroup) -> Picos {
         let at = OpGroup::ALL.iter().position(|&g| g == group);
-        Picos::from_ps(at.and_then(|at| self.group_self_ps.get(at)).copied().unwrap_or(0))
+        Picos::from_ps(
+            at.and_then(|at| self.group_self_ps.get(at))
+                .copied()
+                .unwrap_or(0),
+        )
     }
 }
 
 impl OpsReport {
     /// Why rows have no share of a peak; `None` if they have one.
     pub fn why_no_peaks(&self) -> Option<&'static str> {
-        let differ = self.cores.iter().any(|core| core.peaks.flops.is_some() || core.peaks.hbm.is_some());
+        let differ = self
+            .cores
+            .iter()
+            .any(|core| core.peaks.flops.is_some() || core.peaks.hbm.is_some());
         let is_missing = self.peaks.flops.is_none() && self.peaks.hbm.is_none();
         is_missing.then_some(if differ { DIFFERENT_PEAKS } else { NO_PEAK })
     }
@@ -175,13 +185,21 @@ impl BeyondPeak {
                 own.ops += 1;
                 own.self_time_ps = own.self_time_ps.saturating_add(self_time_ps);
             }
-            None => list.push(Self { limit, ops: 1, self_time_ps }),
+            None => list.push(Self {
+                limit,
+                ops: 1,
+                self_time_ps,
+            }),
         }
     }
 
     /// Self time of ops that exceed `limit`, over these cores.
     pub fn time_of(cores: &[&CoreOps], limit: BoundBy) -> i64 {
-        let all = cores.iter().flat_map(|core| &core.beyond_peak).filter(|beyond| beyond.limit == limit);
-        all.map(|beyond| beyond.self_time_ps).fold(0, i64::saturating_add)
+        let all = cores
+            .iter()
+            .flat_map(|core| &core.beyond_peak)
+            .filter(|beyond| beyond.limit == limit);
+        all.map(|beyond| beyond.self_time_ps)
+            .fold(0, i64::saturating_add)
     }
 }

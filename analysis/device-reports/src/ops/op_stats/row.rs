@@ -14,9 +14,15 @@ use super::sums::{OpKey, OpSums, is_leaf};
 impl MemoryBytes {
     /// Bytes to and from all memories.
     pub fn total(&self) -> u64 {
-        [self.cmem_read_bytes, self.cmem_write_bytes, self.vmem_read_bytes, self.vmem_write_bytes, self.other_bytes]
-            .into_iter()
-            .fold(self.hbm_bytes, u64::saturating_add)
+        [
+            self.cmem_read_bytes,
+            self.cmem_write_bytes,
+            self.vmem_read_bytes,
+            self.vmem_write_bytes,
+            self.other_bytes,
+        ]
+        .into_iter()
+        .fold(self.hbm_bytes, u64::saturating_add)
     }
 }
 
@@ -36,7 +42,10 @@ pub struct CoreOpTime {
 /// One op of one program, on all cores. Work is the sum over all executions; a missing value means that the capture
 /// does not contain it.
 #[derive(Clone, Debug, serde::Serialize, schemars::JsonSchema)]
-#[expect(clippy::struct_excessive_bools, reason = "facts that do not exclude each other")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "facts that do not exclude each other"
+)]
 pub struct OpRow {
     /// The op; absent for slices without an op.
     #[serde(skip)]
@@ -150,12 +159,18 @@ impl OpRow {
     ) -> Self {
         let (model, op) = (&basis.model, key.op());
         let (class, facts) = (basis.classes.class_of(op), op.map(|op| model.op(op)));
-        let costs = op.map(|op| basis.costs(op, sums, peaks)).unwrap_or_default();
+        let costs = op
+            .map(|op| basis.costs(op, sums, peaks))
+            .unwrap_or_default();
         let text_of = |text| Arc::from(model.str(text));
         let stats = &sums.stats;
         let dma_stall_ps = stats.dma_stall.map(Picos::ps);
         let total_time_ps = sums.total.ps();
-        let is_host_copy = |facts: &Op| facts.hlo_text.is_some_and(|text| model.str(text).contains("S(5)"));
+        let is_host_copy = |facts: &Op| {
+            facts
+                .hlo_text
+                .is_some_and(|text| model.str(text).contains("S(5)"))
+        };
         let mut row = Self {
             op,
             program: basis.program_title(op),
@@ -172,7 +187,11 @@ impl OpRow {
             executions: sums.executions,
             total_time_ps,
             self_time_ps: sums.self_time.ps(),
-            mean_time_ps: if sums.executions > 0.0 { total_time_ps as f64 / sums.executions } else { 0.0 },
+            mean_time_ps: if sums.executions > 0.0 {
+                total_time_ps as f64 / sums.executions
+            } else {
+                0.0
+            },
             min_time_ps: sums.min.map(Picos::ps),
             self_of_total_percent: None,
             self_of_op_time_percent: None,
@@ -180,7 +199,9 @@ impl OpRow {
             rates: OpRates::default(),
             beyond_peak_of: None,
             // Executions that do not record it ran at the default clock.
-            time_at_default_clock_ps: stats.scaled.map(|(scaled, time)| scaled + (sums.total - time).ps() as f64),
+            time_at_default_clock_ps: stats
+                .scaled
+                .map(|(scaled, time)| scaled + (sums.total - time).ps() as f64),
             dma_stall_ps,
             dma_stall_percent: dma_stall_ps.and_then(|stall| percent(stall, total_time_ps)),
             framework_name: facts.and_then(|facts| facts.framework_name).map(text_of),
@@ -200,7 +221,10 @@ impl OpRow {
     }
 
     fn rates_by(&self, peaks: &Peaks) -> OpRates {
-        let (costs, seconds) = (&self.costs, Picos::from_ps(self.total_time_ps).as_secs_f64());
+        let (costs, seconds) = (
+            &self.costs,
+            Picos::from_ps(self.total_time_ps).as_secs_f64(),
+        );
         let float = |value: Option<u64>| value.map(|value| value as f64);
         let (work, bytes) = (costs.work(), float(costs.bytes));
         let per_second = |amount: Option<f64>| ratio(amount, Some(seconds));
@@ -208,7 +232,10 @@ impl OpRow {
         // The compiler lists only buffers that it placed in VMEM: an empty list does not mean that none is used.
         let listed = |percent: Option<f64>| percent.filter(|&percent| percent > 0.0);
         let flops_percent = percent_of(BoundBy::Compute);
-        let speed_up = ratio(Some(self.mean_time_ps), self.min_time_ps.map(|min| min as f64));
+        let speed_up = ratio(
+            Some(self.mean_time_ps),
+            self.min_time_ps.map(|min| min as f64),
+        );
         let is_collective = self.collective.is_some();
         let bound = work.bound(seconds, peaks).filter(|_| !is_collective);
         OpRates {
@@ -225,7 +252,11 @@ impl OpRow {
             hbm_percent: percent_of(BoundBy::Hbm),
             vmem_read_percent: listed(percent_of(BoundBy::VmemRead)),
             vmem_write_percent: listed(percent_of(BoundBy::VmemWrite)),
-            bound_by: if is_collective { Some(BoundBy::LinksOrWaiting) } else { bound.map(|(limit, _)| limit) },
+            bound_by: if is_collective {
+                Some(BoundBy::LinksOrWaiting)
+            } else {
+                bound.map(|(limit, _)| limit)
+            },
             efficiency_percent: bound.map(|(_, percent)| percent),
             beyond_peak: work.beyond_peak(seconds, peaks),
             ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),

@@ -20,7 +20,11 @@ pub(super) struct MergedRows<'a> {
 
 impl<'a> MergedRows<'a> {
     pub(crate) fn new(model: &'a TraceModel) -> Self {
-        Self { model, sums: SumsByOp::new(model), per_core: Vec::new() }
+        Self {
+            model,
+            sums: SumsByOp::new(model),
+            per_core: Vec::new(),
+        }
     }
 
     pub(crate) fn add(&mut self, core: CoreSums) {
@@ -42,7 +46,13 @@ impl<'a> MergedRows<'a> {
     }
 
     /// In the order of the report: by self time, the largest first; ties by name, then program.
-    pub(crate) fn finish(self, basis: &OpCostModel, peaks: &Peaks, total_time_ps: i64, op_time_ps: i64) -> Vec<OpRow> {
+    pub(crate) fn finish(
+        self,
+        basis: &OpCostModel,
+        peaks: &Peaks,
+        total_time_ps: i64,
+        op_time_ps: i64,
+    ) -> Vec<OpRow> {
         let found = self.sums.into_found().into_iter().zip(self.per_core);
         let row = |((key, sums), per_core)| OpRow::new(basis, peaks, key, &sums, per_core);
         let mut rows: Vec<_> = found.map(row).collect();

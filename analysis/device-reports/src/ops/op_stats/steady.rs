@@ -37,5 +37,10 @@ fn found(cx: &Context<'_>) -> Option<SteadyOps> {
     let steady = cx.fact::<StepsReport>().steady()?;
     let [first, last] = [steady.first()?, steady.last()?].map(|step: &Step| step.number);
     let cores = cores_without_duty(&cx.scoped(Scope::Steps { first, last })).ok()?;
-    Some(SteadyOps { first, last, steps: steady.len() as u32, cores })
+    Some(SteadyOps {
+        first,
+        last,
+        steps: steady.len() as u32,
+        cores,
+    })
 }

@@ -12,7 +12,8 @@ use facts::window::{TimeWindow, counts, part_in, slices_of_window};
 use facts::{TraceFacts as _, window};
 use math::intervals::UnionBuilder;
 use trace_model::{
-    GroupId, LabelId, OpId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, TraceModel, TrackId, TrackKind,
+    GroupId, LabelId, OpId, Picos, SliceAttr, SliceId, SliceRef, SliceSpans, TraceModel, TrackId,
+    TrackKind,
 };
 
 /// The key that slices are grouped by: the op, or the label of slices without one.
@@ -97,16 +98,26 @@ impl CoreSums {
         window: TimeWindow,
         classes: Option<&OpClasses>,
     ) -> Result<Option<Self>, AnalysisError> {
-        let Some(track) = cx.model.track_of_kind(core, TrackKind::Ops).filter(|_| window::has_ops(cx.model, core))
+        let Some(track) = cx
+            .model
+            .track_of_kind(core, TrackKind::Ops)
+            .filter(|_| window::has_ops(cx.model, core))
         else {
-            let idle = || Self { core, window, sums: Vec::new(), duty: Some(DutyTime::default()) };
+            let idle = || Self {
+                core,
+                window,
+                sums: Vec::new(),
+                duty: Some(DutyTime::default()),
+            };
             return Ok(window::ran_nothing(cx.model, core).then(idle));
         };
         let mut sums = SumsByOp::new(cx.model);
         let mut duty = classes.map(DutyUnions::new);
         let (mut around, mut cut) = (None, Vec::new());
         for spans in cx.watched(slices_of_window(cx, track, window)) {
-            let SliceSpans { slice, measured, .. } = spans;
+            let SliceSpans {
+                slice, measured, ..
+            } = spans;
             let sum = sums.at(OpKey::of(slice)).1;
             sum.occurrences += u64::from(counts(cx, window, slice));
             if sum.add(slice, measured.dur()) {
@@ -126,7 +137,9 @@ impl CoreSums {
         for attr in EVENT_FACTS {
             for (slice, value) in facts_in(cx, track, attr, window) {
                 let part = part_in(cx, window, slice);
-                sums.at(OpKey::of(slice)).1.add_fact(slice, attr, value, part);
+                sums.at(OpKey::of(slice))
+                    .1
+                    .add_fact(slice, attr, value, part);
             }
         }
         if cx.scope == Scope::WholeTrace {
@@ -135,7 +148,12 @@ impl CoreSums {
         let mut sums = sums.into_found();
         sums.retain(|(_, sums)| sums.occurrences > 0 || sums.total > Picos::ZERO);
         sums.sort_unstable_by_key(|&(subject, _)| subject);
-        Ok(Some(Self { core, window, sums, duty }))
+        Ok(Some(Self {
+            core,
+            window,
+            sums,
+            duty,
+        }))
     }
 
     /// Everything that ran, with its sums; ops first, then labels.
@@ -160,7 +178,11 @@ pub(super) struct SumsByOp {
 impl SumsByOp {
     pub(crate) fn new(model: &TraceModel) -> Self {
         let ops = model.ops().len();
-        Self { places: vec![None; ops + model.labels().len()], ops, found: Vec::new() }
+        Self {
+            places: vec![None; ops + model.labels().len()],
+            ops,
+            found: Vec::new(),
+        }
     }
 
     /// In the order in which they were found.
@@ -198,14 +220,26 @@ fn is_leaf_by_class(class: OpClass) -> Option<bool> {
 
 /// Approximate number of slices that [`CoreSums::collect`] reads.
 pub(super) fn count(cx: &Context<'_>, core: GroupId, window: TimeWindow) -> usize {
-    let lanes = cx.model.track_of_kind(core, TrackKind::Ops).map(|track| cx.model.lanes(track)).unwrap_or_default();
-    lanes.iter().map(|lane| cx.model.slices_in(lane, window.range).size_hint().0).sum()
+    let lanes = cx
+        .model
+        .track_of_kind(core, TrackKind::Ops)
+        .map(|track| cx.model.lanes(track))
+        .unwrap_or_default();
+    lanes
+        .iter()
+        .map(|lane| cx.model.slices_in(lane, window.range).size_hint().0)
+        .sum()
 }
 
 /// Data that single executions record. Few do, so these are looked up by fact: checking every slice for every fact
 /// would take longer than all other work together.
-const EVENT_FACTS: [SliceAttr; 5] =
-    [SliceAttr::DmaStallPs, SliceAttr::TimeScaleBits, SliceAttr::Flops, SliceAttr::ModelFlops, SliceAttr::Bytes];
+const EVENT_FACTS: [SliceAttr; 5] = [
+    SliceAttr::DmaStallPs,
+    SliceAttr::TimeScaleBits,
+    SliceAttr::Flops,
+    SliceAttr::ModelFlops,
+    SliceAttr::Bytes,
+];
 
 /// The slices of [`slices_of_window`] that carry a fact.
 fn facts_in<'a>(
@@ -215,8 +249,15 @@ fn facts_in<'a>(
     window: TimeWindow,
 ) -> impl Iterator<Item = (SliceRef<'a>, i64)> {
     let model = cx.model;
-    let range = if cx.scope == Scope::WholeTrace { model.extent().hull(window.range) } else { window.range };
-    model.lanes(track).iter().flat_map(move |lane| model.slices_with_in(fact, lane, range))
+    let range = if cx.scope == Scope::WholeTrace {
+        model.extent().hull(window.range)
+    } else {
+        window.range
+    };
+    model
+        .lanes(track)
+        .iter()
+        .flat_map(move |lane| model.slices_with_in(fact, lane, range))
 }
 
 /// Self time of executions that are cut, and that have others inside: those inside the window do not follow from sums of
@@ -227,8 +268,17 @@ fn add_self_time_of_cut(
     cut: &[SliceRef<'_>],
     sums: &mut SumsByOp,
 ) -> Result<(), AnalysisError> {
-    let Some(time) = (if cut.is_empty() { None } else { cx.core_time(core)? }) else { return Ok(()) };
-    let keys: BTreeMap<SliceId, OpKey> = cut.iter().map(|&slice| (slice.id(), OpKey::of(slice))).collect();
+    let Some(time) = (if cut.is_empty() {
+        None
+    } else {
+        cx.core_time(core)?
+    }) else {
+        return Ok(());
+    };
+    let keys: BTreeMap<SliceId, OpKey> = cut
+        .iter()
+        .map(|&slice| (slice.id(), OpKey::of(slice)))
+        .collect();
     for segment in &time.segments {
         if let Some(&key) = keys.get(&segment.slice) {
             sums.at(key).1.self_time += segment.range.dur();
@@ -248,7 +298,12 @@ struct DutyUnions<'a> {
 
 impl<'a> DutyUnions<'a> {
     fn new(classes: &'a OpClasses) -> Self {
-        Self { classes, busy: UnionBuilder::default(), on_duty: UnionBuilder::default(), is_undecided: false }
+        Self {
+            classes,
+            busy: UnionBuilder::default(),
+            on_duty: UnionBuilder::default(),
+            is_undecided: false,
+        }
     }
 
     fn add(&mut self, spans: &SliceSpans<'_>) {
@@ -265,18 +320,35 @@ impl<'a> DutyUnions<'a> {
     }
 
     /// `sums` are those of all slices: they tell which ops had others inside.
-    fn finish(self, cx: &Context<'_>, track: TrackId, window: TimeWindow, sums: &mut SumsByOp) -> DutyTime {
-        let Self { classes, mut busy, on_duty, is_undecided } = self;
+    fn finish(
+        self,
+        cx: &Context<'_>,
+        track: TrackId,
+        window: TimeWindow,
+        sums: &mut SumsByOp,
+    ) -> DutyTime {
+        let Self {
+            classes,
+            mut busy,
+            on_duty,
+            is_undecided,
+        } = self;
         if is_undecided {
             busy = UnionBuilder::default();
-            for SliceSpans { slice, measured, .. } in cx.watched(slices_of_window(cx, track, window)) {
+            for SliceSpans {
+                slice, measured, ..
+            } in cx.watched(slices_of_window(cx, track, window))
+            {
                 let class = classes.class_of(slice.op());
                 if !class.is_off_duty() && is_leaf(class, sums.at(OpKey::of(slice)).1) {
                     busy.add(measured);
                 }
             }
         }
-        DutyTime { busy: busy.finish().measure(), on_duty: on_duty.finish().measure() }
+        DutyTime {
+            busy: busy.finish().measure(),
+            on_duty: on_duty.finish().measure(),
+        }
     }
 }
 
@@ -302,7 +374,8 @@ fn least(a: Option<Picos>, b: Option<Picos>) -> Option<Picos> {
 /// The cost of so many executions; exact for whole numbers.
 pub(super) fn times(cost: u64, executions: f64) -> u64 {
     let (whole, rest) = (executions.trunc(), executions.fract());
-    cost.saturating_mul(whole as u64).saturating_add((cost as f64 * rest).round() as u64)
+    cost.saturating_mul(whole as u64)
+        .saturating_add((cost as f64 * rest).round() as u64)
 }
 
 pub(super) fn plus(sum: Option<u64>, value: Option<u64>) -> Option<u64> {
@@ -335,12 +408,19 @@ impl OpSums {
     fn add_fact(&mut self, slice: SliceRef<'_>, fact: SliceAttr, value: i64, part: Picos) {
         let stats = &mut self.stats;
         let whole = slice.measured_dur();
-        let inside = part.fraction_of(whole).filter(|_| part < whole).unwrap_or(1.0);
-        let amount = u64::try_from(value).ok().map(|amount| times(amount, inside));
+        let inside = part
+            .fraction_of(whole)
+            .filter(|_| part < whole)
+            .unwrap_or(1.0);
+        let amount = u64::try_from(value)
+            .ok()
+            .map(|amount| times(amount, inside));
         match fact {
             SliceAttr::DmaStallPs => {
-                stats.dma_stall =
-                    Some(stats.dma_stall.unwrap_or_default() + Picos::from_ps(amount.map_or(0, |stall| stall as i64)));
+                stats.dma_stall = Some(
+                    stats.dma_stall.unwrap_or_default()
+                        + Picos::from_ps(amount.map_or(0, |stall| stall as i64)),
+                );
             }
             SliceAttr::TimeScaleBits => {
                 let scale = f64::from_bits(value as u64);

@@ -58,32 +58,93 @@ impl OpsReport {
         let mut notes = vec![
             over.note(),
             format!("of FLOP/s, of HBM: {}", self.peaks.shares_text()),
-            "rates divide the compiler's costs by total time; halves of asynchronous ops have none".to_owned(),
+            "rates divide the compiler's costs by total time; halves of asynchronous ops have none"
+                .to_owned(),
         ];
         notes.extend(self.notes.iter().cloned());
         let mut table = Table::of("ops", "Ops by self time", &self.rows)
             .measured("name", "Op", Unit::None, |row| &*row.name)
-            .derived("self_time_each_ps", over.self_time_title(), Unit::Picoseconds, |row| {
-                over.each_ps(row.self_time_ps)
+            .derived(
+                "self_time_each_ps",
+                over.self_time_title(),
+                Unit::Picoseconds,
+                |row| over.each_ps(row.self_time_ps),
+            )
+            .measured("self_of_total_percent", "of window", Unit::Percent, |row| {
+                row.self_of_total_percent
             })
-            .measured("self_of_total_percent", "of window", Unit::Percent, |row| row.self_of_total_percent)
             .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-            .column("flops_percent", "of FLOP/s", Unit::Percent, rate_provenance, |row| row.rates.flops_percent)
-            .column("hbm_percent", "of HBM", Unit::Percent, bound_provenance, |row| row.rates.hbm_percent)
-            .column("bound_by", "Bound by", Unit::None, bound_provenance, |row| row.rates.bound_by.map(BoundBy::title))
-            .measured("category", "Category", Unit::None, |row| Cell::non_empty(&row.category))
-            .measured("self_time_ps", "Self time (sum)", Unit::Picoseconds, |row| row.self_time_ps)
-            .measured("self_of_op_time_percent", "of op time", Unit::Percent, |row| row.self_of_op_time_percent)
-            .measured("mean_time_ps", "Mean", Unit::Picoseconds, |row| row.mean_time_ps)
-            .measured("min_time_ps", "Least", Unit::Picoseconds, |row| row.min_time_ps)
-            .measured("total_time_ps", "Total time (sum)", Unit::Picoseconds, |row| row.total_time_ps)
-            .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |row| row.rates.flops_per_second)
-            .column("hbm_bytes_per_second", "HBM", Unit::BytesPerSecond, hbm_rate, |row| row.rates.hbm_bytes_per_second)
-            .column("efficiency_percent", "of roofline", Unit::Percent, bound_provenance, |row| {
-                row.rates.efficiency_percent
+            .column(
+                "flops_percent",
+                "of FLOP/s",
+                Unit::Percent,
+                rate_provenance,
+                |row| row.rates.flops_percent,
+            )
+            .column(
+                "hbm_percent",
+                "of HBM",
+                Unit::Percent,
+                bound_provenance,
+                |row| row.rates.hbm_percent,
+            )
+            .column(
+                "bound_by",
+                "Bound by",
+                Unit::None,
+                bound_provenance,
+                |row| row.rates.bound_by.map(BoundBy::title),
+            )
+            .measured("category", "Category", Unit::None, |row| {
+                Cell::non_empty(&row.category)
             })
-            .measured("program", "Program", Unit::None, |row| Cell::non_empty(&row.program))
-            .recorded("source", "Source", Unit::None, |row| row.source.as_deref().map(Cell::non_empty))
+            .measured(
+                "self_time_ps",
+                "Self time (sum)",
+                Unit::Picoseconds,
+                |row| row.self_time_ps,
+            )
+            .measured(
+                "self_of_op_time_percent",
+                "of op time",
+                Unit::Percent,
+                |row| row.self_of_op_time_percent,
+            )
+            .measured("mean_time_ps", "Mean", Unit::Picoseconds, |row| {
+                row.mean_time_ps
+            })
+            .measured("min_time_ps", "Least", Unit::Picoseconds, |row| {
+                row.min_time_ps
+            })
+            .measured(
+                "total_time_ps",
+                "Total time (sum)",
+                Unit::Picoseconds,
+                |row| row.total_time_ps,
+            )
+            .derived("flops_per_second", "FLOP/s", Unit::FlopPerSecond, |row| {
+                row.rates.flops_per_second
+            })
+            .column(
+                "hbm_bytes_per_second",
+                "HBM",
+                Unit::BytesPerSecond,
+                hbm_rate,
+                |row| row.rates.hbm_bytes_per_second,
+            )
+            .column(
+                "efficiency_percent",
+                "of roofline",
+                Unit::Percent,
+                bound_provenance,
+                |row| row.rates.efficiency_percent,
+            )
+            .measured("program", "Program", Unit::None, |row| {
+                Cell::non_empty(&row.program)
+            })
+            .recorded("source", "Source", Unit::None, |row| {
+                row.source.as_deref().map(Cell::non_empty)
+            })
             .recorded("framework_name", "Framework op", Unit::None, |row| {
                 row.framework_name.as_deref().map(Cell::non_empty)
             })
@@ -98,18 +159,23 @@ impl OpsReport {
             _ => Cell::Missing,
         };
         let idle = table.columns.iter().map(idle_cell).collect();
-        let place = self.rows.partition_point(|row| row.self_time_ps >= self.idle_ps);
+        let place = self
+            .rows
+            .partition_point(|row| row.self_time_ps >= self.idle_ps);
         table.rows.insert(place, idle);
         table
     }
 
     /// The work of each op according to the compiler.
     fn work_table(&self) -> Table {
-        let memory = |costs: &OpCosts, get: fn(&super::MemoryBytes) -> u64| costs.memory.as_ref().map(get);
+        let memory =
+            |costs: &OpCosts, get: fn(&super::MemoryBytes) -> u64| costs.memory.as_ref().map(get);
         Table::of("op_costs", "Work of each op, all executions", &self.rows)
             .measured("name", "Op", Unit::None, |row| &*row.name)
             .compiler("flops", "Operations", Unit::Flop, |row| row.costs.flops)
-            .compiler("model_flops", "Model operations", Unit::Flop, |row| row.costs.model_flops)
+            .compiler("model_flops", "Model operations", Unit::Flop, |row| {
+                row.costs.model_flops
+            })
             .compiler("bytes", "Bytes", Unit::Bytes, |row| row.costs.bytes)
             .compiler("hbm_read_bytes", "HBM read", Unit::Bytes, |row| {
                 memory(&row.costs, |memory| memory.hbm_read_bytes)
@@ -129,13 +195,39 @@ impl OpsReport {
             .compiler("cmem_write_bytes", "CMEM written", Unit::Bytes, |row| {
                 memory(&row.costs, |memory| memory.cmem_write_bytes)
             })
-            .compiler("flops_per_byte", "Intensity", Unit::FlopPerByte, |row| row.rates.flops_per_byte)
-            .compiler("flops_per_hbm_byte", "HBM intensity", Unit::FlopPerByte, |row| row.rates.flops_per_hbm_byte)
-            .derived("bytes_per_second", "Bandwidth", Unit::BytesPerSecond, |row| row.rates.bytes_per_second)
-            .derived("vmem_read_percent", "of peak VMEM read", Unit::Percent, |row| row.rates.vmem_read_percent)
-            .derived("vmem_write_percent", "of peak VMEM write", Unit::Percent, |row| row.rates.vmem_write_percent)
-            .measured("dma_stall_ps", "DMA stall", Unit::Picoseconds, |row| row.dma_stall_ps)
-            .measured("program", "Program", Unit::None, |row| Cell::non_empty(&row.program))
+            .compiler("flops_per_byte", "Intensity", Unit::FlopPerByte, |row| {
+                row.rates.flops_per_byte
+            })
+            .compiler(
+                "flops_per_hbm_byte",
+                "HBM intensity",
+                Unit::FlopPerByte,
+                |row| row.rates.flops_per_hbm_byte,
+            )
+            .derived(
+                "bytes_per_second",
+                "Bandwidth",
+                Unit::BytesPerSecond,
+                |row| row.rates.bytes_per_second,
+            )
+            .derived(
+                "vmem_read_percent",
+                "of peak VMEM read",
+                Unit::Percent,
+                |row| row.rates.vmem_read_percent,
+            )
+            .derived(
+                "vmem_write_percent",
+                "of peak VMEM write",
+                Unit::Percent,
+                |row| row.rates.vmem_write_percent,
+            )
+            .measured("dma_stall_ps", "DMA stall", Unit::Picoseconds, |row| {
+                row.dma_stall_ps
+            })
+            .measured("program", "Program", Unit::None, |row| {
+                Cell::non_empty(&row.program)
+            })
             .note(self.sums_over.sums_note())
             .build()
     }
@@ -143,8 +235,12 @@ impl OpsReport {
     fn core_table(&self) -> Table {
         Table::of("op_devices", "Time by device", &self.cores)
             .measured("device", "Device", Unit::None, |core| &core.name)
-            .measured("total_time_ps", "Window", Unit::Picoseconds, |core| core.total_time_ps)
-            .measured("op_time_ps", "Op time", Unit::Picoseconds, |core| core.op_time_ps)
+            .measured("total_time_ps", "Window", Unit::Picoseconds, |core| {
+                core.total_time_ps
+            })
+            .measured("op_time_ps", "Op time", Unit::Picoseconds, |core| {
+                core.op_time_ps
+            })
             .measured("idle_ps", "Idle", Unit::Picoseconds, |core| core.idle_ps)
             .measured("busy_ps", "Busy", Unit::Picoseconds, |core| core.busy_ps)
             .measured("wait_ps", "Waiting", Unit::Picoseconds, |core| core.wait_ps)

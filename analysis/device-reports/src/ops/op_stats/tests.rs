@@ -8,9 +8,18 @@ fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
 }
 
-fn report_of(model: &TraceModel, scope: Scope, options: &Options) -> Result<OpsReport, AnalysisError> {
+fn report_of(
+    model: &TraceModel,
+    scope: Scope,
+    options: &Options,
+) -> Result<OpsReport, AnalysisError> {
     let reports = ReportCache::default();
-    Ops::run(&Context { model, scope, options, reports: &reports })
+    Ops::run(&Context {
+        model,
+        scope,
+        options,
+        reports: &reports,
+    })
 }
 
 fn ops_of(model: &TraceModel) -> OpsReport {
@@ -27,16 +36,25 @@ struct Rig {
 impl Rig {
     fn new() -> Self {
         let mut builder = TraceBuilder::new();
-        builder.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
+        builder.source_mut().tells = FormatContents {
+            memory_of_bytes: true,
+            allocations: true,
+        };
         let host = builder.group(None, GroupKind::Host, "host");
         let program = builder.program("jit_f", Some(7));
-        Self { builder, host, program }
+        Self {
+            builder,
+            host,
+            program,
+        }
     }
 
     /// A v5e with the peaks that captures record.
     fn core(&mut self, ordinal: u32) -> TrackId {
         let kind = GroupKind::TensorCore { ordinal };
-        let core = self.builder.group(Some(self.host), kind, &format!("/device:TPU:{ordinal}"));
+        let core = self
+            .builder
+            .group(Some(self.host), kind, &format!("/device:TPU:{ordinal}"));
         let device = DeviceInfo {
             type_name: Some("TPU v5 Lite".to_owned()),
             peak_flops: Some(202.7e12),
@@ -49,7 +67,11 @@ impl Rig {
     }
 
     fn op(&mut self, name: &str, category: &str, fill: impl FnOnce(&mut Op)) -> LabelId {
-        let mut op = Op { name: self.builder.intern(name), program: Some(self.program), ..Op::default() };
+        let mut op = Op {
+            name: self.builder.intern(name),
+            program: Some(self.program),
+            ..Op::default()
+        };
         op.category = Some(self.builder.intern(category));
         fill(&mut op);
         let op = self.builder.op(op);
@@ -57,13 +79,18 @@ impl Rig {
     }
 
     fn add(&mut self, track: TrackId, label: LabelId, start: i64, end: i64) -> SliceKey {
-        self.builder.add_slice(track, SliceSpec::new(range(start, end), label))
+        self.builder
+            .add_slice(track, SliceSpec::new(range(start, end), label))
     }
 }
 
 /// Bytes that one execution of the reference matmul moves: 1.5 MiB in total.
 fn reference_memory() -> Vec<MemoryAccess> {
-    let access = |access, space| MemoryAccess { space, access, bytes: 524_288 };
+    let access = |access, space| MemoryAccess {
+        space,
+        access,
+        bytes: 524_288,
+    };
     vec![
         access(Access::Read, MemorySpace::Hbm),
         access(Access::Write, MemorySpace::Hbm),
@@ -83,17 +110,25 @@ fn reference_matmul_is_compute_bound() {
     rig.add(ops, fusion, 0, 3_430_000);
     let report = ops_of(&rig.builder.finish());
     let row = report.rows.first().unwrap();
-    let near = |value: Option<f64>, expected: f64| assert!((value.unwrap() - expected).abs() < 0.005, "{value:?}");
+    let near = |value: Option<f64>, expected: f64| {
+        assert!((value.unwrap() - expected).abs() < 0.005, "{value:?}")
+    };
     near(row.rates.flops_per_second.map(|rate| rate / 1e12), 78.26);
     near(row.rates.flops_percent, 38.61);
-    near(row.rates.hbm_bytes_per_second.map(|rate| rate / 1e12), 0.3057);
+    near(
+        row.rates.hbm_bytes_per_second.map(|rate| rate / 1e12),
+        0.3057,
+    );
     near(row.rates.hbm_percent, 37.32);
     near(row.rates.vmem_read_percent, 0.83);
     near(row.rates.flops_per_byte, 170.67);
     near(row.rates.flops_per_hbm_byte, 256.0);
     near(row.rates.efficiency_percent, 38.61);
     assert_eq!(row.rates.bound_by, Some(BoundBy::Compute));
-    assert_eq!(row.costs.model_flops, row.costs.flops, "unsaid model operations are the same");
+    assert_eq!(
+        row.costs.model_flops, row.costs.flops,
+        "unsaid model operations are the same"
+    );
     assert_eq!(row.costs.memory.unwrap().total(), 1_572_864);
     assert_eq!((&*row.program, row.group), ("jit_f(7)", OpGroup::MatMul));
 }
@@ -102,18 +137,34 @@ fn reference_matmul_is_compute_bound() {
 fn self_time_excludes_children_at_every_depth() {
     let mut rig = Rig::new();
     let ops = rig.core(0);
-    let labels =
-        ["while", "a", "b", "c"].map(|name| rig.op(name, if name == "while" { "while" } else { "copy" }, |_| ()));
+    let labels = ["while", "a", "b", "c"]
+        .map(|name| rig.op(name, if name == "while" { "while" } else { "copy" }, |_| ()));
     let spans = [(0, 100), (10, 40), (50, 90), (55, 60)];
     for (label, (start, end)) in labels.into_iter().zip(spans) {
         rig.add(ops, label, start, end);
     }
     let report = ops_of(&rig.builder.finish());
-    let own = |name: &str| report.rows.iter().find(|row| &*row.name == name).unwrap().self_time_ps;
-    assert_eq!([own("while"), own("a"), own("b"), own("c")], [30, 30, 35, 5]);
-    assert_eq!((report.op_time_ps, report.total_time_ps, report.idle_ps), (100, 100, 0));
+    let own = |name: &str| {
+        report
+            .rows
+            .iter()
+            .find(|row| &*row.name == name)
+            .unwrap()
+            .self_time_ps
+    };
+    assert_eq!(
+        [own("while"), own("a"), own("b"), own("c")],
+        [30, 30, 35, 5]
+    );
+    assert_eq!(
+        (report.op_time_ps, report.total_time_ps, report.idle_ps),
+        (100, 100, 0)
+    );
     // Equal self time: by name. Containers have no leaf time.
-    assert_eq!(report.rows.iter().map(|row| &*row.name).collect::<Vec<_>>(), ["b", "a", "while", "c"]);
+    assert_eq!(
+        report.rows.iter().map(|row| &*row.name).collect::<Vec<_>>(),
+        ["b", "a", "while", "c"]
+    );
     assert_eq!(report.cores[0].busy_ps, 70);
 }
 
@@ -122,17 +173,32 @@ fn ops_and_idle_time_use_the_device_clock() {
     let mut rig = Rig::new();
     let ops = rig.core(0);
     let copy = rig.op("copy", "copy", |_| ());
-    for (timeline, device) in [(range(0, 100), range(1000, 1040)), (range(200, 300), range(1100, 1160))] {
-        let spec = SliceSpec { device: Some(device), ..SliceSpec::new(timeline, copy) };
+    for (timeline, device) in [
+        (range(0, 100), range(1000, 1040)),
+        (range(200, 300), range(1100, 1160)),
+    ] {
+        let spec = SliceSpec {
+            device: Some(device),
+            ..SliceSpec::new(timeline, copy)
+        };
         rig.builder.add_slice(ops, spec);
     }
     let report = ops_of(&rig.builder.finish());
-    assert_eq!((report.op_time_ps, report.total_time_ps, report.idle_ps), (100, 160, 60));
     assert_eq!(
-        (report.rows.first().unwrap().min_time_ps, report.rows.first().unwrap().mean_time_ps as i64),
+        (report.op_time_ps, report.total_time_ps, report.idle_ps),
+        (100, 160, 60)
+    );
+    assert_eq!(
+        (
+            report.rows.first().unwrap().min_time_ps,
+            report.rows.first().unwrap().mean_time_ps as i64
+        ),
         (Some(40), 50)
     );
-    assert_eq!(report.rows.first().unwrap().self_of_total_percent, Some(62.5));
+    assert_eq!(
+        report.rows.first().unwrap().self_of_total_percent,
+        Some(62.5)
+    );
 }
 
 #[test]
@@ -150,7 +216,12 @@ fn custom_call_costs_are_summed_over_executions() {
     let row = |name: &str| report.rows.iter().find(|row| &*row.name == name).unwrap();
     assert_eq!(row("kernel").costs.flops, Some(350));
     assert_eq!(row("silent").costs.flops, None, "0 is not declared");
-    assert!(report.notes.iter().any(|note| note.starts_with("1 custom call declares no operations")));
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.starts_with("1 custom call declares no operations"))
+    );
 }
 
 #[test]
@@ -170,7 +241,11 @@ fn async_start_and_done_ops_have_no_utilization() {
             && row.rates.bound_by.is_none()
             && row.rates.hbm_bytes_per_second.is_none()
     );
-    assert_eq!(row.costs.memory.unwrap().hbm_bytes, 1_048_576, "what it moves is known all the same");
+    assert_eq!(
+        row.costs.memory.unwrap().hbm_bytes,
+        1_048_576,
+        "what it moves is known all the same"
+    );
 }
 
 #[test]
@@ -183,13 +258,31 @@ fn cores_are_summed_and_can_be_filtered() {
     rig.add(second, copy, 0, 70);
     let model = rig.builder.finish();
     let report = ops_of(&model);
-    assert_eq!((report.total_time_ps, report.op_time_ps, report.idle_ps), (120, 110, 10));
+    assert_eq!(
+        (report.total_time_ps, report.op_time_ps, report.idle_ps),
+        (120, 110, 10)
+    );
     let row = report.rows.first().unwrap();
-    assert_eq!((row.occurrences, row.total_time_ps, row.costs.bytes), (3, 110, Some(30)));
-    let per_core: Vec<_> = row.per_core.iter().map(|core| (&*core.core, core.total_time_ps)).collect();
+    assert_eq!(
+        (row.occurrences, row.total_time_ps, row.costs.bytes),
+        (3, 110, Some(30))
+    );
+    let per_core: Vec<_> = row
+        .per_core
+        .iter()
+        .map(|core| (&*core.core, core.total_time_ps))
+        .collect();
     assert_eq!(per_core, [("/device:TPU:0", 40), ("/device:TPU:1", 70)]);
-    let options = Options { devices: vec![1], ..Options::default() };
-    assert_eq!(report_of(&model, Scope::WholeTrace, &options).unwrap().op_time_ps, 70);
+    let options = Options {
+        devices: vec![1],
+        ..Options::default()
+    };
+    assert_eq!(
+        report_of(&model, Scope::WholeTrace, &options)
+            .unwrap()
+            .op_time_ps,
+        70
+    );
     // No capture splits bytes and the format could have: they are HBM traffic.
     assert_eq!(row.costs.memory.unwrap().hbm_bytes, 30);
 }
@@ -202,8 +295,20 @@ fn range_counts_ops_that_begin_inside() {
     for start in [0, 100, 200] {
         rig.add(ops, copy, start, start + 50);
     }
-    let report = report_of(&rig.builder.finish(), Scope::Range(range(100, 200)), &Options::default()).unwrap();
-    assert_eq!((report.rows.first().unwrap().occurrences, report.op_time_ps, report.total_time_ps), (1, 50, 100));
+    let report = report_of(
+        &rig.builder.finish(),
+        Scope::Range(range(100, 200)),
+        &Options::default(),
+    )
+    .unwrap();
+    assert_eq!(
+        (
+            report.rows.first().unwrap().occurrences,
+            report.op_time_ps,
+            report.total_time_ps
+        ),
+        (1, 50, 100)
+    );
 }
 
 #[test]
@@ -222,7 +327,15 @@ fn aggregated_ops_use_their_recorded_sums() {
     });
     let report = ops_of(&rig.builder.finish());
     let row = report.rows.first().unwrap();
-    assert_eq!((row.occurrences, row.total_time_ps, row.self_time_ps, row.min_time_ps), (10, 950, 850, Some(20)));
+    assert_eq!(
+        (
+            row.occurrences,
+            row.total_time_ps,
+            row.self_time_ps,
+            row.min_time_ps
+        ),
+        (10, 950, 850, Some(20))
+    );
 }
 
 #[test]
@@ -248,7 +361,12 @@ fn not_applicable_without_tpu_ops() {
     builder.group(Some(host), GroupKind::Gpu { ordinal: 0 }, "/device:GPU:0");
     let error = report_of(&builder.finish(), Scope::WholeTrace, &Options::default()).unwrap_err();
     assert!(error.to_string().contains("GPU"), "{error}");
-    let error = report_of(&TraceBuilder::new().finish(), Scope::WholeTrace, &Options::default()).unwrap_err();
+    let error = report_of(
+        &TraceBuilder::new().finish(),
+        Scope::WholeTrace,
+        &Options::default(),
+    )
+    .unwrap_err();
     assert!(error.to_string().contains("no TPU device"), "{error}");
 }
 
@@ -266,7 +384,14 @@ fn idle_time_is_a_row_sorted_by_time() {
     let names: Vec<_> = table.rows.iter().map(|row| row[0].clone()).collect();
     assert_eq!(names, ["copy", "IDLE", "add"].map(engine::Cell::text));
     for table in &tables {
-        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.id);
+        assert!(
+            table
+                .rows
+                .iter()
+                .all(|row| row.len() == table.columns.len()),
+            "{}",
+            table.id
+        );
     }
 }
 
@@ -275,32 +400,52 @@ fn op_on_two_chip_types_has_no_share_of_peak() {
     let shares = |second: &str| {
         let mut rig = Rig::new();
         let tracks = [rig.core(0), rig.core(1)];
-        let dot = rig.op("fusion.1", "convolution fusion", |op| op.flops = Some(1_000));
+        let dot = rig.op("fusion.1", "convolution fusion", |op| {
+            op.flops = Some(1_000)
+        });
         for track in tracks {
             rig.add(track, dot, 0, 100_000);
         }
-        let core = rig.builder.group(Some(rig.host), GroupKind::TensorCore { ordinal: 1 }, "/device:TPU:1");
+        let core = rig.builder.group(
+            Some(rig.host),
+            GroupKind::TensorCore { ordinal: 1 },
+            "/device:TPU:1",
+        );
         let device = DeviceInfo {
             type_name: Some(second.to_owned()),
-            peak_flops: Some(if second == "TPU v6 Lite" { 918e12 } else { 202.7e12 }),
+            peak_flops: Some(if second == "TPU v6 Lite" {
+                918e12
+            } else {
+                202.7e12
+            }),
             peak_hbm_bytes: Some(819.1576e9),
             peak_vmem_read_bytes: Some(18_432e9),
             ..DeviceInfo::default()
         };
         rig.builder.set_device(core, device);
         let report = ops_of(&rig.builder.finish());
-        (report.rows.first().unwrap().rates.flops_percent.is_some(), report.notes.join(" "))
+        (
+            report.rows.first().unwrap().rates.flops_percent.is_some(),
+            report.notes.join(" "),
+        )
     };
     let (same, differing) = (shares("TPU v5 Lite"), shares("TPU v6 Lite"));
     assert!(same.0 && !same.1.contains("differ"), "{same:?}");
-    assert!(!differing.0 && differing.1.contains("devices differ in their peaks"), "{differing:?}");
+    assert!(
+        !differing.0 && differing.1.contains("devices differ in their peaks"),
+        "{differing:?}"
+    );
 }
 
 #[test]
 fn op_beyond_the_range_is_at_most_100_percent() {
-    let model = sample_traces::text_trace("@column 1ps\nops: AAAAAAAA\nA = fusion.1 [loop fusion]\n");
+    let model =
+        sample_traces::text_trace("@column 1ps\nops: AAAAAAAA\nA = fusion.1 [loop fusion]\n");
     let report = report_of(&model, Scope::Range(range(0, 2)), &Options::default()).unwrap();
-    assert_eq!((report.total_time_ps, report.op_time_ps, report.idle_ps), (2, 2, 0));
+    assert_eq!(
+        (report.total_time_ps, report.op_time_ps, report.idle_ps),
+        (2, 2, 0)
+    );
     assert_eq!(report.groups[0].self_of_total_percent, Some(100.0));
 }
 
@@ -308,13 +453,23 @@ fn op_beyond_the_range_is_at_most_100_percent() {
 #[test]
 fn op_from_before_the_range_is_no_idle_time() {
     let times = |ops: &str, from, to| {
-        let model = sample_traces::text_trace(&format!("@column 1ps\n{ops}A = a [loop fusion]\nB = b [loop fusion]\n"));
+        let model = sample_traces::text_trace(&format!(
+            "@column 1ps\n{ops}A = a [loop fusion]\nB = b [loop fusion]\n"
+        ));
         let report = report_of(&model, Scope::Range(range(from, to)), &Options::default()).unwrap();
         (report.total_time_ps, report.op_time_ps, report.idle_ps)
     };
     assert_eq!(times("ops: AAAABBBB\n", 2, 6), (4, 4, 0));
-    assert_eq!(times("ops: AAAA.BBB\n", 2, 6), (4, 3, 1), "from the end of A to that of B");
-    assert_eq!(times("ops: WWWWWWWW\n   : AAA..BBB\nW = while.1 [while]\n", 2, 8), (6, 6, 0), "inside a loop");
+    assert_eq!(
+        times("ops: AAAA.BBB\n", 2, 6),
+        (4, 3, 1),
+        "from the end of A to that of B"
+    );
+    assert_eq!(
+        times("ops: WWWWWWWW\n   : AAA..BBB\nW = while.1 [while]\n", 2, 8),
+        (6, 6, 0),
+        "inside a loop"
+    );
 }
 
 /// On the timeline there is a gap of 4 ps, in which the device still ran the op before.
@@ -323,9 +478,26 @@ fn jump_of_the_clock_is_no_idle_time() {
     let mut rig = Rig::new();
     let ops = rig.core(0);
     let copy = rig.op("copy", "copy", |_| ());
-    for (shown, timed) in [(range(0, 6), range(100, 110)), (range(10, 16), range(110, 116))] {
-        rig.builder.add_slice(ops, SliceSpec { device: Some(timed), ..SliceSpec::new(shown, copy) });
+    for (shown, timed) in [
+        (range(0, 6), range(100, 110)),
+        (range(10, 16), range(110, 116)),
+    ] {
+        rig.builder.add_slice(
+            ops,
+            SliceSpec {
+                device: Some(timed),
+                ..SliceSpec::new(shown, copy)
+            },
+        );
     }
-    let report = report_of(&rig.builder.finish(), Scope::Range(range(8, 16)), &Options::default()).unwrap();
-    assert_eq!((report.total_time_ps, report.op_time_ps, report.idle_ps), (6, 6, 0));
+    let report = report_of(
+        &rig.builder.finish(),
+        Scope::Range(range(8, 16)),
+        &Options::default(),
+    )
+    .unwrap();
+    assert_eq!(
+        (report.total_time_ps, report.op_time_ps, report.idle_ps),
+        (6, 6, 0)
+    );
 }

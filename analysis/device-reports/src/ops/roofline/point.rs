@@ -83,15 +83,18 @@ impl RooflinePoint {
             Some((BoundBy::Compute, _)) | None => work.hbm_bytes,
             Some((limit, _)) => limit.amount(&work),
         };
-        let memories = BoundBy::ALL.into_iter().filter(|&limit| limit != BoundBy::Compute).filter_map(|memory| {
-            let bytes = memory.amount(&work).filter(|&bytes| bytes > 0.0);
-            Some(MemoryPoint {
-                memory,
-                bytes_per_second: ratio(bytes, Some(seconds))?,
-                flops_per_byte: ratio(work.flops, bytes),
-                percent: work.percent_of(memory, seconds, peaks),
-            })
-        });
+        let memories = BoundBy::ALL
+            .into_iter()
+            .filter(|&limit| limit != BoundBy::Compute)
+            .filter_map(|memory| {
+                let bytes = memory.amount(&work).filter(|&bytes| bytes > 0.0);
+                Some(MemoryPoint {
+                    memory,
+                    bytes_per_second: ratio(bytes, Some(seconds))?,
+                    flops_per_byte: ratio(work.flops, bytes),
+                    percent: work.percent_of(memory, seconds, peaks),
+                })
+            });
         Self {
             name: name.into(),
             time_ps,
@@ -106,7 +109,10 @@ impl RooflinePoint {
             bound_by: bound.map(|(limit, _)| limit),
             efficiency_percent: efficiency,
             beyond_peak_of: work.beyond_peak(seconds, peaks).map(|(limit, _)| limit),
-            attainable_flops_per_second: ratio(flops_per_second, efficiency.map(|percent| percent / 100.0)),
+            attainable_flops_per_second: ratio(
+                flops_per_second,
+                efficiency.map(|percent| percent / 100.0),
+            ),
             ideal_time_ps: work.ideal_seconds(peaks).map(|seconds| seconds * 1e12),
             ..Self::default()
         }
@@ -124,13 +130,22 @@ impl RooflinePoint {
 
     /// All cores of a report together; for `steps` steps their average.
     pub(super) fn of_cores(name: &str, cores: &[CoreWork], off_ps: i64, steps: u32) -> Self {
-        let total = cores.iter().fold(OpWork::default(), |sum, core| sum.plus(&core.work));
-        let bytes = cores.iter().filter_map(|core| core.bytes).reduce(|a, b| a + b);
+        let total = cores
+            .iter()
+            .fold(OpWork::default(), |sum, core| sum.plus(&core.work));
+        let bytes = cores
+            .iter()
+            .filter_map(|core| core.bytes)
+            .reduce(|a, b| a + b);
         let share = 1.0 / f64::from(steps.max(1));
         let time = cores.iter().map(|core| core.time_ps).sum::<Picos>();
         let time_ps = ((time - Picos::from_ps(off_ps)).ps() as f64 * share).round() as i64;
-        let peaks = cores.first().map(|core| core.peaks.clone()).unwrap_or_default();
-        Self::new(name, total.times(share), time_ps, &peaks).with_bytes(bytes.map(|bytes| bytes * share))
+        let peaks = cores
+            .first()
+            .map(|core| core.peaks.clone())
+            .unwrap_or_default();
+        Self::new(name, total.times(share), time_ps, &peaks)
+            .with_bytes(bytes.map(|bytes| bytes * share))
     }
 
     /// The point of an op. No limit of the device itself binds a collective.

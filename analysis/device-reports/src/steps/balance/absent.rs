@@ -15,18 +15,38 @@ use crate::steps::devices::{CoreReport, DevicesReport};
 const UNUSED_PERCENT: f64 = 5.0;
 
 /// Those devices, in their order. None if no device works.
-pub(super) fn absences(cx: &Context<'_>, devices: &DevicesReport) -> Result<Vec<Absence>, AnalysisError> {
-    let busiest = devices.cores.iter().filter_map(|core| core.op_time_ps).max().unwrap_or(0);
+pub(super) fn absences(
+    cx: &Context<'_>,
+    devices: &DevicesReport,
+) -> Result<Vec<Absence>, AnalysisError> {
+    let busiest = devices
+        .cores
+        .iter()
+        .filter_map(|core| core.op_time_ps)
+        .max()
+        .unwrap_or(0);
     if busiest <= 0 {
         return Ok(Vec::new());
     }
     let steps = Some(cx.steps()).filter(|steps| steps.has_steps());
     let mut out = Vec::new();
     for core in &devices.cores {
-        let Some(time) = cx.core_time(core.group)? else { continue };
-        let is_unused = core.op_time_ps.is_some_and(|time| 100.0 * (time as f64) < UNUSED_PERCENT * busiest as f64);
-        let what = if is_unused { Some(little(cx, core)) } else { part(cx, &time, steps) };
-        out.extend(what.map(|what| Absence { core: core.group, is_unused, what }));
+        let Some(time) = cx.core_time(core.group)? else {
+            continue;
+        };
+        let is_unused = core
+            .op_time_ps
+            .is_some_and(|time| 100.0 * (time as f64) < UNUSED_PERCENT * busiest as f64);
+        let what = if is_unused {
+            Some(little(cx, core))
+        } else {
+            part(cx, &time, steps)
+        };
+        out.extend(what.map(|what| Absence {
+            core: core.group,
+            is_unused,
+            what,
+        }));
     }
     Ok(out)
 }
@@ -46,13 +66,22 @@ fn little(cx: &Context<'_>, core: &CoreReport) -> String {
 /// The part of the run in which the device works, if it is away for long.
 fn part(cx: &Context<'_>, time: &CoreTime, steps: Option<&StepsReport>) -> Option<String> {
     let (first, last) = (time.segments.first()?, time.segments.last()?);
-    let (window, slice) = (time.window.measured, |segment: &SelfTimeSegment| cx.model.slice(segment.slice));
+    let (window, slice) = (time.window.measured, |segment: &SelfTimeSegment| {
+        cx.model.slice(segment.slice)
+    });
     // A window is longer than the own time of a device only where it is away.
     let own = own_extent(cx, time.core)?.measured;
-    let (before, after) = ((own.start - window.start).clamped(), (window.end - own.end).clamped());
+    let (before, after) = (
+        (own.start - window.start).clamped(),
+        (window.end - own.end).clamped(),
+    );
     let is_long = |away: Picos| away > Picos::ZERO;
     let numbers = |is_in: &dyn Fn(&Step) -> bool| {
-        let ran = steps?.steps.iter().filter(|step| is_in(step)).map(|step| step.number);
+        let ran = steps?
+            .steps
+            .iter()
+            .filter(|step| is_in(step))
+            .map(|step| step.number);
         Some(ran.clone().next()?..=ran.last()?)
     };
     let ran = |step: &Step| {
@@ -81,7 +110,9 @@ pub(super) fn clause(loads: &[DeviceLoad]) -> Option<String> {
     const NAMED: usize = 4;
     let mut kinds: Vec<(&str, Vec<&str>)> = Vec::new();
     for load in loads {
-        let Some(what) = load.absence.as_deref() else { continue };
+        let Some(what) = load.absence.as_deref() else {
+            continue;
+        };
         match kinds.iter_mut().find(|(known, _)| *known == what) {
             Some((_, names)) => names.push(&load.core),
             None => kinds.push((what, vec![&load.core])),
@@ -89,9 +120,18 @@ pub(super) fn clause(loads: &[DeviceLoad]) -> Option<String> {
     }
     let of = counted(loads.len(), "device");
     let clause = |(what, names): &(&str, Vec<&str>)| {
-        let what = if names.len() > 1 { plural(what) } else { (*what).to_owned() };
+        let what = if names.len() > 1 {
+            plural(what)
+        } else {
+            (*what).to_owned()
+        };
         let more = if names.len() > NAMED { ", …" } else { "" };
-        let listed = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let listed = names
+            .iter()
+            .take(NAMED)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(", ");
         format!("{} of {of} {what} ({listed}{more})", names.len())
     };
     (!kinds.is_empty()).then(|| kinds.iter().map(clause).collect::<Vec<_>>().join("; "))
@@ -100,6 +140,12 @@ pub(super) fn clause(loads: &[DeviceLoad]) -> Option<String> {
 /// `runs nothing` of several.
 fn plural(what: &str) -> String {
     let words = [("runs", "run"), ("joins", "join"), ("stops", "stop")];
-    let word = |word: &str| words.iter().find(|(one, _)| *one == word).map_or(word, |(_, many)| many).to_owned();
+    let word = |word: &str| {
+        words
+            .iter()
+            .find(|(one, _)| *one == word)
+            .map_or(word, |(_, many)| many)
+            .to_owned()
+    };
     what.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }

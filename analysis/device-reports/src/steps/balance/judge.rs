@@ -73,17 +73,29 @@ pub(super) fn pattern(steps: &[StepBalance]) -> ImbalancePattern {
         return ImbalancePattern::Unknown;
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for step in steps.iter().filter(|step| step.imbalance_percent.is_some_and(|percent| percent >= UNEVEN_PERCENT)) {
+    for step in steps.iter().filter(|step| {
+        step.imbalance_percent
+            .is_some_and(|percent| percent >= UNEVEN_PERCENT)
+    }) {
         *counts.entry(&step.most).or_default() += 1;
     }
     let uneven: usize = counts.values().sum();
-    let most = counts.iter().max_by_key(|(core, count)| (**count, std::cmp::Reverse(**core)));
+    let most = counts
+        .iter()
+        .max_by_key(|(core, count)| (**count, std::cmp::Reverse(**core)));
     match most {
         Some((core, &count)) if uneven as f64 >= UNEVEN_STEPS * steps.len() as f64 => {
             if count * 2 > uneven {
-                ImbalancePattern::Persistent { core: (*core).to_owned(), steps: count, uneven }
+                ImbalancePattern::Persistent {
+                    core: (*core).to_owned(),
+                    steps: count,
+                    uneven,
+                }
             } else {
-                ImbalancePattern::Rotating { cores: counts.len(), uneven }
+                ImbalancePattern::Rotating {
+                    cores: counts.len(),
+                    uneven,
+                }
             }
         }
         _ => ImbalancePattern::Balanced,
@@ -91,21 +103,34 @@ pub(super) fn pattern(steps: &[StepBalance]) -> ImbalancePattern {
 }
 
 /// Id, title, denominator and value of a quantity.
-type DeviceMeasure<T> = (&'static str, &'static str, &'static str, fn(&T) -> Option<f64>);
+type DeviceMeasure<T> = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&T) -> Option<f64>,
+);
 
 const OF_DEVICES: [DeviceMeasure<DeviceLoad>; 7] = [
     ("work_ps", "Work", "step", |load| load.work_ps),
     ("step_ps", "Step time", "step", |load| load.step_ps),
-    ("exposed_comm_ps", "Exposed comm", "step", |load| load.exposed_comm_ps),
-    ("copy_wait_ps", "Copy wait", "step", |load| load.copy_wait_ps),
+    ("exposed_comm_ps", "Exposed comm", "step", |load| {
+        load.exposed_comm_ps
+    }),
+    ("copy_wait_ps", "Copy wait", "step", |load| {
+        load.copy_wait_ps
+    }),
     ("idle_ps", "Idle", "step", |load| load.idle_ps),
-    ("skew_wait_ps", "Waits for others", "window", |load| load.skew_wait_ps),
+    ("skew_wait_ps", "Waits for others", "window", |load| {
+        load.skew_wait_ps
+    }),
     ("barrier_ps", "Barriers", "window", |load| load.barrier_ps),
 ];
 
 const OF_HOSTS: [DeviceMeasure<HostLoad>; 3] = [
     ("work_ps", "Work", "step", |load| load.work_ps),
-    ("exposed_comm_ps", "Exposed comm", "step", |load| load.exposed_comm_ps),
+    ("exposed_comm_ps", "Exposed comm", "step", |load| {
+        load.exposed_comm_ps
+    }),
     ("barrier_ps", "Barriers", "window", |load| load.barrier_ps),
 ];
 
@@ -128,7 +153,11 @@ pub(super) fn host_quantities(loads: &mut [HostLoad]) -> Vec<BalancedQuantity> {
     let step = median(&values(loads, |load| load.work_ps)).unwrap_or_default();
     let out = compare(loads, &OF_HOSTS, |load| &load.host, step, step);
     let scores = scores(&values(loads, |load| load.work_ps), step);
-    for (load, z) in loads.iter_mut().filter(|load| load.work_ps.is_some()).zip(scores) {
+    for (load, z) in loads
+        .iter_mut()
+        .filter(|load| load.work_ps.is_some())
+        .zip(scores)
+    {
         load.work_z = Some(z);
         load.is_straggler = z > OUTLIER_Z;
     }
@@ -141,7 +170,11 @@ fn values<T>(loads: &[T], of: fn(&T) -> Option<f64>) -> Vec<f64> {
 
 /// Modified z-scores of at least three values; a spread that is small compared with `whole` counts as none.
 fn scores(values: &[f64], whole: f64) -> Vec<f64> {
-    if values.len() < 3 { Vec::new() } else { modified_z(values, SPREAD_FLOOR * whole) }
+    if values.len() < 3 {
+        Vec::new()
+    } else {
+        modified_z(values, SPREAD_FLOOR * whole)
+    }
 }
 
 fn compare<T>(
@@ -152,10 +185,17 @@ fn compare<T>(
     window: f64,
 ) -> Vec<BalancedQuantity> {
     let one = |&(id, title, of, value): &DeviceMeasure<T>| {
-        let known: Vec<(&T, f64)> = loads.iter().filter_map(|load| Some((load, value(load)?))).collect();
+        let known: Vec<(&T, f64)> = loads
+            .iter()
+            .filter_map(|load| Some((load, value(load)?)))
+            .collect();
         let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
         let (median_ps, min_ps) = (median(&values)?, values.iter().copied().reduce(f64::min)?);
-        let (at, max_ps) = values.iter().copied().enumerate().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+        let (at, max_ps) = values
+            .iter()
+            .copied()
+            .enumerate()
+            .reduce(|a, b| if b.1 > a.1 { b } else { a })?;
         let whole = if of == "step" { step } else { window };
         (max_ps > 0.0 && values.len() > 1).then(|| BalancedQuantity {
             id,
@@ -164,7 +204,10 @@ fn compare<T>(
             min_ps,
             median_ps,
             max_ps,
-            most: known.get(at).map(|(load, _)| name(load).clone()).unwrap_or_default(),
+            most: known
+                .get(at)
+                .map(|(load, _)| name(load).clone())
+                .unwrap_or_default(),
             imbalance_percent: (median_ps > 0.0).then(|| 100.0 * (max_ps - median_ps) / median_ps),
             z: scores(&values, whole).get(at).copied(),
             of,
@@ -188,7 +231,11 @@ pub(super) fn statement(
     let length = |ps: f64| Picos::from_ps(ps.round() as i64).to_string();
     let mut clauses = Vec::new();
     clauses.extend(clause(loads));
-    let stragglers: Vec<&str> = loads.iter().filter(|load| load.is_straggler).map(|load| load.core.as_str()).collect();
+    let stragglers: Vec<&str> = loads
+        .iter()
+        .filter(|load| load.is_straggler)
+        .map(|load| load.core.as_str())
+        .collect();
     let work = quantities.iter().find(|quantity| quantity.id == "work_ps");
     if let Some((work, imbalance)) = work.and_then(|work| Some((work, work.imbalance_percent?))) {
         let more = format!(
@@ -200,7 +247,11 @@ pub(super) fn statement(
             [] if work.max_ps <= work.min_ps => "all devices work equally long".to_owned(),
             [] => format!("no outlier: {} works longest, {more}", work.most),
             [one] => format!("{one} is a straggler: it works {more}"),
-            _ => format!("{} devices work much longer than the others: {}", stragglers.len(), stragglers.join(", ")),
+            _ => format!(
+                "{} devices work much longer than the others: {}",
+                stragglers.len(),
+                stragglers.join(", ")
+            ),
         });
     }
     clauses.extend(match pattern {

@@ -101,9 +101,16 @@ pub struct StepBalance {
 
 impl StepBalance {
     pub(super) fn of(step: &StepLoad) -> Option<Self> {
-        let work: Vec<f64> = step.cores.iter().map(|core| core.parts.work() as f64).collect();
+        let work: Vec<f64> = step
+            .cores
+            .iter()
+            .map(|core| core.parts.work() as f64)
+            .collect();
         let median_ps = math::stats::median(&work).filter(|_| work.len() > 1)?;
-        let most = step.cores.iter().max_by_key(|core| (core.parts.work(), std::cmp::Reverse(&core.core)))?;
+        let most = step
+            .cores
+            .iter()
+            .max_by_key(|core| (core.parts.work(), std::cmp::Reverse(&core.core)))?;
         let max_ps = most.parts.work();
         let cost_ps = max_ps as f64 - median_ps;
         Some(Self {
@@ -129,11 +136,22 @@ pub struct StepLoad {
 }
 
 /// Steady steps; the window as one step if devices recorded none, on those that take part in all of it.
-pub(super) fn steps(cx: &Context<'_>, devices: &DevicesReport, absent: &[Absence]) -> Vec<StepLoad> {
+pub(super) fn steps(
+    cx: &Context<'_>,
+    devices: &DevicesReport,
+    absent: &[Absence],
+) -> Vec<StepLoad> {
     let found = cx.report::<StepParts>().ok();
-    let counted = found.iter().flat_map(|report| &report.steps).filter(|step| step.is_counted);
+    let counted = found
+        .iter()
+        .flat_map(|report| &report.steps)
+        .filter(|step| step.is_counted);
     // A short program of a device that is unused otherwise is no load of a step.
-    let is_used = |core: &&CoreParts| !absent.iter().any(|absence| absence.is_unused && absence.core == core.group);
+    let is_used = |core: &&CoreParts| {
+        !absent
+            .iter()
+            .any(|absence| absence.is_unused && absence.core == core.group)
+    };
     let load = |step: &DividedStep| StepLoad {
         step: Some(step.step),
         cores: step.cores.iter().filter(is_used).cloned().collect(),
@@ -142,18 +160,36 @@ pub(super) fn steps(cx: &Context<'_>, devices: &DevicesReport, absent: &[Absence
     if !steps.is_empty() {
         return steps;
     }
-    let is_there =
-        |core: &&CoreReport| core.op_time_ps.is_some() && !absent.iter().any(|absence| absence.core == core.group);
-    vec![StepLoad { step: None, cores: devices.cores.iter().filter(is_there).map(whole_window).collect() }]
+    let is_there = |core: &&CoreReport| {
+        core.op_time_ps.is_some() && !absent.iter().any(|absence| absence.core == core.group)
+    };
+    vec![StepLoad {
+        step: None,
+        cores: devices
+            .cores
+            .iter()
+            .filter(is_there)
+            .map(whole_window)
+            .collect(),
+    }]
 }
 
 fn whole_window(core: &CoreReport) -> CoreParts {
     let mut parts = TimeByPart::default();
-    for entry in core.groups.iter().filter(|entry| entry.group != facts::category::OpGroup::Idle) {
+    for entry in core
+        .groups
+        .iter()
+        .filter(|entry| entry.group != facts::category::OpGroup::Idle)
+    {
         parts.add(StepPart::of(&OpClass::of_group(entry.group)), entry.time_ps);
     }
     parts.add(StepPart::Idle, core.window_ps.saturating_sub(parts.total()));
-    CoreParts { group: core.group, core: core.core.as_str().into(), time_ps: core.window_ps, parts }
+    CoreParts {
+        group: core.group,
+        core: core.core.as_str().into(),
+        time_ps: core.window_ps,
+        parts,
+    }
 }
 
 /// Every device of the capture.
@@ -164,7 +200,13 @@ pub(super) fn devices(
     absent: &[Absence],
 ) -> Vec<DeviceLoad> {
     let overlap = cx.report::<Overlap>().ok();
-    let longest = devices.cores.iter().map(|core| core.window_ps).max().unwrap_or(0).max(1) as f64;
+    let longest = devices
+        .cores
+        .iter()
+        .map(|core| core.window_ps)
+        .max()
+        .unwrap_or(0)
+        .max(1) as f64;
     let mut sums: BTreeMap<GroupId, (usize, i64, TimeByPart)> = BTreeMap::new();
     for core in steps.iter().flat_map(|step| &step.cores) {
         let (count, time, parts) = sums.entry(core.group).or_default();
@@ -172,9 +214,16 @@ pub(super) fn devices(
         *time = time.saturating_add(core.time_ps);
         *parts = parts.plus(&core.parts);
     }
-    let recorded: BTreeMap<GroupId, &CoreReport> = devices.cores.iter().map(|core| (core.group, core)).collect();
-    let skews: BTreeMap<GroupId, _> =
-        overlap.iter().flat_map(|overlap| &overlap.cores).map(|core| (core.group, core)).collect();
+    let recorded: BTreeMap<GroupId, &CoreReport> = devices
+        .cores
+        .iter()
+        .map(|core| (core.group, core))
+        .collect();
+    let skews: BTreeMap<GroupId, _> = overlap
+        .iter()
+        .flat_map(|overlap| &overlap.cores)
+        .map(|core| (core.group, core))
+        .collect();
     let device = |group: GroupId| {
         let sum = sums.get(&group);
         let count = sum.map_or(0, |(count, ..)| *count);
@@ -193,11 +242,15 @@ pub(super) fn devices(
             copy_wait_ps: part(StepPart::CopyWait),
             host_io_ps: part(StepPart::HostIo),
             idle_ps: part(StepPart::Idle),
-            barrier_ps: recorded.and_then(|core| core.barrier_ps).map(|ps| ps as f64),
+            barrier_ps: recorded
+                .and_then(|core| core.barrier_ps)
+                .map(|ps| ps as f64),
             skew_wait_ps: skew.and_then(|core| core.skew_wait_ps).map(|ps| ps as f64),
             awaited_ps: skew.and_then(|core| core.awaited_ps).map(|ps| ps as f64),
             window_ps: recorded.map(|core| core.window_ps as f64),
-            busy_percent: recorded.and_then(|core| core.op_time_ps).map(|ps| 100.0 * ps as f64 / longest),
+            busy_percent: recorded
+                .and_then(|core| core.op_time_ps)
+                .map(|ps| 100.0 * ps as f64 / longest),
             is_unused: absence.is_some_and(|absence| absence.is_unused),
             absence: absence.map(|absence| absence.what.clone()),
             ..DeviceLoad::default()
@@ -209,8 +262,11 @@ pub(super) fn devices(
 /// The machine around a device.
 fn host_of(model: &TraceModel, group: GroupId) -> String {
     let around = std::iter::successors(Some(group), |&id| model.group(id).parent);
-    let host = around.into_iter().find(|&id| model.group(id).kind == GroupKind::Host);
-    host.map(|host| model.str(model.group(host).name).to_owned()).unwrap_or_default()
+    let host = around
+        .into_iter()
+        .find(|&id| model.group(id).kind == GroupKind::Host);
+    host.map(|host| model.str(model.group(host).name).to_owned())
+        .unwrap_or_default()
 }
 
 /// Devices by host.
@@ -220,7 +276,9 @@ pub(super) fn hosts(loads: &[DeviceLoad]) -> Vec<HostLoad> {
         by_host.entry(&load.host).or_default().push(load);
     }
     let host = |(host, loads): (&str, Vec<&DeviceLoad>)| {
-        let values = |of: fn(&DeviceLoad) -> Option<f64>| loads.iter().filter_map(|load| of(load)).collect::<Vec<_>>();
+        let values = |of: fn(&DeviceLoad) -> Option<f64>| {
+            loads.iter().filter_map(|load| of(load)).collect::<Vec<_>>()
+        };
         let mean = |of| {
             let values = values(of);
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

@@ -44,8 +44,14 @@ impl Analysis for Balance {
     fn run(cx: &Context<'_>) -> Result<BalanceReport, AnalysisError> {
         let cores = cx.tensor_cores();
         if cores.len() < 2 {
-            let count = if cores.is_empty() { "no TPU device was" } else { "only one TPU device was" };
-            return Err(AnalysisError::NotApplicable(format!("{count} recorded: there is nothing to compare")));
+            let count = if cores.is_empty() {
+                "no TPU device was"
+            } else {
+                "only one TPU device was"
+            };
+            return Err(AnalysisError::NotApplicable(format!(
+                "{count} recorded: there is nothing to compare"
+            )));
         }
         let devices = cx.report::<Devices>()?;
         let absent = absent::absences(cx, &devices)?;
@@ -53,11 +59,23 @@ impl Analysis for Balance {
         let mut loads = load::devices(cx, &devices, &steps, &absent);
         let mut hosts = load::hosts(&loads);
         let quantities = judge::quantities(&mut loads);
-        let host_quantities = if hosts.len() > 1 { judge::host_quantities(&mut hosts) } else { Vec::new() };
+        let host_quantities = if hosts.len() > 1 {
+            judge::host_quantities(&mut hosts)
+        } else {
+            Vec::new()
+        };
         let compared: Vec<StepBalance> = steps.iter().filter_map(StepBalance::of).collect();
         let pattern = judge::pattern(&compared);
         let statement = judge::statement(&loads, &quantities, &compared, &pattern);
-        Ok(BalanceReport { statement, pattern, devices: loads, hosts, quantities, host_quantities, steps: compared })
+        Ok(BalanceReport {
+            statement,
+            pattern,
+            devices: loads,
+            hosts,
+            quantities,
+            host_quantities,
+            steps: compared,
+        })
     }
 }
 
@@ -89,9 +107,14 @@ impl BalanceReport {
     /// The device that the others wait for longest in collectives, and its percent of all such waiting; `None` if
     /// nobody waits, or it is not known.
     pub fn awaited(&self) -> Option<(&DeviceLoad, f64)> {
-        let known = || self.devices.iter().filter_map(|device| Some((device, device.awaited_ps?)));
+        let known = || {
+            self.devices
+                .iter()
+                .filter_map(|device| Some((device, device.awaited_ps?)))
+        };
         let all: f64 = known().map(|(_, time)| time).sum();
-        let (device, time) = known().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
+        let (device, time) =
+            known().reduce(|most, next| if next.1 > most.1 { next } else { most })?;
         (time > 0.0).then(|| (device, 100.0 * time / all))
     }
 
@@ -103,7 +126,11 @@ impl BalanceReport {
     /// Time that all devices together wait in collectives for the one that comes last, ps of their windows; `None` if
     /// it is not known.
     pub fn skew_wait_ps(&self) -> Option<f64> {
-        let known: Vec<f64> = self.devices.iter().filter_map(|device| device.skew_wait_ps).collect();
+        let known: Vec<f64> = self
+            .devices
+            .iter()
+            .filter_map(|device| device.skew_wait_ps)
+            .collect();
         (!known.is_empty()).then(|| known.iter().sum())
     }
 }

@@ -8,10 +8,17 @@ use crate::steps::step_parts::sentence;
 
 impl Tabular for BalanceReport {
     fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.devices_table(), quantities_table("balance", "Devices compared", &self.quantities)];
+        let mut tables = vec![
+            self.devices_table(),
+            quantities_table("balance", "Devices compared", &self.quantities),
+        ];
         if self.hosts.len() > 1 {
             tables.push(self.hosts_table());
-            tables.push(quantities_table("host_balance", "Hosts compared", &self.host_quantities));
+            tables.push(quantities_table(
+                "host_balance",
+                "Hosts compared",
+                &self.host_quantities,
+            ));
         }
         tables.push(self.steps_table());
         tables
@@ -19,7 +26,11 @@ impl Tabular for BalanceReport {
 }
 
 fn remark(is_straggler: bool, absence: Option<&str>) -> Cell {
-    let words: Vec<&str> = is_straggler.then_some("straggler").into_iter().chain(absence).collect();
+    let words: Vec<&str> = is_straggler
+        .then_some("straggler")
+        .into_iter()
+        .chain(absence)
+        .collect();
     Cell::text(words.join(", "))
 }
 
@@ -54,16 +65,33 @@ impl BalanceReport {
     }
 
     fn hosts_table(&self) -> Table {
-        Table::of("host_load", "What the devices of each host do in a step", &self.hosts)
-            .measured("host", "Host", Unit::None, |load| &load.host)
-            .measured("devices", "Devices", Unit::Count, |load| load.devices)
-            .measured("work_ps", "Work, mean", Unit::Picoseconds, |load| load.work_ps)
-            .measured("most_work_ps", "most", Unit::Picoseconds, |load| load.most_work_ps)
-            .measured("exposed_comm_ps", "Exposed comm", Unit::Picoseconds, |load| load.exposed_comm_ps)
-            .measured("barrier_ps", "Barriers", Unit::Picoseconds, |load| load.barrier_ps)
-            .derived("z", "Modified z", Unit::None, |load| load.work_z)
-            .measured("remark", "Remark", Unit::None, |load| remark(load.is_straggler, None))
-            .build()
+        Table::of(
+            "host_load",
+            "What the devices of each host do in a step",
+            &self.hosts,
+        )
+        .measured("host", "Host", Unit::None, |load| &load.host)
+        .measured("devices", "Devices", Unit::Count, |load| load.devices)
+        .measured("work_ps", "Work, mean", Unit::Picoseconds, |load| {
+            load.work_ps
+        })
+        .measured("most_work_ps", "most", Unit::Picoseconds, |load| {
+            load.most_work_ps
+        })
+        .measured(
+            "exposed_comm_ps",
+            "Exposed comm",
+            Unit::Picoseconds,
+            |load| load.exposed_comm_ps,
+        )
+        .measured("barrier_ps", "Barriers", Unit::Picoseconds, |load| {
+            load.barrier_ps
+        })
+        .derived("z", "Modified z", Unit::None, |load| load.work_z)
+        .measured("remark", "Remark", Unit::None, |load| {
+            remark(load.is_straggler, None)
+        })
+        .build()
     }
 
     fn steps_table(&self) -> Table {

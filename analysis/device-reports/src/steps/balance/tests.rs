@@ -8,7 +8,12 @@ use super::*;
 
 fn report(model: &TraceModel) -> Result<BalanceReport, AnalysisError> {
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let cx = Context {
+        model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
     cx.report::<Balance>().map(|report| report.as_ref().clone())
 }
 
@@ -16,27 +21,55 @@ fn report(model: &TraceModel) -> Result<BalanceReport, AnalysisError> {
 fn straggler_delays_others_by_its_extra_work() {
     let steps: [&[i64]; 4] = [&[100, 100, 100, 130, 100, 100, 100, 100]; 4];
     let report = report(&parallel(1, &steps)).unwrap();
-    let slow: Vec<&str> =
-        report.devices.iter().filter(|load| load.is_straggler).map(|load| load.core.as_str()).collect();
+    let slow: Vec<&str> = report
+        .devices
+        .iter()
+        .filter(|load| load.is_straggler)
+        .map(|load| load.core.as_str())
+        .collect();
     assert_eq!(slow, ["/device:TPU:3"]);
     for (device, load) in report.devices.iter().enumerate() {
         let waits = if device == 3 { 0.0 } else { 30.0 };
-        assert_eq!((load.step_ps, load.steps, load.idle_ps), (Some(150.0), 4, Some(0.0)));
+        assert_eq!(
+            (load.step_ps, load.steps, load.idle_ps),
+            (Some(150.0), 4, Some(0.0))
+        );
         assert_eq!(load.work_ps, Some(130.0 - waits));
         assert_eq!(load.exposed_comm_ps, Some(20.0 + waits));
         // Over the whole window of four steps.
         assert_eq!(load.skew_wait_ps, Some(4.0 * waits));
     }
     let work = &report.quantities[0];
-    assert_eq!((work.id, work.min_ps, work.median_ps, work.max_ps), ("work_ps", 100.0, 100.0, 130.0));
-    assert_eq!((work.most.as_str(), work.imbalance_percent), ("/device:TPU:3", Some(30.0)));
+    assert_eq!(
+        (work.id, work.min_ps, work.median_ps, work.max_ps),
+        ("work_ps", 100.0, 100.0, 130.0)
+    );
+    assert_eq!(
+        (work.most.as_str(), work.imbalance_percent),
+        ("/device:TPU:3", Some(30.0))
+    );
     for step in &report.steps {
-        assert_eq!((step.cost_ps, step.mean_ps, step.imbalance_percent), (30.0, 103.75, Some(30.0)));
+        assert_eq!(
+            (step.cost_ps, step.mean_ps, step.imbalance_percent),
+            (30.0, 103.75, Some(30.0))
+        );
     }
-    assert_eq!(report.pattern, ImbalancePattern::Persistent { core: "/device:TPU:3".to_owned(), steps: 4, uneven: 4 });
-    assert!(report.statement.starts_with("/device:TPU:3 is a straggler"), "{}", report.statement);
+    assert_eq!(
+        report.pattern,
+        ImbalancePattern::Persistent {
+            core: "/device:TPU:3".to_owned(),
+            steps: 4,
+            uneven: 4
+        }
+    );
     assert!(
-        report.statement.contains("30.00 ps per step") || report.statement.contains("30 ps per step"),
+        report.statement.starts_with("/device:TPU:3 is a straggler"),
+        "{}",
+        report.statement
+    );
+    assert!(
+        report.statement.contains("30.00 ps per step")
+            || report.statement.contains("30 ps per step"),
         "{}",
         report.statement
     );
@@ -58,15 +91,29 @@ fn tiny_differences_are_no_straggler() {
     let report = report(&parallel(1, &steps)).unwrap();
     assert!(report.devices.iter().all(|load| !load.is_straggler));
     assert_eq!(report.pattern, ImbalancePattern::Balanced);
-    assert!(report.statement.contains("no outlier"), "{}", report.statement);
+    assert!(
+        report.statement.contains("no outlier"),
+        "{}",
+        report.statement
+    );
 }
 
 #[test]
 fn shifting_imbalance_is_no_slow_chip() {
-    let steps: [&[i64]; 4] =
-        [&[150, 100, 100, 100], &[100, 150, 100, 100], &[100, 100, 150, 100], &[100, 100, 100, 150]];
+    let steps: [&[i64]; 4] = [
+        &[150, 100, 100, 100],
+        &[100, 150, 100, 100],
+        &[100, 100, 150, 100],
+        &[100, 100, 100, 150],
+    ];
     let report = report(&parallel(1, &steps)).unwrap();
-    assert_eq!(report.pattern, ImbalancePattern::Rotating { cores: 4, uneven: 4 });
+    assert_eq!(
+        report.pattern,
+        ImbalancePattern::Rotating {
+            cores: 4,
+            uneven: 4
+        }
+    );
     assert!(report.devices.iter().all(|load| !load.is_straggler));
     // Every device works the same on average, and yet every step costs 50.
     assert_eq!(report.quantities[0].imbalance_percent, Some(0.0));
@@ -77,12 +124,33 @@ fn shifting_imbalance_is_no_slow_chip() {
 fn hosts_are_compared_by_device_times() {
     let steps: [&[i64]; 3] = [&[100, 100, 102, 102, 101, 101, 160, 180]; 3];
     let report = report(&parallel(4, &steps)).unwrap();
-    let hosts: Vec<_> = report.hosts.iter().map(|host| (host.host.as_str(), host.work_ps, host.is_straggler)).collect();
-    let expected = [("host0", 100.0, false), ("host1", 102.0, false), ("host2", 101.0, false), ("host3", 170.0, true)];
-    assert_eq!(hosts, expected.map(|(host, work, slow)| (host, Some(work), slow)));
+    let hosts: Vec<_> = report
+        .hosts
+        .iter()
+        .map(|host| (host.host.as_str(), host.work_ps, host.is_straggler))
+        .collect();
+    let expected = [
+        ("host0", 100.0, false),
+        ("host1", 102.0, false),
+        ("host2", 101.0, false),
+        ("host3", 170.0, true),
+    ];
+    assert_eq!(
+        hosts,
+        expected.map(|(host, work, slow)| (host, Some(work), slow))
+    );
     assert_eq!(report.hosts[3].most_work_ps, Some(180.0));
     let tables: Vec<_> = report.tables().iter().map(|table| table.id).collect();
-    assert_eq!(tables, ["device_load", "balance", "host_load", "host_balance", "step_balance"]);
+    assert_eq!(
+        tables,
+        [
+            "device_load",
+            "balance",
+            "host_load",
+            "host_balance",
+            "step_balance"
+        ]
+    );
 }
 
 #[test]
@@ -97,9 +165,18 @@ fn nearly_idle_device_counts_as_unused() {
         ",
     );
     let report = report(&model).unwrap();
-    assert_eq!(report.devices.iter().map(|load| load.is_unused).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(
+        report
+            .devices
+            .iter()
+            .map(|load| load.is_unused)
+            .collect::<Vec<_>>(),
+        [false, true]
+    );
     assert!(
-        report.statement.starts_with("1 of 2 devices runs next to nothing (/device:TPU:1)"),
+        report
+            .statement
+            .starts_with("1 of 2 devices runs next to nothing (/device:TPU:1)"),
         "{}",
         report.statement
     );
@@ -111,7 +188,11 @@ fn devices_that_take_no_part_are_named() {
     let others = "mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm.mmmm";
     let marks = "00000111112222233333444445555566666777778888899999";
     let cases = [
-        ("..................................................", "", "runs nothing"),
+        (
+            "..................................................",
+            "",
+            "runs nothing",
+        ),
         (
             ".........................mmmm.mmmm.mmmm.mmmm.mmmm",
             ".........................5555566666777778888899999",
@@ -125,13 +206,20 @@ fn devices_that_take_no_part_are_named() {
     ];
     for (ops, own_marks, expected) in cases {
         for has_steps in [true, false] {
-            let own = if own_marks.is_empty() { String::new() } else { format!("TPU:1 steps: {own_marks}\n") };
+            let own = if own_marks.is_empty() {
+                String::new()
+            } else {
+                format!("TPU:1 steps: {own_marks}\n")
+            };
             let steps = if has_steps {
                 format!("steps: {marks}\nTPU:2 steps: {marks}\n{own}")
             } else {
                 let runs = |ops: &str| ops.replace('m', "M");
                 let all = runs(others);
-                format!("modules: {all}\nTPU:1 modules: {}\nTPU:2 modules: {all}\nM = jit_f(1)\n", runs(ops))
+                format!(
+                    "modules: {all}\nTPU:1 modules: {}\nTPU:2 modules: {all}\nM = jit_f(1)\n",
+                    runs(ops)
+                )
             };
             let model = text_trace(&format!(
                 "{steps}ops: {others}\nTPU:1 ops: {ops}\nTPU:2 ops: {others}\nm = fusion.1 [convolution fusion]\n"
@@ -140,18 +228,29 @@ fn devices_that_take_no_part_are_named() {
             let named = format!("1 of 3 devices {expected} (/device:TPU:1)");
             assert_eq!(report.absent().as_deref(), Some(named.as_str()), "{ops}");
             // Who takes no part is no straggler, and makes none of the others.
-            assert!(report.devices.iter().all(|load| !load.is_straggler), "{:?}", report.devices);
+            assert!(
+                report.devices.iter().all(|load| !load.is_straggler),
+                "{:?}",
+                report.devices
+            );
         }
     }
 }
 
 #[test]
 fn window_counts_as_one_step_without_steps() {
-    let model =
-        text_trace("ops: mmmmcc..\n TPU:1 ops: mmcccccc\n m = fusion.1 [loop fusion]\n c = copy-done.1 [copy-done]");
+    let model = text_trace(
+        "ops: mmmmcc..\n TPU:1 ops: mmcccccc\n m = fusion.1 [loop fusion]\n c = copy-done.1 [copy-done]",
+    );
     let report = report(&model).unwrap();
-    assert_eq!((report.steps.len(), report.steps[0].step, report.pattern), (1, None, ImbalancePattern::Unknown));
-    assert_eq!((report.devices[1].work_ps, report.devices[1].copy_wait_ps), (Some(2_000.0), Some(6_000.0)));
+    assert_eq!(
+        (report.steps.len(), report.steps[0].step, report.pattern),
+        (1, None, ImbalancePattern::Unknown)
+    );
+    assert_eq!(
+        (report.devices[1].work_ps, report.devices[1].copy_wait_ps),
+        (Some(2_000.0), Some(6_000.0))
+    );
     assert_eq!(Picos::from_ps(report.steps[0].cost_ps as i64).ps(), 1_000);
 }
 

@@ -88,8 +88,13 @@ impl StepOpTimes {
     /// Will collect what is needed to explain the slow steps.
     pub(crate) fn wanted(steps: &StepsReport) -> Self {
         let slow = steps.outliers();
-        let pairs = slow.iter().take(MOST_EXPLAINED).flat_map(|step| [Some(*step), steps.median_step(step.class)]);
-        Self { steps: pairs.flatten().map(|step| (step.number, None)).collect() }
+        let pairs = slow
+            .iter()
+            .take(MOST_EXPLAINED)
+            .flat_map(|step| [Some(*step), steps.median_step(step.class)]);
+        Self {
+            steps: pairs.flatten().map(|step| (step.number, None)).collect(),
+        }
     }
 
     /// Takes note of a step on a core, if it is wanted and took longest there so far.
@@ -102,47 +107,85 @@ impl StepOpTimes {
         parts: &TimeByPart,
     ) {
         let time_ps = range.dur().ps();
-        let Some(known) = self.steps.get_mut(&step) else { return };
+        let Some(known) = self.steps.get_mut(&step) else {
+            return;
+        };
         if known.as_ref().is_some_and(|known| known.time_ps >= time_ps) {
             return;
         }
-        let from = time.segments.partition_point(|segment| segment.range.end <= range.start);
-        let inside = time.segments[from..].iter().take_while(|segment| segment.range.start < range.end);
+        let from = time
+            .segments
+            .partition_point(|segment| segment.range.end <= range.start);
+        let inside = time.segments[from..]
+            .iter()
+            .take_while(|segment| segment.range.start < range.end);
         let mut by_label: BTreeMap<(LabelId, StepPart), i64> = BTreeMap::new();
         for segment in inside {
-            let own = segment.range.intersect(range).map_or(0, |own| own.dur().ps());
-            *by_label.entry((model.slice(segment.slice).label_id(), StepPart::of(&segment.class))).or_default() += own;
+            let own = segment
+                .range
+                .intersect(range)
+                .map_or(0, |own| own.dur().ps());
+            *by_label
+                .entry((
+                    model.slice(segment.slice).label_id(),
+                    StepPart::of(&segment.class),
+                ))
+                .or_default() += own;
         }
         // Two programs may have ops of one name.
         let mut ops = BTreeMap::new();
         for ((label, part), own) in by_label {
-            *ops.entry((model.str(model.label(label).name).to_owned(), part)).or_default() += own;
+            *ops.entry((model.str(model.label(label).name).to_owned(), part))
+                .or_default() += own;
         }
-        *known = Some(OnCore { time_ps, parts: *parts, ops });
+        *known = Some(OnCore {
+            time_ps,
+            parts: *parts,
+            ops,
+        });
     }
 
     /// Slow steps, slowest first, beside the median step of their class.
     pub(crate) fn explain(&self, cx: &Context<'_>, steps: &StepsReport) -> Vec<Explanation> {
         let host = HostPhases::new(cx);
         let one = |step: &&Step| {
-            let median = steps.median_step(step.class).filter(|median| median.number != step.number)?;
-            let class = steps.class_of(step).map(|class| class.id.clone()).unwrap_or_default();
+            let median = steps
+                .median_step(step.class)
+                .filter(|median| median.number != step.number)?;
+            let class = steps
+                .class_of(step)
+                .map(|class| class.id.clone())
+                .unwrap_or_default();
             (step.time_ps > median.time_ps).then(|| self.compare(step, median, class, &host))
         };
-        steps.outliers().iter().take(MOST_EXPLAINED).filter_map(one).collect()
+        steps
+            .outliers()
+            .iter()
+            .take(MOST_EXPLAINED)
+            .filter_map(one)
+            .collect()
     }
 
     fn on_core(&self, step: &Step) -> Option<&OnCore> {
         self.steps.get(&step.number)?.as_ref()
     }
 
-    fn compare(&self, step: &Step, median: &Step, class: String, host: &HostPhases<'_>) -> Explanation {
+    fn compare(
+        &self,
+        step: &Step,
+        median: &Step,
+        class: String,
+        host: &HostPhases<'_>,
+    ) -> Explanation {
         let phases = |step: &Step| host.within(step).unwrap_or_default();
         let (slow_host, median_host) = (phases(step), phases(median));
         let mut host: Vec<HostChange> = slow_host
             .into_iter()
             .zip(median_host)
-            .map(|((phase, slow), (_, median))| HostChange { phase, change_ps: slow - median })
+            .map(|((phase, slow), (_, median))| HostChange {
+                phase,
+                change_ps: slow - median,
+            })
             .filter(|change| change.change_ps != 0)
             .collect();
         host.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
@@ -154,8 +197,14 @@ impl StepOpTimes {
         {
             (time_ps, median_ps) = (slow.time_ps, usual.time_ps);
             let change = slow.parts.minus(&usual.parts);
-            let changes = StepPart::ALL.map(|part| PartChange { part, change_ps: change.get(part) });
-            parts = changes.into_iter().filter(|change| change.change_ps != 0).collect();
+            let changes = StepPart::ALL.map(|part| PartChange {
+                part,
+                change_ps: change.get(part),
+            });
+            parts = changes
+                .into_iter()
+                .filter(|change| change.change_ps != 0)
+                .collect();
             parts.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
             ops = op_changes(slow, usual);
         }
@@ -181,8 +230,16 @@ fn op_changes(slow: &OnCore, usual: &OnCore) -> Vec<StepOpChange> {
     for (op, time) in &usual.ops {
         *changes.entry(op.clone()).or_default() -= time;
     }
-    let change = |((op, part), change_ps)| StepOpChange { op, part, change_ps };
-    let mut ops: Vec<StepOpChange> = changes.into_iter().filter(|(_, change)| *change != 0).map(change).collect();
+    let change = |((op, part), change_ps)| StepOpChange {
+        op,
+        part,
+        change_ps,
+    };
+    let mut ops: Vec<StepOpChange> = changes
+        .into_iter()
+        .filter(|(_, change)| *change != 0)
+        .map(change)
+        .collect();
     ops.sort_by_key(|change| std::cmp::Reverse(change.change_ps.abs()));
     ops.truncate(OPS);
     ops
@@ -203,23 +260,42 @@ fn statement(
     let more = |what: &str, ps: i64| format!("{what} +{}", Picos::from_ps(ps));
     let host: Vec<String> = host
         .iter()
-        .filter(|change| is_large(change.change_ps) && !matches!(change.phase, HostPhase::Other | HostPhase::Waiting))
+        .filter(|change| {
+            is_large(change.change_ps)
+                && !matches!(change.phase, HostPhase::Other | HostPhase::Waiting)
+        })
         .map(|change| more(change.phase.title(), change.change_ps))
         .collect();
-    let device = parts.iter().filter(|change| is_large(change.change_ps)).map(|change| {
-        let most = ops.iter().find(|op| op.part == change.part && is_large(op.change_ps));
-        let title = change.part.title().to_lowercase();
-        match most {
-            Some(op) => format!("{}, most of it {}", more(&title, change.change_ps), more(&op.op, op.change_ps)),
-            None => more(&title, change.change_ps),
-        }
-    });
+    let device = parts
+        .iter()
+        .filter(|change| is_large(change.change_ps))
+        .map(|change| {
+            let most = ops
+                .iter()
+                .find(|op| op.part == change.part && is_large(op.change_ps));
+            let title = change.part.title().to_lowercase();
+            match most {
+                Some(op) => format!(
+                    "{}, most of it {}",
+                    more(&title, change.change_ps),
+                    more(&op.op, op.change_ps)
+                ),
+                None => more(&title, change.change_ps),
+            }
+        });
     let device: Vec<String> = device.collect();
     let why = match (device.is_empty(), host.is_empty()) {
-        (false, false) => format!("{}; on the host at that time: {}", device.join(", "), host.join(", ")),
+        (false, false) => format!(
+            "{}; on the host at that time: {}",
+            device.join(", "),
+            host.join(", ")
+        ),
         (false, true) => device.join(", "),
         (true, false) => format!("on the host {}", host.join(", ")),
         (true, true) => "no recorded event explains it".to_owned(),
     };
-    format!("step {step} takes {} longer than step {median}, the median of its class: {why}", Picos::from_ps(longer_ps))
+    format!(
+        "step {step} takes {} longer than step {median}, the median of its class: {why}",
+        Picos::from_ps(longer_ps)
+    )
 }

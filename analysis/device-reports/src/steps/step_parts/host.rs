@@ -91,8 +91,15 @@ pub(super) struct HostPhases<'a> {
 impl<'a> HostPhases<'a> {
     pub(crate) fn new(cx: &Context<'a>) -> Self {
         let model = cx.model;
-        let threads = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread).collect();
-        Self { cx: *cx, classes: cx.host_classes(), threads }
+        let threads = model
+            .track_ids()
+            .filter(|&track| model.track(track).kind == TrackKind::HostThread)
+            .collect();
+        Self {
+            cx: *cx,
+            classes: cx.host_classes(),
+            threads,
+        }
     }
 
     /// The time of each phase in a step, by the host's clock; they add up to its
@@ -114,7 +121,11 @@ impl<'a> HostPhases<'a> {
         let mut out = Vec::new();
         for (phase, events) in HostPhase::ALL.into_iter().zip(events) {
             let own: IntervalSet = events.into_iter().collect();
-            let time = if phase == HostPhase::Other { left } else { own.subtract(&before).measure().ps() };
+            let time = if phase == HostPhase::Other {
+                left
+            } else {
+                own.subtract(&before).measure().ps()
+            };
             before = before.union(&own);
             left -= time;
             out.push((phase, time));

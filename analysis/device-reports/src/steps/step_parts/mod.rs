@@ -47,14 +47,20 @@ impl Analysis for StepParts {
         if !steps.has_steps() {
             let why = match cx.model.simulator() {
                 Some(_) => "no steps were found: the whole simulated run counts as one",
-                None => "no steps were found; wrap the loop body in jax.profiler.StepTraceAnnotation",
+                None => {
+                    "no steps were found; wrap the loop body in jax.profiler.StepTraceAnnotation"
+                }
             };
             return Err(AnalysisError::NotApplicable(why.to_owned()));
         }
         if cx.scope == Scope::WholeTrace {
             return whole(cx, &steps);
         }
-        let mut report = cx.scoped(Scope::WholeTrace).report::<Self>()?.as_ref().clone();
+        let mut report = cx
+            .scoped(Scope::WholeTrace)
+            .report::<Self>()?
+            .as_ref()
+            .clone();
         let chosen: BTreeSet<u32> = steps.steps.iter().map(|step| step.number).collect();
         report.steps.retain(|step| chosen.contains(&step.step));
         report.slow.retain(|slow| chosen.contains(&slow.step));
@@ -144,7 +150,9 @@ impl DividedStep {
 
     /// The parts of all cores together.
     pub(crate) fn sum(&self) -> TimeByPart {
-        self.cores.iter().fold(TimeByPart::default(), |sum, core| sum.plus(&core.parts))
+        self.cores
+            .iter()
+            .fold(TimeByPart::default(), |sum, core| sum.plus(&core.parts))
     }
 }
 
@@ -153,27 +161,49 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
     let mut op_times = StepOpTimes::wanted(steps);
     let mut divided: Vec<Vec<CoreParts>> = vec![Vec::new(); steps.steps.len()];
     for core in cx.tensor_cores() {
-        let Some(traffic) = CoreTraffic::of(cx, classes, core)?.filter(|traffic| !traffic.time.segments.is_empty())
+        let Some(traffic) =
+            CoreTraffic::of(cx, classes, core)?.filter(|traffic| !traffic.time.segments.is_empty())
         else {
             continue;
         };
         let name = Arc::<str>::from(cx.model.device_name(core));
         let spans = spans_on(cx, steps, core);
         let ranges: Vec<TimeRange> = spans.iter().map(|&(_, range)| range).collect();
-        let parts = parts::divide(&traffic.time.segments, &traffic.collectives_in_flight(), &ranges);
+        let parts = parts::divide(
+            &traffic.time.segments,
+            &traffic.collectives_in_flight(),
+            &ranges,
+        );
         for ((index, range), parts) in spans.into_iter().zip(parts) {
-            let (Some(step), Some(cores)) = (steps.steps.get(index), divided.get_mut(index)) else { continue };
+            let (Some(step), Some(cores)) = (steps.steps.get(index), divided.get_mut(index)) else {
+                continue;
+            };
             op_times.collect(cx.model, &traffic.time, step.number, range, &parts);
-            cores.push(CoreParts { group: core, core: name.clone(), time_ps: range.dur().ps(), parts });
+            cores.push(CoreParts {
+                group: core,
+                core: name.clone(),
+                time_ps: range.dur().ps(),
+                parts,
+            });
         }
     }
     let counted: BTreeSet<u32> = steps.counted().map(|step| step.number).collect();
-    let letters: Vec<Arc<str>> = steps.classes.iter().map(|class| class.id.as_str().into()).collect();
+    let letters: Vec<Arc<str>> = steps
+        .classes
+        .iter()
+        .map(|class| class.id.as_str().into())
+        .collect();
     let step = |(step, cores): (&Step, Vec<CoreParts>)| {
         let critical = (0..cores.len()).min_by_key(|&i| std::cmp::Reverse(cores[i].time_ps))?;
         let is_counted = counted.contains(&step.number);
         let class = letters.get(step.class).cloned().unwrap_or_default();
-        Some(DividedStep { step: step.number, class, is_counted, critical, cores })
+        Some(DividedStep {
+            step: step.number,
+            class,
+            is_counted,
+            critical,
+            cores,
+        })
     };
     let divided: Vec<DividedStep> = steps.steps.iter().zip(divided).filter_map(step).collect();
     let slow = op_times.explain(cx, steps);
@@ -182,15 +212,30 @@ fn whole(cx: &Context<'_>, steps: &StepsReport) -> Result<StepPartsReport, Analy
         return Err(AnalysisError::NotApplicable(why.to_owned()));
     }
     let slow_not_explained = steps.outliers().len().saturating_sub(slow.len());
-    Ok(StepPartsReport { classes: of_classes(steps, &divided), steps: divided, slow, slow_not_explained })
+    Ok(StepPartsReport {
+        classes: of_classes(steps, &divided),
+        steps: divided,
+        slow,
+        slow_not_explained,
+    })
 }
 
 /// The range of each step on a core, by the clock of its ops. Steps from the host have the host's times on the core.
-pub fn spans_on(whole: &Context<'_>, steps: &StepsReport, core: GroupId) -> Vec<(usize, TimeRange)> {
+pub fn spans_on(
+    whole: &Context<'_>,
+    steps: &StepsReport,
+    core: GroupId,
+) -> Vec<(usize, TimeRange)> {
     let on_core = |(index, step): (usize, &Step)| {
         let own = step.span_on(core).map(|span| span.measured);
-        let by_host = || step.range().filter(|_| steps.source == StepSource::HostAnnotations);
-        Some((index, own.or_else(|| by_host().map(|range| shifted(whole.model, core, range)))?))
+        let by_host = || {
+            step.range()
+                .filter(|_| steps.source == StepSource::HostAnnotations)
+        };
+        Some((
+            index,
+            own.or_else(|| by_host().map(|range| shifted(whole.model, core, range)))?,
+        ))
     };
     steps.steps.iter().enumerate().filter_map(on_core).collect()
 }
@@ -205,11 +250,21 @@ fn of_classes(steps: &StepsReport, divided: &[DividedStep]) -> Vec<ClassParts> {
         let critical: Vec<&CoreParts> = members.iter().filter_map(|step| step.critical()).collect();
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let cores: f64 = members.iter().map(|step| step.cores.len() as f64).sum();
-        let all = members.iter().fold(TimeByPart::default(), |sum, step| sum.plus(&step.sum()));
+        let all = members
+            .iter()
+            .fold(TimeByPart::default(), |sum, step| sum.plus(&step.sum()));
         let part = |part: StepPart| {
-            let values: Vec<f64> = critical.iter().map(|core| core.parts.get(part) as f64).collect();
+            let values: Vec<f64> = critical
+                .iter()
+                .map(|core| core.parts.get(part) as f64)
+                .collect();
             let median_ps = median(&values).unwrap_or_default();
-            PartTimes { part, mean_ps: mean(&values), median_ps, cores_mean_ps: all.get(part) as f64 / cores }
+            PartTimes {
+                part,
+                mean_ps: mean(&values),
+                median_ps,
+                cores_mean_ps: all.get(part) as f64 / cores,
+            }
         };
         let times: Vec<f64> = critical.iter().map(|core| core.time_ps as f64).collect();
         Some(ClassParts {

@@ -20,7 +20,9 @@ use serde::{Deserialize, Serialize};
 use trace_model::{Picos, TimeRange, Timestamp};
 
 /// A part of the time of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum StepPart {
     /// Matrix multiplications and convolutions.
@@ -99,7 +101,10 @@ impl StepPart {
 
     /// The core works for the program: what differs between cores is their load.
     pub(crate) fn is_work(self) -> bool {
-        !matches!(self, Self::ExposedComm | Self::CopyWait | Self::HostIo | Self::Idle)
+        !matches!(
+            self,
+            Self::ExposedComm | Self::CopyWait | Self::HostIo | Self::Idle
+        )
     }
 
     /// The part of an instant whose innermost op has this class.
@@ -139,7 +144,12 @@ impl TimeByPart {
 
     /// The time of the parts in which the core works, ps.
     pub fn work(&self) -> i64 {
-        StepPart::ALL.into_iter().filter(|part| part.is_work()).map(|part| self.get(part)).sum::<Picos>().ps()
+        StepPart::ALL
+            .into_iter()
+            .filter(|part| part.is_work())
+            .map(|part| self.get(part))
+            .sum::<Picos>()
+            .ps()
     }
 
     /// Adds time to a part.
@@ -149,12 +159,16 @@ impl TimeByPart {
 
     /// Part by part; exact.
     pub(crate) fn plus(&self, other: &Self) -> Self {
-        Self(std::array::from_fn(|i| self.0[i].saturating_add(other.0[i])))
+        Self(std::array::from_fn(|i| {
+            self.0[i].saturating_add(other.0[i])
+        }))
     }
 
     /// Part by part; exact.
     pub(crate) fn minus(&self, other: &Self) -> Self {
-        Self(std::array::from_fn(|i| self.0[i].saturating_sub(other.0[i])))
+        Self(std::array::from_fn(|i| {
+            self.0[i].saturating_sub(other.0[i])
+        }))
     }
 }
 
@@ -171,28 +185,56 @@ impl Serialize for TimeByPart {
 
 /// The parts of each of `ranges`, which may overlap. `segments` are disjoint and in time order; `flight` is the time in
 /// which collectives are in flight.
-pub(super) fn divide(segments: &[SelfTimeSegment], flight: &IntervalSet, ranges: &[TimeRange]) -> Vec<TimeByPart> {
+pub(super) fn divide(
+    segments: &[SelfTimeSegment],
+    flight: &IntervalSet,
+    ranges: &[TimeRange],
+) -> Vec<TimeByPart> {
     let busy = || segments.iter().map(|segment| segment.range).collect();
-    let unhidden = if flight.is_empty() { IntervalSet::new() } else { flight.subtract(&busy()) };
-    let mut cuts: Vec<Timestamp> = ranges.iter().flat_map(|range| [range.start, range.end]).collect();
+    let unhidden = if flight.is_empty() {
+        IntervalSet::new()
+    } else {
+        flight.subtract(&busy())
+    };
+    let mut cuts: Vec<Timestamp> = ranges
+        .iter()
+        .flat_map(|range| [range.start, range.end])
+        .collect();
     cuts.sort_unstable();
     cuts.dedup();
-    let ops = sums_at(&cuts, segments.iter().map(|segment| (segment.range, StepPart::of(&segment.class))));
-    let comm = sums_at(&cuts, unhidden.ranges().iter().map(|range| (*range, StepPart::ExposedComm)));
+    let ops = sums_at(
+        &cuts,
+        segments
+            .iter()
+            .map(|segment| (segment.range, StepPart::of(&segment.class))),
+    );
+    let comm = sums_at(
+        &cuts,
+        unhidden
+            .ranges()
+            .iter()
+            .map(|range| (*range, StepPart::ExposedComm)),
+    );
     let until = |at: Timestamp| match cuts.binary_search(&at) {
         Ok(index) => ops[index].plus(&comm[index]),
         Err(_) => TimeByPart::default(), // Unreachable: every start and end is a cut.
     };
     let of = |range: &TimeRange| {
         let mut parts = until(range.end).minus(&until(range.start));
-        parts.add(StepPart::Idle, range.dur().ps().saturating_sub(parts.total()));
+        parts.add(
+            StepPart::Idle,
+            range.dur().ps().saturating_sub(parts.total()),
+        );
         parts
     };
     ranges.iter().map(of).collect()
 }
 
 /// Prefix sums at each cut; pieces are disjoint and in time order.
-fn sums_at(cuts: &[Timestamp], pieces: impl Iterator<Item = (TimeRange, StepPart)>) -> Vec<TimeByPart> {
+fn sums_at(
+    cuts: &[Timestamp],
+    pieces: impl Iterator<Item = (TimeRange, StepPart)>,
+) -> Vec<TimeByPart> {
     let mut out = Vec::with_capacity(cuts.len());
     let mut sum = TimeByPart::default();
     let mut cuts = cuts.iter().copied().peekable();

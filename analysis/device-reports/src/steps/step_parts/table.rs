@@ -4,12 +4,16 @@ use engine::{Table, TableBuilder, Tabular};
 use math::stats::percent;
 use math::unit::Unit;
 
-use super::{ClassParts, CoreParts, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport};
+use super::{
+    ClassParts, CoreParts, Explanation, PartTimes, StepOpChange, StepPart, StepPartsReport,
+};
 
 impl Tabular for StepPartsReport {
     fn tables(&self) -> Vec<Table> {
         let divided = [self.classes_table(), self.steps_table()];
-        let tables = divided.into_iter().chain([self.slow_table(), self.cores_table()]);
+        let tables = divided
+            .into_iter()
+            .chain([self.slow_table(), self.cores_table()]);
         // Hosts alone have no parts, and a run without slow steps has nothing to explain.
         tables.filter(|table| !table.rows.is_empty()).collect()
     }
@@ -21,7 +25,9 @@ fn with_parts<'a, R: Copy + 'a>(
     core: impl Fn(R) -> &'a CoreParts + Copy + 'a,
 ) -> TableBuilder<'a, R> {
     StepPart::ALL.into_iter().fold(table, |table, part| {
-        table.measured(part.id(), part.title(), Unit::Picoseconds, move |row| core(row).parts.get(part))
+        table.measured(part.id(), part.title(), Unit::Picoseconds, move |row| {
+            core(row).parts.get(part)
+        })
     })
 }
 
@@ -33,29 +39,55 @@ impl StepPartsReport {
     fn classes_table(&self) -> Table {
         let mut notes: Vec<String> = Vec::new();
         if self.classes.len() > 1 {
-            notes.extend(self.classes.iter().map(|class| format!("Class {}: {}.", class.class, class.title)));
+            notes.extend(
+                self.classes
+                    .iter()
+                    .map(|class| format!("Class {}: {}.", class.class, class.title)),
+            );
         }
         notes.push("Over counted steps. Means add up to the step; medians need not.".to_owned());
         notes.push(PRIORITY.to_owned());
-        Table::of("step_class_parts", "Step time breakdown", &class_rows(&self.classes))
-            .measured("class", "Class", Unit::None, |row| &row.class.class)
-            .measured("part", "Part", Unit::None, |row| row.title)
-            .measured("mean_ps", "Slowest core, mean", Unit::Picoseconds, |row| row.mean_ps)
-            .measured("percent", "Of step", Unit::Percent, |row| {
-                (row.class.time_ps > 0.0).then(|| 100.0 * row.mean_ps / row.class.time_ps)
-            })
-            .measured("median_ps", "Median", Unit::Picoseconds, |row| row.median_ps)
-            .measured("cores_mean_ps", "All cores, mean", Unit::Picoseconds, |row| row.cores_mean_ps)
-            .measured("steps", "Steps", Unit::Count, |row| row.class.steps)
-            .notes(notes)
-            .build()
+        Table::of(
+            "step_class_parts",
+            "Step time breakdown",
+            &class_rows(&self.classes),
+        )
+        .measured("class", "Class", Unit::None, |row| &row.class.class)
+        .measured("part", "Part", Unit::None, |row| row.title)
+        .measured("mean_ps", "Slowest core, mean", Unit::Picoseconds, |row| {
+            row.mean_ps
+        })
+        .measured("percent", "Of step", Unit::Percent, |row| {
+            (row.class.time_ps > 0.0).then(|| 100.0 * row.mean_ps / row.class.time_ps)
+        })
+        .measured("median_ps", "Median", Unit::Picoseconds, |row| {
+            row.median_ps
+        })
+        .measured(
+            "cores_mean_ps",
+            "All cores, mean",
+            Unit::Picoseconds,
+            |row| row.cores_mean_ps,
+        )
+        .measured("steps", "Steps", Unit::Count, |row| row.class.steps)
+        .notes(notes)
+        .build()
     }
 
     fn steps_table(&self) -> Table {
-        let rows = self.steps.iter().filter_map(|step| Some((step, step.critical()?)));
-        let table = Table::of("step_parts", "Each step on the core that took longest", rows)
-            .measured("step", "Step", Unit::None, |(step, _)| step.step)
-            .measured("time_ps", "Time", Unit::Picoseconds, |(_, core)| core.time_ps);
+        let rows = self
+            .steps
+            .iter()
+            .filter_map(|step| Some((step, step.critical()?)));
+        let table = Table::of(
+            "step_parts",
+            "Each step on the core that took longest",
+            rows,
+        )
+        .measured("step", "Step", Unit::None, |(step, _)| step.step)
+        .measured("time_ps", "Time", Unit::Picoseconds, |(_, core)| {
+            core.time_ps
+        });
         with_parts(table, |(_, core)| core)
             .measured("class", "Class", Unit::None, |(step, _)| &*step.class)
             .measured("core", "Slowest", Unit::None, |(_, core)| &*core.core)
@@ -63,33 +95,53 @@ impl StepPartsReport {
     }
 
     fn slow_table(&self) -> Table {
-        let mut notes: Vec<String> = self.slow.iter().map(|slow| format!("{}.", sentence(&slow.statement))).collect();
+        let mut notes: Vec<String> = self
+            .slow
+            .iter()
+            .map(|slow| format!("{}.", sentence(&slow.statement)))
+            .collect();
         if self.slow_not_explained > 0 {
-            notes.push(format!("{} more slow steps are not explained.", self.slow_not_explained));
+            notes.push(format!(
+                "{} more slow steps are not explained.",
+                self.slow_not_explained
+            ));
         }
         notes.push(
             "Rows of the device add up to the difference; ops are inside them. What the host did is by another clock."
                 .to_owned(),
         );
         let rows: Vec<_> = self.slow.iter().flat_map(slow_rows).collect();
-        Table::of("slow_steps", "Slow steps beside the median step of their class", &rows)
-            .measured("step", "Step", Unit::None, |row| row.slow.step)
-            .measured("median_step", "Beside", Unit::None, |row| row.slow.median_step)
-            .measured("where", "Where", Unit::None, |row| row.place)
-            .measured("what", "What", Unit::None, |row| &row.what)
-            .measured("change_ps", "More", Unit::Picoseconds, |row| row.change_ps)
-            .measured("percent", "Of difference", Unit::Percent, |row| percent(row.change_ps, row.slow.longer_ps))
-            .notes(notes)
-            .build()
+        Table::of(
+            "slow_steps",
+            "Slow steps beside the median step of their class",
+            &rows,
+        )
+        .measured("step", "Step", Unit::None, |row| row.slow.step)
+        .measured("median_step", "Beside", Unit::None, |row| {
+            row.slow.median_step
+        })
+        .measured("where", "Where", Unit::None, |row| row.place)
+        .measured("what", "What", Unit::None, |row| &row.what)
+        .measured("change_ps", "More", Unit::Picoseconds, |row| row.change_ps)
+        .measured("percent", "Of difference", Unit::Percent, |row| {
+            percent(row.change_ps, row.slow.longer_ps)
+        })
+        .notes(notes)
+        .build()
     }
 
     /// Every core of every step, for export.
     fn cores_table(&self) -> Table {
-        let rows = self.steps.iter().flat_map(|step| step.cores.iter().map(move |core| (step, core)));
+        let rows = self
+            .steps
+            .iter()
+            .flat_map(|step| step.cores.iter().map(move |core| (step, core)));
         let table = Table::of("step_core_parts", "Each step on each device", rows)
             .measured("step", "Step", Unit::None, |(step, _)| step.step)
             .measured("core", "Device", Unit::None, |(_, core)| &*core.core)
-            .measured("time_ps", "Time", Unit::Picoseconds, |(_, core)| core.time_ps);
+            .measured("time_ps", "Time", Unit::Picoseconds, |(_, core)| {
+                core.time_ps
+            });
         with_parts(table, |(_, core)| core).build()
     }
 }
@@ -107,13 +159,34 @@ struct ClassRow<'a> {
 fn class_rows(classes: &[ClassParts]) -> Vec<ClassRow<'_>> {
     let mut rows = Vec::new();
     for class in classes {
-        let cores_mean_ps = class.parts.iter().map(|part| part.cores_mean_ps).sum::<f64>();
+        let cores_mean_ps = class
+            .parts
+            .iter()
+            .map(|part| part.cores_mean_ps)
+            .sum::<f64>();
         let (mean_ps, median_ps) = (class.time_ps, class.median_ps);
-        rows.push(ClassRow { class, title: "whole step", mean_ps, median_ps, cores_mean_ps });
+        rows.push(ClassRow {
+            class,
+            title: "whole step",
+            mean_ps,
+            median_ps,
+            cores_mean_ps,
+        });
         let is_there = |part: &&PartTimes| part.mean_ps > 0.0 || part.cores_mean_ps > 0.0;
         rows.extend(class.parts.iter().filter(is_there).map(|part| {
-            let &PartTimes { part, mean_ps, median_ps, cores_mean_ps } = part;
-            ClassRow { class, title: part.title(), mean_ps, median_ps, cores_mean_ps }
+            let &PartTimes {
+                part,
+                mean_ps,
+                median_ps,
+                cores_mean_ps,
+            } = part;
+            ClassRow {
+                class,
+                title: part.title(),
+                mean_ps,
+                median_ps,
+                cores_mean_ps,
+            }
         }));
     }
     rows
@@ -131,7 +204,12 @@ struct SlowRow<'a> {
 const SMALL_CHANGE: f64 = 0.001;
 
 fn slow_rows(slow: &Explanation) -> Vec<SlowRow<'_>> {
-    let row = |place, what: String, change_ps| SlowRow { slow, place, what, change_ps };
+    let row = |place, what: String, change_ps| SlowRow {
+        slow,
+        place,
+        what,
+        change_ps,
+    };
     let mut rows = vec![row("step", "whole step".to_owned(), slow.longer_ps)];
     let is_small = |ps: i64| (ps.abs() as f64) < SMALL_CHANGE * slow.longer_ps as f64;
     let mut rest = 0_i64;
@@ -139,14 +217,29 @@ fn slow_rows(slow: &Explanation) -> Vec<SlowRow<'_>> {
         if is_small(change.change_ps) {
             rest = rest.saturating_add(change.change_ps);
         } else {
-            rows.push(row("device", change.part.title().to_owned(), change.change_ps));
+            rows.push(row(
+                "device",
+                change.part.title().to_owned(),
+                change.change_ps,
+            ));
         }
     }
     if rest != 0 {
         rows.push(row("device", "all else".to_owned(), rest));
     }
-    let op = |change: &StepOpChange| row("op", format!("{} ({})", change.op, change.part.title()), change.change_ps);
-    rows.extend(slow.ops.iter().filter(|change| !is_small(change.change_ps)).map(op));
+    let op = |change: &StepOpChange| {
+        row(
+            "op",
+            format!("{} ({})", change.op, change.part.title()),
+            change.change_ps,
+        )
+    };
+    rows.extend(
+        slow.ops
+            .iter()
+            .filter(|change| !is_small(change.change_ps))
+            .map(op),
+    );
     rows.extend(
         slow.host
             .iter()
@@ -159,5 +252,7 @@ fn slow_rows(slow: &Explanation) -> Vec<SlowRow<'_>> {
 /// With a capital letter.
 pub(crate) fn sentence(clause: &str) -> String {
     let mut letters = clause.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }

@@ -4,15 +4,23 @@ use engine::{Options, ReportCache, Tabular as _};
 use facts::TraceFacts as _;
 use proptest::prelude::*;
 use sample_traces::{text_builder, text_trace};
-use trace_model::{GroupKind, Picos, SliceAttr, SliceSpec, Timestamp, TraceBuilder, TraceModel, TrackKind};
+use trace_model::{
+    GroupKind, Picos, SliceAttr, SliceSpec, Timestamp, TraceBuilder, TraceModel, TrackKind,
+};
 
 use super::*;
 use crate::steps::step_times::Steps;
 
 fn report(model: &TraceModel, scope: Scope) -> Result<StepPartsReport, AnalysisError> {
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model, scope, options: &options, reports: &reports };
-    cx.report::<StepParts>().map(|report| report.as_ref().clone())
+    let cx = Context {
+        model,
+        scope,
+        options: &options,
+        reports: &reports,
+    };
+    cx.report::<StepParts>()
+        .map(|report| report.as_ref().clone())
 }
 
 /// Two steps of 20 ns; the second waits for its input and computes no longer.
@@ -37,13 +45,19 @@ const STEPS: &str = "
 
 fn ns(parts: &TimeByPart) -> Vec<(StepPart, i64)> {
     let of = |part| (part, parts.get(part) / 1000);
-    StepPart::ALL.map(of).into_iter().filter(|(_, time)| *time != 0).collect()
+    StepPart::ALL
+        .map(of)
+        .into_iter()
+        .filter(|(_, time)| *time != 0)
+        .collect()
 }
 
 #[test]
 fn every_instant_belongs_to_one_part() {
     let report = report(&text_trace(STEPS), Scope::WholeTrace).unwrap();
-    let [first, second] = &report.steps[..] else { panic!("{:?}", report.steps) };
+    let [first, second] = &report.steps[..] else {
+        panic!("{:?}", report.steps)
+    };
     // Where no op runs (column 11) the all-gather is still in flight; in columns 14 and 15,
     // too, but there the core waits for a copy.
     let expected = [
@@ -55,12 +69,24 @@ fn every_instant_belongs_to_one_part() {
         (StepPart::HostIo, 2),
     ];
     assert_eq!(ns(&first.critical().unwrap().parts), expected);
-    assert_eq!((first.cores[0].time_ps, first.cores[0].parts.total()), (20_000, 20_000));
-    let expected = [(StepPart::MatMul, 6), (StepPart::Idle, 10), (StepPart::DataMovement, 2), (StepPart::Other, 2)];
+    assert_eq!(
+        (first.cores[0].time_ps, first.cores[0].parts.total()),
+        (20_000, 20_000)
+    );
+    let expected = [
+        (StepPart::MatMul, 6),
+        (StepPart::Idle, 10),
+        (StepPart::DataMovement, 2),
+        (StepPart::Other, 2),
+    ];
     assert_eq!(ns(&second.critical().unwrap().parts), expected);
     assert_eq!(second.cores[0].parts.work(), 10_000);
     assert_eq!(
-        report.tables().iter().map(|table| table.id).collect::<Vec<_>>(),
+        report
+            .tables()
+            .iter()
+            .map(|table| table.id)
+            .collect::<Vec<_>>(),
         ["step_class_parts", "step_parts", "step_core_parts"]
     );
 }
@@ -70,8 +96,19 @@ fn mean_parts_sum_to_the_mean_step() {
     let report = report(&text_trace(STEPS), Scope::WholeTrace).unwrap();
     let class = &report.classes[0];
     assert_eq!((class.steps, class.time_ps as i64), (2, 20_000));
-    assert!((class.parts.iter().map(|part| part.mean_ps).sum::<f64>() - class.time_ps).abs() < 1e-6);
-    assert!((class.parts.iter().map(|part| part.cores_mean_ps).sum::<f64>() - class.time_ps).abs() < 1e-6);
+    assert!(
+        (class.parts.iter().map(|part| part.mean_ps).sum::<f64>() - class.time_ps).abs() < 1e-6
+    );
+    assert!(
+        (class
+            .parts
+            .iter()
+            .map(|part| part.cores_mean_ps)
+            .sum::<f64>()
+            - class.time_ps)
+            .abs()
+            < 1e-6
+    );
     assert_eq!(class.parts[0].median_ps as i64, 5_000);
 }
 
@@ -87,20 +124,37 @@ fn slowest_core_of_each_step_counts() {
         ",
     );
     let report = report(&model, Scope::WholeTrace).unwrap();
-    let critical: Vec<&str> = report.steps.iter().map(|step| &*step.critical().unwrap().core).collect();
+    let critical: Vec<&str> = report
+        .steps
+        .iter()
+        .map(|step| &*step.critical().unwrap().core)
+        .collect();
     assert_eq!(critical, ["/device:TPU:0", "/device:TPU:0"]);
     assert_eq!(report.steps[0].sum().get(StepPart::MatMul), 5_000);
-    let means: Vec<f64> = report.classes[0].parts.iter().map(|part| part.cores_mean_ps).collect();
-    assert_eq!((means[0] as i64, report.classes[0].parts[0].mean_ps as i64), (2_750, 3_000));
+    let means: Vec<f64> = report.classes[0]
+        .parts
+        .iter()
+        .map(|part| part.cores_mean_ps)
+        .collect();
+    assert_eq!(
+        (means[0] as i64, report.classes[0].parts[0].mean_ps as i64),
+        (2_750, 3_000)
+    );
 }
 
 #[test]
 fn scope_selects_steps_without_changing_them() {
     let model = text_trace(STEPS);
-    let (whole, one) = (report(&model, Scope::WholeTrace), report(&model, Scope::Steps { first: 1, last: 1 }));
+    let (whole, one) = (
+        report(&model, Scope::WholeTrace),
+        report(&model, Scope::Steps { first: 1, last: 1 }),
+    );
     let (whole, one) = (whole.unwrap(), one.unwrap());
     assert_eq!(one.steps[..], whole.steps[1..]);
-    assert_eq!((one.classes[0].steps, one.classes[0].parts[0].mean_ps as i64), (1, 6_000));
+    assert_eq!(
+        (one.classes[0].steps, one.classes[0].parts[0].mean_ps as i64),
+        (1, 6_000)
+    );
 }
 
 /// Eleven steps of 10 ns; step 7 takes 40: its matmul 5 more, a wait of 20 for input, 5 of nothing.
@@ -118,22 +172,58 @@ const SLOW: &str = "
 #[test]
 fn slow_step_is_explained_by_its_excess() {
     let report = report(&text_trace(SLOW), Scope::WholeTrace).unwrap();
-    let [slow] = &report.slow[..] else { panic!("{:?}", report.slow) };
-    assert_eq!((slow.step, slow.time_ps, slow.median_ps, slow.longer_ps), (7, 40_000, 10_000, 30_000));
-    let parts: Vec<_> = slow.parts.iter().map(|change| (change.part, change.change_ps / 1000)).collect();
-    assert_eq!(parts, [(StepPart::HostIo, 20), (StepPart::MatMul, 5), (StepPart::Idle, 5)]);
-    assert_eq!(slow.parts.iter().map(|change| change.change_ps).sum::<i64>(), slow.longer_ps);
-    let ops: Vec<_> = slow.ops.iter().map(|op| (op.op.as_str(), op.change_ps / 1000)).collect();
+    let [slow] = &report.slow[..] else {
+        panic!("{:?}", report.slow)
+    };
+    assert_eq!(
+        (slow.step, slow.time_ps, slow.median_ps, slow.longer_ps),
+        (7, 40_000, 10_000, 30_000)
+    );
+    let parts: Vec<_> = slow
+        .parts
+        .iter()
+        .map(|change| (change.part, change.change_ps / 1000))
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            (StepPart::HostIo, 20),
+            (StepPart::MatMul, 5),
+            (StepPart::Idle, 5)
+        ]
+    );
+    assert_eq!(
+        slow.parts
+            .iter()
+            .map(|change| change.change_ps)
+            .sum::<i64>(),
+        slow.longer_ps
+    );
+    let ops: Vec<_> = slow
+        .ops
+        .iter()
+        .map(|op| (op.op.as_str(), op.change_ps / 1000))
+        .collect();
     assert_eq!(ops, [("infeed.1", 20), ("fusion.1", 5)]);
     // The host fed input for 26 of these 40, and did nothing known in the others.
-    assert_eq!((slow.host[0].phase, slow.host[0].change_ps), (HostPhase::Input, 26_000));
-    assert_eq!(slow.host.iter().map(|change| change.change_ps).sum::<i64>(), slow.longer_ps);
+    assert_eq!(
+        (slow.host[0].phase, slow.host[0].change_ps),
+        (HostPhase::Input, 26_000)
+    );
+    assert_eq!(
+        slow.host.iter().map(|change| change.change_ps).sum::<i64>(),
+        slow.longer_ps
+    );
     assert!(
         slow.statement.contains("host i/o +20 ns") || slow.statement.contains("host i/o +20.00 ns"),
         "{}",
         slow.statement
     );
-    assert!(slow.statement.contains("feeding input"), "{}", slow.statement);
+    assert!(
+        slow.statement.contains("feeding input"),
+        "{}",
+        slow.statement
+    );
 }
 
 /// Step 4 takes 40 ns on a core that recorded no ops; the other one was faster than usual.
@@ -150,18 +240,31 @@ fn ops_of_a_faster_core_explain_no_slow_step() {
         ops = "mmmmmm....mmmmmm....mmmmmm....",
     ));
     let report = report(&model, Scope::WholeTrace).unwrap();
-    let [slow] = &report.slow[..] else { panic!("{:?}", report.slow) };
-    assert_eq!((slow.step, slow.time_ps, slow.median_ps, slow.longer_ps), (4, 40_000, 10_000, 30_000));
+    let [slow] = &report.slow[..] else {
+        panic!("{:?}", report.slow)
+    };
+    assert_eq!(
+        (slow.step, slow.time_ps, slow.median_ps, slow.longer_ps),
+        (4, 40_000, 10_000, 30_000)
+    );
     assert!(slow.parts.is_empty() && slow.ops.is_empty(), "{slow:?}");
-    assert!(slow.statement.contains("takes 30.00 ns longer"), "{}", slow.statement);
+    assert!(
+        slow.statement.contains("takes 30.00 ns longer"),
+        "{}",
+        slow.statement
+    );
 }
 
 #[test]
 fn host_time_explains_steps_without_devices() {
     let mut builder = text_builder("host main: .");
-    let (track, _) = builder.tracks().find(|(_, track)| track.kind == TrackKind::HostThread).unwrap();
+    let (track, _) = builder
+        .tracks()
+        .find(|(_, track)| track.kind == TrackKind::HostThread)
+        .unwrap();
     let [train, compile] = ["train", "backend_compile"].map(|name| builder.label(name, None));
-    let range = |start: i64, len: i64| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(len));
+    let range =
+        |start: i64, len: i64| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(len));
     for number in 0..10 {
         let (start, len) = (number * 2_000, if number == 5 { 1_000 } else { 100 });
         let key = builder.add_slice(track, SliceSpec::new(range(start, len), train));
@@ -172,7 +275,11 @@ fn host_time_explains_steps_without_devices() {
     }
     let report = report(&builder.finish(), Scope::WholeTrace).unwrap();
     assert!(report.steps.is_empty() && report.classes.is_empty());
-    let host: Vec<_> = report.slow[0].host.iter().map(|change| (change.phase, change.change_ps)).collect();
+    let host: Vec<_> = report.slow[0]
+        .host
+        .iter()
+        .map(|change| (change.phase, change.change_ps))
+        .collect();
     assert_eq!(host, [(HostPhase::Compiling, 880), (HostPhase::Other, 20)]);
     assert_eq!(report.slow[0].longer_ps, 900);
 }
@@ -202,13 +309,21 @@ fn random_trace(ops: &[(u8, i64, i64)], spans: &[(i64, i64)], steps: &[(i64, i64
     let line = builder.track(core, TrackKind::Steps, 2, "Steps");
     let mut label = |kind: &str| {
         let (name, category) = (builder.intern(&format!("{kind}.1")), builder.intern(kind));
-        let op = builder.op(trace_model::Op { name, category: Some(category), ..trace_model::Op::default() });
+        let op = builder.op(trace_model::Op {
+            name,
+            category: Some(category),
+            ..trace_model::Op::default()
+        });
         builder.label(&format!("{kind}.1"), Some(op))
     };
     let labels = KINDS.map(&mut label);
-    let range = |start: i64, len: i64| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(len));
+    let range =
+        |start: i64, len: i64| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(len));
     for &(kind, start, len) in ops {
-        builder.add_slice(track, SliceSpec::new(range(start, len), labels[usize::from(kind) % KINDS.len()]));
+        builder.add_slice(
+            track,
+            SliceSpec::new(range(start, len), labels[usize::from(kind) % KINDS.len()]),
+        );
     }
     for &(start, len) in spans {
         builder.add_slice(flight, SliceSpec::new(range(start, len), labels[2]));

@@ -23,7 +23,11 @@ pub(super) fn labels_with_shapes(groups: &[EventGroup<'_>]) -> BTreeSet<LabelId>
     }
     let mut firsts: Vec<SliceRef<'_>> = firsts.into_values().collect();
     firsts.sort_by_key(reading_order);
-    firsts.into_iter().filter(|&slice| !shapes(slice).is_empty()).map(SliceRef::label_id).collect()
+    firsts
+        .into_iter()
+        .filter(|&slice| !shapes(slice).is_empty())
+        .map(SliceRef::label_id)
+        .collect()
 }
 
 /// A compressed export can only be read forwards.
@@ -33,7 +37,11 @@ pub(super) fn reading_order(slice: &SliceRef<'_>) -> (TrackId, Timestamp, SliceI
 
 /// The call and the first compile events of a compilation.
 fn entries<'a>(group: &EventGroup<'a>) -> impl Iterator<Item = SliceRef<'a>> {
-    let events = group.events.iter().filter(|event| event.class == HostClass::Compile).map(|event| event.slice);
+    let events = group
+        .events
+        .iter()
+        .filter(|event| event.class == HostClass::Compile)
+        .map(|event| event.slice);
     group.call.into_iter().chain(events).take(MAX_ENTRIES)
 }
 
@@ -46,7 +54,9 @@ fn shapes(slice: SliceRef<'_>) -> Vec<(String, String)> {
         ArgValue::Text(text) => Some((arg.name, text)),
         _ => None,
     });
-    texts.filter(|(_, text)| Shape::parse(text).is_some()).collect()
+    texts
+        .filter(|(_, text)| Shape::parse(text).is_some())
+        .collect()
 }
 
 /// Shapes that differ between two compilations of one function, from the arguments of their compile events and calls.
@@ -57,14 +67,23 @@ pub(super) fn event_arguments(
 ) -> Option<Vec<ShapeChange>> {
     let collect = |group: &EventGroup<'_>| {
         let known = entries(group).filter(|slice| labels.contains(&slice.label_id()));
-        let named =
-            known.flat_map(|slice| shapes(slice).into_iter().map(move |(name, text)| ((slice.name(), name), text)));
-        named.map(|((event, name), text)| ((event.to_owned(), name), text)).collect::<BTreeMap<_, _>>()
+        let named = known.flat_map(|slice| {
+            shapes(slice)
+                .into_iter()
+                .map(move |(name, text)| ((slice.name(), name), text))
+        });
+        named
+            .map(|((event, name), text)| ((event.to_owned(), name), text))
+            .collect::<BTreeMap<_, _>>()
     };
     let (before, now) = (collect(earlier), collect(group));
     let changes = before.iter().filter_map(|(key, old)| {
         let new = now.get(key)?;
-        ShapeChange::between(&format!("{} of {}", key.1, key.0), &Shape::parse(old)?, &Shape::parse(new)?)
+        ShapeChange::between(
+            &format!("{} of {}", key.1, key.0),
+            &Shape::parse(old)?,
+            &Shape::parse(new)?,
+        )
     });
     let changes: Vec<_> = changes.collect();
     (!changes.is_empty()).then_some(changes)
@@ -78,15 +97,21 @@ pub(super) fn in_steps(
     place: CompilePlace,
     group: &EventGroup<'_>,
 ) -> Option<Vec<ShapeChange>> {
-    let CompilePlace::InStep(step) = place else { return None };
-    let track = group.call.or(group.events.first().map(|event| event.slice))?.track();
+    let CompilePlace::InStep(step) = place else {
+        return None;
+    };
+    let track = group
+        .call
+        .or(group.events.first().map(|event| event.slice))?
+        .track();
     let mut back = steps.back_from(step);
     let (own, one, two) = (back.next()?, back.next()?, back.next()?);
     let own = TimeRange::new(own.start, group.start().max(own.start));
     let model = cx.model;
     let mut asked: Vec<(LabelId, usize, SliceRef<'_>)> = Vec::new();
     for (label, slice) in annotations(cx, track, own).into_iter().take(MAX_ASKED) {
-        let others = [(1, one), (2, two)].map(|(k, range)| Some((label, k, first(cx, track, range, label)?)));
+        let others = [(1, one), (2, two)]
+            .map(|(k, range)| Some((label, k, first(cx, track, range, label)?)));
         asked.push((label, 0, slice));
         asked.extend(others.into_iter().flatten());
     }
@@ -101,7 +126,12 @@ pub(super) fn in_steps(
             let is_constant = |old: &&String| **old != value && earlier.get(&name) == Some(*old);
             if let Some(old) = before.get(&name).filter(is_constant) {
                 let what = format!("{name} of {}", model.str(model.label(label).name));
-                changes.push(ShapeChange { what, from: old.clone(), to: value, dims: Vec::new() });
+                changes.push(ShapeChange {
+                    what,
+                    from: old.clone(),
+                    to: value,
+                    dims: Vec::new(),
+                });
             }
         }
     }
@@ -110,21 +140,49 @@ pub(super) fn in_steps(
 
 /// Arguments that profilers add to events.
 fn is_of_profiler(name: &str) -> bool {
-    name.starts_with('_') || matches!(name, "group_id" | "step_num" | "long_name" | "run_id" | "id" | "is_eager")
+    name.starts_with('_')
+        || matches!(
+            name,
+            "group_id" | "step_num" | "long_name" | "run_id" | "id" | "is_eager"
+        )
 }
 
 /// The first of each kind of annotation that starts in `range` on a thread.
-fn annotations<'a>(cx: &Context<'a>, track: TrackId, range: TimeRange) -> Vec<(LabelId, SliceRef<'a>)> {
+fn annotations<'a>(
+    cx: &Context<'a>,
+    track: TrackId,
+    range: TimeRange,
+) -> Vec<(LabelId, SliceRef<'a>)> {
     let mut seen = BTreeSet::new();
-    let slices = cx.model.lanes(track).iter().flat_map(|lane| cx.model.slices_in(lane, range));
-    let is_first = |slice: &SliceRef<'_>| range.contains(slice.start()) && seen.insert(slice.label_id());
-    let firsts = slices.filter(is_first).map(|slice| (slice.label_id(), slice));
-    firsts.filter(|(_, slice)| classify(slice.name()) == HostClass::User && !slice.name().starts_with('$')).collect()
+    let slices = cx
+        .model
+        .lanes(track)
+        .iter()
+        .flat_map(|lane| cx.model.slices_in(lane, range));
+    let is_first =
+        |slice: &SliceRef<'_>| range.contains(slice.start()) && seen.insert(slice.label_id());
+    let firsts = slices
+        .filter(is_first)
+        .map(|slice| (slice.label_id(), slice));
+    firsts
+        .filter(|(_, slice)| {
+            classify(slice.name()) == HostClass::User && !slice.name().starts_with('$')
+        })
+        .collect()
 }
 
 /// The first slice of a label that starts in `range` on a thread.
-fn first<'a>(cx: &Context<'a>, track: TrackId, range: TimeRange, label: LabelId) -> Option<SliceRef<'a>> {
-    let mut slices = cx.model.lanes(track).iter().flat_map(|lane| cx.model.slices_in(lane, range));
+fn first<'a>(
+    cx: &Context<'a>,
+    track: TrackId,
+    range: TimeRange,
+    label: LabelId,
+) -> Option<SliceRef<'a>> {
+    let mut slices = cx
+        .model
+        .lanes(track)
+        .iter()
+        .flat_map(|lane| cx.model.slices_in(lane, range));
     slices.find(|slice| slice.label_id() == label && range.contains(slice.start()))
 }
 

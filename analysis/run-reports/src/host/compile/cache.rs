@@ -30,7 +30,11 @@ impl CacheFacts {
     pub(super) fn new(events: &BTreeMap<CacheRole, u64>) -> Self {
         let count = |role| events.get(&role).copied();
         // If the lookup was recorded, its result would have been recorded, too.
-        let seen = |role| count(CacheRole::Lookup).map(|_| count(role).unwrap_or(0)).or(count(role));
+        let seen = |role| {
+            count(CacheRole::Lookup)
+                .map(|_| count(role).unwrap_or(0))
+                .or(count(role))
+        };
         Self {
             lookups: count(CacheRole::Lookup),
             hits: seen(CacheRole::Hit),
@@ -45,9 +49,18 @@ impl CacheFacts {
     pub(super) fn statement(&self, compiled: bool) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(lookups) = self.lookups {
-            let [hits, misses, writes] = [self.hits, self.misses, self.writes].map(Option::unwrap_or_default);
-            let unset = if hits == 0 && writes == 0 { " (as without a cache directory)" } else { "" };
-            let times = if lookups == 1 { "once" } else { &format!("{lookups} times") };
+            let [hits, misses, writes] =
+                [self.hits, self.misses, self.writes].map(Option::unwrap_or_default);
+            let unset = if hits == 0 && writes == 0 {
+                " (as without a cache directory)"
+            } else {
+                ""
+            };
+            let times = if lookups == 1 {
+                "once"
+            } else {
+                &format!("{lookups} times")
+            };
             parts.push(format!(
                 "the persistent cache was asked {times}: {hits} hits, {misses} misses, {writes} written{unset}"
             ));
@@ -59,8 +72,7 @@ impl CacheFacts {
             parts.push(format!("the cache of loaded programs missed {count} times"));
         }
         if parts.is_empty() {
-            let unknown =
-                "it is not recorded whether a persistent cache had the programs; JAX's Python tracer would show it";
+            let unknown = "it is not recorded whether a persistent cache had the programs; JAX's Python tracer would show it";
             return compiled.then(|| unknown.to_owned());
         }
         Some(parts.join("; "))
@@ -86,20 +98,40 @@ mod tests {
             "$compiler.py:105 log_persistent_cache_miss",
             "$compilation_cache.py:284 get_cache_key",
         ]);
-        assert_eq!((cold.lookups, cold.hits, cold.misses, cold.writes), (Some(1), Some(0), Some(1), Some(0)));
+        assert_eq!(
+            (cold.lookups, cold.hits, cold.misses, cold.writes),
+            (Some(1), Some(0), Some(1), Some(0))
+        );
         let text = cold.statement(true).unwrap();
-        assert!(text.contains("asked once: 0 hits, 1 misses, 0 written (as without a cache directory)"), "{text}");
-        let warm =
-            facts(&["$compilation_cache.py:1 get_executable_and_time", "$compiler.py:9 log_persistent_cache_hit"]);
+        assert!(
+            text.contains("asked once: 0 hits, 1 misses, 0 written (as without a cache directory)"),
+            "{text}"
+        );
+        let warm = facts(&[
+            "$compilation_cache.py:1 get_executable_and_time",
+            "$compiler.py:9 log_persistent_cache_hit",
+        ]);
         assert_eq!((warm.hits, warm.misses), (Some(1), Some(0)));
         assert!(!warm.statement(false).unwrap().contains("directory"));
     }
 
     #[test]
     fn serialized_programs_come_from_runtime_events_and_missing_is_not_zero() {
-        let facts = facts(&["TfrtGpuClient::DeserializeExecutable", "LoadProgramCacheMiss", "LoadProgram"]);
-        assert_eq!((facts.deserialized, facts.load_misses, facts.hits), (Some(1), Some(1), None));
+        let facts = facts(&[
+            "TfrtGpuClient::DeserializeExecutable",
+            "LoadProgramCacheMiss",
+            "LoadProgram",
+        ]);
+        assert_eq!(
+            (facts.deserialized, facts.load_misses, facts.hits),
+            (Some(1), Some(1), None)
+        );
         assert_eq!(CacheFacts::default().statement(false), None);
-        assert!(CacheFacts::default().statement(true).unwrap().contains("not recorded"));
+        assert!(
+            CacheFacts::default()
+                .statement(true)
+                .unwrap()
+                .contains("not recorded")
+        );
     }
 }

@@ -118,7 +118,10 @@ pub(super) struct CompilationContext<'a> {
 pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec<SliceRef<'a>>> {
     let mut by_name: BTreeMap<&str, Vec<SliceRef<'_>>> = BTreeMap::new();
     for &call in calls {
-        by_name.entry(pjit_function(call.name()).unwrap_or_default()).or_default().push(call);
+        by_name
+            .entry(pjit_function(call.name()).unwrap_or_default())
+            .or_default()
+            .push(call);
     }
     for calls in by_name.values_mut() {
         calls.sort_by_key(|call| (call.range().end, call.id()));
@@ -129,17 +132,25 @@ pub(super) fn calls_by_name<'a>(calls: &[SliceRef<'a>]) -> BTreeMap<&'a str, Vec
 impl CompilationContext<'_> {
     /// Name of the module of a compilation, as far as it is known.
     pub(crate) fn module_of(&self, group: &EventGroup<'_>) -> Option<String> {
-        group.module.clone().or_else(|| self.programs.module_of(&group.function).map(str::to_owned))
+        group
+            .module
+            .clone()
+            .or_else(|| self.programs.module_of(&group.function).map(str::to_owned))
     }
 
     fn called_before(&self, function: &str, at: Timestamp) -> bool {
         let calls = self.calls.get(function);
-        calls.and_then(|calls| calls.first()).is_some_and(|call| call.range().end <= at)
+        calls
+            .and_then(|calls| calls.first())
+            .is_some_and(|call| call.range().end <= at)
     }
 }
 
 /// All compilations, by start.
-pub(super) fn compilations(around: &CompilationContext<'_>, groups: &[EventGroup<'_>]) -> Vec<Compilation> {
+pub(super) fn compilations(
+    around: &CompilationContext<'_>,
+    groups: &[EventGroup<'_>],
+) -> Vec<Compilation> {
     let mut by_function: BTreeMap<&str, Vec<&EventGroup<'_>>> = BTreeMap::new();
     for group in groups.iter().filter(|group| group.compiles) {
         by_function.entry(&group.function).or_default().push(group);
@@ -149,7 +160,13 @@ pub(super) fn compilations(around: &CompilationContext<'_>, groups: &[EventGroup
         for (k, group) in same.iter().enumerate() {
             let mut row = measured(around, group);
             row.number = k as u64 + 1;
-            judge(around, &mut row, group, k.checked_sub(1).and_then(|k| same.get(k)), same.get(k + 1));
+            judge(
+                around,
+                &mut row,
+                group,
+                k.checked_sub(1).and_then(|k| same.get(k)),
+                same.get(k + 1),
+            );
             out.push(row);
         }
     }
@@ -160,7 +177,13 @@ pub(super) fn compilations(around: &CompilationContext<'_>, groups: &[EventGroup
 /// Exclusive times of the phases: compile, lower, trace, load.
 pub(super) fn exclusive(when: impl Fn(HostClass) -> IntervalSet) -> ([i64; 4], IntervalSet) {
     let mut all = IntervalSet::new();
-    let phases = [HostClass::Compile, HostClass::Lower, HostClass::Trace, HostClass::Load].map(|class| {
+    let phases = [
+        HostClass::Compile,
+        HostClass::Lower,
+        HostClass::Trace,
+        HostClass::Load,
+    ]
+    .map(|class| {
         let own = when(class);
         let time = own.subtract(&all).measure().ps();
         all = all.union(&own);
@@ -177,7 +200,13 @@ pub(super) fn exposed(running: Option<&IntervalSet>, compiling: &IntervalSet) ->
 
 fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilation {
     let ([compile_ps, lower, trace, load], all) = exclusive(|class| group.when(class));
-    let recorded = |class, time| group.events.iter().any(|event| event.class == class).then_some(time);
+    let recorded = |class, time| {
+        group
+            .events
+            .iter()
+            .any(|event| event.class == class)
+            .then_some(time)
+    };
     let start = group.start();
     let place = around.steps.place(start);
     let step = match place {
@@ -185,7 +214,10 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
         _ => None,
     };
     let threads = threads(around.cx, &group.events);
-    let longest = group.events.iter().max_by_key(|event| (event.class == HostClass::Compile, event.range.dur()));
+    let longest = group
+        .events
+        .iter()
+        .max_by_key(|event| (event.class == HostClass::Compile, event.range.dur()));
     Compilation {
         function: group.function.clone(),
         module: around.module_of(group),
@@ -196,12 +228,18 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
         lower_ps: recorded(HostClass::Lower, lower),
         trace_ps: recorded(HostClass::Trace, trace),
         load_ps: recorded(HostClass::Load, load),
-        thread_time_ps: threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps(),
+        thread_time_ps: threads
+            .iter()
+            .map(|thread| thread.time_ps)
+            .sum::<Picos>()
+            .ps(),
         threads,
         call_ps: group.call.map(|call| call.dur().ps()),
         exposed_ps: exposed(around.running.as_ref(), &all),
         place,
-        step_extra_ps: step.zip(around.steps.usual_ps).map(|(step, usual)| step.time_ps.saturating_sub(usual)),
+        step_extra_ps: step
+            .zip(around.steps.usual_ps)
+            .map(|(step, usual)| step.time_ps.saturating_sub(usual)),
         program: None,
         program_before: None,
         again: None,
@@ -214,22 +252,46 @@ fn measured(around: &CompilationContext<'_>, group: &EventGroup<'_>) -> Compilat
 
 /// A phase inside another one on the same thread counts towards the inner one.
 pub(super) fn threads(cx: Context<'_>, events: &[PhaseEvent<'_>]) -> Vec<PhaseTime> {
-    let mut by_thread: BTreeMap<(trace_model::TrackId, HostClass), Vec<TimeRange>> = BTreeMap::new();
+    let mut by_thread: BTreeMap<(trace_model::TrackId, HostClass), Vec<TimeRange>> =
+        BTreeMap::new();
     for event in events {
-        by_thread.entry((event.slice.track(), event.class)).or_default().push(event.range);
+        by_thread
+            .entry((event.slice.track(), event.class))
+            .or_default()
+            .push(event.range);
     }
     let mut tracks: Vec<_> = by_thread.keys().map(|(track, _)| *track).collect();
     tracks.dedup();
     let mut out = Vec::new();
     for track in tracks {
-        let when = |class| by_thread.get(&(track, class)).into_iter().flatten().copied().collect();
+        let when = |class| {
+            by_thread
+                .get(&(track, class))
+                .into_iter()
+                .flatten()
+                .copied()
+                .collect()
+        };
         let (times, _) = exclusive(when);
-        let classes = [HostClass::Compile, HostClass::Lower, HostClass::Trace, HostClass::Load];
+        let classes = [
+            HostClass::Compile,
+            HostClass::Lower,
+            HostClass::Trace,
+            HostClass::Load,
+        ];
         let thread = cx.model.str(cx.model.track(track).name);
         let phases = classes.into_iter().zip(times).filter(|(_, time)| *time > 0);
-        out.extend(phases.map(|(phase, time_ps)| PhaseTime { phase, thread: thread.to_owned(), time_ps }));
+        out.extend(phases.map(|(phase, time_ps)| PhaseTime {
+            phase,
+            thread: thread.to_owned(),
+            time_ps,
+        }));
     }
-    out.sort_by(|a, b| b.time_ps.cmp(&a.time_ps).then_with(|| (a.phase, &a.thread).cmp(&(b.phase, &b.thread))));
+    out.sort_by(|a, b| {
+        b.time_ps
+            .cmp(&a.time_ps)
+            .then_with(|| (a.phase, &a.thread).cmp(&(b.phase, &b.thread)))
+    });
     out
 }
 
@@ -243,21 +305,35 @@ fn judge(
 ) {
     let start = group.start();
     let compiled = group.all().hull().map_or(start, |hull| hull.end);
-    let programs = row.module.as_deref().map(|module| around.programs.of(module)).unwrap_or_default();
-    let (before, after) = before_and_after(programs, start, compiled, later.map(|later| later.start()));
+    let programs = row
+        .module
+        .as_deref()
+        .map(|module| around.programs.of(module))
+        .unwrap_or_default();
+    let (before, after) =
+        before_and_after(programs, start, compiled, later.map(|later| later.start()));
     let run = |index: Option<usize>| index.and_then(|index| programs.get(index));
     let (before, after) = (run(before), run(after));
     row.program = after.map(|run| run.title.clone());
     row.program_before = before.map(|run| run.title.clone());
     let is_same = before.is_some() && after.is_some_and(|after| after.ran_before(start));
     let ids = both(before, after).filter(|_| !is_same);
-    row.ops_alike_percent = ids.and_then(|(a, b)| around.ops.similarity(&around.cx, a, b)).map(|share| 100.0 * share);
+    row.ops_alike_percent = ids
+        .and_then(|(a, b)| around.ops.similarity(&around.cx, a, b))
+        .map(|share| 100.0 * share);
     row.again = match () {
         // Two functions of the same name.
-        () if row.ops_alike_percent.is_some_and(|percent| percent < 100.0 * SAME_FUNCTION) => None,
+        () if row
+            .ops_alike_percent
+            .is_some_and(|percent| percent < 100.0 * SAME_FUNCTION) =>
+        {
+            None
+        }
         () if is_same => Some(CompileEvidence::SameProgram),
         () if earlier.is_some() => Some(CompileEvidence::CompiledBefore),
-        () if before.is_some() || around.called_before(&row.function, start) => Some(CompileEvidence::RanBefore),
+        () if before.is_some() || around.called_before(&row.function, start) => {
+            Some(CompileEvidence::RanBefore)
+        }
         () => None,
     };
     if row.again.is_none() || is_same {
@@ -283,6 +359,9 @@ fn judge(
 /// With more differences than this, they are summarised as "everything".
 const MAX_CHANGES: usize = 64;
 
-fn both(before: Option<&ProgramRuns>, after: Option<&ProgramRuns>) -> Option<(ProgramId, ProgramId)> {
+fn both(
+    before: Option<&ProgramRuns>,
+    after: Option<&ProgramRuns>,
+) -> Option<(ProgramId, ProgramId)> {
     Some((before?.program?, after?.program?))
 }

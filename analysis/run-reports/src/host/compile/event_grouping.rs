@@ -37,8 +37,15 @@ pub(super) struct EventGroup<'a> {
 impl<'a> EventGroup<'a> {
     fn new(function: String, event: PhaseEvent<'a>) -> Self {
         let hull = event.call.map_or(event.range, SliceRef::range);
-        let mut group =
-            Self { function, module: None, call: event.call, events: vec![event], hull, compiles: false, asked: 0 };
+        let mut group = Self {
+            function,
+            module: None,
+            call: event.call,
+            events: vec![event],
+            hull,
+            compiles: false,
+            asked: 0,
+        };
         group.learn_module(&event);
         group
     }
@@ -61,7 +68,11 @@ impl<'a> EventGroup<'a> {
 
     /// The spans in which one phase was active.
     pub(crate) fn when(&self, class: HostClass) -> IntervalSet {
-        self.events.iter().filter(|event| event.class == class).map(|event| event.range).collect()
+        self.events
+            .iter()
+            .filter(|event| event.class == class)
+            .map(|event| event.range)
+            .collect()
     }
 
     /// The spans in which any phase was active.
@@ -71,7 +82,11 @@ impl<'a> EventGroup<'a> {
 
     /// Start of the first phase; start of the window if there is none.
     pub(crate) fn start(&self) -> Timestamp {
-        self.events.iter().map(|event| event.range.start).min().unwrap_or(self.hull.start)
+        self.events
+            .iter()
+            .map(|event| event.range.start)
+            .min()
+            .unwrap_or(self.hull.start)
     }
 }
 
@@ -94,7 +109,10 @@ pub(super) fn groups<'a>(events: &[PhaseEvent<'a>]) -> Vec<EventGroup<'a>> {
     let mut groups: Vec<EventGroup<'a>> = calls.into_values().collect();
     groups.sort_by_key(|group| group.hull.start);
     for group in &mut groups {
-        group.compiles = group.events.iter().any(|event| event.class == HostClass::Compile);
+        group.compiles = group
+            .events
+            .iter()
+            .any(|event| event.class == HostClass::Compile);
     }
     others.sort_by_key(|event| (event.range.start, std::cmp::Reverse(event.range.end)));
     let alone = join(&mut groups, others);
@@ -116,15 +134,24 @@ fn join<'a>(groups: &mut [EventGroup<'a>], others: Vec<PhaseEvent<'a>>) -> Vec<P
     let mut alone = Vec::new();
     for event in others {
         let after = groups.partition_point(|group| group.hull.start < event.range.end);
-        let open = (0..after).rev().take_while(|&k| ends[k] > event.range.start);
-        let open: Vec<usize> = open.filter(|&k| groups[k].hull.end > event.range.start).take(MAX_PARALLEL).collect();
+        let open = (0..after)
+            .rev()
+            .take_while(|&k| ends[k] > event.range.start);
+        let open: Vec<usize> = open
+            .filter(|&k| groups[k].hull.end > event.range.start)
+            .take(MAX_PARALLEL)
+            .collect();
         // The module is only needed to tell threads apart that compile at the same time.
         let module = (open.len() > 1).then(|| compiled_module(&event)).flatten();
         let fit = |&k: &usize| {
             let group = &groups[k];
-            let shared = group.hull.intersect(event.range).map_or(Picos::ZERO, TimeRange::dur);
+            let shared = group
+                .hull
+                .intersect(event.range)
+                .map_or(Picos::ZERO, TimeRange::dur);
             let agrees = module.as_deref().is_some_and(|module| {
-                group.module.as_deref() == Some(module) || module.strip_prefix("jit_") == Some(&group.function)
+                group.module.as_deref() == Some(module)
+                    || module.strip_prefix("jit_") == Some(&group.function)
             });
             (agrees, group.compiles, shared, std::cmp::Reverse(k))
         };
@@ -144,7 +171,9 @@ fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<EventGroup<'_>> {
     let mut rest = Vec::new();
     for event in events {
         match event.class {
-            HostClass::Trace | HostClass::Lower => waiting.entry(event.slice.track()).or_default().push(event),
+            HostClass::Trace | HostClass::Lower => {
+                waiting.entry(event.slice.track()).or_default().push(event)
+            }
             HostClass::Compile => {
                 let before = waiting.remove(&event.slice.track()).unwrap_or_default();
                 compile_without_call(&mut groups, event, before);
@@ -156,7 +185,8 @@ fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<EventGroup<'_>> {
     groups.sort_by_key(|group| group.hull.start);
     let compilations = groups.len();
     for event in rest {
-        let after = groups[..compilations].partition_point(|group| group.hull.start < event.range.end);
+        let after =
+            groups[..compilations].partition_point(|group| group.hull.start < event.range.end);
         let mut open = (0..after).rev().take(MAX_PARALLEL);
         match open.find(|&k| groups[k].hull.end > event.range.start) {
             Some(k) => groups[k].push(event),
@@ -173,7 +203,11 @@ fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<EventGroup<'_>> {
     groups
 }
 
-fn compile_without_call<'a>(groups: &mut Vec<EventGroup<'a>>, event: PhaseEvent<'a>, before: Vec<PhaseEvent<'a>>) {
+fn compile_without_call<'a>(
+    groups: &mut Vec<EventGroup<'a>>,
+    event: PhaseEvent<'a>,
+    before: Vec<PhaseEvent<'a>>,
+) {
     let is_entry = is_entry_point(event.slice.name());
     let module = is_entry.then(|| compiled_module(&event)).flatten();
     let mut recent = groups.iter_mut().rev().take(MAX_PARALLEL);
@@ -212,16 +246,30 @@ fn is_entry_point(name: &str) -> bool {
 
 /// The CPU backend compiles each kernel of a program separately.
 fn is_part_of_program(name: &str) -> bool {
-    ["FusionCompiler::", "JitCompiler::"].iter().any(|prefix| stripped(name).starts_with(prefix))
+    ["FusionCompiler::", "JitCompiler::"]
+        .iter()
+        .any(|prefix| stripped(name).starts_with(prefix))
 }
 
 /// Value of an argument of a slice, from its name or its recorded arguments.
 pub(super) fn argument(slice: SliceRef<'_>, names: &[&str]) -> Option<String> {
-    let decoration = slice.name().split_once('#').map_or("", |(_, suffix)| suffix);
-    let pairs = decoration.split(['#', ',']).filter_map(|pair| pair.split_once('='));
-    let in_name = pairs.into_iter().find(|(name, _)| names.contains(name)).map(|(_, value)| value.to_owned());
+    let decoration = slice
+        .name()
+        .split_once('#')
+        .map_or("", |(_, suffix)| suffix);
+    let pairs = decoration
+        .split(['#', ','])
+        .filter_map(|pair| pair.split_once('='));
+    let in_name = pairs
+        .into_iter()
+        .find(|(name, _)| names.contains(name))
+        .map(|(_, value)| value.to_owned());
     let beside = || {
-        let arg = slice.args().ok()?.into_iter().find(|arg| names.contains(&arg.name.as_str()))?;
+        let arg = slice
+            .args()
+            .ok()?
+            .into_iter()
+            .find(|arg| names.contains(&arg.name.as_str()))?;
         match arg.value {
             ArgValue::Text(text) => Some(text),
             ArgValue::Int(number) => Some(number.to_string()),
@@ -234,7 +282,9 @@ pub(super) fn argument(slice: SliceRef<'_>, names: &[&str]) -> Option<String> {
 
 /// `PyTorch`/XLA names a graph by the hash of its operations.
 pub(super) fn graph_hash(slice: SliceRef<'_>) -> Option<String> {
-    (stripped(slice.name()) == "XLAGraphExecutor::Compile").then(|| argument(slice, &["graph_hash"])).flatten()
+    (stripped(slice.name()) == "XLAGraphExecutor::Compile")
+        .then(|| argument(slice, &["graph_hash"]))
+        .flatten()
 }
 
 /// The module that an event compiles, from its name, its arguments or those of its direct children.
@@ -252,7 +302,9 @@ fn compiled_module(event: &PhaseEvent<'_>) -> Option<String> {
         let module = slice.name().strip_suffix(')')?.rsplit_once(" (")?.1;
         (!module.is_empty() && !module.contains(' ')).then(|| module.to_owned())
     };
-    let mut asked = std::iter::once(slice).chain(inside()).take(MAX_ASKED as usize);
+    let mut asked = std::iter::once(slice)
+        .chain(inside())
+        .take(MAX_ASKED as usize);
     inside()
         .find_map(of_pipeline)
         .or_else(|| asked.find_map(|slice| argument(slice, &["module", "hlo_module", "name"])))

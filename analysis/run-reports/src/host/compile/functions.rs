@@ -59,7 +59,9 @@ pub(super) fn functions(
     }
     let mut own: BTreeMap<&str, Vec<&Compilation>> = BTreeMap::new();
     for compilation in compilations {
-        own.entry(&compilation.function).or_default().push(compilation);
+        own.entry(&compilation.function)
+            .or_default()
+            .push(compilation);
     }
     let mut out: Vec<CompiledFunction> = by_function
         .into_iter()
@@ -69,7 +71,11 @@ pub(super) fn functions(
         })
         .collect();
     let known: Vec<String> = out.iter().filter_map(|row| row.module.clone()).collect();
-    let others = around.programs.modules().into_iter().filter(|module| !known.iter().any(|known| known == module));
+    let others = around
+        .programs
+        .modules()
+        .into_iter()
+        .filter(|module| !known.iter().any(|known| known == module));
     out.extend(others.filter_map(|module| variants(around, module)));
     out.sort_by(|a, b| {
         b.wall_ps
@@ -86,27 +92,46 @@ fn row(
     groups: &[&EventGroup<'_>],
     own: &[&Compilation],
 ) -> CompiledFunction {
-    let events = groups.iter().flat_map(|group| &group.events).map(|event| event.range);
+    let events = groups
+        .iter()
+        .flat_map(|group| &group.events)
+        .map(|event| event.range);
     let all: IntervalSet = events.collect::<Vec<TimeRange>>().into_iter().collect();
     let module = groups.iter().find_map(|group| around.module_of(group));
-    let programs = module.as_deref().map(|module| around.programs.of(module)).unwrap_or_default();
+    let programs = module
+        .as_deref()
+        .map(|module| around.programs.of(module))
+        .unwrap_or_default();
     let usual = around.steps.usual_ps.filter(|&usual| usual > 0);
-    let changed = own.iter().find(|compilation| !compilation.changes.is_empty());
+    let changed = own
+        .iter()
+        .find(|compilation| !compilation.changes.is_empty());
     CompiledFunction {
         function: function.to_owned(),
         compilations: own.len() as u64,
-        recompilations: own.iter().filter(|compilation| compilation.again.is_some()).count() as u64,
+        recompilations: own
+            .iter()
+            .filter(|compilation| compilation.again.is_some())
+            .count() as u64,
         calls: around.calls.get(function).map(|calls| calls.len() as u64),
         programs: programs.iter().map(ProgramRuns::count).collect(),
         wall_ps: all.measure().ps(),
         exposed_ps: exposed(around.running.as_ref(), &all),
-        longest_ps: own.iter().map(|compilation| compilation.compile_ps).max().unwrap_or(0),
+        longest_ps: own
+            .iter()
+            .map(|compilation| compilation.compile_ps)
+            .max()
+            .unwrap_or(0),
         wall_steps: usual.map(|usual| all.measure().ps() as f64 / usual as f64),
         first_ps: all.ranges().first().map(|range| range.start.ps()),
         last_ps: own.last().map(|compilation| compilation.start_ps),
-        ops_alike_percent: own.iter().find_map(|compilation| compilation.ops_alike_percent),
+        ops_alike_percent: own
+            .iter()
+            .find_map(|compilation| compilation.ops_alike_percent),
         changed_in: changed.and_then(|compilation| compilation.changed_in),
-        changes: changed.map(|compilation| compilation.changes.clone()).unwrap_or_default(),
+        changes: changed
+            .map(|compilation| compilation.changes.clone())
+            .unwrap_or_default(),
         module,
     }
 }
@@ -114,9 +139,14 @@ fn row(
 /// A function that ran as several programs, which were all compiled before the capture.
 fn variants(around: &CompilationContext<'_>, module: &str) -> Option<CompiledFunction> {
     let programs = around.programs.of(module);
-    let [first, second, ..] = programs else { return None };
+    let [first, second, ..] = programs else {
+        return None;
+    };
     let ids = (first.program?, second.program?);
-    let alike = around.ops.similarity(&around.cx, ids.0, ids.1).filter(|&share| share >= SAME_FUNCTION)?;
+    let alike = around
+        .ops
+        .similarity(&around.cx, ids.0, ids.1)
+        .filter(|&share| share >= SAME_FUNCTION)?;
     let changed = shapes::between_programs(&around.cx, &around.ops, ids.0, ids.1);
     Some(CompiledFunction {
         function: module.strip_prefix("jit_").unwrap_or(module).to_owned(),

@@ -78,7 +78,11 @@ struct LazyCounts {
 
 impl LazyCounts {
     fn of<'a>(slices: impl IntoIterator<Item = &'a SliceRef<'a>>) -> Self {
-        let mut out = Self { number: 0, total: Picos::ZERO, longest: Picos::ZERO };
+        let mut out = Self {
+            number: 0,
+            total: Picos::ZERO,
+            longest: Picos::ZERO,
+        };
         for slice in slices {
             out.number += 1;
             out.total += slice.dur();
@@ -91,14 +95,21 @@ impl LazyCounts {
 impl LazyTensors {
     /// `None` if there are no lazy tensors.
     pub(super) fn new(events: &[(LazyRole, SliceRef<'_>)]) -> Option<Self> {
-        let of = |role| events.iter().filter(move |(own, _)| *own == role).map(|(_, slice)| slice);
+        let of = |role| {
+            events
+                .iter()
+                .filter(move |(own, _)| *own == role)
+                .map(|(_, slice)| slice)
+        };
         // `StepMarker` alone can also be the name of a user's annotation.
         if events.iter().all(|(role, _)| *role == LazyRole::Step) {
             return None;
         }
         let role_of = |slice: SliceRef<'_>| LazyRole::of(slice.name());
-        let is_outermost = |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Sync));
-        let is_early = |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Step));
+        let is_outermost =
+            |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Sync));
+        let is_early =
+            |slice: &&SliceRef<'_>| !ancestors(**slice).any(|s| role_of(s) == Some(LazyRole::Step));
         let syncs: Vec<&SliceRef<'_>> = of(LazyRole::Sync).filter(is_outermost).collect();
         let sync = LazyCounts::of(syncs.iter().copied());
         let early = LazyCounts::of(syncs.iter().copied().filter(is_early));
@@ -114,14 +125,20 @@ impl LazyTensors {
         let mut ends: Vec<_> = of(LazyRole::Step).map(|slice| slice.range().end).collect();
         ends.sort_unstable();
         let graphs = graphs(of(LazyRole::Compile), &ends);
-        let late = of(LazyRole::Compile).filter(|slice| ended(&ends, slice) >= WARMUP_STEPS).count();
-        let per_step = |number: u64| (steps.number > 0).then(|| number as f64 / steps.number as f64);
+        let late = of(LazyRole::Compile)
+            .filter(|slice| ended(&ends, slice) >= WARMUP_STEPS)
+            .count();
+        let per_step =
+            |number: u64| (steps.number > 0).then(|| number as f64 / steps.number as f64);
         let warm_steps = steps.number.saturating_sub(WARMUP_STEPS);
         let marked = steps.number;
         let warm = |value: Option<f64>| value.filter(|_| warm_steps > 0);
         let mut facts = vec![count("step_markers", "Step markers", marked)];
         if marked == 0 && dynamo.number == 0 && sync.number > 0 {
-            facts[0].statement = Some(format!("{} graphs ran and no step was marked (mark_step)", sync.number));
+            facts[0].statement = Some(format!(
+                "{} graphs ran and no step was marked (mark_step)",
+                sync.number
+            ));
         }
         facts.extend([
             count("graphs_compiled", "Different graphs compiled", graphs.len() as u64),
@@ -154,26 +171,46 @@ impl LazyTensors {
 
     /// The numbers and the graphs.
     pub(super) fn tables(&self) -> Vec<Table> {
-        let value = |fact: &LazyFact, is_time: bool| fact.value.filter(|_| (fact.unit == Unit::Picoseconds) == is_time);
+        let value = |fact: &LazyFact, is_time: bool| {
+            fact.value
+                .filter(|_| (fact.unit == Unit::Picoseconds) == is_time)
+        };
         let limit = |fact: &LazyFact| {
             let limit = fact.limit?;
             let is_time = fact.unit == Unit::Picoseconds;
-            Some(if is_time { Picos::from_ps(limit as i64).to_string() } else { limit.to_string() })
+            Some(if is_time {
+                Picos::from_ps(limit as i64).to_string()
+            } else {
+                limit.to_string()
+            })
         };
         let facts = Table::of("lazy_tensors", "Lazy tensors (PyTorch/XLA)", &self.facts)
             .measured("fact", "What", Unit::None, |fact| fact.title)
             .measured("number", "Number", Unit::None, |fact| value(fact, false))
-            .measured("time_ps", "Time", Unit::Picoseconds, |fact| value(fact, true))
+            .measured("time_ps", "Time", Unit::Picoseconds, |fact| {
+                value(fact, true)
+            })
             .measured("limit", "Limit", Unit::None, limit)
-            .derived("above_limit", "Above its limit", Unit::None, |fact| &fact.statement)
+            .derived("above_limit", "Above its limit", Unit::None, |fact| {
+                &fact.statement
+            })
             .note("Limits are those of PyTorch/XLA's own metrics analysis.")
             .build();
         let graphs = Table::of("lazy_graphs", "Compiled graphs (PyTorch/XLA)", &self.graphs)
             .measured("hash", "Graph hash", Unit::None, |graph| &graph.hash)
-            .measured("compilations", "Compiled", Unit::Count, |graph| graph.compilations)
+            .measured("compilations", "Compiled", Unit::Count, |graph| {
+                graph.compilations
+            })
             .measured("time_ps", "Time", Unit::Picoseconds, |graph| graph.time_ps)
-            .measured("longest_ps", "Longest", Unit::Picoseconds, |graph| graph.longest_ps)
-            .measured("after_steps", "Steps before the first", Unit::Count, |graph| graph.after_steps)
+            .measured("longest_ps", "Longest", Unit::Picoseconds, |graph| {
+                graph.longest_ps
+            })
+            .measured(
+                "after_steps",
+                "Steps before the first",
+                Unit::Count,
+                |graph| graph.after_steps,
+            )
             .build();
         vec![facts, graphs]
     }
@@ -184,13 +221,22 @@ fn ended(ends: &[trace_model::Timestamp], slice: &SliceRef<'_>) -> u64 {
     ends.partition_point(|&end| end <= slice.start()) as u64
 }
 
-fn graphs<'a>(compiles: impl Iterator<Item = &'a SliceRef<'a>>, ends: &[trace_model::Timestamp]) -> Vec<LazyGraph> {
+fn graphs<'a>(
+    compiles: impl Iterator<Item = &'a SliceRef<'a>>,
+    ends: &[trace_model::Timestamp],
+) -> Vec<LazyGraph> {
     let mut by_hash: BTreeMap<Option<String>, LazyGraph> = BTreeMap::new();
     for slice in compiles {
         let hash = graph_hash(*slice);
         let after_steps = ended(ends, slice);
         let entry = by_hash.entry(hash.clone());
-        let graph = entry.or_insert(LazyGraph { hash, compilations: 0, time_ps: 0, longest_ps: 0, after_steps });
+        let graph = entry.or_insert(LazyGraph {
+            hash,
+            compilations: 0,
+            time_ps: 0,
+            longest_ps: 0,
+            after_steps,
+        });
         graph.compilations += 1;
         graph.time_ps = graph.time_ps.saturating_add(slice.dur().ps());
         graph.longest_ps = graph.longest_ps.max(slice.dur().ps());
@@ -202,18 +248,39 @@ fn graphs<'a>(compiles: impl Iterator<Item = &'a SliceRef<'a>>, ends: &[trace_mo
 }
 
 fn count(id: &'static str, title: &'static str, number: u64) -> LazyFact {
-    LazyFact { id, title, value: Some(number as f64), unit: Unit::Count, limit: None, statement: None }
+    LazyFact {
+        id,
+        title,
+        value: Some(number as f64),
+        unit: Unit::Count,
+        limit: None,
+        statement: None,
+    }
 }
 
-fn limited(id: &'static str, title: &'static str, value: Option<f64>, statement: impl Fn() -> String) -> LazyFact {
+fn limited(
+    id: &'static str,
+    title: &'static str,
+    value: Option<f64>,
+    statement: impl Fn() -> String,
+) -> LazyFact {
     let is_above = value.is_some_and(|value| value > PER_STEP);
-    LazyFact { id, title, value, unit: Unit::Count, limit: Some(PER_STEP), statement: is_above.then(statement) }
+    LazyFact {
+        id,
+        title,
+        value,
+        unit: Unit::Count,
+        limit: Some(PER_STEP),
+        statement: is_above.then(statement),
+    }
 }
 
 fn longest(id: &'static str, title: &'static str, counts: &LazyCounts, limit_ps: i64) -> LazyFact {
     let value = (counts.number > 0).then_some(counts.longest);
     let limit = Picos::from_ps(limit_ps);
-    let statement = value.filter(|&value| value > limit).map(|value| format!("{} took {value}", title.to_lowercase()));
+    let statement = value
+        .filter(|&value| value > limit)
+        .map(|value| format!("{} took {value}", title.to_lowercase()));
     LazyFact {
         id,
         title,

@@ -61,7 +61,9 @@ impl Analysis for Compile {
     fn run(cx: &Context<'_>) -> Result<CompileReport, AnalysisError> {
         let window = cx.host_window()?;
         if host_threads(cx.model).next().is_none() {
-            return Err(AnalysisError::NotApplicable("the capture has no host threads".to_owned()));
+            return Err(AnalysisError::NotApplicable(
+                "the capture has no host threads".to_owned(),
+            ));
         }
         let events = CompileEvents::collect(cx, window);
         let report = report(cx, &events, window);
@@ -73,8 +75,7 @@ impl Analysis for Compile {
 }
 
 /// Why it is unknown whether anything was compiled.
-pub(crate) const NOT_RECORDED: &str =
-    "no runtime that compiles (JAX, XLA, PyTorch/XLA) recorded events here: whether anything was compiled is not known";
+pub(crate) const NOT_RECORDED: &str = "no runtime that compiles (JAX, XLA, PyTorch/XLA) recorded events here: whether anything was compiled is not known";
 
 /// The result of the compile analysis for a window.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
@@ -128,12 +129,21 @@ pub struct CompileReport {
 }
 
 fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> CompileReport {
-    let ([compile, lower, trace, load], all) = compilations::exclusive(|class| events.when(class).collect());
+    let ([compile, lower, trace, load], all) =
+        compilations::exclusive(|class| events.when(class).collect());
     let wall = all.measure();
-    let found = events.phases.iter().any(|event| event.class == HostClass::Compile);
+    let found = events
+        .phases
+        .iter()
+        .any(|event| event.class == HostClass::Compile);
     let when_found = |ps: i64| (found || wall.ps() > 0).then_some(ps);
     let running = program_times(cx, window);
-    let mean = running.iter().map(IntervalSet::measure).sum::<Picos>().ps().checked_div(running.len() as i64);
+    let mean = running
+        .iter()
+        .map(IntervalSet::measure)
+        .sum::<Picos>()
+        .ps()
+        .checked_div(running.len() as i64);
     let whole = cx.scoped(Scope::WholeTrace);
     let steps = whole.report::<Steps>().ok();
     let groups = event_grouping::groups(&events.phases);
@@ -162,14 +172,23 @@ fn report(cx: &Context<'_>, events: &CompileEvents<'_>, window: TimeRange) -> Co
         },
         is_recorded,
         compilations: list.len() as u64,
-        recompilations: functions.iter().map(|function| function.recompilations).sum(),
+        recompilations: functions
+            .iter()
+            .map(|function| function.recompilations)
+            .sum(),
         wall_ps: when_found(wall.ps()),
         share_percent: share.filter(|_| found || wall.ps() > 0),
         compile_ps: found.then_some(compile),
         lower_ps: when_found(lower),
         trace_ps: when_found(trace),
         load_ps: when_found(load),
-        thread_time_ps: when_found(threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps()),
+        thread_time_ps: when_found(
+            threads
+                .iter()
+                .map(|thread| thread.time_ps)
+                .sum::<Picos>()
+                .ps(),
+        ),
         exposed_ps: compilations::exposed(around.running.as_ref(), &all).and_then(when_found),
         execute_mean_ps: mean,
         threads,
@@ -188,15 +207,27 @@ fn statement(found: bool, count: usize, wall: Picos, length: Picos, share: Optio
         return "no compilation in the captured window".to_owned();
     }
     let percent = share.unwrap_or_default();
-    format!("{} took {wall} of {length} ({percent:.1})", counted(count, "compilation"), percent = Percent(percent))
+    format!(
+        "{} took {wall} of {length} ({percent:.1})",
+        counted(count, "compilation"),
+        percent = Percent(percent)
+    )
 }
 
 /// The spans in which each device ran programs, by the clock of its host.
 fn program_times(cx: &Context<'_>, window: TimeRange) -> Vec<IntervalSet> {
-    let cores = cx.tensor_cores().into_iter().map(|core| cx.programs_on_host(core));
+    let cores = cx
+        .tensor_cores()
+        .into_iter()
+        .map(|core| cx.programs_on_host(core));
     let with_programs = cores.filter(|programs| !programs.is_empty());
     with_programs
-        .map(|programs| programs.into_iter().filter_map(|(_, range)| range.intersect(window)).collect())
+        .map(|programs| {
+            programs
+                .into_iter()
+                .filter_map(|(_, range)| range.intersect(window))
+                .collect()
+        })
         .collect()
 }
 

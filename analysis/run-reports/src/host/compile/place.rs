@@ -49,15 +49,30 @@ impl<'a> StepFinder<'a> {
         let report = report.filter(|report| report.has_steps());
         let steps = report.map(|report| &*report.steps).unwrap_or_default();
         let times = |keep: &dyn Fn(&&Step) -> bool| -> Option<i64> {
-            let counted = report?.counted().filter(keep).map(|step| step.time_ps as f64);
+            let counted = report?
+                .counted()
+                .filter(keep)
+                .map(|step| step.time_ps as f64);
             median(&counted.collect::<Vec<_>>()).map(|ps| ps as i64)
         };
         let usual_ps = times(&|step| step.compile_ps == 0).or_else(|| times(&|_| true));
-        let mut steps: Vec<_> = steps.iter().filter_map(|step| Some((on_host(cx, &step.spans)?, step))).collect();
+        let mut steps: Vec<_> = steps
+            .iter()
+            .filter_map(|step| Some((on_host(cx, &step.spans)?, step)))
+            .collect();
         steps.sort_by_key(|(range, step)| (range.start, step.number));
         // The first step of a number counts, so it is inserted last.
-        let by_number = steps.iter().enumerate().rev().map(|(at, (_, step))| (step.number, at)).collect();
-        Self { steps, by_number, usual_ps }
+        let by_number = steps
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(at, (_, step))| (step.number, at))
+            .collect();
+        Self {
+            steps,
+            by_number,
+            usual_ps,
+        }
     }
 
     /// The position of `at`; `None` without steps.
@@ -75,12 +90,17 @@ impl<'a> StepFinder<'a> {
 
     /// The step with a number.
     pub(crate) fn step(&self, number: u32) -> Option<&'a Step> {
-        self.steps.get(*self.by_number.get(&number)?).map(|(_, step)| *step)
+        self.steps
+            .get(*self.by_number.get(&number)?)
+            .map(|(_, step)| *step)
     }
 
     /// Spans of the steps up to the one with `number`, latest first.
     pub(crate) fn back_from(&self, number: u32) -> impl Iterator<Item = TimeRange> {
         let at = self.by_number.get(&number);
-        self.steps[..at.map_or(0, |at| at + 1)].iter().rev().map(|(range, _)| *range)
+        self.steps[..at.map_or(0, |at| at + 1)]
+            .iter()
+            .rev()
+            .map(|(range, _)| *range)
     }
 }

@@ -52,7 +52,10 @@ impl ProgramOps {
 
 /// Instructions that compute, by opcode and provenance.
 fn instructions(module: &HloModule) -> BTreeMap<(&str, &str), u64> {
-    let computing = module.instructions.iter().filter(|it| !matches!(&*it.opcode, "parameter" | "constant"));
+    let computing = module
+        .instructions
+        .iter()
+        .filter(|it| !matches!(&*it.opcode, "parameter" | "constant"));
     counted(computing.map(|it| (&*it.opcode, &*it.op_name)))
 }
 
@@ -69,7 +72,10 @@ fn jaccard<K: Ord>(a: &BTreeMap<K, u64>, b: &BTreeMap<K, u64>) -> Option<f64> {
     if a.is_empty() || b.is_empty() {
         return None;
     }
-    let common: u64 = a.iter().map(|(key, count)| *count.min(b.get(key).unwrap_or(&0))).sum();
+    let common: u64 = a
+        .iter()
+        .map(|(key, count)| *count.min(b.get(key).unwrap_or(&0)))
+        .sum();
     let all = a.values().sum::<u64>() + b.values().sum::<u64>() - common;
     Some(common as f64 / all as f64)
 }

@@ -59,16 +59,25 @@ impl ProgramTable {
             .map(|((module, id), mut begins)| {
                 begins.sort_unstable();
                 let title = id.map_or_else(|| module.clone(), |id| format!("{module}({id})"));
-                ProgramRuns { program: known.get(&(module.as_str(), id)).copied(), module, title, begins }
+                ProgramRuns {
+                    program: known.get(&(module.as_str(), id)).copied(),
+                    module,
+                    title,
+                    begins,
+                }
             })
             .collect();
-        runs.sort_by(|a, b| (&a.module, a.begins.first(), &a.title).cmp(&(&b.module, b.begins.first(), &b.title)));
+        runs.sort_by(|a, b| {
+            (&a.module, a.begins.first(), &a.title).cmp(&(&b.module, b.begins.first(), &b.title))
+        });
         Self { runs }
     }
 
     /// Programs of a module, by their first execution.
     pub(crate) fn of(&self, module: &str) -> &[ProgramRuns] {
-        let from = self.runs.partition_point(|run| run.module.as_str() < module);
+        let from = self
+            .runs
+            .partition_point(|run| run.module.as_str() < module);
         let rest = self.runs.get(from..).unwrap_or_default();
         &rest[..rest.partition_point(|run| run.module == module)]
     }
@@ -78,7 +87,9 @@ impl ProgramTable {
         let wanted = identifier(function);
         let modules: BTreeSet<&str> = self.runs.iter().map(|run| run.module.as_str()).collect();
         let is_wanted = |module: &&str| {
-            let bare = ["jit_", "pmap_", "jit__wrapped_"].iter().find_map(|prefix| module.strip_prefix(prefix));
+            let bare = ["jit_", "pmap_", "jit__wrapped_"]
+                .iter()
+                .find_map(|prefix| module.strip_prefix(prefix));
             identifier(bare.unwrap_or(module)) == wanted || identifier(module) == wanted
         };
         modules.into_iter().find(is_wanted)
@@ -93,7 +104,11 @@ impl ProgramTable {
 /// JAX replaces each character that is not part of a word by an underscore.
 fn identifier(name: &str) -> String {
     let word = |c: char| if c.is_alphanumeric() { c } else { '_' };
-    name.chars().map(word).collect::<String>().trim_matches('_').to_owned()
+    name.chars()
+        .map(word)
+        .collect::<String>()
+        .trim_matches('_')
+        .to_owned()
 }
 
 type RunsByProgram = BTreeMap<(String, Option<u64>), Vec<Timestamp>>;
@@ -101,7 +116,9 @@ type RunsByProgram = BTreeMap<(String, Option<u64>), Vec<Timestamp>>;
 /// `jit_f` and 12 of `jit_f(12)`.
 fn name_and_id(title: &str) -> (&str, Option<u64>) {
     let name = function_of(title);
-    let id = title.get(name.len()..).and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')')?.parse().ok());
+    let id = title
+        .get(name.len()..)
+        .and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')')?.parse().ok());
     (name, id)
 }
 
@@ -128,14 +145,22 @@ const ASKED_PER_RUN: usize = 4;
 
 fn host_runs(cx: &Context<'_>) -> RunsByProgram {
     let threads: BTreeSet<TrackId> = host_threads(cx.model).collect();
-    let runs = cx.model.slices_with(SliceAttr::RunId).filter(|(slice, _)| threads.contains(&slice.track()));
+    let runs = cx
+        .model
+        .slices_with(SliceAttr::RunId)
+        .filter(|(slice, _)| threads.contains(&slice.track()));
     let mut runs: Vec<(i64, SliceRef<'_>)> = runs.map(|(slice, run)| (run, slice)).collect();
     runs.sort_by_key(|(run, slice)| (*run, slice.start(), slice.id()));
     let mut found = RunsByProgram::new();
     for run in runs.chunk_by(|a, b| a.0 == b.0) {
-        let Some(begin) = run.first().map(|(_, slice)| slice.start()) else { continue };
+        let Some(begin) = run.first().map(|(_, slice)| slice.start()) else {
+            continue;
+        };
         // Ops have plain names, unlike the runtime events around them.
-        let ops = run.iter().filter(|(_, slice)| !slice.name().contains("::")).take(ASKED_PER_RUN);
+        let ops = run
+            .iter()
+            .filter(|(_, slice)| !slice.name().contains("::"))
+            .take(ASKED_PER_RUN);
         match ops.map(|(_, slice)| *slice).find_map(program_in_args) {
             // Exports leave ids out, and names alone do not distinguish programs.
             Some((_, None)) => return RunsByProgram::new(),
@@ -148,8 +173,14 @@ fn host_runs(cx: &Context<'_>) -> RunsByProgram {
 
 fn program_in_args(slice: SliceRef<'_>) -> Option<(String, Option<u64>)> {
     let args = slice.args().ok()?;
-    let value = |name: &str| args.iter().find(|arg| arg.name == name).map(|arg| &arg.value);
-    let ArgValue::Text(module) = value("hlo_module")? else { return None };
+    let value = |name: &str| {
+        args.iter()
+            .find(|arg| arg.name == name)
+            .map(|arg| &arg.value)
+    };
+    let ArgValue::Text(module) = value("hlo_module")? else {
+        return None;
+    };
     let id = match value("program_id") {
         Some(ArgValue::Int(id)) => Some(*id as u64),
         Some(ArgValue::Uint(id)) => Some(*id),
@@ -162,7 +193,10 @@ fn program_in_args(slice: SliceRef<'_>) -> Option<(String, Option<u64>)> {
 impl ProgramRuns {
     /// The executions of this program, for a report.
     pub(crate) fn count(&self) -> ProgramCount {
-        ProgramCount { program: self.title.clone(), executions: self.begins.len() as u64 }
+        ProgramCount {
+            program: self.title.clone(),
+            executions: self.begins.len() as u64,
+        }
     }
 
     /// Whether it ran before `at`.
@@ -172,13 +206,18 @@ impl ProgramRuns {
 
     /// Its first execution at or after `at`.
     pub(crate) fn next_run(&self, at: Timestamp) -> Option<Timestamp> {
-        self.begins.get(self.begins.partition_point(|&begin| begin < at)).copied()
+        self.begins
+            .get(self.begins.partition_point(|&begin| begin < at))
+            .copied()
     }
 
     /// Its last execution before `at`.
     pub(crate) fn last_run(&self, at: Timestamp) -> Option<Timestamp> {
         let before = self.begins.partition_point(|&begin| begin < at);
-        before.checked_sub(1).and_then(|last| self.begins.get(last)).copied()
+        before
+            .checked_sub(1)
+            .and_then(|last| self.begins.get(last))
+            .copied()
     }
 }
 
@@ -191,16 +230,26 @@ pub(super) fn before_and_after(
     until: Option<Timestamp>,
 ) -> (Option<usize>, Option<usize>) {
     let last = |(_, run): &(usize, &ProgramRuns)| run.last_run(from);
-    let before = programs.iter().enumerate().filter(|pair| last(pair).is_some()).max_by_key(last);
+    let before = programs
+        .iter()
+        .enumerate()
+        .filter(|pair| last(pair).is_some())
+        .max_by_key(last);
     let in_time = |begin: &Timestamp| until.is_none_or(|until| *begin < until);
     // A program first runs after its compilation. If the clocks of device and host could not be aligned, it can seem to
     // run somewhat earlier.
-    let new = programs.iter().enumerate().filter(|(_, run)| !run.ran_before(from));
-    let new = new.filter_map(|(k, run)| Some((run.next_run(from).filter(in_time)?, k))).min();
+    let new = programs
+        .iter()
+        .enumerate()
+        .filter(|(_, run)| !run.ran_before(from));
+    let new = new
+        .filter_map(|(k, run)| Some((run.next_run(from).filter(in_time)?, k)))
+        .min();
     // The same program again, for example after a cache was cleared.
     let again = || {
         let runs = programs.iter().enumerate();
-        runs.filter_map(|(k, run)| Some((run.next_run(compiled).filter(in_time)?, k))).min()
+        runs.filter_map(|(k, run)| Some((run.next_run(compiled).filter(in_time)?, k)))
+            .min()
     };
     (before.map(|(k, _)| k), new.or_else(again).map(|(_, k)| k))
 }
@@ -212,29 +261,53 @@ mod tests {
     fn runs(title: &str, begins: &[i64]) -> ProgramRuns {
         let (module, _) = name_and_id(title);
         let begins = begins.iter().map(|&ps| Timestamp::from_ps(ps)).collect();
-        ProgramRuns { module: module.to_owned(), title: title.to_owned(), program: None, begins }
+        ProgramRuns {
+            module: module.to_owned(),
+            title: title.to_owned(),
+            program: None,
+            begins,
+        }
     }
 
     #[test]
     fn functions_are_found_by_module_name() {
-        let runs = vec![runs("jit__lambda_(3)", &[1]), runs("jit_f(1)", &[1]), runs("jit_f(2)", &[5])];
+        let runs = vec![
+            runs("jit__lambda_(3)", &[1]),
+            runs("jit_f(1)", &[1]),
+            runs("jit_f(2)", &[5]),
+        ];
         let programs = ProgramTable { runs };
         assert_eq!(programs.module_of("<lambda>"), Some("jit__lambda_"));
         assert_eq!(programs.module_of("f"), Some("jit_f"));
         assert_eq!(programs.module_of("g"), None);
         assert_eq!(programs.of("jit_f").len(), 2);
-        assert_eq!(name_and_id("jit_f(18446744073709551615)"), ("jit_f", Some(u64::MAX)));
+        assert_eq!(
+            name_and_id("jit_f(18446744073709551615)"),
+            ("jit_f", Some(u64::MAX))
+        );
     }
 
     #[test]
     fn compilation_belongs_to_the_next_new_program() {
         let at = Timestamp::from_ps;
-        let programs = [runs("jit_f(1)", &[0, 10, 100, 110]), runs("jit_f(2)", &[60, 130])];
-        assert_eq!(before_and_after(&programs, at(20), at(50), None), (Some(0), Some(1)));
+        let programs = [
+            runs("jit_f(1)", &[0, 10, 100, 110]),
+            runs("jit_f(2)", &[60, 130]),
+        ];
+        assert_eq!(
+            before_and_after(&programs, at(20), at(50), None),
+            (Some(0), Some(1))
+        );
         // The next compilation comes first, so the result of this one is unknown.
-        assert_eq!(before_and_after(&programs, at(20), at(50), Some(at(55))), (Some(0), None));
+        assert_eq!(
+            before_and_after(&programs, at(20), at(50), Some(at(55))),
+            (Some(0), None)
+        );
         // Nothing new runs afterwards: the same program was compiled again.
-        assert_eq!(before_and_after(&programs, at(70), at(90), None), (Some(1), Some(0)));
+        assert_eq!(
+            before_and_after(&programs, at(70), at(90), None),
+            (Some(1), Some(0))
+        );
         assert_eq!(before_and_after(&[], at(70), at(90), None), (None, None));
     }
 }

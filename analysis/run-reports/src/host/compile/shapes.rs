@@ -74,17 +74,33 @@ impl ShapeChange {
         let dims = match (from, to) {
             (Shape::Array(a), Shape::Array(b)) if a.dims.len() == b.dims.len() => {
                 let pairs = a.dims.iter().zip(&b.dims).enumerate();
-                pairs.filter(|(_, (a, b))| a != b).map(|(dim, (&from, &to))| DimChange { dim, from, to }).collect()
+                pairs
+                    .filter(|(_, (a, b))| a != b)
+                    .map(|(dim, (&from, &to))| DimChange { dim, from, to })
+                    .collect()
             }
             _ => Vec::new(),
         };
-        Some(Self { what: what.to_owned(), from: old, to: new, dims })
+        Some(Self {
+            what: what.to_owned(),
+            from: old,
+            to: new,
+            dims,
+        })
     }
 
     /// `tokens bf16[8,128] → bf16[8,160]: dim 1 128 → 160`
     pub fn sentence(&self) -> String {
-        let dims: Vec<_> = self.dims.iter().map(|dim| format!("dim {} {} → {}", dim.dim, dim.from, dim.to)).collect();
-        let dims = if dims.is_empty() { String::new() } else { format!(": {}", dims.join(", ")) };
+        let dims: Vec<_> = self
+            .dims
+            .iter()
+            .map(|dim| format!("dim {} {} → {}", dim.dim, dim.from, dim.to))
+            .collect();
+        let dims = if dims.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", dims.join(", "))
+        };
         format!("{} {} → {}{dims}", self.what, self.from, self.to)
     }
 }
@@ -96,7 +112,10 @@ pub(super) fn sizes(shape: &Shape<'_>) -> String {
             let dims: Vec<_> = array.dims.iter().map(u64::to_string).collect();
             format!("{}[{}]", array.dtype, dims.join(","))
         }
-        Shape::Tuple(parts) => format!("({})", parts.iter().map(sizes).collect::<Vec<_>>().join(", ")),
+        Shape::Tuple(parts) => format!(
+            "({})",
+            parts.iter().map(sizes).collect::<Vec<_>>().join(", ")
+        ),
     }
 }
 
@@ -123,25 +142,46 @@ fn parameter_changes(before: &HloModule, after: &HloModule) -> Vec<ShapeChange> 
     if old.len() != new.len() {
         let count = |parameters: &[(u64, &Instruction)]| parameters.len().to_string();
         let what = "number of parameters".to_owned();
-        return vec![ShapeChange { what, from: count(&old), to: count(&new), dims: Vec::new() }];
+        return vec![ShapeChange {
+            what,
+            from: count(&old),
+            to: count(&new),
+            dims: Vec::new(),
+        }];
     }
     let pairs = old.iter().zip(&new).filter(|(a, b)| a.0 == b.0);
     let changes = pairs.filter_map(|((number, a), (_, b))| {
         // `p['emb']` in the program, else as the compiler calls it.
-        let name = if a.op_name.is_empty() { &a.name } else { &a.op_name };
-        ShapeChange::between(&format!("parameter {number} ({name})"), a.shape.as_ref()?, b.shape.as_ref()?)
+        let name = if a.op_name.is_empty() {
+            &a.name
+        } else {
+            &a.op_name
+        };
+        ShapeChange::between(
+            &format!("parameter {number} ({name})"),
+            a.shape.as_ref()?,
+            b.shape.as_ref()?,
+        )
     });
     changes.collect()
 }
 
 /// Ops by provenance and category, in the order of the program.
-fn by_provenance<'a>(cx: &Context<'a>, ops: &[OpId]) -> BTreeMap<(&'a str, &'a str), Vec<HloText<'a>>> {
+fn by_provenance<'a>(
+    cx: &Context<'a>,
+    ops: &[OpId],
+) -> BTreeMap<(&'a str, &'a str), Vec<HloText<'a>>> {
     let mut out: BTreeMap<_, Vec<_>> = BTreeMap::new();
     let text = |id: Option<trace_model::StringId>| id.map(|id| cx.model.str(id));
     for &op in ops {
         let op = cx.model.op(op);
-        let Some(parsed) = text(op.hlo_text).and_then(HloText::parse) else { continue };
-        let key = (text(op.framework_name).unwrap_or_default(), text(op.category).unwrap_or_default());
+        let Some(parsed) = text(op.hlo_text).and_then(HloText::parse) else {
+            continue;
+        };
+        let key = (
+            text(op.framework_name).unwrap_or_default(),
+            text(op.category).unwrap_or_default(),
+        );
         out.entry(key).or_default().push(parsed);
     }
     out
@@ -150,8 +190,12 @@ fn by_provenance<'a>(cx: &Context<'a>, ops: &[OpId]) -> BTreeMap<(&'a str, &'a s
 /// Names that compilers give to the parameters of a program.
 fn is_parameter(name: &str) -> bool {
     let numbered = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
-    ["param", "Arg_", "arg_"].iter().any(|prefix| name.starts_with(prefix))
-        || ["p", "arg"].iter().any(|prefix| name.strip_prefix(prefix).is_some_and(numbered))
+    ["param", "Arg_", "arg_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+        || ["p", "arg"]
+            .iter()
+            .any(|prefix| name.strip_prefix(prefix).is_some_and(numbered))
 }
 
 /// Shapes that differ between ops of the same provenance: those of parameters that they read, otherwise the
@@ -162,7 +206,9 @@ fn op_changes(cx: &Context<'_>, before: &[OpId], after: &[OpId]) -> Vec<ShapeCha
     let mut others: BTreeMap<Vec<DimChange>, (usize, ShapeChange)> = BTreeMap::new();
     for (key, old) in &before {
         // With another number of ops, fusion was different: the ops cannot be paired.
-        let Some(new) = after.get(key).filter(|new| new.len() == old.len()) else { continue };
+        let Some(new) = after.get(key).filter(|new| new.len() == old.len()) else {
+            continue;
+        };
         for (old, new) in old.iter().zip(new) {
             for (name, change) in text_changes(old, new) {
                 if is_parameter(&name) {
@@ -187,13 +233,23 @@ fn text_changes(old: &HloText<'_>, new: &HloText<'_>) -> Vec<(String, ShapeChang
     let mut out = Vec::new();
     if before.len() == after.len() {
         for (a, b) in before.iter().zip(&after) {
-            let (Some(from), Some(to)) = (&a.shape, &b.shape) else { continue };
-            let what = if is_parameter(a.name) { a.name.to_owned() } else { format!("{} of {}", a.name, old.name) };
-            out.extend(ShapeChange::between(&what, from, to).map(|change| (a.name.to_owned(), change)));
+            let (Some(from), Some(to)) = (&a.shape, &b.shape) else {
+                continue;
+            };
+            let what = if is_parameter(a.name) {
+                a.name.to_owned()
+            } else {
+                format!("{} of {}", a.name, old.name)
+            };
+            out.extend(
+                ShapeChange::between(&what, from, to).map(|change| (a.name.to_owned(), change)),
+            );
         }
     }
     if let (Some(from), Some(to)) = (old.result(), new.result()) {
-        out.extend(ShapeChange::between(old.name, &from, &to).map(|change| (old.name.to_owned(), change)));
+        out.extend(
+            ShapeChange::between(old.name, &from, &to).map(|change| (old.name.to_owned(), change)),
+        );
     }
     out
 }
@@ -210,13 +266,23 @@ mod tests {
     #[test]
     fn changed_dimension_is_named() {
         assert_eq!(
-            change("bf16[8,128,512]{2,1,0:T(8,128)}", "bf16[8,160,512]{2,1,0:T(8,128)}").as_deref(),
+            change(
+                "bf16[8,128,512]{2,1,0:T(8,128)}",
+                "bf16[8,160,512]{2,1,0:T(8,128)}"
+            )
+            .as_deref(),
             Some("x bf16[8,128,512] → bf16[8,160,512]: dim 1 128 → 160")
         );
         // Only the layout differs: the program gets the same value.
         assert_eq!(change("f32[8,4]{1,0}", "f32[8,4]{0,1}"), None);
-        assert_eq!(change("f32[8]", "bf16[8]").as_deref(), Some("x f32[8] → bf16[8]"));
-        assert_eq!(change("f32[8]", "f32[8,1]").as_deref(), Some("x f32[8] → f32[8,1]"));
+        assert_eq!(
+            change("f32[8]", "bf16[8]").as_deref(),
+            Some("x f32[8] → bf16[8]")
+        );
+        assert_eq!(
+            change("f32[8]", "f32[8,1]").as_deref(),
+            Some("x f32[8] → f32[8,1]")
+        );
         assert_eq!(
             change("(f32[2], u32[])", "(f32[3], u32[])").as_deref(),
             Some("x (f32[2], u32[]) → (f32[3], u32[])")
@@ -225,7 +291,15 @@ mod tests {
 
     #[test]
     fn parameters_are_distinguished_from_other_operands() {
-        for name in ["param.3", "param_0.1", "Arg_0.1", "p0", "p1.2", "parameter.7", "arg12.1"] {
+        for name in [
+            "param.3",
+            "param_0.1",
+            "Arg_0.1",
+            "p0",
+            "p1.2",
+            "parameter.7",
+            "arg12.1",
+        ] {
             assert!(is_parameter(name), "{name}");
         }
         for name in ["pad.1", "fusion.3", "argmax.1", "copy-done", "p"] {

@@ -30,12 +30,27 @@ impl CompileReport {
             ("trace", self.trace_ps, Some(HostClass::Trace)),
             ("load to device", self.load_ps, Some(HostClass::Load)),
         ];
-        let share = |ps: Option<i64>| (self.window_ps > 0).then_some(100.0 * ps? as f64 / self.window_ps as f64);
+        let share = |ps: Option<i64>| {
+            (self.window_ps > 0).then_some(100.0 * ps? as f64 / self.window_ps as f64)
+        };
         let row = |(name, ps, phase): (&'static str, Option<i64>, Option<HostClass>)| {
             let own = |thread: &&PhaseTime| phase.is_none_or(|phase| thread.phase == phase);
             let threads: Vec<&PhaseTime> = self.threads.iter().filter(own).collect();
-            let sum = ps.map(|_| threads.iter().map(|thread| thread.time_ps).sum::<Picos>().ps());
-            (name, ps, sum, phase.filter(|_| !threads.is_empty()).map(|_| thread_names(&threads)))
+            let sum = ps.map(|_| {
+                threads
+                    .iter()
+                    .map(|thread| thread.time_ps)
+                    .sum::<Picos>()
+                    .ps()
+            });
+            (
+                name,
+                ps,
+                sum,
+                phase
+                    .filter(|_| !threads.is_empty())
+                    .map(|_| thread_names(&threads)),
+            )
         };
         let mut rows: Vec<_> = phases.into_iter().map(row).collect();
         rows.push(("while no device ran", self.exposed_ps, None, None));
@@ -47,8 +62,18 @@ impl CompileReport {
         Table::of("compile", "Compilation", &rows)
             .measured("phase", "Phase", Unit::None, |(phase, ..)| *phase)
             .measured("wall_ps", "Time", Unit::Picoseconds, |&(_, wall, ..)| wall)
-            .measured("share_percent", "Of window", Unit::Percent, |&(_, wall, ..)| share(wall))
-            .measured("thread_time_ps", "On all threads", Unit::Picoseconds, |&(.., sum, _)| sum)
+            .measured(
+                "share_percent",
+                "Of window",
+                Unit::Percent,
+                |&(_, wall, ..)| share(wall),
+            )
+            .measured(
+                "thread_time_ps",
+                "On all threads",
+                Unit::Picoseconds,
+                |&(.., sum, _)| sum,
+            )
             .measured("threads", "Threads", Unit::None, |(.., names)| names)
             .notes(notes)
             .build()
@@ -56,65 +81,127 @@ impl CompileReport {
 
     fn function_table(&self) -> Table {
         let programs = |function: &CompiledFunction| {
-            let runs = function.programs.iter().map(|run| format!("{} ({})", run.program, run.executions));
+            let runs = function
+                .programs
+                .iter()
+                .map(|run| format!("{} ({})", run.program, run.executions));
             Cell::non_empty(&runs.collect::<Vec<_>>().join(", "))
         };
         let notes = self
             .functions
             .iter()
             .any(|function| function.wall_steps.is_some())
-            .then(|| "In steps: the time as a number of steps of median length that compile nothing.".to_owned());
+            .then(|| {
+                "In steps: the time as a number of steps of median length that compile nothing."
+                    .to_owned()
+            });
         Table::of("compiled_functions", "Compiled functions", &self.functions)
-            .measured("function", "Function", Unit::None, |function| &function.function)
+            .measured("function", "Function", Unit::None, |function| {
+                &function.function
+            })
             .measured("module", "Module", Unit::None, |function| &function.module)
-            .measured("compilations", "Compiled", Unit::Count, |function| function.compilations)
-            .inferred("recompilations", "Again", Unit::Count, |function| function.recompilations)
+            .measured("compilations", "Compiled", Unit::Count, |function| {
+                function.compilations
+            })
+            .inferred("recompilations", "Again", Unit::Count, |function| {
+                function.recompilations
+            })
             .measured("calls", "Calls", Unit::Count, |function| function.calls)
             .measured("programs", "Programs (runs)", Unit::None, programs)
-            .measured("wall_ps", "Time", Unit::Picoseconds, |function| function.first_ps.map(|_| function.wall_ps))
+            .measured("wall_ps", "Time", Unit::Picoseconds, |function| {
+                function.first_ps.map(|_| function.wall_ps)
+            })
             .derived("wall_steps", "In steps", Unit::None, |function| {
                 function.wall_steps.filter(|_| function.first_ps.is_some())
             })
-            .measured("exposed_ps", "No device ran", Unit::Picoseconds, |function| function.exposed_ps)
+            .measured(
+                "exposed_ps",
+                "No device ran",
+                Unit::Picoseconds,
+                |function| function.exposed_ps,
+            )
             .measured("longest_ps", "Longest", Unit::Picoseconds, |function| {
                 (function.compilations > 0).then_some(function.longest_ps)
             })
-            .measured("first_ps", "First at", Unit::Picoseconds, |function| function.first_ps)
-            .measured("last_ps", "Last at", Unit::Picoseconds, |function| function.last_ps)
-            .inferred("changed", "Changed", Unit::None, |function| changed(&function.changes))
+            .measured("first_ps", "First at", Unit::Picoseconds, |function| {
+                function.first_ps
+            })
+            .measured("last_ps", "Last at", Unit::Picoseconds, |function| {
+                function.last_ps
+            })
+            .inferred("changed", "Changed", Unit::None, |function| {
+                changed(&function.changes)
+            })
             .notes(notes)
             .build()
     }
 
     fn list_table(&self) -> Table {
         let mut notes = Vec::new();
-        if self.list.iter().any(|row| row.again.is_some() && row.ops_alike_percent.is_none()) {
+        if self
+            .list
+            .iter()
+            .any(|row| row.again.is_some() && row.ops_alike_percent.is_none())
+        {
             notes.push(
                 "Compiled again is by the name of the function where the ops of both programs are not known."
                     .to_owned(),
             );
         }
-        if self.list.iter().any(|row| row.again.is_some() && row.changes.is_empty()) {
-            notes.push("Where no change is named, the capture does not hold the shapes of both programs.".to_owned());
+        if self
+            .list
+            .iter()
+            .any(|row| row.again.is_some() && row.changes.is_empty())
+        {
+            notes.push(
+                "Where no change is named, the capture does not hold the shapes of both programs."
+                    .to_owned(),
+            );
         }
         Table::of("compilations", "Every compilation", &self.list)
             .measured("start_ps", "Begin", Unit::Picoseconds, |row| row.start_ps)
             .measured("function", "Function", Unit::None, |row| &row.function)
-            .measured("place", "Where", Unit::None, |row| row.place.map(super::CompilePlace::title))
+            .measured("place", "Where", Unit::None, |row| {
+                row.place.map(super::CompilePlace::title)
+            })
             .measured("wall_ps", "Time", Unit::Picoseconds, |row| row.wall_ps)
             .measured("trace_ps", "Trace", Unit::Picoseconds, |row| row.trace_ps)
             .measured("lower_ps", "Lower", Unit::Picoseconds, |row| row.lower_ps)
-            .measured("compile_ps", "Compile", Unit::Picoseconds, |row| row.compile_ps)
+            .measured("compile_ps", "Compile", Unit::Picoseconds, |row| {
+                row.compile_ps
+            })
             .measured("load_ps", "Load", Unit::Picoseconds, |row| row.load_ps)
-            .measured("thread_time_ps", "On all threads", Unit::Picoseconds, |row| row.thread_time_ps)
-            .measured("call_ps", "Whole call", Unit::Picoseconds, |row| row.call_ps)
-            .measured("exposed_ps", "No device ran", Unit::Picoseconds, |row| row.exposed_ps)
-            .derived("step_extra_ps", "Step longer by", Unit::Picoseconds, |row| row.step_extra_ps)
+            .measured(
+                "thread_time_ps",
+                "On all threads",
+                Unit::Picoseconds,
+                |row| row.thread_time_ps,
+            )
+            .measured("call_ps", "Whole call", Unit::Picoseconds, |row| {
+                row.call_ps
+            })
+            .measured("exposed_ps", "No device ran", Unit::Picoseconds, |row| {
+                row.exposed_ps
+            })
+            .derived(
+                "step_extra_ps",
+                "Step longer by",
+                Unit::Picoseconds,
+                |row| row.step_extra_ps,
+            )
             .inferred("program", "Program", Unit::None, |row| &row.program)
-            .inferred("again", "Again because", Unit::None, |row| row.again.map(super::CompileEvidence::title))
-            .derived("ops_alike_percent", "Ops alike", Unit::Percent, |row| row.ops_alike_percent)
-            .inferred("changed", "Changed", Unit::None, |row| changed(&row.changes))
-            .measured("changed_in", "Seen in", Unit::None, |row| row.changed_in.map(super::ChangeSource::title))
+            .inferred("again", "Again because", Unit::None, |row| {
+                row.again.map(super::CompileEvidence::title)
+            })
+            .derived("ops_alike_percent", "Ops alike", Unit::Percent, |row| {
+                row.ops_alike_percent
+            })
+            .inferred("changed", "Changed", Unit::None, |row| {
+                changed(&row.changes)
+            })
+            .measured("changed_in", "Seen in", Unit::None, |row| {
+                row.changed_in.map(super::ChangeSource::title)
+            })
             .notes(notes)
             .build()
     }
@@ -138,7 +225,11 @@ fn thread_names(threads: &[&PhaseTime]) -> String {
     let mut names: Vec<_> = by_name.into_iter().collect();
     names.sort_by_key(|&(name, (time, _))| (std::cmp::Reverse(time), name));
     let shown = |(name, (_, count)): (&str, (i64, usize))| {
-        if count > 1 { format!("{name} ×{count}") } else { name.to_owned() }
+        if count > 1 {
+            format!("{name} ×{count}")
+        } else {
+            name.to_owned()
+        }
     };
     names.into_iter().map(shown).collect::<Vec<_>>().join(", ")
 }
@@ -149,5 +240,7 @@ fn changed(changes: &[ShapeChange]) -> Option<String> {
         0 | 1 => String::new(),
         n => format!(" and {} more", n - 1),
     };
-    changes.first().map(|first| format!("{}{more}", first.sentence()))
+    changes
+        .first()
+        .map(|first| format!("{}{more}", first.sentence()))
 }

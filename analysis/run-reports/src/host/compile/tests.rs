@@ -8,7 +8,12 @@ use super::*;
 
 fn report(model: &TraceModel, scope: Scope) -> CompileReport {
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model, scope, options: &options, reports: &reports };
+    let cx = Context {
+        model,
+        scope,
+        options: &options,
+        reports: &reports,
+    };
     cx.report::<Compile>().unwrap().as_ref().clone()
 }
 
@@ -31,7 +36,10 @@ fn threads_share_one_compilation() {
     let report = report(&text_trace(ONE), Scope::WholeTrace);
     // Columns are 1 ns; the worker outlives the call by one column.
     assert_eq!(report.wall_ps, Some(13_000));
-    assert_eq!((report.compile_ps, report.lower_ps, report.trace_ps), (Some(9_000), Some(2_000), Some(2_000)));
+    assert_eq!(
+        (report.compile_ps, report.lower_ps, report.trace_ps),
+        (Some(9_000), Some(2_000), Some(2_000))
+    );
     assert_eq!(report.load_ps, Some(0));
     assert_eq!(report.thread_time_ps, Some(20_000));
     assert_eq!(report.exposed_ps, Some(9_000));
@@ -43,8 +51,16 @@ fn threads_share_one_compilation() {
 #[test]
 fn phases_sum_to_the_compilation() {
     let report = report(&text_trace(ONE), Scope::WholeTrace);
-    let phases = [report.compile_ps, report.lower_ps, report.trace_ps, report.load_ps];
-    assert_eq!(phases.into_iter().flatten().sum::<i64>(), report.wall_ps.unwrap());
+    let phases = [
+        report.compile_ps,
+        report.lower_ps,
+        report.trace_ps,
+        report.load_ps,
+    ];
+    assert_eq!(
+        phases.into_iter().flatten().sum::<i64>(),
+        report.wall_ps.unwrap()
+    );
 }
 
 #[test]
@@ -60,7 +76,13 @@ fn recompilations_are_counted_by_function() {
         ",
     );
     let report = report(&model, Scope::WholeTrace);
-    let of = |name: &str| report.functions.iter().find(|function| function.function == name).unwrap();
+    let of = |name: &str| {
+        report
+            .functions
+            .iter()
+            .find(|function| function.function == name)
+            .unwrap()
+    };
     // f: compiled for the second time. g: ran once without compiling, so its first compilation is a recompilation. h:
     // compiled for the first time.
     assert_eq!((of("f").compilations, of("f").recompilations), (2, 1));
@@ -73,24 +95,45 @@ fn recompilations_are_counted_by_function() {
 
 #[test]
 fn absent_compilation_is_not_zero_time() {
-    let report = report(&text_trace("host python: PPPP\n P = PjitFunction(f)"), Scope::WholeTrace);
+    let report = report(
+        &text_trace("host python: PPPP\n P = PjitFunction(f)"),
+        Scope::WholeTrace,
+    );
     assert_eq!(report.statement, "no compilation in the captured window");
-    assert_eq!((report.wall_ps, report.compile_ps, report.share_percent), (None, None, None));
+    assert_eq!(
+        (report.wall_ps, report.compile_ps, report.share_percent),
+        (None, None, None)
+    );
     assert_eq!(report.exposed_ps, None);
-    assert!(report.tables()[0].rows.iter().all(|row| row[1] == engine::Cell::Missing));
+    assert!(
+        report.tables()[0]
+            .rows
+            .iter()
+            .all(|row| row[1] == engine::Cell::Missing)
+    );
 }
 
 #[test]
 fn short_program_loads_are_ignored() {
-    let picture = "@column 1us\n host python: LLLL.KKKKKKKKKKKKKKKK\n L = LoadProgram\n K = LoadProgram";
-    assert_eq!(report(&text_trace(picture), Scope::WholeTrace).load_ps, None);
+    let picture =
+        "@column 1us\n host python: LLLL.KKKKKKKKKKKKKKKK\n L = LoadProgram\n K = LoadProgram";
+    assert_eq!(
+        report(&text_trace(picture), Scope::WholeTrace).load_ps,
+        None
+    );
     let long = picture.replace("1us", "1ms");
-    assert_eq!(report(&text_trace(&long), Scope::WholeTrace).load_ps, Some(20_000_000_000));
+    assert_eq!(
+        report(&text_trace(&long), Scope::WholeTrace).load_ps,
+        Some(20_000_000_000)
+    );
 }
 
 #[test]
 fn window_clips_compilation() {
-    let range = TimeRange::new(trace_model::Timestamp::from_ps(10_000), trace_model::Timestamp::from_ps(14_000));
+    let range = TimeRange::new(
+        trace_model::Timestamp::from_ps(10_000),
+        trace_model::Timestamp::from_ps(14_000),
+    );
     let report = report(&text_trace(ONE), Scope::Range(range));
     assert_eq!((report.window_ps, report.wall_ps), (4_000, Some(4_000)));
 }
@@ -120,34 +163,67 @@ fn two_programs(changed: &str, provenance: &str) -> CompileReport {
     report(&text_trace(&picture), Scope::WholeTrace)
 }
 
-const LONGER: &str =
-    "%fusion.1 = bf16[8,160]{1,0} fusion(bf16[8,160]{1,0} %param.0, bf16[128,128]{1,0} %param.1), kind=kOutput";
+const LONGER: &str = "%fusion.1 = bf16[8,160]{1,0} fusion(bf16[8,160]{1,0} %param.0, bf16[128,128]{1,0} %param.1), kind=kOutput";
 
 #[test]
 fn recompilation_names_step_program_and_dimension() {
     let report = two_programs(LONGER, "jit(f)");
-    let [row] = &report.list[..] else { panic!("{:?}", report.list) };
-    assert_eq!((row.function.as_str(), row.number, row.place), ("f", 1, Some(CompilePlace::InStep(1))));
-    assert_eq!((row.program_before.as_deref(), row.program.as_deref()), (Some("jit_f(1)"), Some("jit_f(2)")));
-    assert_eq!((row.again, row.ops_alike_percent), (Some(CompileEvidence::RanBefore), Some(100.0)));
-    assert_eq!((row.wall_ps, row.exposed_ps, row.call_ps), (15_000, Some(15_000), Some(20_000)));
-    assert_eq!((row.trace_ps, row.lower_ps, row.compile_ps, row.load_ps), (Some(2_000), Some(2_000), 11_000, None));
+    let [row] = &report.list[..] else {
+        panic!("{:?}", report.list)
+    };
+    assert_eq!(
+        (row.function.as_str(), row.number, row.place),
+        ("f", 1, Some(CompilePlace::InStep(1)))
+    );
+    assert_eq!(
+        (row.program_before.as_deref(), row.program.as_deref()),
+        (Some("jit_f(1)"), Some("jit_f(2)"))
+    );
+    assert_eq!(
+        (row.again, row.ops_alike_percent),
+        (Some(CompileEvidence::RanBefore), Some(100.0))
+    );
+    assert_eq!(
+        (row.wall_ps, row.exposed_ps, row.call_ps),
+        (15_000, Some(15_000), Some(20_000))
+    );
+    assert_eq!(
+        (row.trace_ps, row.lower_ps, row.compile_ps, row.load_ps),
+        (Some(2_000), Some(2_000), 11_000, None)
+    );
     // Steps 0 and 2 take 10 columns, this one 20.
     assert_eq!(row.step_extra_ps, Some(10_000));
     assert_eq!(row.changed_in, Some(ChangeSource::OpText));
     let sentences: Vec<_> = row.changes.iter().map(ShapeChange::sentence).collect();
-    assert_eq!(sentences, ["param.0 bf16[8,128] → bf16[8,160]: dim 1 128 → 160"]);
-    let [function] = &report.functions[..] else { panic!("{:?}", report.functions) };
-    assert_eq!((function.calls, function.wall_steps, function.exposed_ps), (Some(2), Some(1.5), Some(15_000)));
-    let runs: Vec<_> = function.programs.iter().map(|run| (run.program.as_str(), run.executions)).collect();
+    assert_eq!(
+        sentences,
+        ["param.0 bf16[8,128] → bf16[8,160]: dim 1 128 → 160"]
+    );
+    let [function] = &report.functions[..] else {
+        panic!("{:?}", report.functions)
+    };
+    assert_eq!(
+        (function.calls, function.wall_steps, function.exposed_ps),
+        (Some(2), Some(1.5), Some(15_000))
+    );
+    let runs: Vec<_> = function
+        .programs
+        .iter()
+        .map(|run| (run.program.as_str(), run.executions))
+        .collect();
     assert_eq!(runs, [("jit_f(1)", 1), ("jit_f(2)", 1)]);
 }
 
 #[test]
 fn functions_sharing_a_name_are_not_recompilations() {
     let report = two_programs(LONGER, "jit(other)");
-    let [row] = &report.list[..] else { panic!("{:?}", report.list) };
-    assert_eq!((row.again, row.ops_alike_percent, row.changed_in), (None, Some(0.0), None));
+    let [row] = &report.list[..] else {
+        panic!("{:?}", report.list)
+    };
+    assert_eq!(
+        (row.again, row.ops_alike_percent, row.changed_in),
+        (None, Some(0.0), None)
+    );
     assert_eq!(report.recompilations, 0);
 }
 
@@ -167,12 +243,39 @@ fn variants_of_a_function_are_found_without_compile_events() {
         ",
     );
     let report = report(&model, Scope::WholeTrace);
-    let [function] = &report.functions[..] else { panic!("{:?}", report.functions) };
-    assert_eq!((function.function.as_str(), function.compilations, function.first_ps), ("f", 0, None));
-    assert_eq!(function.programs.iter().map(|run| run.executions).collect::<Vec<_>>(), [2, 1]);
-    assert_eq!(function.changes[0].dims, [DimChange { dim: 0, from: 8, to: 9 }]);
+    let [function] = &report.functions[..] else {
+        panic!("{:?}", report.functions)
+    };
+    assert_eq!(
+        (
+            function.function.as_str(),
+            function.compilations,
+            function.first_ps
+        ),
+        ("f", 0, None)
+    );
+    assert_eq!(
+        function
+            .programs
+            .iter()
+            .map(|run| run.executions)
+            .collect::<Vec<_>>(),
+        [2, 1]
+    );
+    assert_eq!(
+        function.changes[0].dims,
+        [DimChange {
+            dim: 0,
+            from: 8,
+            to: 9
+        }]
+    );
     assert_eq!((report.is_recorded, report.compilations), (false, 0));
-    assert!(report.statement.contains("not known"), "{}", report.statement);
+    assert!(
+        report.statement.contains("not known"),
+        "{}",
+        report.statement
+    );
 }
 
 #[test]
@@ -191,13 +294,25 @@ fn concurrent_threads_are_separate_compilations() {
         ",
     );
     let report = report(&model, Scope::WholeTrace);
-    let rows: Vec<_> = report.list.iter().map(|row| (row.function.as_str(), row.compile_ps)).collect();
+    let rows: Vec<_> = report
+        .list
+        .iter()
+        .map(|row| (row.function.as_str(), row.compile_ps))
+        .collect();
     assert_eq!(rows, [("f", 5_000), ("g", 7_000)]);
     assert_eq!((report.compilations, report.compile_ps), (2, Some(8_000)));
-    let threads = |row: &Compilation| row.threads.iter().map(|thread| thread.thread.clone()).collect::<Vec<_>>();
+    let threads = |row: &Compilation| {
+        row.threads
+            .iter()
+            .map(|thread| thread.thread.clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(
         (threads(&report.list[0]), threads(&report.list[1])),
-        (vec!["one".to_owned()], vec!["two".to_owned(), "worker".to_owned()])
+        (
+            vec!["one".to_owned()],
+            vec!["two".to_owned(), "worker".to_owned()]
+        )
     );
 }
 
@@ -212,11 +327,29 @@ fn ahead_of_time_compilation_has_phases() {
         ",
     );
     let report = report(&model, Scope::WholeTrace);
-    let rows: Vec<_> =
-        report.list.iter().map(|row| (row.start_ps, row.trace_ps, row.lower_ps, row.compile_ps)).collect();
-    assert_eq!(rows, [(0, Some(2_000), Some(3_000), 4_000), (14_000, Some(1_000), Some(1_000), 2_000)]);
-    let [function] = &report.functions[..] else { panic!("{:?}", report.functions) };
-    assert_eq!((function.function.as_str(), function.compilations, function.recompilations), ("jit_f", 2, 1));
+    let rows: Vec<_> = report
+        .list
+        .iter()
+        .map(|row| (row.start_ps, row.trace_ps, row.lower_ps, row.compile_ps))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            (0, Some(2_000), Some(3_000), 4_000),
+            (14_000, Some(1_000), Some(1_000), 2_000)
+        ]
+    );
+    let [function] = &report.functions[..] else {
+        panic!("{:?}", report.functions)
+    };
+    assert_eq!(
+        (
+            function.function.as_str(),
+            function.compilations,
+            function.recompilations
+        ),
+        ("jit_f", 2, 1)
+    );
 }
 
 #[test]
@@ -241,16 +374,36 @@ fn lazy_tensors_are_counted_by_step_and_graph() {
     let lazy = report.lazy.as_ref().unwrap();
     let fact = |id: &str| lazy.facts.iter().find(|fact| fact.id == id).unwrap();
     assert_eq!(fact("step_markers").value, Some(3.0));
-    assert_eq!((fact("graphs_compiled").value, fact("compilations").value), (Some(2.0), Some(2.0)));
+    assert_eq!(
+        (fact("graphs_compiled").value, fact("compilations").value),
+        (Some(2.0), Some(2.0))
+    );
     // Fewer than eleven steps: the limit does not apply yet.
-    assert_eq!((fact("compilations_per_step").value, fact("compilations_per_step").statement.as_ref()), (None, None));
+    assert_eq!(
+        (
+            fact("compilations_per_step").value,
+            fact("compilations_per_step").statement.as_ref()
+        ),
+        (None, None)
+    );
     assert_eq!(fact("early_syncs_per_step").value, Some(1.0 / 3.0));
-    assert_eq!((fact("fetches_per_step").value, fact("executions").value), (Some(1.0 / 3.0), Some(2.0)));
+    assert_eq!(
+        (fact("fetches_per_step").value, fact("executions").value),
+        (Some(1.0 / 3.0), Some(2.0))
+    );
     assert_eq!(fact("longest_sync_ps").value, Some(6_000.0));
-    let graphs: Vec<_> = lazy.graphs.iter().map(|graph| (graph.hash.as_deref(), graph.after_steps)).collect();
+    let graphs: Vec<_> = lazy
+        .graphs
+        .iter()
+        .map(|graph| (graph.hash.as_deref(), graph.after_steps))
+        .collect();
     assert_eq!(graphs, [(Some("aa"), 0), (Some("bb"), 1)]);
     // Different graphs are different functions, not one that is compiled again.
-    let functions: Vec<_> = report.functions.iter().map(|f| (f.function.as_str(), f.recompilations)).collect();
+    let functions: Vec<_> = report
+        .functions
+        .iter()
+        .map(|f| (f.function.as_str(), f.recompilations))
+        .collect();
     assert_eq!(functions, [("graph aa", 0), ("graph bb", 0)]);
     assert_eq!(report.tables()[3].id, "lazy_tensors");
 }
@@ -270,26 +423,44 @@ fn lazy_tensor_counts_above_limits_are_reported() {
     );
     let found = report(&text_trace(&picture), Scope::WholeTrace);
     let lazy = found.lazy.as_ref().unwrap();
-    let above: Vec<_> =
-        lazy.facts.iter().filter_map(|fact| Some((fact.id, fact.value?, fact.statement.as_deref()?))).collect();
+    let above: Vec<_> = lazy
+        .facts
+        .iter()
+        .filter_map(|fact| Some((fact.id, fact.value?, fact.statement.as_deref()?)))
+        .collect();
     assert_eq!(
         above,
         [
-            ("compilations_per_step", 1.0, "12 compilations during 12 steps"),
-            ("late_compilations_per_step", 1.0, "2 compilations in the 2 steps after the first 10"),
+            (
+                "compilations_per_step",
+                1.0,
+                "12 compilations during 12 steps"
+            ),
+            (
+                "late_compilations_per_step",
+                1.0,
+                "2 compilations in the 2 steps after the first 10"
+            ),
             (
                 "early_syncs_per_step",
                 2.0,
                 "24 times a graph was cut before the end of the step (a value was asked for), 24.00 ns in all"
             ),
-            ("fetches_per_step", 1.0, "12 transfers from the device during 12 steps, 12.00 ns in all"),
+            (
+                "fetches_per_step",
+                1.0,
+                "12 transfers from the device during 12 steps, 12.00 ns in all"
+            ),
         ]
     );
     // The hash is not recorded: all compilations are of unknown graphs.
     assert_eq!((lazy.graphs.len(), lazy.graphs[0].compilations), (1, 12));
     let unmarked = text_trace("host main: AA.AA\n A = SyncTensorsGraph");
     let unmarked = report(&unmarked, Scope::WholeTrace).lazy.unwrap();
-    assert_eq!(unmarked.facts[0].statement.as_deref(), Some("2 graphs ran and no step was marked (mark_step)"));
+    assert_eq!(
+        unmarked.facts[0].statement.as_deref(),
+        Some("2 graphs ran and no step was marked (mark_step)")
+    );
     let annotated = text_trace("host main: SS\n S = StepMarker");
     assert!(report(&annotated, Scope::WholeTrace).lazy.is_none());
 }
@@ -308,13 +479,29 @@ fn tensorflow_function_tracing_is_reported() {
         ",
     );
     let report = report(&model, Scope::WholeTrace);
-    let [increment, inner, other] = &report.tf_functions[..] else { panic!("{:?}", report.tf_functions) };
+    let [increment, inner, other] = &report.tf_functions[..] else {
+        panic!("{:?}", report.tf_functions)
+    };
     assert_eq!(increment.function, "increment");
-    assert_eq!((increment.traced.calls, increment.traced.self_ps), (2, 14_000));
-    assert_eq!((increment.not_traced.calls, increment.not_traced.self_ps), (1, 2_000));
+    assert_eq!(
+        (increment.traced.calls, increment.traced.self_ps),
+        (2, 14_000)
+    );
+    assert_eq!(
+        (increment.not_traced.calls, increment.not_traced.self_ps),
+        (1, 2_000)
+    );
     assert_eq!((increment.tracing_count, increment.xla_calls), (Some(2), 1));
-    assert_eq!((increment.expensive_percent, increment.is_expensive), (Some(87.5), true));
+    assert_eq!(
+        (increment.expensive_percent, increment.is_expensive),
+        (Some(87.5), true)
+    );
     assert_eq!((inner.eager.self_ps, inner.is_expensive), (4_000, true));
     assert_eq!((other.concrete.calls, other.is_expensive), (1, false));
-    assert!(report.tables().iter().any(|table| table.id == "tf_functions"));
+    assert!(
+        report
+            .tables()
+            .iter()
+            .any(|table| table.id == "tf_functions")
+    );
 }

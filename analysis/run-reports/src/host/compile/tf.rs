@@ -58,7 +58,8 @@ pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction
         return Vec::new();
     }
     let slices = host_threads(model).flat_map(|track| model.slices_on(track));
-    let is_call = |slice: &SliceRef<'_>| labels.contains(&slice.label_id()) && window.contains(slice.start());
+    let is_call =
+        |slice: &SliceRef<'_>| labels.contains(&slice.label_id()) && window.contains(slice.start());
     let mut asked: Vec<SliceRef<'_>> = slices.filter(is_call).collect();
     asked.sort_by_key(reading_order);
     for slice in asked {
@@ -69,7 +70,12 @@ pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction
     let inner: Vec<(SliceId, i64)> = calls
         .values()
         .filter_map(|(slice, ..)| {
-            Some((ancestors(*slice).find(|s| calls.contains_key(&s.id()))?.id(), slice.dur().ps()))
+            Some((
+                ancestors(*slice)
+                    .find(|s| calls.contains_key(&s.id()))?
+                    .id(),
+                slice.dur().ps(),
+            ))
         })
         .collect();
     for (around, time) in inner {
@@ -80,23 +86,42 @@ pub(super) fn functions(model: &TraceModel, window: TimeRange) -> Vec<TfFunction
     let mut functions: BTreeMap<&str, TfFunction> = BTreeMap::new();
     for (slice, mode, count, self_ps) in calls.values() {
         let name = stripped(slice.name());
-        let function = functions.entry(name).or_insert_with(|| TfFunction::named(name));
+        let function = functions
+            .entry(name)
+            .or_insert_with(|| TfFunction::named(name));
         function.add(mode, *count, *self_ps);
     }
     let mut functions: Vec<TfFunction> = functions.into_values().map(TfFunction::finish).collect();
-    functions.sort_by(|a, b| b.all().self_ps.cmp(&a.all().self_ps).then_with(|| a.function.cmp(&b.function)));
+    functions.sort_by(|a, b| {
+        b.all()
+            .self_ps
+            .cmp(&a.all().self_ps)
+            .then_with(|| a.function.cmp(&b.function))
+    });
     functions
 }
 
 /// Labels whose first event is a function call. Only captures with TensorFlow's executor are searched, because this
 /// reads the arguments of one event of each label.
 fn function_labels(model: &TraceModel) -> BTreeSet<LabelId> {
-    const OF_TENSORFLOW: [&str; 5] =
-        ["ExecutorState::Process", "FunctionRun", "EagerLocalExecute", "EagerExecute", "EagerKernelExecute"];
+    const OF_TENSORFLOW: [&str; 5] = [
+        "ExecutorState::Process",
+        "FunctionRun",
+        "EagerLocalExecute",
+        "EagerExecute",
+        "EagerKernelExecute",
+    ];
     let name = |id: LabelId| stripped(model.str(model.label(id).name));
-    let is_call = |id: LabelId| model.str(model.label(id).name).contains("tf_function_call=");
+    let is_call = |id: LabelId| {
+        model
+            .str(model.label(id).name)
+            .contains("tf_function_call=")
+    };
     let mut found: BTreeSet<LabelId> = model.label_ids().filter(|&id| is_call(id)).collect();
-    if !model.label_ids().any(|id| OF_TENSORFLOW.contains(&name(id))) {
+    if !model
+        .label_ids()
+        .any(|id| OF_TENSORFLOW.contains(&name(id)))
+    {
         return found;
     }
     let mut firsts: Vec<Option<SliceRef<'_>>> = vec![None; model.labels().len()];
@@ -107,13 +132,21 @@ fn function_labels(model: &TraceModel) -> BTreeSet<LabelId> {
     }
     let mut firsts: Vec<SliceRef<'_>> = firsts.into_iter().flatten().collect();
     firsts.sort_by_key(reading_order);
-    found.extend(firsts.into_iter().filter(|&slice| call_of(slice).is_some()).map(SliceRef::label_id));
+    found.extend(
+        firsts
+            .into_iter()
+            .filter(|&slice| call_of(slice).is_some())
+            .map(SliceRef::label_id),
+    );
     found
 }
 
 /// Mode and tracing count of a call.
 fn call_of(slice: SliceRef<'_>) -> Option<(String, Option<u64>)> {
-    let decoration = slice.name().split_once('#').map_or("", |(_, suffix)| suffix);
+    let decoration = slice
+        .name()
+        .split_once('#')
+        .map_or("", |(_, suffix)| suffix);
     let mut values: BTreeMap<String, String> = decoration
         .split(['#', ','])
         .filter_map(|pair| pair.split_once('='))
@@ -129,7 +162,12 @@ fn call_of(slice: SliceRef<'_>) -> Option<(String, Option<u64>)> {
         values.entry(arg.name).or_insert(value);
     }
     let mode = values.remove("tf_function_call")?;
-    Some((mode, values.get("tracing_count").and_then(|count| count.parse().ok())))
+    Some((
+        mode,
+        values
+            .get("tracing_count")
+            .and_then(|count| count.parse().ok()),
+    ))
 }
 
 impl TfFunction {
@@ -170,9 +208,14 @@ impl TfFunction {
     }
 
     fn finish(mut self) -> Self {
-        let (all, expensive) = (self.all().self_ps, self.traced.self_ps.saturating_add(self.eager.self_ps));
+        let (all, expensive) = (
+            self.all().self_ps,
+            self.traced.self_ps.saturating_add(self.eager.self_ps),
+        );
         self.expensive_percent = (all > 0).then(|| 100.0 * expensive as f64 / all as f64);
-        self.is_expensive = self.expensive_percent.is_some_and(|percent| percent >= EXPENSIVE_PERCENT);
+        self.is_expensive = self
+            .expensive_percent
+            .is_some_and(|percent| percent >= EXPENSIVE_PERCENT);
         self
     }
 }

@@ -27,7 +27,9 @@ use engine::Fact;
 use facts::TraceFacts as _;
 use facts::host_class::{HostClass, host_threads, is_input_loader, stripped};
 use facts::python_frame::PythonFrame;
-use trace_model::{LabelId, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId};
+use trace_model::{
+    LabelId, SliceAttr, SliceRef, SourceId, TimeRange, Timestamp, TraceModel, TrackId,
+};
 
 use super::cause::{CausePriority, IdleCause};
 use super::merge::{HostActivities, HostActivity, ThreadSpan};
@@ -73,8 +75,12 @@ enum EventActivity {
 }
 
 impl EventKind {
-    const UNKNOWN: Self =
-        Self { own: EventActivity::User(IdleCause::User), feeds: false, is_call: false, marks: false };
+    const UNKNOWN: Self = Self {
+        own: EventActivity::User(IdleCause::User),
+        feeds: false,
+        is_call: false,
+        marks: false,
+    };
 
     fn new(class: HostClass, name: &str) -> Self {
         use HostClass as H;
@@ -93,10 +99,20 @@ impl EventKind {
             H::User => EventActivity::User(IdleCause::User),
         };
         let called = stripped(name);
-        let is_call = ["PjitFunction(", "ExecuteReplicated", "SyncTensorsGraph", "TpuExecuteOp"]
-            .iter()
-            .any(|start| called.starts_with(start));
-        Self { own, feeds: name.contains("InfeedEnqueue"), is_call, marks: false }
+        let is_call = [
+            "PjitFunction(",
+            "ExecuteReplicated",
+            "SyncTensorsGraph",
+            "TpuExecuteOp",
+        ]
+        .iter()
+        .any(|start| called.starts_with(start));
+        Self {
+            own,
+            feeds: name.contains("InfeedEnqueue"),
+            is_call,
+            marks: false,
+        }
     }
 
     fn marks_step(self, slice: SliceRef<'_>) -> bool {
@@ -122,22 +138,36 @@ impl Fact for HostEventKinds {
         let (model, classes) = (cx.model, cx.host_classes());
         let kind = |label: LabelId| {
             let name = || model.str(model.label(label).name);
-            if classes.knows(label) { EventKind::new(classes.class(label), name()) } else { EventKind::UNKNOWN }
+            if classes.knows(label) {
+                EventKind::new(classes.class(label), name())
+            } else {
+                EventKind::UNKNOWN
+            }
         };
         let mut kinds: Vec<EventKind> = model.label_ids().map(kind).collect();
-        for (slice, _) in STEP_MARKS.into_iter().flat_map(|attr| model.slices_with(attr)) {
+        for (slice, _) in STEP_MARKS
+            .into_iter()
+            .flat_map(|attr| model.slices_with(attr))
+        {
             if let Some(kind) = kinds.get_mut(slice.label_id().index()) {
                 kind.marks = true;
             }
         }
-        let mut events = Self { kinds, threads: BTreeMap::new() };
+        let mut events = Self {
+            kinds,
+            threads: BTreeMap::new(),
+        };
         for track in host_threads(model) {
             let is_driver = model.slices_on(track).any(|slice| {
                 let kind = events.kind(slice.label_id());
                 kind.is_call || kind.marks_step(slice)
             });
             let source = model.group(model.track(track).group).source;
-            events.threads.entry(source).or_default().push(ActivityThread { track, is_driver });
+            events
+                .threads
+                .entry(source)
+                .or_default()
+                .push(ActivityThread { track, is_driver });
         }
         events
     }
@@ -145,7 +175,10 @@ impl Fact for HostEventKinds {
 
 impl HostEventKinds {
     fn kind(&self, label: LabelId) -> EventKind {
-        self.kinds.get(label.index()).copied().unwrap_or(EventKind::UNKNOWN)
+        self.kinds
+            .get(label.index())
+            .copied()
+            .unwrap_or(EventKind::UNKNOWN)
     }
 
     /// Host activity from `from` on or earlier, in time order without overlaps; times without recorded events are left
@@ -156,7 +189,11 @@ impl HostEventKinds {
         host: SourceId,
         from: Timestamp,
     ) -> impl Iterator<Item = HostActivity> + 'a {
-        let threads = self.threads.get(&host).map(Vec::as_slice).unwrap_or_default();
+        let threads = self
+            .threads
+            .get(&host)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         HostActivities::new(threads.iter().map(move |&thread| {
             // Starts at the beginning if the slices around `from` do not suffice.
             let known = model.last_change(thread.track, from);
@@ -189,7 +226,9 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Iterator for ThreadSpans
     fn next(&mut self) -> Option<ThreadSpan> {
         loop {
             let begins = self.slices.peek().map(|(_, range)| range.start);
-            let ended = self.open.pop_if(|(end, _)| begins.is_none_or(|begins| *end <= begins));
+            let ended = self
+                .open
+                .pop_if(|(end, _)| begins.is_none_or(|begins| *end <= begins));
             let (until, state) = match ended {
                 Some(ended) => ended,
                 None => self.begin()?,
@@ -199,7 +238,11 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> Iterator for ThreadSpans
             if let Some((cause, label)) = state.filter(|_| from < until)
                 && let Some(rank) = rank(cause, self.is_driver, self.events.kind(label).feeds)
             {
-                return Some(ThreadSpan { range: TimeRange::new(from, until), rank, label });
+                return Some(ThreadSpan {
+                    range: TimeRange::new(from, until),
+                    rank,
+                    label,
+                });
             }
         }
     }
@@ -210,11 +253,15 @@ impl<'a, I: Iterator<Item = (SliceRef<'a>, TimeRange)>> ThreadSpans<'a, I> {
     /// it, and from now on no instant belongs to them, as with self time.
     fn begin(&mut self) -> Option<(Timestamp, ThreadActivity)> {
         let (slice, range) = self.slices.next()?;
-        let activity = |open: &[(Timestamp, ThreadActivity)]| open.last().and_then(|(_, state)| *state);
+        let activity =
+            |open: &[(Timestamp, ThreadActivity)]| open.last().and_then(|(_, state)| *state);
         let before = activity(&self.open);
         while self.open.pop_if(|(end, _)| *end < range.end).is_some() {}
         let (around, label) = (activity(&self.open), slice.label_id());
-        self.open.push((range.end, inside(around, self.events.kind(label).own(slice, range), label)));
+        self.open.push((
+            range.end,
+            inside(around, self.events.kind(label).own(slice, range), label),
+        ));
         Some((range.start, before))
     }
 }
@@ -232,7 +279,9 @@ fn inside(around: ThreadActivity, own: Option<IdleCause>, label: LabelId) -> Thr
         Some((cause, _)) if cause == own && cause != IdleCause::User => around,
         Some((cause, _)) if own == IdleCause::User && cause != IdleCause::User => around,
         // Waiting for a transfer or for input counts as that.
-        Some((IdleCause::Input | IdleCause::HostToDevice | IdleCause::DeviceToHost, _)) if own == IdleCause::Wait => {
+        Some((IdleCause::Input | IdleCause::HostToDevice | IdleCause::DeviceToHost, _))
+            if own == IdleCause::Wait =>
+        {
             around
         }
         _ => Some((own, label)),
@@ -257,8 +306,14 @@ mod tests {
 
     use super::*;
 
-    const NAMES: [&str; 6] =
-        ["backend_compile", "batched_device_put", "block_until_ready", "$train.py:3 log", "IteratorGetNext", "algsimp"];
+    const NAMES: [&str; 6] = [
+        "backend_compile",
+        "batched_device_put",
+        "block_until_ready",
+        "$train.py:3 log",
+        "IteratorGetNext",
+        "algsimp",
+    ];
 
     proptest! {
         /// A reader that starts later gets the same result as one that starts at the beginning, with or without
@@ -296,12 +351,21 @@ mod tests {
 
     #[test]
     fn thread_that_launches_or_marks_steps_drives_devices() {
-        let model = text_trace("modules: AA\nhost main: dd\nhost pool: ss\n d = PjitFunction(f)\n s = algsimp");
+        let model = text_trace(
+            "modules: AA\nhost main: dd\nhost pool: ss\n d = PjitFunction(f)\n s = algsimp",
+        );
         let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
         let threads = cx.fact::<HostEventKinds>().threads.values().flatten();
-        let drivers: Vec<&str> =
-            threads.filter(|thread| thread.is_driver).map(|thread| model.str(model.track(thread.track).name)).collect();
+        let drivers: Vec<&str> = threads
+            .filter(|thread| thread.is_driver)
+            .map(|thread| model.str(model.track(thread.track).name))
+            .collect();
         assert_eq!(drivers, ["main"]);
     }
 }

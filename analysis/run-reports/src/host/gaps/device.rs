@@ -44,10 +44,22 @@ impl IdleSpan {
 /// The idle spans of a device within `window`, in time order.
 fn idle(mut programs: Vec<(SliceRef<'_>, TimeRange)>, window: TimeRange) -> Vec<IdleSpan> {
     let mut out = Vec::new();
-    let (mut end, mut after) = (window.start.min(programs.first().map_or(window.start, |(_, r)| r.start)), None);
+    let (mut end, mut after) = (
+        window
+            .start
+            .min(programs.first().map_or(window.start, |(_, r)| r.start)),
+        None,
+    );
     let mut add = |from: Timestamp, to: Timestamp, after, before| {
-        if let Some(range) = TimeRange::new(from, to).intersect(window).filter(|range| !range.is_empty()) {
-            out.push(IdleSpan { range, after, before });
+        if let Some(range) = TimeRange::new(from, to)
+            .intersect(window)
+            .filter(|range| !range.is_empty())
+        {
+            out.push(IdleSpan {
+                range,
+                after,
+                before,
+            });
         }
     };
     programs.sort_by_key(|(program, range)| (range.start, program.id()));
@@ -105,12 +117,20 @@ impl<'a> GapCollector<'a> {
         steps: Option<&StepsReport>,
     ) -> Result<Option<Self>, AnalysisError> {
         let programs = cx.programs_on_host(core);
-        let Some(window) = cx.window_on_host(core)? else { return Ok(None) };
+        let Some(window) = cx.window_on_host(core)? else {
+            return Ok(None);
+        };
         if programs.is_empty() || window.is_empty() {
             return Ok(None);
         }
-        let busy: IntervalSet = programs.iter().filter_map(|(_, range)| range.intersect(window)).collect();
-        let ran = programs.iter().filter(|(_, range)| range.overlaps(window)).count();
+        let busy: IntervalSet = programs
+            .iter()
+            .filter_map(|(_, range)| range.intersect(window))
+            .collect();
+        let ran = programs
+            .iter()
+            .filter(|(_, range)| range.overlaps(window))
+            .count();
         let mut idle = idle(programs, window);
         let listed = longest(&idle);
         let out = DeviceGaps {
@@ -119,8 +139,14 @@ impl<'a> GapCollector<'a> {
             window_ps: window.dur().ps(),
             program_ps: busy.measure().ps(),
             programs: ran as u64,
-            idle_ps: idle.iter().map(|gap| gap.range.dur().ps()).fold(0, i64::saturating_add),
-            count: idle.iter().filter(|gap| gap.place() == GapPlace::Between).count() as u64,
+            idle_ps: idle
+                .iter()
+                .map(|gap| gap.range.dur().ps())
+                .fold(0, i64::saturating_add),
+            count: idle
+                .iter()
+                .filter(|gap| gap.place() == GapPlace::Between)
+                .count() as u64,
             before: Vec::new(),
             between: Vec::new(),
             after: Vec::new(),
@@ -153,14 +179,19 @@ impl<'a> GapCollector<'a> {
     fn open(&mut self) {
         let Some(gap) = self.idle.last() else { return };
         self.now = gap.range.start;
-        self.queued = gap.before.and_then(|program| self.launch(program)).filter(|(at, _)| *at < gap.range.end);
+        self.queued = gap
+            .before
+            .and_then(|program| self.launch(program))
+            .filter(|(at, _)| *at < gap.range.end);
     }
 
     /// When a program entered the device's queue, and the event that queued it.
     fn launch(&self, program: SliceId) -> Option<(Timestamp, LabelId)> {
         let begins = &self.clocks.as_ref()?.launches_of(self.out.group)?.begins;
         let key = |program: SliceId| (self.model.slice(program).start(), program);
-        let found = begins.binary_search_by_key(&key(program), |pair| key(pair.program)).ok()?;
+        let found = begins
+            .binary_search_by_key(&key(program), |pair| key(pair.program))
+            .ok()?;
         let host = self.model.slice(begins[found].host);
         Some((host.range().end, host.label_id()))
     }
@@ -192,7 +223,8 @@ impl<'a> GapCollector<'a> {
 
     /// The end of the explained part of a gap, given this host activity.
     fn until(&self, gap: &IdleSpan) -> Timestamp {
-        self.queued.map_or(gap.range.end, |(at, _)| at.max(gap.range.start))
+        self.queued
+            .map_or(gap.range.end, |(at, _)| at.max(gap.range.start))
     }
 
     fn add(
@@ -223,10 +255,15 @@ impl<'a> GapCollector<'a> {
         }
         let is_listed = self.listed.last() == Some(&self.idle.len());
         let place = gap.place();
-        let causes = if is_listed || place != GapPlace::Between { self.own.causes(names) } else { Vec::new() };
+        let causes = if is_listed || place != GapPlace::Between {
+            self.own.causes(names)
+        } else {
+            Vec::new()
+        };
         if is_listed {
             self.listed.pop();
-            let mut name = |program: Option<SliceId>| Some(names.of(self.model.slice(program?).label_id()));
+            let mut name =
+                |program: Option<SliceId>| Some(names.of(self.model.slice(program?).label_id()));
             self.out.gaps.push(Gap {
                 place,
                 start_ps: self.recorded_start(gap).ps(),
@@ -249,7 +286,9 @@ impl<'a> GapCollector<'a> {
 
     /// The start of a gap on the timeline as recorded; the window's start if no program of the device precedes it.
     fn recorded_start(&self, gap: &IdleSpan) -> Timestamp {
-        let recorded = gap.after.map(|program| self.model.slice(program).range().end);
+        let recorded = gap
+            .after
+            .map(|program| self.model.slice(program).range().end);
         match recorded {
             Some(end) if gap.range.start > self.window.start => end,
             _ => gap.range.start,

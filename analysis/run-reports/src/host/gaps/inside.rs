@@ -36,8 +36,13 @@ pub struct InsidePrograms {
 }
 
 /// The idle time; `None` if the device has no ops or no programs in the scope.
-pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<InsidePrograms>, AnalysisError> {
-    let Some(time) = cx.core_time(core)? else { return Ok(None) };
+pub(super) fn inside_programs(
+    cx: &Context<'_>,
+    core: GroupId,
+) -> Result<Option<InsidePrograms>, AnalysisError> {
+    let Some(time) = cx.core_time(core)? else {
+        return Ok(None);
+    };
     let mut out = InsidePrograms {
         idle_ps: 0,
         edges_ps: 0,
@@ -52,12 +57,19 @@ pub(super) fn inside_programs(cx: &Context<'_>, core: GroupId) -> Result<Option<
     for program in programs(cx.model, core) {
         let span = shifted(cx.model, core, program.range());
         // The window of the whole trace begins with the first op, and the program of that before it.
-        let part = if cx.scope == Scope::WholeTrace { Some(span) } else { span.intersect(time.window.measured) };
+        let part = if cx.scope == Scope::WholeTrace {
+            Some(span)
+        } else {
+            span.intersect(time.window.measured)
+        };
         let Some(span) = part else { continue };
         out.program_ps = out.program_ps.saturating_add(span.dur().ps());
         let ops = ops_in(&time.segments, span);
         // The first and the last op may reach beyond the program.
-        let ran = ops.first().zip(ops.last()).map(|(first, last)| TimeRange::new(first.range.start, last.range.end));
+        let ran = ops
+            .first()
+            .zip(ops.last())
+            .map(|(first, last)| TimeRange::new(first.range.start, last.range.end));
         let inner = out.add_gaps(cx.model, program.name(), ops);
         let edges = match ran {
             Some(ran) => (ran.start - span.start).clamped() + (span.end - ran.end).clamped(),
@@ -80,14 +92,17 @@ impl InsidePrograms {
     fn add_gaps(&mut self, model: &TraceModel, program: &str, ops: &[SelfTimeSegment]) -> Picos {
         let mut sum = Picos::ZERO;
         for pair in ops.windows(2) {
-            let gap = (pair[1].range.start - pair[0].range.end).max(Picos::ZERO).ps();
+            let gap = (pair[1].range.start - pair[0].range.end)
+                .max(Picos::ZERO)
+                .ps();
             sum += Picos::from_ps(gap);
             if gap > LONG_PS {
                 self.long_gaps += 1;
                 self.long_gaps_ps = self.long_gaps_ps.saturating_add(gap);
             }
             if gap > self.longest_ps {
-                let name = |segment: &SelfTimeSegment| Some(model.slice(segment.slice).name().to_owned());
+                let name =
+                    |segment: &SelfTimeSegment| Some(model.slice(segment.slice).name().to_owned());
                 self.longest_ps = gap;
                 self.longest_in = Some(program.to_owned());
                 (self.longest_after, self.longest_before) = (name(&pair[0]), name(&pair[1]));

@@ -21,22 +21,31 @@ impl GapsReport {
         }
         let time = |cause| self.time_of(cause);
         let share = |cause| Percent(percent(time(cause), idle).unwrap_or_default());
-        let recorded = IdleCause::ALL.into_iter().filter(|&cause| cause != most && time(cause) > 0);
+        let recorded = IdleCause::ALL
+            .into_iter()
+            .filter(|&cause| cause != most && time(cause) > 0);
         let longest = recorded.min_by_key(|&cause| std::cmp::Reverse(time(cause)));
-        let longest = longest.and_then(|cause| Some(format!("; {:.1} {}", share(cause), self.clause(cause)?)));
+        let longest = longest
+            .and_then(|cause| Some(format!("; {:.1} {}", share(cause), self.clause(cause)?)));
         let longest = longest.unwrap_or_default();
-        Some(format!("with nothing recorded on the host ({:.1} of it{longest})", share(most)))
+        Some(format!(
+            "with nothing recorded on the host ({:.1} of it{longest})",
+            share(most)
+        ))
     }
 
     /// Whether more than half of the idle time has one cause on the host.
     pub fn has_known_cause(&self) -> bool {
-        self.most_common().is_some_and(|cause| cause != IdleCause::Unknown)
+        self.most_common()
+            .is_some_and(|cause| cause != IdleCause::Unknown)
     }
 
     /// The cause of more than half of the idle time.
     fn most_common(&self) -> Option<IdleCause> {
         let idle = self.idle_ps();
-        IdleCause::ALL.into_iter().find(|&cause| self.time_of(cause).saturating_mul(2) > idle)
+        IdleCause::ALL
+            .into_iter()
+            .find(|&cause| self.time_of(cause).saturating_mul(2) > idle)
     }
 
     /// Idle time between programs with a cause.
@@ -49,7 +58,8 @@ impl GapsReport {
     }
 
     fn idle_ps(&self) -> i64 {
-        self.within_ps().saturating_add(self.sum(DeviceGaps::between_ps))
+        self.within_ps()
+            .saturating_add(self.sum(DeviceGaps::between_ps))
     }
 
     fn sum(&self, time: impl Fn(&DeviceGaps) -> i64) -> i64 {
@@ -58,8 +68,14 @@ impl GapsReport {
 
     /// A cause with the event that shows it.
     fn clause(&self, cause: IdleCause) -> Option<String> {
-        let parts = self.devices.iter().flat_map(|device| &device.between).filter(|part| part.cause == cause);
-        let event = parts.max_by_key(|part| part.time_ps).and_then(|longest| longest.event());
+        let parts = self
+            .devices
+            .iter()
+            .flat_map(|device| &device.between)
+            .filter(|part| part.cause == cause);
+        let event = parts
+            .max_by_key(|part| part.time_ps)
+            .and_then(|longest| longest.event());
         let event = event.map_or_else(String::new, |event| format!(" ({event})"));
         Some(format!("{}{event}", cause.meanwhile()?))
     }

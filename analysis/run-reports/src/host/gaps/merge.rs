@@ -44,7 +44,12 @@ struct NextThreadSpan {
 
 impl NextThreadSpan {
     fn key(&self) -> Reverse<(Timestamp, usize, LabelId, usize)> {
-        Reverse((self.part.range.start, self.part.rank.index(), self.part.label, self.thread))
+        Reverse((
+            self.part.range.start,
+            self.part.rank.index(),
+            self.part.label,
+            self.thread,
+        ))
     }
 }
 
@@ -86,9 +91,22 @@ impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
     pub(crate) fn new(threads: impl Iterator<Item = I>) -> Self {
         let mut threads: Vec<I> = threads.collect();
         let firsts = threads.iter_mut().enumerate();
-        let coming =
-            firsts.filter_map(|(thread, parts)| Some(NextThreadSpan { part: parts.next()?, thread })).collect();
-        Self { threads, coming, active: Default::default(), filled: 0, now: Timestamp::MIN, last: None }
+        let coming = firsts
+            .filter_map(|(thread, parts)| {
+                Some(NextThreadSpan {
+                    part: parts.next()?,
+                    thread,
+                })
+            })
+            .collect();
+        Self {
+            threads,
+            coming,
+            active: Default::default(),
+            filled: 0,
+            now: Timestamp::MIN,
+            last: None,
+        }
     }
 
     /// The part that counts at present.
@@ -107,7 +125,9 @@ impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
 
     /// Starts the part whose turn it is.
     fn begin(&mut self) {
-        let Some(mut next) = self.coming.peek_mut() else { return };
+        let Some(mut next) = self.coming.peek_mut() else {
+            return;
+        };
         let part = next.part;
         match self.threads[next.thread].next() {
             Some(part) => next.part = part,
@@ -129,7 +149,8 @@ impl<I: Iterator<Item = ThreadSpan>> HostActivities<I> {
         match &mut self.last {
             _ if next.range.is_empty() => None,
             Some(last)
-                if last.range.end == next.range.start && (last.cause, last.label) == (next.cause, next.label) =>
+                if last.range.end == next.range.start
+                    && (last.cause, last.label) == (next.cause, next.label) =>
             {
                 last.range.end = next.range.end;
                 None
@@ -150,14 +171,20 @@ impl<I: Iterator<Item = ThreadSpan>> Iterator for HostActivities<I> {
             self.now = match (best, begins) {
                 (None, None) => return self.last.take(),
                 (None, Some(begins)) => begins,
-                (Some(part), begins) => begins.map_or(part.range.end, |begins| begins.min(part.range.end)),
+                (Some(part), begins) => {
+                    begins.map_or(part.range.end, |begins| begins.min(part.range.end))
+                }
             };
             if begins == Some(self.now) {
                 self.begin();
             }
             let over = best.and_then(|part| {
                 let range = TimeRange::new(from, self.now);
-                self.join(HostActivity { range, cause: part.rank.cause(), label: part.label })
+                self.join(HostActivity {
+                    range,
+                    cause: part.rank.cause(),
+                    label: part.label,
+                })
             });
             if over.is_some() {
                 return over;
@@ -182,7 +209,9 @@ mod tests {
 
     /// Two labels, for parts of the same rank.
     fn labels() -> Vec<LabelId> {
-        text_trace("host main: ab\n a = x\n b = y").label_ids().collect()
+        text_trace("host main: ab\n a = x\n b = y")
+            .label_ids()
+            .collect()
     }
 
     /// Parts from pauses and lengths, causes and labels.

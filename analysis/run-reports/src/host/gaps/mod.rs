@@ -68,7 +68,11 @@ impl Analysis for Gaps {
             return Err(AnalysisError::NotApplicable(what.to_owned()));
         }
         let has_host = host_threads(model).next().is_some();
-        Ok(GapsReport { statement: statement(&devices, has_host), metrics: metrics(&devices), devices })
+        Ok(GapsReport {
+            statement: statement(&devices, has_host),
+            metrics: metrics(&devices),
+            devices,
+        })
     }
 }
 
@@ -79,7 +83,9 @@ fn devices_of(
     cores: &[GroupId],
     steps: Option<&StepsReport>,
 ) -> Result<Vec<DeviceGaps>, AnalysisError> {
-    let watches = cores.iter().filter_map(|&core| GapCollector::new(cx, core, steps).transpose());
+    let watches = cores
+        .iter()
+        .filter_map(|&core| GapCollector::new(cx, core, steps).transpose());
     let mut watches: Vec<GapCollector<'_>> = watches.collect::<Result<_, _>>()?;
     let mut names = ReportNames::new(cx.model);
     // `None` if no device has a gap.
@@ -95,7 +101,10 @@ fn devices_of(
     }
     let finish = |watch: GapCollector<'_>| {
         let gaps = watch.finish(&mut names);
-        Ok(DeviceGaps { inside: inside::inside_programs(cx, gaps.group)?, ..gaps })
+        Ok(DeviceGaps {
+            inside: inside::inside_programs(cx, gaps.group)?,
+            ..gaps
+        })
     };
     watches.into_iter().map(finish).collect()
 }
@@ -104,8 +113,12 @@ fn devices_of(
 const WORTH_SAYING_PERCENT: f64 = 10.0;
 
 fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
-    let sum = |get: &dyn Fn(&DeviceGaps) -> i64| devices.iter().map(get).fold(0, i64::saturating_add);
-    let (idle, window) = (sum(&|device| device.idle_ps), sum(&|device| device.window_ps));
+    let sum =
+        |get: &dyn Fn(&DeviceGaps) -> i64| devices.iter().map(get).fold(0, i64::saturating_add);
+    let (idle, window) = (
+        sum(&|device| device.idle_ps),
+        sum(&|device| device.window_ps),
+    );
     let share = percent(idle, window).unwrap_or_default();
     // Avoids "100.0 %" if something ran.
     let digits = if share > 99.9 { 3 } else { 1 };
@@ -114,14 +127,21 @@ fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
         return text + "; no host thread was recorded, so the reasons are not known";
     }
     let share_of = |cause| percent(sum(&|device| device.time_ps(cause)), idle).unwrap_or_default();
-    let recorded = IdleCause::ALL.into_iter().filter(|&cause| cause != IdleCause::Unknown);
+    let recorded = IdleCause::ALL
+        .into_iter()
+        .filter(|&cause| cause != IdleCause::Unknown);
     let mut parts: Vec<(f64, IdleCause)> = recorded.map(|cause| (share_of(cause), cause)).collect();
     parts.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     // The longest is named even if it explains little.
-    let least = parts.first().map_or(0.0, |(most, _)| most.min(WORTH_SAYING_PERCENT));
-    let parts = parts.into_iter().filter(|(share, _)| *share > 0.0 && *share >= least);
-    let mut parts: Vec<String> =
-        parts.map(|(share, cause)| format!("{} {:.1}", cause.title(), Percent(share))).collect();
+    let least = parts
+        .first()
+        .map_or(0.0, |(most, _)| most.min(WORTH_SAYING_PERCENT));
+    let parts = parts
+        .into_iter()
+        .filter(|(share, _)| *share > 0.0 && *share >= least);
+    let mut parts: Vec<String> = parts
+        .map(|(share, cause)| format!("{} {:.1}", cause.title(), Percent(share)))
+        .collect();
     let unknown = share_of(IdleCause::Unknown);
     if unknown >= WORTH_SAYING_PERCENT {
         parts.push(format!("nothing for {:.1}", Percent(unknown)));
@@ -134,7 +154,10 @@ fn statement(devices: &[DeviceGaps], has_host: bool) -> String {
 
 fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
     let sum = |get: fn(&DeviceGaps) -> i64| devices.iter().map(get).fold(0, i64::saturating_add);
-    let of = format!("window × {}, on the clock of the host", counted(devices.len(), "device"));
+    let of = format!(
+        "window × {}, on the clock of the host",
+        counted(devices.len(), "device")
+    );
     let metric = |id, title, part, whole, of: &str| Metric {
         id,
         title,
@@ -147,15 +170,40 @@ fn metrics(devices: &[DeviceGaps]) -> Vec<Metric> {
     };
     let window = sum(|device| device.window_ps);
     let mut out = vec![
-        metric("gaps_percent", "No program running", sum(|device| device.idle_ps), window, &of),
-        metric("gaps_between_percent", "of which between programs", sum(DeviceGaps::between_ps), window, &of),
+        metric(
+            "gaps_percent",
+            "No program running",
+            sum(|device| device.idle_ps),
+            window,
+            &of,
+        ),
+        metric(
+            "gaps_between_percent",
+            "of which between programs",
+            sum(DeviceGaps::between_ps),
+            window,
+            &of,
+        ),
     ];
-    let inside: Vec<&InsidePrograms> = devices.iter().filter_map(|device| device.inside.as_ref()).collect();
-    let total = |of: fn(&InsidePrograms) -> i64| inside.iter().map(|inside| of(inside)).sum::<Picos>().ps();
-    let (idle, program) = (total(|inside| inside.idle_ps), total(|inside| inside.program_ps));
+    let inside: Vec<&InsidePrograms> = devices
+        .iter()
+        .filter_map(|device| device.inside.as_ref())
+        .collect();
+    let total =
+        |of: fn(&InsidePrograms) -> i64| inside.iter().map(|inside| of(inside)).sum::<Picos>().ps();
+    let (idle, program) = (
+        total(|inside| inside.idle_ps),
+        total(|inside| inside.program_ps),
+    );
     out.push(Metric {
         note: Some("by the device clock; independent of the host".to_owned()),
-        ..metric("gaps_inside_percent", "No op within programs", idle, program, "time of programs")
+        ..metric(
+            "gaps_inside_percent",
+            "No op within programs",
+            idle,
+            program,
+            "time of programs",
+        )
     });
     out
 }

@@ -90,7 +90,13 @@ pub(super) struct WrittenCauseTime<'a> {
 impl Serialize for CauseTime {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { cause, time_ps, .. } = *self;
-        WrittenCauseTime { cause, time_ps, event: self.event(), event_ps: self.event_ps() }.serialize(serializer)
+        WrittenCauseTime {
+            cause,
+            time_ps,
+            event: self.event(),
+            event_ps: self.event_ps(),
+        }
+        .serialize(serializer)
     }
 }
 
@@ -165,20 +171,25 @@ impl Gap {
     }
     /// The recorded activity with the most of it, if anything was recorded.
     pub(super) fn main(&self) -> Option<&CauseTime> {
-        self.recorded().min_by_key(|part| (std::cmp::Reverse(part.time_ps), part.cause))
+        self.recorded()
+            .min_by_key(|part| (std::cmp::Reverse(part.time_ps), part.cause))
     }
     /// The other recorded activities with at least `least` of its time.
     pub(super) fn others(&self, least: f64) -> impl Iterator<Item = &CauseTime> {
         let main = self.main().map(|part| part.cause);
         let is_long = move |part: &&CauseTime| part.time_ps as f64 >= least * self.length_ps as f64;
-        self.recorded().filter(move |part| Some(part.cause) != main).filter(is_long)
+        self.recorded()
+            .filter(move |part| Some(part.cause) != main)
+            .filter(is_long)
     }
     /// The part in which nothing was recorded.
     pub(super) fn unexplained_ps(&self) -> i64 {
         time_of(&self.causes, IdleCause::Unknown)
     }
     fn recorded(&self) -> impl Iterator<Item = &CauseTime> {
-        self.causes.iter().filter(|part| part.cause != IdleCause::Unknown)
+        self.causes
+            .iter()
+            .filter(|part| part.cause != IdleCause::Unknown)
     }
 }
 
@@ -196,7 +207,11 @@ pub struct StepGaps {
 impl StepGaps {
     /// Idle time of the step.
     pub(crate) fn idle_ps(&self) -> i64 {
-        self.causes.iter().map(|part| part.time_ps).sum::<Picos>().ps()
+        self.causes
+            .iter()
+            .map(|part| part.time_ps)
+            .sum::<Picos>()
+            .ps()
     }
     /// The part with one cause.
     pub fn time_ps(&self, cause: IdleCause) -> i64 {
@@ -205,7 +220,12 @@ impl StepGaps {
 }
 
 pub(super) fn time_of(causes: &[CauseTime], cause: IdleCause) -> i64 {
-    causes.iter().filter(|part| part.cause == cause).map(|part| part.time_ps).sum::<Picos>().ps()
+    causes
+        .iter()
+        .filter(|part| part.cause == cause)
+        .map(|part| part.time_ps)
+        .sum::<Picos>()
+        .ps()
 }
 
 impl DeviceGaps {
@@ -219,11 +239,23 @@ impl DeviceGaps {
     }
     /// Idle time with one cause, at any position.
     pub fn time_ps(&self, cause: IdleCause) -> i64 {
-        let places = [GapPlace::BeforeFirst, GapPlace::Between, GapPlace::AfterLast].into_iter();
-        places.map(|place| time_of(self.at(place), cause)).sum::<Picos>().ps()
+        let places = [
+            GapPlace::BeforeFirst,
+            GapPlace::Between,
+            GapPlace::AfterLast,
+        ]
+        .into_iter();
+        places
+            .map(|place| time_of(self.at(place), cause))
+            .sum::<Picos>()
+            .ps()
     }
     /// Idle time between programs.
     pub fn between_ps(&self) -> i64 {
-        self.between.iter().map(|part| part.time_ps).sum::<Picos>().ps()
+        self.between
+            .iter()
+            .map(|part| part.time_ps)
+            .sum::<Picos>()
+            .ps()
     }
 }

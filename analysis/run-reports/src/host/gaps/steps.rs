@@ -28,8 +28,11 @@ impl StepSums {
     }
 
     fn of(spans: Vec<(u32, TimeRange)>) -> Self {
-        let empty =
-            |&(step, range): &(u32, TimeRange)| StepGaps { step, length_ps: range.dur().ps(), causes: Vec::new() };
+        let empty = |&(step, range): &(u32, TimeRange)| StepGaps {
+            step,
+            length_ps: range.dur().ps(),
+            causes: Vec::new(),
+        };
         let mut coming: Vec<usize> = (0..spans.len()).collect();
         coming.sort_unstable_by_key(|&at| std::cmp::Reverse(spans[at].1.start));
         let mut latest = Timestamp::from_ps(i64::MIN);
@@ -38,15 +41,28 @@ impl StepSums {
             (at, latest)
         });
         let by_begin = by_begin.collect();
-        Self { by_begin, out: spans.iter().map(empty).collect(), coming, open: Vec::new(), spans }
+        Self {
+            by_begin,
+            out: spans.iter().map(empty).collect(),
+            coming,
+            open: Vec::new(),
+            spans,
+        }
     }
 
     /// The step that contains an instant; if several do, the first of the report.
     pub(crate) fn at(&self, at: Timestamp) -> Option<u32> {
-        let begun = self.by_begin.partition_point(|&(span, _)| self.spans[span].1.start <= at);
+        let begun = self
+            .by_begin
+            .partition_point(|&(span, _)| self.spans[span].1.start <= at);
         // If the latest end up to a step has passed, all steps before it have ended.
-        let not_over = self.by_begin[..begun].iter().rev().take_while(|(_, latest)| *latest > at);
-        let holding = not_over.map(|(span, _)| *span).filter(|&span| self.spans[span].1.contains(at));
+        let not_over = self.by_begin[..begun]
+            .iter()
+            .rev()
+            .take_while(|(_, latest)| *latest > at);
+        let holding = not_over
+            .map(|(span, _)| *span)
+            .filter(|&span| self.spans[span].1.contains(at));
         holding.min().map(|span| self.spans[span].0)
     }
 
@@ -84,8 +100,14 @@ impl StepSums {
 }
 
 /// The steps of a device, on the clock of its host.
-fn step_spans(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> Vec<(u32, TimeRange)> {
-    let Some(steps) = steps.filter(|steps| steps.has_steps()) else { return Vec::new() };
+fn step_spans(
+    cx: &Context<'_>,
+    core: GroupId,
+    steps: Option<&StepsReport>,
+) -> Vec<(u32, TimeRange)> {
+    let Some(steps) = steps.filter(|steps| steps.has_steps()) else {
+        return Vec::new();
+    };
     let own = |step: &Step| {
         if steps.source == StepSource::HostAnnotations {
             return step.range();
@@ -93,7 +115,11 @@ fn step_spans(cx: &Context<'_>, core: GroupId, steps: Option<&StepsReport>) -> V
         let span = step.span_on(core)?;
         Some(cx.to_host(core, span.range))
     };
-    steps.steps.iter().filter_map(|step| Some((step.number, own(step)?))).collect()
+    steps
+        .steps
+        .iter()
+        .filter_map(|step| Some((step.number, own(step)?)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -107,10 +133,36 @@ mod tests {
         let range = |start, end| TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end));
         let model = sample_traces::text_trace("host main: a");
         let names = &mut ReportNames::new(&model);
-        let mut sums = StepSums::of(vec![(3, range(30, 40)), (0, range(0, 10)), (1, range(5, 20)), (2, range(22, 24))]);
-        assert_eq!((sums.at(Timestamp::from_ps(7)), sums.at(Timestamp::from_ps(20))), (Some(0), None));
-        let steps: Vec<_> = [-1, 0, 6, 12, 21, 23, 24, 35, 40].map(|at| sums.at(Timestamp::from_ps(at))).into();
-        assert_eq!(steps, [None, Some(0), Some(0), Some(1), None, Some(2), None, Some(3), None]);
+        let mut sums = StepSums::of(vec![
+            (3, range(30, 40)),
+            (0, range(0, 10)),
+            (1, range(5, 20)),
+            (2, range(22, 24)),
+        ]);
+        assert_eq!(
+            (
+                sums.at(Timestamp::from_ps(7)),
+                sums.at(Timestamp::from_ps(20))
+            ),
+            (Some(0), None)
+        );
+        let steps: Vec<_> = [-1, 0, 6, 12, 21, 23, 24, 35, 40]
+            .map(|at| sums.at(Timestamp::from_ps(at)))
+            .into();
+        assert_eq!(
+            steps,
+            [
+                None,
+                Some(0),
+                Some(0),
+                Some(1),
+                None,
+                Some(2),
+                None,
+                Some(3),
+                None
+            ]
+        );
         for (part, cause) in [
             (range(4, 8), IdleCause::Compile),
             (range(8, 21), IdleCause::Wait),
@@ -120,14 +172,33 @@ mod tests {
             sums.add(part, cause, None, names);
         }
         let steps = sums.finish(names);
-        let found: Vec<Vec<(IdleCause, i64)>> =
-            steps.iter().map(|step| step.causes.iter().map(|part| (part.cause, part.time_ps)).collect()).collect();
+        let found: Vec<Vec<(IdleCause, i64)>> = steps
+            .iter()
+            .map(|step| {
+                step.causes
+                    .iter()
+                    .map(|part| (part.cause, part.time_ps))
+                    .collect()
+            })
+            .collect();
         let (compile, wait, user) = (IdleCause::Compile, IdleCause::Wait, IdleCause::User);
         assert_eq!(
             found,
-            [vec![(user, 7)], vec![(compile, 4), (wait, 2)], vec![(compile, 3), (wait, 12)], vec![]],
+            [
+                vec![(user, 7)],
+                vec![(compile, 4), (wait, 2)],
+                vec![(compile, 3), (wait, 12)],
+                vec![]
+            ],
             "{steps:?}"
         );
-        assert_eq!(steps.iter().map(|step| Picos::from_ps(step.length_ps)).sum::<Picos>().ps(), 37);
+        assert_eq!(
+            steps
+                .iter()
+                .map(|step| Picos::from_ps(step.length_ps))
+                .sum::<Picos>()
+                .ps(),
+            37
+        );
     }
 }

@@ -49,23 +49,41 @@ fn with_causes<'a, R: Copy + 'a>(
             IdleCause::Queued => "queued_ps",
             IdleCause::Unknown => "unknown_ps",
         };
-        table.inferred(id, cause.title(), Unit::Picoseconds, move |row| time(row, cause))
+        table.inferred(id, cause.title(), Unit::Picoseconds, move |row| {
+            time(row, cause)
+        })
     })
 }
 
 impl GapsReport {
     /// All devices together, by place and cause.
     fn cause_table(&self) -> Table {
-        let window = self.devices.iter().map(|device| device.window_ps).sum::<Picos>().ps();
+        let window = self
+            .devices
+            .iter()
+            .map(|device| device.window_ps)
+            .sum::<Picos>()
+            .ps();
         let count = self.devices.len().max(1) as i64;
         let row = |place: GapPlace, cause: IdleCause| {
-            let parts = self.devices.iter().flat_map(|device| device.at(place)).filter(|part| part.cause == cause);
+            let parts = self
+                .devices
+                .iter()
+                .flat_map(|device| device.at(place))
+                .filter(|part| part.cause == cause);
             let time = parts.clone().map(|part| part.time_ps).sum::<Picos>().ps();
             Some((place, time, parts.max_by_key(|part| part.event_ps())?))
         };
-        let places = [GapPlace::BeforeFirst, GapPlace::Between, GapPlace::AfterLast];
-        let rows =
-            places.into_iter().flat_map(|place| IdleCause::ALL.into_iter().filter_map(move |cause| row(place, cause)));
+        let places = [
+            GapPlace::BeforeFirst,
+            GapPlace::Between,
+            GapPlace::AfterLast,
+        ];
+        let rows = places.into_iter().flat_map(|place| {
+            IdleCause::ALL
+                .into_iter()
+                .filter_map(move |cause| row(place, cause))
+        });
         Table::of("gap_causes", "What the host does while no program runs", rows)
             .measured("place", "Where", Unit::None, |(place, ..)| place.title())
             .inferred("cause", "Host", Unit::None, |(.., top)| top.cause.title())
@@ -85,21 +103,36 @@ impl GapsReport {
     fn device_table(&self) -> Table {
         let table = Table::of("gap_devices", "By device", &self.devices)
             .measured("core", "Device", Unit::None, |device| &device.core)
-            .measured("window_ps", "Window", Unit::Picoseconds, |device| device.window_ps)
-            .measured("programs", "Programs", Unit::Count, |device| device.programs)
-            .measured("idle_ps", "No program", Unit::Picoseconds, |device| device.idle_ps);
+            .measured("window_ps", "Window", Unit::Picoseconds, |device| {
+                device.window_ps
+            })
+            .measured("programs", "Programs", Unit::Count, |device| {
+                device.programs
+            })
+            .measured("idle_ps", "No program", Unit::Picoseconds, |device| {
+                device.idle_ps
+            });
         with_causes(table, DeviceGaps::time_ps)
             .note("The causes of a device add up to its time without a running program.")
             .build()
     }
 
     fn gap_table(&self) -> Table {
-        let rows = self.devices.iter().flat_map(|device| device.gaps.iter().take(SHOWN).map(move |gap| (device, gap)));
+        let rows = self
+            .devices
+            .iter()
+            .flat_map(|device| device.gaps.iter().take(SHOWN).map(move |gap| (device, gap)));
         let between: u64 = self.devices.iter().map(|device| device.count).sum();
         let also = |gap: &Gap| {
             let part = |part: &CauseTime| {
-                let event = part.event().map_or_else(String::new, |event| format!(" ({event})"));
-                format!("{} {}{event}", part.cause.title(), Picos::from_ps(part.time_ps))
+                let event = part
+                    .event()
+                    .map_or_else(String::new, |event| format!(" ({event})"));
+                format!(
+                    "{} {}{event}",
+                    part.cause.title(),
+                    Picos::from_ps(part.time_ps)
+                )
             };
             gap.others(NAMED).map(part).collect::<Vec<_>>().join(", ")
         };
@@ -137,26 +170,62 @@ impl GapsReport {
         };
         let table = Table::of("gap_steps", "Time without a program in each step", &steps)
             .measured("step", "Step", Unit::None, |(&number, _)| number)
-            .measured("length_ps", "Length", Unit::Picoseconds, |(_, own)| mean(own, &|step| step.length_ps))
-            .measured("idle_ps", "No program", Unit::Picoseconds, |(_, own)| mean(own, &StepGaps::idle_ps));
-        with_causes(table, |(_, own), cause| mean(own, &|step| step.time_ps(cause)))
-            .note("Means over the devices that ran the step, on the clock of the host.")
-            .build()
+            .measured("length_ps", "Length", Unit::Picoseconds, |(_, own)| {
+                mean(own, &|step| step.length_ps)
+            })
+            .measured("idle_ps", "No program", Unit::Picoseconds, |(_, own)| {
+                mean(own, &StepGaps::idle_ps)
+            });
+        with_causes(table, |(_, own), cause| {
+            mean(own, &|step| step.time_ps(cause))
+        })
+        .note("Means over the devices that ran the step, on the clock of the host.")
+        .build()
     }
 
     fn inside_table(&self) -> Table {
-        let rows = self.devices.iter().filter_map(|device| Some((device, device.inside.as_ref()?)));
+        let rows = self
+            .devices
+            .iter()
+            .filter_map(|device| Some((device, device.inside.as_ref()?)));
         Table::of("gaps_inside", "Time without an op within programs", rows)
             .measured("core", "Device", Unit::None, |(device, _)| &device.core)
-            .measured("program_ps", "Programs", Unit::Picoseconds, |(_, inside)| inside.program_ps)
-            .measured("idle_ps", "No op", Unit::Picoseconds, |(_, inside)| inside.idle_ps)
-            .measured("idle_percent", "Of programs", Unit::Percent, |(_, it)| percent(it.idle_ps, it.program_ps))
-            .measured("edges_ps", "At begin and end", Unit::Picoseconds, |(_, inside)| inside.edges_ps)
-            .measured("long_gaps", "Over 1 µs", Unit::Count, |(_, inside)| inside.long_gaps)
-            .measured("long_gaps_ps", "together", Unit::Picoseconds, |(_, inside)| inside.long_gaps_ps)
-            .measured("longest_ps", "Longest", Unit::Picoseconds, |(_, inside)| inside.longest_ps)
-            .measured("longest_after", "After", Unit::None, |(_, inside)| inside.longest_after.as_deref())
-            .measured("longest_before", "Before", Unit::None, |(_, inside)| inside.longest_before.as_deref())
+            .measured(
+                "program_ps",
+                "Programs",
+                Unit::Picoseconds,
+                |(_, inside)| inside.program_ps,
+            )
+            .measured("idle_ps", "No op", Unit::Picoseconds, |(_, inside)| {
+                inside.idle_ps
+            })
+            .measured("idle_percent", "Of programs", Unit::Percent, |(_, it)| {
+                percent(it.idle_ps, it.program_ps)
+            })
+            .measured(
+                "edges_ps",
+                "At begin and end",
+                Unit::Picoseconds,
+                |(_, inside)| inside.edges_ps,
+            )
+            .measured("long_gaps", "Over 1 µs", Unit::Count, |(_, inside)| {
+                inside.long_gaps
+            })
+            .measured(
+                "long_gaps_ps",
+                "together",
+                Unit::Picoseconds,
+                |(_, inside)| inside.long_gaps_ps,
+            )
+            .measured("longest_ps", "Longest", Unit::Picoseconds, |(_, inside)| {
+                inside.longest_ps
+            })
+            .measured("longest_after", "After", Unit::None, |(_, inside)| {
+                inside.longest_after.as_deref()
+            })
+            .measured("longest_before", "Before", Unit::None, |(_, inside)| {
+                inside.longest_before.as_deref()
+            })
             .note("By the device clock that timed the ops; independent of the host.")
             .build()
     }

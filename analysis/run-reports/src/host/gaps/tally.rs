@@ -17,12 +17,18 @@ pub(super) struct ReportNames<'a> {
 
 impl<'a> ReportNames<'a> {
     pub(crate) fn new(model: &'a TraceModel) -> Self {
-        Self { model, known: BTreeMap::new() }
+        Self {
+            model,
+            known: BTreeMap::new(),
+        }
     }
 
     pub(crate) fn of(&mut self, label: LabelId) -> Arc<str> {
         let name = self.model.label(label).name;
-        self.known.entry(name).or_insert_with(|| self.model.str(name).into()).clone()
+        self.known
+            .entry(name)
+            .or_insert_with(|| self.model.str(name).into())
+            .clone()
     }
 }
 
@@ -48,14 +54,21 @@ impl CauseTimes {
     /// Causes in their order.
     pub(crate) fn causes(&self, names: &mut ReportNames<'_>) -> Vec<CauseTime> {
         let cause = |cause: IdleCause| {
-            let parts = || self.0.range((cause, None)..).take_while(move |((of, _), _)| *of == cause);
+            let parts = || {
+                self.0
+                    .range((cause, None)..)
+                    .take_while(move |((of, _), _)| *of == cause)
+            };
             let time: Picos = parts().map(|(_, &time)| time).sum();
             let events = parts().filter_map(|(&(_, label), &time)| Some((label?, time)));
             let top = events.max_by_key(|&(label, time)| (time, Reverse(label)));
             (time > Picos::ZERO).then(|| CauseTime {
                 cause,
                 time_ps: time.ps(),
-                top: top.map(|(label, time)| EventTime { name: names.of(label), time_ps: time.ps() }),
+                top: top.map(|(label, time)| EventTime {
+                    name: names.of(label),
+                    time_ps: time.ps(),
+                }),
             })
         };
         IdleCause::ALL.into_iter().filter_map(cause).collect()

@@ -6,17 +6,28 @@ use super::*;
 
 fn report(model: &TraceModel, scope: Scope) -> Result<GapsReport, AnalysisError> {
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model, scope, options: &options, reports: &reports };
+    let cx = Context {
+        model,
+        scope,
+        options: &options,
+        reports: &reports,
+    };
     cx.report::<Gaps>().map(|report| report.as_ref().clone())
 }
 
 fn whole(picture: &str) -> DeviceGaps {
-    report(&text_trace(picture), Scope::WholeTrace).unwrap().devices[0].clone()
+    report(&text_trace(picture), Scope::WholeTrace)
+        .unwrap()
+        .devices[0]
+        .clone()
 }
 
 /// Cause and nanoseconds.
 fn parts(causes: &[CauseTime]) -> Vec<(IdleCause, i64)> {
-    causes.iter().map(|part| (part.cause, part.time_ps / 1000)).collect()
+    causes
+        .iter()
+        .map(|part| (part.cause, part.time_ps / 1000))
+        .collect()
 }
 
 const NAMES: &str = "
@@ -46,8 +57,14 @@ fn every_idle_instant_has_one_cause_and_location() {
         host main: ccc.....wwuu.dppp...hh
         ",
     ));
-    assert_eq!((device.window_ps, device.program_ps, device.idle_ps), (22_000, 4_000, 18_000));
-    assert_eq!(parts(&device.before), [(IdleCause::Compile, 3), (IdleCause::Unknown, 1)]);
+    assert_eq!(
+        (device.window_ps, device.program_ps, device.idle_ps),
+        (22_000, 4_000, 18_000)
+    );
+    assert_eq!(
+        parts(&device.before),
+        [(IdleCause::Compile, 3), (IdleCause::Unknown, 1)]
+    );
     let between = [
         (IdleCause::HostToDevice, 2),
         (IdleCause::Dispatch, 1),
@@ -56,11 +73,20 @@ fn every_idle_instant_has_one_cause_and_location() {
         (IdleCause::Unknown, 3),
     ];
     assert_eq!(parts(&device.between), between);
-    assert_eq!(parts(&device.after), [(IdleCause::DeviceToHost, 2), (IdleCause::Unknown, 2)]);
+    assert_eq!(
+        parts(&device.after),
+        [(IdleCause::DeviceToHost, 2), (IdleCause::Unknown, 2)]
+    );
     assert_eq!((device.count, device.between_ps()), (1, 10_000));
     let first = &device.gaps[0];
-    assert_eq!((first.place, first.start_ps, first.length_ps), (GapPlace::Between, 6_000, 10_000));
-    assert_eq!((first.after.as_deref(), first.before.as_deref()), (Some("jit_f(1)"), Some("jit_g(2)")));
+    assert_eq!(
+        (first.place, first.start_ps, first.length_ps),
+        (GapPlace::Between, 6_000, 10_000)
+    );
+    assert_eq!(
+        (first.after.as_deref(), first.before.as_deref()),
+        (Some("jit_f(1)"), Some("jit_g(2)"))
+    );
 }
 
 /// A thread that waits, or whose event merely encloses others, hides no cause.
@@ -75,8 +101,12 @@ fn innermost_known_event_of_the_best_thread_decides() {
         host pool: ....cc............
         ",
     ));
-    let between =
-        [(IdleCause::Compile, 6), (IdleCause::HostToDevice, 2), (IdleCause::Dispatch, 2), (IdleCause::Wait, 4)];
+    let between = [
+        (IdleCause::Compile, 6),
+        (IdleCause::HostToDevice, 2),
+        (IdleCause::Dispatch, 2),
+        (IdleCause::Wait, 4),
+    ];
     assert_eq!(parts(&device.between), between);
 }
 
@@ -91,7 +121,11 @@ fn other_threads_explain_only_the_remaining_time() {
         host loader: iiiiiiii...iii
         ",
     ));
-    let between = [(IdleCause::Input, 5), (IdleCause::User, 4), (IdleCause::Unknown, 1)];
+    let between = [
+        (IdleCause::Input, 5),
+        (IdleCause::User, 4),
+        (IdleCause::Unknown, 1),
+    ];
     assert_eq!(parts(&device.between), between);
     assert_eq!(device.between[0].event(), Some("IteratorGetNext"));
     assert_eq!(device.between[1].event_ps(), Some(4_000));
@@ -99,13 +133,27 @@ fn other_threads_explain_only_the_remaining_time() {
 
 #[test]
 fn adjacent_ranges_sum_to_the_idle_time() {
-    let model = text_trace(&picture("modules  : ..AA.......BB..\nhost main: cc..wwuuddpp.hh"));
+    let model = text_trace(&picture(
+        "modules  : ..AA.......BB..\nhost main: cc..wwuuddpp.hh",
+    ));
     let at = Timestamp::from_ps;
-    let part = |from, to| report(&model, Scope::Range(TimeRange::new(at(from), at(to)))).unwrap().devices[0].clone();
-    let (all, head, tail) =
-        (report(&model, Scope::WholeTrace).unwrap().devices[0].clone(), part(0, 6_500), part(6_500, 15_000));
+    let part = |from, to| {
+        report(&model, Scope::Range(TimeRange::new(at(from), at(to))))
+            .unwrap()
+            .devices[0]
+            .clone()
+    };
+    let (all, head, tail) = (
+        report(&model, Scope::WholeTrace).unwrap().devices[0].clone(),
+        part(0, 6_500),
+        part(6_500, 15_000),
+    );
     for cause in IdleCause::ALL {
-        assert_eq!(all.time_ps(cause), head.time_ps(cause) + tail.time_ps(cause), "{cause:?}");
+        assert_eq!(
+            all.time_ps(cause),
+            head.time_ps(cause) + tail.time_ps(cause),
+            "{cause:?}"
+        );
     }
     assert_eq!((head.gaps.len(), tail.gaps.len()), (2, 2));
     // The remaining part of a gap starts at the start of the range.
@@ -121,9 +169,23 @@ fn idle_time_is_split_over_steps() {
         host main: ddwwwwddppppww
         ",
     ));
-    let steps: Vec<_> = device.steps.iter().map(|step| (step.step, parts(&step.causes))).collect();
-    assert_eq!(steps, [(0, vec![(IdleCause::Wait, 4)]), (1, vec![(IdleCause::HostToDevice, 4)]), (2, vec![])]);
-    assert_eq!(device.gaps.iter().map(|gap| gap.step).collect::<Vec<_>>(), [Some(0), Some(1)]);
+    let steps: Vec<_> = device
+        .steps
+        .iter()
+        .map(|step| (step.step, parts(&step.causes)))
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            (0, vec![(IdleCause::Wait, 4)]),
+            (1, vec![(IdleCause::HostToDevice, 4)]),
+            (2, vec![])
+        ]
+    );
+    assert_eq!(
+        device.gaps.iter().map(|gap| gap.step).collect::<Vec<_>>(),
+        [Some(0), Some(1)]
+    );
 }
 
 #[test]
@@ -137,8 +199,14 @@ fn idle_time_within_programs_uses_the_device_clock() {
         ",
     ));
     let inside = device.inside.unwrap();
-    assert_eq!((inside.program_ps, inside.idle_ps, inside.edges_ps), (12_000, 6_000, 2_000));
-    assert_eq!((inside.longest_ps, inside.longest_after.as_deref()), (3_000, Some("fusion.1")));
+    assert_eq!(
+        (inside.program_ps, inside.idle_ps, inside.edges_ps),
+        (12_000, 6_000, 2_000)
+    );
+    assert_eq!(
+        (inside.longest_ps, inside.longest_after.as_deref()),
+        (3_000, Some("fusion.1"))
+    );
     assert_eq!(inside.long_gaps, 0);
 }
 
@@ -152,17 +220,40 @@ fn unexplained_gaps_name_what_overlaps_them() {
     let device = whole(&picture(rows));
     assert_eq!(
         parts(&device.gaps[0].causes),
-        [(IdleCause::Compile, 3), (IdleCause::DeviceToHost, 2), (IdleCause::Unknown, 15)]
+        [
+            (IdleCause::Compile, 3),
+            (IdleCause::DeviceToHost, 2),
+            (IdleCause::Unknown, 15)
+        ]
     );
     let report = report(&text_trace(&picture(rows)), Scope::WholeTrace).unwrap();
-    let table = engine::Tabular::tables(&report).into_iter().find(|table| table.id == "gaps").unwrap();
+    let table = engine::Tabular::tables(&report)
+        .into_iter()
+        .find(|table| table.id == "gaps")
+        .unwrap();
     let cell = |id: &str| {
-        let column = table.columns.iter().position(|column| column.id == id).unwrap();
+        let column = table
+            .columns
+            .iter()
+            .position(|column| column.id == id)
+            .unwrap();
         format!("{:?}", table.rows[0][column])
     };
-    assert!(cell("cause").contains("compiling") && cell("event").contains("backend_compile"), "{:?}", table.rows);
-    assert!(cell("also").contains("device to host 2.000 ns (np.asarray(jax.Array))"), "{}", cell("also"));
-    assert!(cell("cause_percent").contains("15.0") && cell("unexplained_percent").contains("75.0"), "{:?}", table.rows);
+    assert!(
+        cell("cause").contains("compiling") && cell("event").contains("backend_compile"),
+        "{:?}",
+        table.rows
+    );
+    assert!(
+        cell("also").contains("device to host 2.000 ns (np.asarray(jax.Array))"),
+        "{}",
+        cell("also")
+    );
+    assert!(
+        cell("cause_percent").contains("15.0") && cell("unexplained_percent").contains("75.0"),
+        "{:?}",
+        table.rows
+    );
     let said = "of that the host shows compiling 15.0 %, device to host 10.0 %, nothing for 75.0 %";
     assert!(report.statement.ends_with(said), "{}", report.statement);
     let main = "with nothing recorded on the host (75.0 % of it; 15.0 % while the host compiles (backend_compile))";
@@ -181,26 +272,53 @@ fn overlapping_events_inherit_nothing() {
                  : ....................d
         ",
     ));
-    let between =
-        [(IdleCause::Compile, 3), (IdleCause::HostToDevice, 4), (IdleCause::User, 5), (IdleCause::Unknown, 4)];
+    let between = [
+        (IdleCause::Compile, 3),
+        (IdleCause::HostToDevice, 4),
+        (IdleCause::User, 5),
+        (IdleCause::Unknown, 4),
+    ];
     assert_eq!(parts(&device.between), between);
 }
 
 #[test]
 fn inapplicable_analysis_gives_a_reason() {
-    let error = |picture: &str| report(&text_trace(picture), Scope::WholeTrace).unwrap_err().to_string();
+    let error = |picture: &str| {
+        report(&text_trace(picture), Scope::WholeTrace)
+            .unwrap_err()
+            .to_string()
+    };
     assert!(error("host main: aa").contains("no TPU device"));
     assert!(error("ops: aa.bb").contains("XLA Modules"));
-    let device_only = report(&text_trace("modules: AA.AA\n A = jit_f(1)"), Scope::WholeTrace).unwrap();
-    assert!(device_only.statement.ends_with("no host thread was recorded, so the reasons are not known"));
-    assert_eq!(parts(&device_only.devices[0].between), [(IdleCause::Unknown, 1)]);
+    let device_only = report(
+        &text_trace("modules: AA.AA\n A = jit_f(1)"),
+        Scope::WholeTrace,
+    )
+    .unwrap();
+    assert!(
+        device_only
+            .statement
+            .ends_with("no host thread was recorded, so the reasons are not known")
+    );
+    assert_eq!(
+        parts(&device_only.devices[0].between),
+        [(IdleCause::Unknown, 1)]
+    );
 }
 
 #[test]
 fn tables_are_rectangular() {
-    let picture = picture("steps: 0011\nmodules: A.A.\nops: e.e.\nTPU:1 modules: A..A\nhost main: ddcc");
+    let picture =
+        picture("steps: 0011\nmodules: A.A.\nops: e.e.\nTPU:1 modules: A..A\nhost main: ddcc");
     let report = report(&text_trace(&picture), Scope::WholeTrace).unwrap();
     for table in engine::Tabular::tables(&report) {
-        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.id);
+        assert!(
+            table
+                .rows
+                .iter()
+                .all(|row| row.len() == table.columns.len()),
+            "{}",
+            table.id
+        );
     }
 }

@@ -26,8 +26,12 @@ pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits,
     let model = cx.model;
     let steps = cx.report::<Steps>().ok();
     // Steps of other devices are not on the clock of the host.
-    let by_host = |steps: &StepsReport| steps.source == StepSource::HostAnnotations && cx.tensor_cores().is_empty();
-    let Some(steps) = steps.filter(|steps| by_host(steps)) else { return Err(no_device) };
+    let by_host = |steps: &StepsReport| {
+        steps.source == StepSource::HostAnnotations && cx.tensor_cores().is_empty()
+    };
+    let Some(steps) = steps.filter(|steps| by_host(steps)) else {
+        return Err(no_device);
+    };
     let threads: Vec<TrackId> = host_threads(model).collect();
     let watch = InputWatch::new(cx, threads);
     if !watch.has_input() {
@@ -38,16 +42,26 @@ pub(super) fn waits(cx: &Context<'_>, no_device: AnalysisError) -> Result<Waits,
     let mut out = Waits::default();
     let mut hosts: BTreeMap<GroupId, HostSum> = BTreeMap::new();
     for step in steps.counted() {
-        let Some(range) = step.range().filter(|range| !range.is_empty()) else { continue };
+        let Some(range) = step.range().filter(|range| !range.is_empty()) else {
+            continue;
+        };
         let waiting = watch.within(step, range);
         let gap = waiting.spans.measure().ps();
-        out.steps.push(wait(step.number.to_string(), range.dur().ps(), None, gap));
+        out.steps
+            .push(wait(step.number.to_string(), range.dur().ps(), None, gap));
         if let Some(span) = step.spans.first() {
-            hosts.entry(span.group).or_default().add(range, gap, waiting.events);
+            hosts
+                .entry(span.group)
+                .or_default()
+                .add(range, gap, waiting.events);
         }
     }
     for (group, sum) in hosts {
-        let name = model.source(model.group(group).source).host.clone().unwrap_or_else(|| model.device_name(group));
+        let name = model
+            .source(model.group(group).source)
+            .host
+            .clone()
+            .unwrap_or_else(|| model.device_name(group));
         let mut host = wait(name, sum.length_ps, None, sum.gap_ps);
         host.event = sum
             .events
@@ -101,39 +115,72 @@ impl<'a> InputWatch<'a> {
         let (model, classes) = (cx.model, cx.host_classes());
         let is_input = |label: LabelId| match classes.class(label) {
             HostClass::Infeed => true,
-            HostClass::User => classes.knows(label) && is_input_loader(model.str(model.label(label).name)),
+            HostClass::User => {
+                classes.knows(label) && is_input_loader(model.str(model.label(label).name))
+            }
             _ => false,
         };
-        Self { cx, threads, input_labels: model.label_ids().map(is_input).collect() }
+        Self {
+            cx,
+            threads,
+            input_labels: model.label_ids().map(is_input).collect(),
+        }
     }
 
     fn is_input(&self, slice: SliceRef<'_>) -> bool {
-        self.input_labels.get(slice.label_id().index()).copied().unwrap_or(false)
+        self.input_labels
+            .get(slice.label_id().index())
+            .copied()
+            .unwrap_or(false)
     }
 
     fn has_input(&self) -> bool {
-        let slices = self.threads.iter().flat_map(|&track| self.cx.model.slices_on(track));
+        let slices = self
+            .threads
+            .iter()
+            .flat_map(|&track| self.cx.model.slices_on(track));
         self.cx.watched(slices).any(|slice| self.is_input(slice))
     }
 
     /// The spans in which the step waits for input, and the events that show it.
     fn within(&self, step: &Step, range: TimeRange) -> InputWaits {
         let model = self.cx.model;
-        let source = step.spans.first().map(|span| model.group(span.group).source);
+        let source = step
+            .spans
+            .first()
+            .map(|span| model.group(span.group).source);
         let (mut spans, mut events) = (Vec::new(), BTreeMap::<String, i64>::new());
-        for &track in self.threads.iter().filter(|&&track| Some(model.group(model.track(track).group).source) == source)
+        for &track in self
+            .threads
+            .iter()
+            .filter(|&&track| Some(model.group(model.track(track).group).source) == source)
         {
-            let slices = || self.cx.watched(model.lanes(track).iter().flat_map(|lane| model.slices_in(lane, range)));
-            let runs_step = slices().any(|slice| slice.start() <= range.start && slice.range().end >= range.end);
+            let slices = || {
+                self.cx.watched(
+                    model
+                        .lanes(track)
+                        .iter()
+                        .flat_map(|lane| model.slices_in(lane, range)),
+                )
+            };
+            let runs_step = slices()
+                .any(|slice| slice.start() <= range.start && slice.range().end >= range.end);
             for slice in slices().filter(|slice| self.is_input(*slice)) {
                 let waits = runs_step || slice.name().starts_with("IteratorGetNext");
-                if let Some(part) = slice.range().intersect(range).filter(|part| waits && *part != range) {
+                if let Some(part) = slice
+                    .range()
+                    .intersect(range)
+                    .filter(|part| waits && *part != range)
+                {
                     spans.push(part);
                     let sum = events.entry(slice.name().into()).or_default();
                     *sum = sum.saturating_add(part.dur().ps());
                 }
             }
         }
-        InputWaits { spans: spans.into_iter().collect(), events }
+        InputWaits {
+            spans: spans.into_iter().collect(),
+            events,
+        }
     }
 }

@@ -23,7 +23,9 @@ use hardware::chips::Chip;
 use math::intervals::IntervalSet;
 use math::unit::Unit;
 use serde::Serialize;
-use trace_model::{GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind};
+use trace_model::{
+    GroupId, Picos, SliceAttr, SliceRef, SourceId, TimeRange, TraceModel, TrackKind,
+};
 
 use crate::host::gaps::{DeviceGaps, Gaps, IdleCause};
 use wait::{mean, wait};
@@ -75,7 +77,11 @@ impl Analysis for Input {
             Ok(gaps) => gaps,
             Err(no_device) => {
                 let found = hosts::waits(cx, no_device)?;
-                return Ok(InputReport { devices: found.hosts, steps: found.steps, transfers: transfers(cx) });
+                return Ok(InputReport {
+                    devices: found.hosts,
+                    steps: found.steps,
+                    transfers: transfers(cx),
+                });
             }
         };
         let classes = cx.classes();
@@ -91,29 +97,66 @@ impl Analysis for Input {
             let length = device.program_ps.saturating_add(device.between_ps());
             devices.push(wait(device.core.as_str(), length, whole, between(device)));
             for step in &device.steps {
-                let span = numbered.get(&step.step).into_iter().flatten().find_map(|own| own.span_on(device.group));
-                let inside = span.zip(infeed.as_ref()).map(|(span, infeed)| infeed.measure_in(span.measured).ps());
-                let part = wait(step.step.to_string(), step.length_ps, inside, step.time_ps(IdleCause::Input));
+                let span = numbered
+                    .get(&step.step)
+                    .into_iter()
+                    .flatten()
+                    .find_map(|own| own.span_on(device.group));
+                let inside = span
+                    .zip(infeed.as_ref())
+                    .map(|(span, infeed)| infeed.measure_in(span.measured).ps());
+                let part = wait(
+                    step.step.to_string(),
+                    step.length_ps,
+                    inside,
+                    step.time_ps(IdleCause::Input),
+                );
                 by_step.entry(step.step).or_default().push(part);
             }
         }
         let steps = by_step.into_values().filter_map(|own| mean(&own)).collect();
-        Ok(InputReport { devices, steps, transfers: transfers(cx) })
+        Ok(InputReport {
+            devices,
+            steps,
+            transfers: transfers(cx),
+        })
     }
 }
 
 fn between(device: &DeviceGaps) -> i64 {
-    device.between.iter().filter(|part| part.cause == IdleCause::Input).map(|part| part.time_ps).sum::<Picos>().ps()
+    device
+        .between
+        .iter()
+        .filter(|part| part.cause == IdleCause::Input)
+        .map(|part| part.time_ps)
+        .sum::<Picos>()
+        .ps()
 }
 
 /// The spans in which a core ran infeed ops, by the clock that timed them; `None` without ops.
-fn infeed(cx: &Context<'_>, classes: &OpClasses, core: GroupId) -> Result<Option<IntervalSet>, AnalysisError> {
-    let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else { return Ok(None) };
+fn infeed(
+    cx: &Context<'_>,
+    classes: &OpClasses,
+    core: GroupId,
+) -> Result<Option<IntervalSet>, AnalysisError> {
+    let Some(time) = cx.core_time(core)?.filter(|time| !time.segments.is_empty()) else {
+        return Ok(None);
+    };
     let is_infeed = |segment: &&facts::core_time::SelfTimeSegment| {
         segment.class.group == OpGroup::HostIo
-            && cx.model.slice(segment.slice).op().is_some_and(|op| classes.category(op).starts_with("infeed"))
+            && cx
+                .model
+                .slice(segment.slice)
+                .op()
+                .is_some_and(|op| classes.category(op).starts_with("infeed"))
     };
-    Ok(Some(time.segments.iter().filter(is_infeed).map(|segment| segment.range).collect()))
+    Ok(Some(
+        time.segments
+            .iter()
+            .filter(is_infeed)
+            .map(|segment| segment.range)
+            .collect(),
+    ))
 }
 
 /// Transfers that start in the scope, by direction and host.
@@ -127,7 +170,9 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
         ends_known: bool,
     }
     let model = cx.model;
-    let Ok(window) = cx.host_window() else { return Vec::new() };
+    let Ok(window) = cx.host_window() else {
+        return Vec::new();
+    };
     let classes = cx.host_classes();
     let mut sums: BTreeMap<(&'static str, SourceId), TransferSum> = BTreeMap::new();
     for (slice, bytes) in model.slices_with(SliceAttr::TransferBytes) {
@@ -137,76 +182,137 @@ fn transfers(cx: &Context<'_>) -> Vec<Transfers> {
             _ => continue,
         };
         // `a=>b` is a later stage of `a` and repeats its size.
-        let is_stage = slice.name().contains("=>") || model.track(slice.track()).kind != TrackKind::HostThread;
-        let (Ok(bytes), false, true) = (u64::try_from(bytes), is_stage, window.contains(slice.start())) else {
+        let is_stage =
+            slice.name().contains("=>") || model.track(slice.track()).kind != TrackKind::HostThread;
+        let (Ok(bytes), false, true) = (
+            u64::try_from(bytes),
+            is_stage,
+            window.contains(slice.start()),
+        ) else {
             continue;
         };
         let source = model.group(model.track(slice.track()).group).source;
         let sum = sums
             .entry((direction, source))
-            .or_insert_with(|| TransferSum { ends_known: true, ..TransferSum::default() });
+            .or_insert_with(|| TransferSum {
+                ends_known: true,
+                ..TransferSum::default()
+            });
         sum.count += 1;
         sum.bytes = sum.bytes.saturating_add(bytes);
         let done = done(model, slice);
         sum.ends_known &= done.is_some();
-        sum.spans.extend(done.map(|done| TimeRange::new(slice.start(), done.start())));
-        let device = slice.attr(SliceAttr::DeviceOrdinal).or_else(|| done?.attr(SliceAttr::DeviceOrdinal));
+        sum.spans
+            .extend(done.map(|done| TimeRange::new(slice.start(), done.start())));
+        let device = slice
+            .attr(SliceAttr::DeviceOrdinal)
+            .or_else(|| done?.attr(SliceAttr::DeviceOrdinal));
         sum.devices.extend(device);
     }
     let mut out: Vec<Transfers> = sums
         .into_iter()
         .map(|((direction, source), sum)| {
             let in_flight: IntervalSet = sum.spans.into_iter().collect();
-            let in_flight = Some(in_flight.measure()).filter(|time| sum.ends_known && time.ps() > 0);
+            let in_flight =
+                Some(in_flight.measure()).filter(|time| sum.ends_known && time.ps() > 0);
             let rate = in_flight.map(|time| sum.bytes as f64 / time.as_secs_f64());
             let link = link(cx, source, &sum.devices);
             Transfers {
                 direction,
-                host: model.source(source).host.clone().unwrap_or_else(|| model.source(source).name.clone()),
+                host: model
+                    .source(source)
+                    .host
+                    .clone()
+                    .unwrap_or_else(|| model.source(source).name.clone()),
                 count: sum.count,
                 bytes: sum.bytes,
                 in_flight_ps: in_flight.map(Picos::ps),
                 bytes_per_second: rate,
-                link_percent: rate.zip(link.as_ref()).map(|(rate, (peak, _))| 100.0 * rate / peak),
+                link_percent: rate
+                    .zip(link.as_ref())
+                    .map(|(rate, (peak, _))| 100.0 * rate / peak),
                 of: link.map(|(_, of)| of),
             }
         })
         .collect();
-    out.sort_by(|a, b| b.direction.cmp(a.direction).then_with(|| a.host.cmp(&b.host)));
+    out.sort_by(|a, b| {
+        b.direction
+            .cmp(a.direction)
+            .then_with(|| a.host.cmp(&b.host))
+    });
     out
 }
 
 /// The event that noticed the end of a transfer.
 fn done<'a>(model: &'a TraceModel, begin: SliceRef<'a>) -> Option<SliceRef<'a>> {
-    let ends = model.flows_from(begin.id()).iter().map(|flow| model.slice(flow.to));
-    ends.filter(|end| end.name().ends_with("=>Done")).max_by_key(|end| (end.start(), end.id()))
+    let ends = model
+        .flows_from(begin.id())
+        .iter()
+        .map(|flow| model.slice(flow.to));
+    ends.filter(|end| end.name().ends_with("=>Done"))
+        .max_by_key(|end| (end.start(), end.id()))
 }
 
 /// Published bandwidth between a host and the chips of `devices` (all of its devices if empty), and its name.
 fn link(cx: &Context<'_>, source: SourceId, devices: &BTreeSet<i64>) -> Option<(f64, String)> {
-    let own: Vec<GroupId> =
-        cx.model.tensor_cores().into_iter().filter(|&core| cx.model.group(core).source == source).collect();
-    let device = own.iter().find_map(|&core| cx.model.group(core).device.as_ref());
-    let typed = device.and_then(|device| device.type_name.as_deref()).and_then(Chip::named);
+    let own: Vec<GroupId> = cx
+        .model
+        .tensor_cores()
+        .into_iter()
+        .filter(|&core| cx.model.group(core).source == source)
+        .collect();
+    let device = own
+        .iter()
+        .find_map(|&core| cx.model.group(core).device.as_ref());
+    let typed = device
+        .and_then(|device| device.type_name.as_deref())
+        .and_then(Chip::named);
     let chip = typed.or_else(|| cx.options.chip())?;
-    let count = if devices.is_empty() { own.len() } else { devices.len() };
+    let count = if devices.is_empty() {
+        own.len()
+    } else {
+        devices.len()
+    };
     let chips = (count as f64 / f64::from(chip.devices.max(1))).ceil();
-    let each = chip.pcie_bandwidth.filter(|&peak| peak > 0.0 && chips > 0.0)?;
-    Some((each * chips, format!("{chips} × {:.0} GB/s ({})", each / 1e9, chip.id)))
+    let each = chip
+        .pcie_bandwidth
+        .filter(|&peak| peak > 0.0 && chips > 0.0)?;
+    Some((
+        each * chips,
+        format!("{chips} × {:.0} GB/s ({})", each / 1e9, chip.id),
+    ))
 }
 
 impl Tabular for InputReport {
     fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![wait_table("input", "Waiting for input", "device", "Device", &self.devices)];
+        let mut tables = vec![wait_table(
+            "input",
+            "Waiting for input",
+            "device",
+            "Device",
+            &self.devices,
+        )];
         if !self.steps.is_empty() {
-            tables.push(wait_table("input_steps", "Waiting for input in each step", "step", "Step", &self.steps));
+            tables.push(wait_table(
+                "input_steps",
+                "Waiting for input in each step",
+                "step",
+                "Step",
+                &self.steps,
+            ));
         }
         tables.push(self.transfer_table());
         tables
     }
 }
 
-fn wait_table(id: &'static str, title: &str, what: &'static str, heading: &'static str, all: &[InputWait]) -> Table {
+fn wait_table(
+    id: &'static str,
+    title: &str,
+    what: &'static str,
+    heading: &'static str,
+    all: &[InputWait],
+) -> Table {
     let of = match (what, all.iter().any(|part| part.event.is_some())) {
         ("step", _) => "the step, means over the devices",
         (_, true) => "all steps of the host",
@@ -214,11 +320,21 @@ fn wait_table(id: &'static str, title: &str, what: &'static str, heading: &'stat
     };
     Table::of(id, title, all)
         .measured(what, heading, Unit::None, |part| &part.name)
-        .measured("length_ps", "Length", Unit::Picoseconds, |part| part.length_ps)
-        .measured("infeed_ps", "Infeed ops", Unit::Picoseconds, |part| part.infeed_ps)
-        .inferred("gap_ps", "Gaps with input", Unit::Picoseconds, |part| part.gap_ps)
-        .inferred("input_percent", "Of length", Unit::Percent, |part| part.percent)
-        .note(format!("Length: {of}. XProf calls 5 % of a step moderate and 20 % high."))
+        .measured("length_ps", "Length", Unit::Picoseconds, |part| {
+            part.length_ps
+        })
+        .measured("infeed_ps", "Infeed ops", Unit::Picoseconds, |part| {
+            part.infeed_ps
+        })
+        .inferred("gap_ps", "Gaps with input", Unit::Picoseconds, |part| {
+            part.gap_ps
+        })
+        .inferred("input_percent", "Of length", Unit::Percent, |part| {
+            part.percent
+        })
+        .note(format!(
+            "Length: {of}. XProf calls 5 % of a step moderate and 20 % high."
+        ))
         .build()
 }
 
@@ -235,9 +351,15 @@ impl InputReport {
             .measured("host", "Host", Unit::None, |part| &part.host)
             .measured("count", "Transfers", Unit::Count, |part| part.count)
             .measured("bytes", "Bytes", Unit::Bytes, |part| part.bytes)
-            .measured("in_flight_ps", "In flight", Unit::Picoseconds, |part| part.in_flight_ps)
-            .derived("bytes_per_second", "Rate", Unit::BytesPerSecond, |part| part.bytes_per_second)
-            .derived("link_percent", "Of link", Unit::Percent, |part| part.link_percent)
+            .measured("in_flight_ps", "In flight", Unit::Picoseconds, |part| {
+                part.in_flight_ps
+            })
+            .derived("bytes_per_second", "Rate", Unit::BytesPerSecond, |part| {
+                part.bytes_per_second
+            })
+            .derived("link_percent", "Of link", Unit::Percent, |part| {
+                part.link_percent
+            })
             .inferred("of", "Link", Unit::None, |part| &part.of)
             .note(note)
             .build()
@@ -253,7 +375,12 @@ mod tests {
 
     fn report(model: &TraceModel) -> InputReport {
         let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let cx = Context {
+            model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
         cx.report::<Input>().unwrap().as_ref().clone()
     }
 
@@ -276,9 +403,16 @@ mod tests {
         let report = report(&model);
         let device = &report.devices[0];
         // The time after the last program is not input wait of a step.
-        assert_eq!((device.length_ps, device.infeed_ps, device.gap_ps), (16_000, Some(3_000), 2_000));
+        assert_eq!(
+            (device.length_ps, device.infeed_ps, device.gap_ps),
+            (16_000, Some(3_000), 2_000)
+        );
         assert_eq!(device.percent, Some(31.25));
-        let steps: Vec<_> = report.steps.iter().map(|step| (step.infeed_ps, step.gap_ps)).collect();
+        let steps: Vec<_> = report
+            .steps
+            .iter()
+            .map(|step| (step.infeed_ps, step.gap_ps))
+            .collect();
         assert_eq!(steps, [(Some(2_000), 2_000), (Some(1_000), 3_000)]);
         assert!(report.transfers.is_empty());
     }
@@ -303,30 +437,55 @@ mod tests {
             ",
         );
         let found = report(&model);
-        let [host] = &found.devices[..] else { panic!("{:?}", found.devices) };
-        assert_eq!((host.length_ps, host.gap_ps, host.percent), (20_000_000_000, 12_000_000_000, Some(60.0)));
+        let [host] = &found.devices[..] else {
+            panic!("{:?}", found.devices)
+        };
+        assert_eq!(
+            (host.length_ps, host.gap_ps, host.percent),
+            (20_000_000_000, 12_000_000_000, Some(60.0))
+        );
         assert_eq!(host.event.as_deref(), Some("DataLoader.__next__"));
-        assert!(found.steps.iter().all(|step| step.percent == Some(60.0)), "{:?}", found.steps);
+        assert!(
+            found.steps.iter().all(|step| step.percent == Some(60.0)),
+            "{:?}",
+            found.steps
+        );
     }
 
     #[test]
     fn host_input_wait_is_unknown_without_input_events() {
-        let model = sample_traces::text_trace("host python: AAAAABBBBB\nA = train step=0\nB = train step=1");
+        let model = sample_traces::text_trace(
+            "host python: AAAAABBBBB\nA = train step=0\nB = train step=1",
+        );
         let (options, reports) = (Options::default(), ReportCache::default());
-        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
         assert!(cx.report::<Input>().is_err());
     }
 
     /// Two transfers of 4 kB that overlap in flight: 8 kB in 3 µs. Stages repeat sizes.
     #[test]
     fn overlapping_transfers_count_once_until_they_end() {
-        let mut builder = sample_traces::text_builder("@device TPU v5 lite\nmodules: A\n A = jit_f(1)");
+        let mut builder =
+            sample_traces::text_builder("@device TPU v5 lite\nmodules: A\n A = jit_f(1)");
         let host = builder.group(None, GroupKind::Host, "text");
         let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
         let thread = builder.track(cpu, TrackKind::HostThread, 71, "main");
-        let [begin, done] = ["tpu::System::TransferToDevice", "tpu::System::TransferToDevice=>IssueEvent=>Done"]
-            .map(|name| builder.label(name, None));
-        let at = |us: i64, ns: i64| TimeRange::at(Timestamp::from_ps(us * 1_000_000), Picos::from_ps(ns * 1_000));
+        let [begin, done] = [
+            "tpu::System::TransferToDevice",
+            "tpu::System::TransferToDevice=>IssueEvent=>Done",
+        ]
+        .map(|name| builder.label(name, None));
+        let at = |us: i64, ns: i64| {
+            TimeRange::at(
+                Timestamp::from_ps(us * 1_000_000),
+                Picos::from_ps(ns * 1_000),
+            )
+        };
         for (id, (from, to)) in [(10, 12), (11, 13)].into_iter().enumerate() {
             let [from, to] = [(from, begin), (to, done)].map(|(us, label)| {
                 let key = builder.add_slice(thread, SliceSpec::new(at(us, 100), label));
@@ -336,11 +495,21 @@ mod tests {
             builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), id as u64);
         }
         let report = report(&builder.finish());
-        let [transfers] = &report.transfers[..] else { panic!("{:?}", report.transfers) };
-        assert_eq!((transfers.direction, transfers.count, transfers.bytes), ("host to device", 2, 8_000));
+        let [transfers] = &report.transfers[..] else {
+            panic!("{:?}", report.transfers)
+        };
+        assert_eq!(
+            (transfers.direction, transfers.count, transfers.bytes),
+            ("host to device", 2, 8_000)
+        );
         assert_eq!(transfers.in_flight_ps, Some(3_000_000));
         assert!((transfers.bytes_per_second.unwrap() - 8_000.0 / 3e-6).abs() < 1.0);
         let tables = Tabular::tables(&report);
-        assert!(tables.iter().all(|table| table.rows.iter().all(|row| row.len() == table.columns.len())));
+        assert!(tables.iter().all(|table| {
+            table
+                .rows
+                .iter()
+                .all(|row| row.len() == table.columns.len())
+        }));
     }
 }

@@ -29,15 +29,35 @@ impl InputWait {
     }
 }
 
-pub(super) fn wait(name: impl Into<String>, length_ps: i64, infeed_ps: Option<i64>, gap_ps: i64) -> InputWait {
+pub(super) fn wait(
+    name: impl Into<String>,
+    length_ps: i64,
+    infeed_ps: Option<i64>,
+    gap_ps: i64,
+) -> InputWait {
     let percent = percent(infeed_ps.unwrap_or(0).saturating_add(gap_ps), length_ps);
-    InputWait { name: name.into(), length_ps, infeed_ps, gap_ps, percent, event: None }
+    InputWait {
+        name: name.into(),
+        length_ps,
+        infeed_ps,
+        gap_ps,
+        percent,
+        event: None,
+    }
 }
 
 pub(super) fn mean(all: &[InputWait]) -> Option<InputWait> {
     let count = i64::try_from(all.len()).ok().filter(|&count| count > 0)?;
     let sum = |get: fn(&InputWait) -> i64| all.iter().map(get).sum::<Picos>().ps() / count;
-    let infeed = all.iter().map(|part| part.infeed_ps.map(Picos::from_ps)).sum::<Option<Picos>>();
+    let infeed = all
+        .iter()
+        .map(|part| part.infeed_ps.map(Picos::from_ps))
+        .sum::<Option<Picos>>();
     let infeed = infeed.map(|sum| sum.ps() / count);
-    Some(wait(all.first()?.name.clone(), sum(|part| part.length_ps), infeed, sum(|part| part.gap_ps)))
+    Some(wait(
+        all.first()?.name.clone(),
+        sum(|part| part.length_ps),
+        infeed,
+        sum(|part| part.gap_ps),
+    ))
 }

@@ -62,35 +62,57 @@ impl Annotations {
         }
         let phase_of = |label: LabelId| labels.get(label.index()).copied().flatten();
         let tracks = model.track_ids().filter(|&track| {
-            matches!(model.track(track).kind, TrackKind::HostThread | TrackKind::Async | TrackKind::Other)
+            matches!(
+                model.track(track).kind,
+                TrackKind::HostThread | TrackKind::Async | TrackKind::Other
+            )
         });
         let mut read: BTreeMap<(String, ServingPhase, &'static str), u64> = BTreeMap::new();
         // A label whose first event has no id has none: arguments are read from the file.
         let mut without_id: BTreeSet<LabelId> = BTreeSet::new();
         let named = |slice: SliceRef<'_>| phase_of(slice.label_id()).is_some();
-        let mut events: Vec<SliceRef<'_>> =
-            tracks.flat_map(|track| model.slices_on(track)).filter(|slice| named(*slice)).collect();
+        let mut events: Vec<SliceRef<'_>> = tracks
+            .flat_map(|track| model.slices_on(track))
+            .filter(|slice| named(*slice))
+            .collect();
         // A compressed export can only be read forwards.
         events.sort_by_key(|slice| (slice.track(), slice.start(), slice.id()));
         for slice in events {
             let label = slice.label_id();
-            let Some(named) = phase_of(label).filter(|_| !without_id.contains(&label)) else { continue };
+            let Some(named) = phase_of(label).filter(|_| !without_id.contains(&label)) else {
+                continue;
+            };
             if let Some((annotation, by)) = annotation(cx, slice, named) {
-                let is_certain =
-                    matches!(named, NamedPhase::ByUser(_) | NamedPhase::ByServer) || !annotation.ids.is_empty();
+                let is_certain = matches!(named, NamedPhase::ByUser(_) | NamedPhase::ByServer)
+                    || !annotation.ids.is_empty();
                 found.is_serving |= is_certain || annotation.phase == ServingPhase::Prefill;
-                *read.entry((plain(slice.name()), annotation.phase, by)).or_default() += 1;
+                *read
+                    .entry((plain(slice.name()), annotation.phase, by))
+                    .or_default() += 1;
                 found.all.push(annotation);
             } else {
                 without_id.insert(label);
             }
         }
-        found.all.sort_by_key(|annotation| (annotation.range.start, annotation.range.end, annotation.phase));
+        found.all.sort_by_key(|annotation| {
+            (
+                annotation.range.start,
+                annotation.range.end,
+                annotation.phase,
+            )
+        });
         found.read = read
             .into_iter()
-            .map(|((name, phase, by), count)| ServingAnnotation { name, read_as: phase.id(), by, count })
+            .map(|((name, phase, by), count)| ServingAnnotation {
+                name,
+                read_as: phase.id(),
+                by,
+                count,
+            })
             .collect();
-        found.read.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+        found
+            .read
+            .sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
         found
     }
 }
@@ -98,17 +120,32 @@ impl Annotations {
 /// The name without arguments and numbers, so that `prefill 7` and `prefill 8` are one.
 fn plain(name: &str) -> String {
     let digits = |letter: char| letter.is_ascii_digit();
-    let parts: Vec<&str> = stripped(name).split(digits).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = stripped(name)
+        .split(digits)
+        .filter(|part| !part.is_empty())
+        .collect();
     parts.join("…")
 }
 
-fn annotation(cx: &Context<'_>, slice: SliceRef<'_>, named: NamedPhase) -> Option<(Annotation, &'static str)> {
+fn annotation(
+    cx: &Context<'_>,
+    slice: SliceRef<'_>,
+    named: NamedPhase,
+) -> Option<(Annotation, &'static str)> {
     let args = args_of(slice);
-    let text =
-        |names: &[&str]| args.iter().find(|arg| names.contains(&arg.name.as_str())).map(|arg| arg.value.to_string());
+    let text = |names: &[&str]| {
+        args.iter()
+            .find(|arg| names.contains(&arg.name.as_str()))
+            .map(|arg| arg.value.to_string())
+    };
     let ids = text(&ID).map(|text| list(&text)).unwrap_or_default();
-    if let (NamedPhase::ByServer, Some(batch)) = (named, ServerBatch::of_name(stripped(slice.name()))) {
-        return Some((of_server(cx, slice, &batch, numbered_ids(&args)), batch.server));
+    if let (NamedPhase::ByServer, Some(batch)) =
+        (named, ServerBatch::of_name(stripped(slice.name())))
+    {
+        return Some((
+            of_server(cx, slice, &batch, numbered_ids(&args)),
+            batch.server,
+        ));
     }
     let said = text(&[PHASE]).and_then(|phase| ServingPhase::named(&phase.to_ascii_lowercase()));
     let (phase, by) = match (named, said) {
@@ -117,18 +154,32 @@ fn annotation(cx: &Context<'_>, slice: SliceRef<'_>, named: NamedPhase) -> Optio
         (NamedPhase::Certain(phase), None) => (phase, "name"),
         (NamedPhase::ByServer, None) => return None,
         (NamedPhase::WithId(_), None) if ids.is_empty() => return None,
-        (NamedPhase::WithId(phase), None) => (phase.unwrap_or(ServingPhase::Request), "name and id of a request"),
+        (NamedPhase::WithId(phase), None) => (
+            phase.unwrap_or(ServingPhase::Request),
+            "name and id of a request",
+        ),
     };
     let tokens = text(&TOKENS).map(|text| list(&text)).unwrap_or_default();
-    let tokens: Vec<u64> = tokens.iter().filter_map(|number| number.parse().ok()).collect();
-    let tokens = if tokens.len() == ids.len().max(1) { tokens } else { Vec::new() };
+    let tokens: Vec<u64> = tokens
+        .iter()
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    let tokens = if tokens.len() == ids.len().max(1) {
+        tokens
+    } else {
+        Vec::new()
+    };
     let found = Annotation {
         source: source_of(cx, slice),
         slice: slice.id(),
         range: slice.range(),
         phase,
         requests: ids.len(),
-        all_tokens: if tokens.is_empty() { None } else { sum(&tokens) },
+        all_tokens: if tokens.is_empty() {
+            None
+        } else {
+            sum(&tokens)
+        },
         tokens,
         ids,
         is_mixed: false,
@@ -139,10 +190,21 @@ fn annotation(cx: &Context<'_>, slice: SliceRef<'_>, named: NamedPhase) -> Optio
 
 /// A batch of a server that names the number of its tokens at most: one for each request are decoded, and several of a
 /// single one are its prompt.
-fn of_server(cx: &Context<'_>, slice: SliceRef<'_>, batch: &ServerBatch<'_>, ids: Vec<String>) -> Annotation {
-    let requests = if ids.is_empty() { batch.requests.unwrap_or_default() } else { ids.len() };
+fn of_server(
+    cx: &Context<'_>,
+    slice: SliceRef<'_>,
+    batch: &ServerBatch<'_>,
+    ids: Vec<String>,
+) -> Annotation {
+    let requests = if ids.is_empty() {
+        batch.requests.unwrap_or_default()
+    } else {
+        ids.len()
+    };
     let (phase, tokens) = match batch.tokens {
-        Some(tokens) if requests > 0 && tokens == requests as u64 => (ServingPhase::Decode, vec![1; requests]),
+        Some(tokens) if requests > 0 && tokens == requests as u64 => {
+            (ServingPhase::Decode, vec![1; requests])
+        }
         Some(tokens) if requests == 1 && tokens > 1 => (ServingPhase::Prefill, vec![tokens]),
         _ => (ServingPhase::Batch, Vec::new()),
     };
@@ -166,15 +228,24 @@ fn source_of(cx: &Context<'_>, slice: SliceRef<'_>) -> SourceId {
 }
 
 fn sum(tokens: &[u64]) -> Option<u64> {
-    tokens.iter().try_fold(0_u64, |sum, &tokens| sum.checked_add(tokens))
+    tokens
+        .iter()
+        .try_fold(0_u64, |sum, &tokens| sum.checked_add(tokens))
 }
 
 /// The arguments as recorded, and those that are still in the name (`prefill#request_id=7#`).
 fn args_of(slice: SliceRef<'_>) -> Vec<Arg> {
     let mut args = slice.args().unwrap_or_default();
-    if let Some((_, inside)) = slice.name().strip_suffix('#').and_then(|name| name.split_once('#')) {
+    if let Some((_, inside)) = slice
+        .name()
+        .strip_suffix('#')
+        .and_then(|name| name.split_once('#'))
+    {
         let pairs = inside.split(',').filter_map(|pair| pair.split_once('='));
-        args.extend(pairs.map(|(name, value)| Arg { name: name.to_owned(), value: ArgValue::Text(value.to_owned()) }));
+        args.extend(pairs.map(|(name, value)| Arg {
+            name: name.to_owned(),
+            value: ArgValue::Text(value.to_owned()),
+        }));
     }
     args
 }
@@ -182,6 +253,11 @@ fn args_of(slice: SliceRef<'_>) -> Vec<Arg> {
 /// `[0, 2]`, `0 2` or `0`.
 fn list(text: &str) -> Vec<String> {
     let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
-    let parts = inner.split([',', ' ', ';']).map(|part| part.trim_matches(['"', '\'']));
-    parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    let parts = inner
+        .split([',', ' ', ';'])
+        .map(|part| part.trim_matches(['"', '\'']));
+    parts
+        .filter(|part| !part.is_empty())
+        .map(str::to_owned)
+        .collect()
 }

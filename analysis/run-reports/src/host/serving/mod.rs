@@ -27,7 +27,8 @@ mod tests;
 
 pub use names::ServingPhase;
 pub use report::{
-    BatchSize, PhaseTimes, ServedRequest, ServingAnnotation, ServingLatency, ServingReport, TimeDistribution,
+    BatchSize, PhaseTimes, ServedRequest, ServingAnnotation, ServingLatency, ServingReport,
+    TimeDistribution,
 };
 
 use annotations::{Annotation, Annotations};
@@ -59,7 +60,9 @@ impl Analysis for Serving {
         }
         let is_here = |annotation: &&Annotation| scope.contains(annotation.range.start);
         let programs = PhasePrograms::find(cx, &found.all)?;
-        let prefill: IntervalSet = of_phase(&found.all, ServingPhase::Prefill).map(|one| one.range).collect();
+        let prefill: IntervalSet = of_phase(&found.all, ServingPhase::Prefill)
+            .map(|one| one.range)
+            .collect();
         let requests = requests::requests(&found.all, prefill, scope);
         let batches = requests::batches(&found.all, scope);
         if requests.is_empty() && !found.all.iter().any(|annotation| is_here(&annotation)) {
@@ -68,7 +71,11 @@ impl Analysis for Serving {
             ));
         }
         let phases = ServingPhase::ALL.into_iter().filter_map(|phase| {
-            let spans = || of_phase(&found.all, phase).filter(is_here).map(|annotation| annotation.range);
+            let spans = || {
+                of_phase(&found.all, phase)
+                    .filter(is_here)
+                    .map(|annotation| annotation.range)
+            };
             let ran = programs.of(phase);
             Some(PhaseTimes {
                 phase: phase.id(),
@@ -76,7 +83,8 @@ impl Analysis for Serving {
                 busy_ps: spans().collect::<IntervalSet>().measure().ps(),
                 programs: ran.map_or(0, |ran| ran.count),
                 device_ps: ran.map(|ran| ran.time.ps()),
-                of_program_time_percent: ran.and_then(|ran| percent(ran.time.ps(), programs.all.ps())),
+                of_program_time_percent: ran
+                    .and_then(|ran| percent(ran.time.ps(), programs.all.ps())),
             })
         });
         Ok(ServingReport {
@@ -86,20 +94,29 @@ impl Analysis for Serving {
             annotations: found.read.clone(),
             program_ps: programs.all.ps(),
             other_program_ps: programs.other().ps(),
-            queue_of_first_token_percent: shares(&requests, |one| Some((one.queue_ps?, one.first_token_ps?))),
-            prefill_stall_percent: shares(&requests, |one| Some((one.prefill_stall_ps?, one.decode_ps?))),
+            queue_of_first_token_percent: shares(&requests, |one| {
+                Some((one.queue_ps?, one.first_token_ps?))
+            }),
+            prefill_stall_percent: shares(&requests, |one| {
+                Some((one.prefill_stall_ps?, one.decode_ps?))
+            }),
             requests,
         })
     }
 }
 
 fn of_phase(all: &[Annotation], phase: ServingPhase) -> impl Iterator<Item = &Annotation> {
-    all.iter().filter(move |annotation| annotation.phase == phase)
+    all.iter()
+        .filter(move |annotation| annotation.phase == phase)
 }
 
 /// Sum of parts over sum of wholes, of the requests that have both.
-fn shares(requests: &[ServedRequest], of: impl Fn(&ServedRequest) -> Option<(i64, i64)>) -> Option<f64> {
+fn shares(
+    requests: &[ServedRequest],
+    of: impl Fn(&ServedRequest) -> Option<(i64, i64)>,
+) -> Option<f64> {
     let both: Vec<(i64, i64)> = requests.iter().filter_map(of).collect();
-    let sum = |get: fn(&(i64, i64)) -> i64| both.iter().map(get).map(Picos::from_ps).sum::<Picos>().ps();
+    let sum =
+        |get: fn(&(i64, i64)) -> i64| both.iter().map(get).map(Picos::from_ps).sum::<Picos>().ps();
     percent(sum(|pair| pair.0), sum(|pair| pair.1))
 }

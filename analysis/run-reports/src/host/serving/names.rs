@@ -7,7 +7,9 @@ use serde::Serialize;
 use super::servers::ServerBatch;
 
 /// What a request, or a batch of requests, does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum ServingPhase {
     /// It waits to be scheduled.
@@ -24,7 +26,13 @@ pub enum ServingPhase {
 
 impl ServingPhase {
     /// All of them, in the order of a request.
-    pub const ALL: [Self; 5] = [Self::Queue, Self::Prefill, Self::Decode, Self::Request, Self::Batch];
+    pub const ALL: [Self; 5] = [
+        Self::Queue,
+        Self::Prefill,
+        Self::Decode,
+        Self::Request,
+        Self::Batch,
+    ];
 
     /// Its name, as on the command line.
     pub fn id(self) -> &'static str {
@@ -69,8 +77,8 @@ pub(super) enum NamedPhase {
 
 /// Words that say nothing about the phase.
 const FILLERS: [&str; 18] = [
-    "step", "steps", "chunk", "chunked", "token", "tokens", "phase", "process", "handle", "serve", "in", "wait",
-    "waiting", "model", "engine", "loop", "run", "execute",
+    "step", "steps", "chunk", "chunked", "token", "tokens", "phase", "process", "handle", "serve",
+    "in", "wait", "waiting", "model", "engine", "loop", "run", "execute",
 ];
 
 /// The phase that an annotation of this name may be of; `None` for names that cannot be about serving. Frames of the
@@ -91,18 +99,30 @@ pub(super) fn phase_of_name(name: &str, patterns: &[ServingPattern]) -> Option<N
         return Some(NamedPhase::WithId(Some(ServingPhase::Batch)));
     }
     let words = words(name);
-    let phases: Vec<ServingPhase> = words.iter().filter_map(|word| ServingPhase::of_word(word)).collect();
+    let phases: Vec<ServingPhase> = words
+        .iter()
+        .filter_map(|word| ServingPhase::of_word(word))
+        .collect();
     // Of "prefill batch" and "request queue" the narrower word counts; it is the first in the order of phases.
     let phase = phases.iter().min().copied()?;
-    let says_nothing_else =
-        words.iter().all(|word| ServingPhase::of_word(word).is_some() || FILLERS.contains(&word.as_str()));
-    Some(if says_nothing_else { NamedPhase::Certain(phase) } else { NamedPhase::WithId(Some(phase)) })
+    let says_nothing_else = words
+        .iter()
+        .all(|word| ServingPhase::of_word(word).is_some() || FILLERS.contains(&word.as_str()));
+    Some(if says_nothing_else {
+        NamedPhase::Certain(phase)
+    } else {
+        NamedPhase::WithId(Some(phase))
+    })
 }
 
 /// The phase that the name of a program says: `jit_prefill(17)`, `jit__generate_jit`.
 pub(super) fn phase_of_program(name: &str) -> Option<ServingPhase> {
-    let phases = words(name).into_iter().filter_map(|word| ServingPhase::of_word(&word));
-    phases.filter(|phase| matches!(phase, ServingPhase::Prefill | ServingPhase::Decode)).min()
+    let phases = words(name)
+        .into_iter()
+        .filter_map(|word| ServingPhase::of_word(&word));
+    phases
+        .filter(|phase| matches!(phase, ServingPhase::Prefill | ServingPhase::Decode))
+        .min()
 }
 
 /// The words of a name in lower case, numbers left out: `decodeStep_12` is `decode step`.
@@ -126,8 +146,14 @@ fn words(name: &str) -> Vec<String> {
 
 /// `[0, 12]`: simulators call a batch by its requests.
 fn is_list(name: &str) -> bool {
-    let inner = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    inner.is_some_and(|inner| inner.split(',').all(|part| part.trim().parse::<u64>().is_ok()))
+    let inner = name
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    inner.is_some_and(|inner| {
+        inner
+            .split(',')
+            .all(|part| part.trim().parse::<u64>().is_ok())
+    })
 }
 
 #[cfg(test)]
@@ -140,16 +166,25 @@ mod tests {
         let cases = [
             ("prefill", Some(Certain(ServingPhase::Prefill))),
             ("Prefill step 3", Some(Certain(ServingPhase::Prefill))),
-            ("chunked_prefill#request_id=7#", Some(Certain(ServingPhase::Prefill))),
+            (
+                "chunked_prefill#request_id=7#",
+                Some(Certain(ServingPhase::Prefill)),
+            ),
             ("decodeStep_12", Some(Certain(ServingPhase::Decode))),
             ("generate", Some(Certain(ServingPhase::Decode))),
             ("prefill batch", Some(Certain(ServingPhase::Prefill))),
             ("request queue", Some(Certain(ServingPhase::Queue))),
             ("ProcessBatch", Some(Certain(ServingPhase::Batch))),
-            ("execute_model: 3 reqs, 514 toks", Some(NamedPhase::ByServer)),
+            (
+                "execute_model: 3 reqs, 514 toks",
+                Some(NamedPhase::ByServer),
+            ),
             ("forward_batch_generation 12", Some(NamedPhase::ByServer)),
             ("execute_model", None),
-            ("pd_process_prefill", Some(WithId(Some(ServingPhase::Prefill)))),
+            (
+                "pd_process_prefill",
+                Some(WithId(Some(ServingPhase::Prefill))),
+            ),
             ("[0, 12]", Some(WithId(Some(ServingPhase::Batch)))),
             ("decode image", Some(WithId(Some(ServingPhase::Decode)))),
             ("DecodeJpeg", Some(WithId(Some(ServingPhase::Decode)))),
@@ -166,15 +201,33 @@ mod tests {
 
     #[test]
     fn patterns_of_the_user_come_first() {
-        let patterns = [ServingPattern { phase: "decode".to_owned(), pattern: "token loop*".to_owned() }];
-        assert_eq!(phase_of_name("token loop 3", &patterns), Some(ByUser(ServingPhase::Decode)));
+        let patterns = [ServingPattern {
+            phase: "decode".to_owned(),
+            pattern: "token loop*".to_owned(),
+        }];
+        assert_eq!(
+            phase_of_name("token loop 3", &patterns),
+            Some(ByUser(ServingPhase::Decode))
+        );
         assert_eq!(phase_of_name("my token loop", &patterns), None);
     }
 
     #[test]
     fn programs_are_named_by_their_functions() {
-        assert_eq!(phase_of_program("jit_prefill(17)"), Some(ServingPhase::Prefill));
-        assert_eq!(phase_of_program("jit__generate_jit(3)"), Some(ServingPhase::Decode));
-        assert_eq!((phase_of_program("jit_step_fun(5)"), phase_of_program("jit_request(5)")), (None, None));
+        assert_eq!(
+            phase_of_program("jit_prefill(17)"),
+            Some(ServingPhase::Prefill)
+        );
+        assert_eq!(
+            phase_of_program("jit__generate_jit(3)"),
+            Some(ServingPhase::Decode)
+        );
+        assert_eq!(
+            (
+                phase_of_program("jit_step_fun(5)"),
+                phase_of_program("jit_request(5)")
+            ),
+            (None, None)
+        );
     }
 }

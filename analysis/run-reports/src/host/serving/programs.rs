@@ -30,7 +30,10 @@ pub(super) struct PhasePrograms {
 }
 
 impl PhasePrograms {
-    pub(super) fn find(cx: &Context<'_>, annotations: &[Annotation]) -> Result<Self, AnalysisError> {
+    pub(super) fn find(
+        cx: &Context<'_>,
+        annotations: &[Annotation],
+    ) -> Result<Self, AnalysisError> {
         let open = |phase| -> IntervalSet {
             annotations
                 .iter()
@@ -38,22 +41,32 @@ impl PhasePrograms {
                 .map(|annotation| annotation.range)
                 .collect()
         };
-        let phases = [ServingPhase::Prefill, ServingPhase::Decode].map(|phase| (phase, open(phase)));
+        let phases =
+            [ServingPhase::Prefill, ServingPhase::Decode].map(|phase| (phase, open(phase)));
         let clocks = cx.scoped(Scope::WholeTrace).report::<Clocks>().ok();
         let mut found = Self::default();
         for core in cx.tensor_cores() {
-            let Some(window) = cx.window(core)? else { continue };
+            let Some(window) = cx.window(core)? else {
+                continue;
+            };
             let pairs = clocks.as_ref().and_then(|clocks| clocks.launches_of(core));
-            let launches: HashMap<SliceId, SliceId> =
-                pairs.iter().flat_map(|pairs| &pairs.begins).map(|pair| (pair.program, pair.host)).collect();
+            let launches: HashMap<SliceId, SliceId> = pairs
+                .iter()
+                .flat_map(|pairs| &pairs.begins)
+                .map(|pair| (pair.program, pair.host))
+                .collect();
             for (program, on_host) in cx.programs_on_host(core) {
                 if !counts(cx, window, program) {
                     continue;
                 }
                 let time = program.measured_dur();
                 found.all += time;
-                let launched = launches.get(&program.id()).map_or(on_host.start, |&host| cx.model.slice(host).start());
-                if let Some(phase) = phase_of_program(program.name()).or_else(|| only_open(&phases, launched)) {
+                let launched = launches
+                    .get(&program.id())
+                    .map_or(on_host.start, |&host| cx.model.slice(host).start());
+                if let Some(phase) =
+                    phase_of_program(program.name()).or_else(|| only_open(&phases, launched))
+                {
                     let sum = found.by_phase.entry(phase).or_default();
                     sum.count += 1;
                     sum.time += time;
@@ -77,8 +90,14 @@ impl PhasePrograms {
 fn only_open(phases: &[(ServingPhase, IntervalSet)], at: Timestamp) -> Option<ServingPhase> {
     let contains = |set: &IntervalSet| {
         let begun = set.ranges().partition_point(|range| range.start <= at);
-        begun.checked_sub(1).and_then(|last| set.ranges().get(last)).is_some_and(|range| range.contains(at))
+        begun
+            .checked_sub(1)
+            .and_then(|last| set.ranges().get(last))
+            .is_some_and(|range| range.contains(at))
     };
-    let mut open = phases.iter().filter(|(_, set)| contains(set)).map(|(phase, _)| *phase);
+    let mut open = phases
+        .iter()
+        .filter(|(_, set)| contains(set))
+        .map(|(phase, _)| *phase);
     open.next().filter(|_| open.next().is_none())
 }

@@ -53,7 +53,8 @@ impl TimeDistribution {
     /// The distribution of times; `None` if there are none.
     pub(super) fn of(mut times: Vec<f64>) -> Option<Self> {
         times.sort_by(f64::total_cmp);
-        let at_least = |count: usize, at: f64| of_sorted(&times, at).filter(|_| times.len() >= count);
+        let at_least =
+            |count: usize, at: f64| of_sorted(&times, at).filter(|_| times.len() >= count);
         Some(Self {
             count: times.len(),
             mean_ps: times.iter().sum::<f64>() / times.len() as f64,
@@ -133,7 +134,10 @@ impl ServedRequest {
 
     /// The range on the timeline.
     pub fn range(&self) -> TimeRange {
-        TimeRange::new(Timestamp::from_ps(self.start_ps), Timestamp::from_ps(self.end_ps))
+        TimeRange::new(
+            Timestamp::from_ps(self.start_ps),
+            Timestamp::from_ps(self.end_ps),
+        )
     }
 }
 

@@ -23,7 +23,11 @@ struct RequestSpan {
 type RequestKey<'a> = (SourceId, &'a str);
 
 /// The requests that begin in `scope`, by start. `prefill` is the time in which any request is prefilled.
-pub(super) fn requests(all: &[Annotation], prefill: IntervalSet, scope: TimeRange) -> Vec<ServedRequest> {
+pub(super) fn requests(
+    all: &[Annotation],
+    prefill: IntervalSet,
+    scope: TimeRange,
+) -> Vec<ServedRequest> {
     let mut spans: BTreeMap<RequestKey<'_>, Vec<RequestSpan>> = BTreeMap::new();
     let mut in_batches: BTreeMap<(RequestKey<'_>, &str), usize> = BTreeMap::new();
     for annotation in all {
@@ -39,7 +43,8 @@ pub(super) fn requests(all: &[Annotation], prefill: IntervalSet, scope: TimeRang
                 }
             }
             // After its first token, a request gets one in each batch.
-            let is_decoded = annotation.is_mixed && own.iter().any(|span| span.phase == ServingPhase::Decode);
+            let is_decoded =
+                annotation.is_mixed && own.iter().any(|span| span.phase == ServingPhase::Decode);
             let (phase, tokens) = if is_decoded {
                 (ServingPhase::Decode, Some(1))
             } else {
@@ -55,9 +60,13 @@ pub(super) fn requests(all: &[Annotation], prefill: IntervalSet, scope: TimeRang
         }
     }
     let prefill = MeasureIndex::new(prefill);
-    let mut requests: Vec<ServedRequest> =
-        spans.into_iter().filter_map(|((_, id), spans)| request(id, &spans, &prefill)).collect();
-    requests.retain(|request| scope.start.ps() <= request.start_ps && request.start_ps < scope.end.ps());
+    let mut requests: Vec<ServedRequest> = spans
+        .into_iter()
+        .filter_map(|((_, id), spans)| request(id, &spans, &prefill))
+        .collect();
+    requests.retain(|request| {
+        scope.start.ps() <= request.start_ps && request.start_ps < scope.end.ps()
+    });
     requests.sort_by(|a, b| (a.start_ps, &a.request).cmp(&(b.start_ps, &b.request)));
     requests
 }
@@ -74,21 +83,44 @@ fn phase_in_batch(phase: ServingPhase, tokens: Option<u64>) -> ServingPhase {
 fn request(id: &str, spans: &[RequestSpan], prefills: &MeasureIndex) -> Option<ServedRequest> {
     let of = |phase| spans.iter().filter(move |span| span.phase == phase);
     let hull = |phase| of(phase).map(|span| span.range).reduce(TimeRange::hull);
-    let whole = spans.iter().map(|span| span.range).reduce(TimeRange::hull)?;
-    let (own, queue, prefill) = (hull(ServingPhase::Request), hull(ServingPhase::Queue), hull(ServingPhase::Prefill));
+    let whole = spans
+        .iter()
+        .map(|span| span.range)
+        .reduce(TimeRange::hull)?;
+    let (own, queue, prefill) = (
+        hull(ServingPhase::Request),
+        hull(ServingPhase::Queue),
+        hull(ServingPhase::Prefill),
+    );
     let prefill = prefill.filter(|_| !spans.iter().any(|span| span.is_unclear));
     let arrival = own.or(queue).map(|span| span.start);
     let queue_ps = match queue {
-        Some(_) => Some(of(ServingPhase::Queue).map(|span| span.range).collect::<IntervalSet>().measure().ps()),
-        None => own.zip(prefill).map(|(own, prefill)| (prefill.start - own.start).clamped().ps()),
+        Some(_) => Some(
+            of(ServingPhase::Queue)
+                .map(|span| span.range)
+                .collect::<IntervalSet>()
+                .measure()
+                .ps(),
+        ),
+        None => own
+            .zip(prefill)
+            .map(|(own, prefill)| (prefill.start - own.start).clamped().ps()),
     };
-    let decode = prefill.zip(hull(ServingPhase::Decode)).map(|(prefill, last)| TimeRange::new(prefill.end, last.end));
+    let decode = prefill
+        .zip(hull(ServingPhase::Decode))
+        .map(|(prefill, last)| TimeRange::new(prefill.end, last.end));
     let decode = decode.filter(|decode| decode.start <= decode.end);
     let decode_tokens = decode.and_then(|_| tokens(of(ServingPhase::Decode)));
     let decode_ps = decode.map(|decode| decode.dur().ps());
     let stall = |decode: TimeRange| {
-        let running: IntervalSet = of(ServingPhase::Decode).filter_map(|span| span.range.intersect(decode)).collect();
-        let meanwhile = running.ranges().iter().map(|&span| prefills.measure_in(span)).sum();
+        let running: IntervalSet = of(ServingPhase::Decode)
+            .filter_map(|span| span.range.intersect(decode))
+            .collect();
+        let meanwhile = running
+            .ranges()
+            .iter()
+            .map(|&span| prefills.measure_in(span))
+            .sum();
         (prefills.measure_in(decode) - meanwhile).clamped().ps()
     };
     Some(ServedRequest {
@@ -97,7 +129,9 @@ fn request(id: &str, spans: &[RequestSpan], prefills: &MeasureIndex) -> Option<S
         end_ps: whole.end.ps(),
         queue_ps,
         prefill_ps: prefill.map(|prefill| prefill.dur().ps()),
-        first_token_ps: arrival.zip(prefill).map(|(arrival, prefill)| (prefill.end - arrival).clamped().ps()),
+        first_token_ps: arrival
+            .zip(prefill)
+            .map(|(arrival, prefill)| (prefill.end - arrival).clamped().ps()),
         decode_ps,
         decode_tokens,
         per_token_ps: decode_ps
@@ -106,7 +140,10 @@ fn request(id: &str, spans: &[RequestSpan], prefills: &MeasureIndex) -> Option<S
         latency_ps: own.map(|own| own.dur().ps()),
         prefill_stall_ps: decode.map(stall),
         spans: spans.iter().map(|span| (span.phase, span.range)).collect(),
-        slice: spans.iter().max_by_key(|span| span.range.dur()).map(|span| span.slice),
+        slice: spans
+            .iter()
+            .max_by_key(|span| span.range.dur())
+            .map(|span| span.slice),
     })
 }
 
@@ -133,7 +170,11 @@ pub(super) fn batches(all: &[Annotation], scope: TimeRange) -> Vec<BatchSize> {
         }
         let batch = annotation.batch.as_deref();
         // Without an id, every annotation is a batch of its own.
-        let key = (annotation.source, batch, if batch.is_some() { 0 } else { at });
+        let key = (
+            annotation.source,
+            batch,
+            if batch.is_some() { 0 } else { at },
+        );
         let entry = batches.entry(key).or_insert_with(|| Batch {
             range: annotation.range,
             size: (annotation.phase, annotation.requests),
@@ -142,14 +183,26 @@ pub(super) fn batches(all: &[Annotation], scope: TimeRange) -> Vec<BatchSize> {
         entry.range = entry.range.hull(annotation.range);
     }
     let mut by_size: BTreeMap<(ServingPhase, usize), (Vec<f64>, Option<u64>)> = BTreeMap::new();
-    for batch in batches.into_values().filter(|batch| scope.contains(batch.range.start)) {
+    for batch in batches
+        .into_values()
+        .filter(|batch| scope.contains(batch.range.start))
+    {
         let (times, sum) = by_size.entry(batch.size).or_insert((Vec::new(), Some(0)));
         times.push(batch.range.dur().ps() as f64);
-        *sum = sum.zip(batch.tokens).and_then(|(sum, tokens)| sum.checked_add(tokens));
+        *sum = sum
+            .zip(batch.tokens)
+            .and_then(|(sum, tokens)| sum.checked_add(tokens));
     }
-    let sizes = by_size.into_iter().filter_map(|((phase, requests), (times, tokens))| {
-        Some(BatchSize { phase: phase.id(), requests, time: TimeDistribution::of(times)?, tokens })
-    });
+    let sizes = by_size
+        .into_iter()
+        .filter_map(|((phase, requests), (times, tokens))| {
+            Some(BatchSize {
+                phase: phase.id(),
+                requests,
+                time: TimeDistribution::of(times)?,
+                tokens,
+            })
+        });
     sizes.collect()
 }
 
@@ -167,12 +220,20 @@ pub(super) fn latencies(requests: &[ServedRequest]) -> Vec<ServingLatency> {
     let kinds: [(&'static str, Of); 5] = [
         ("queue", |request| request.queue_ps.map(|ps| ps as f64)),
         ("prefill", |request| request.prefill_ps.map(|ps| ps as f64)),
-        ("time to first token", |request| request.first_token_ps.map(|ps| ps as f64)),
+        ("time to first token", |request| {
+            request.first_token_ps.map(|ps| ps as f64)
+        }),
         ("time per output token", |request| request.per_token_ps),
         ("latency", |request| request.latency_ps.map(|ps| ps as f64)),
     ];
     let kinds = kinds.into_iter();
-    let found =
-        kinds.filter_map(|(name, of)| Some((name, TimeDistribution::of(requests.iter().filter_map(of).collect())?)));
-    found.map(|(name, time)| ServingLatency { name, time }).collect()
+    let found = kinds.filter_map(|(name, of)| {
+        Some((
+            name,
+            TimeDistribution::of(requests.iter().filter_map(of).collect())?,
+        ))
+    });
+    found
+        .map(|(name, time)| ServingLatency { name, time })
+        .collect()
 }

@@ -27,23 +27,28 @@ const QUANTILES: &str = "p90 needs 10 values, p95 20, p99 100.";
 
 impl ServingReport {
     fn latency_table(&self) -> Table {
-        let table = Table::of("serving_latencies", "Latencies of requests", &self.latencies).measured(
-            "name",
-            "Time",
-            Unit::None,
-            |latency| latency.name,
-        );
+        let table = Table::of(
+            "serving_latencies",
+            "Latencies of requests",
+            &self.latencies,
+        )
+        .measured("name", "Time", Unit::None, |latency| latency.name);
         let mut notes = vec![format!(
             "Of {} that begin here; each time of those whose annotations tell it. {QUANTILES}",
             engine::counted(self.requests.len(), "request")
         )];
         notes.extend(self.queue_of_first_token_percent.map(|share| {
-            format!("Requests wait in the queue for {:.1} of the time to their first token.", Percent(share))
+            format!(
+                "Requests wait in the queue for {:.1} of the time to their first token.",
+                Percent(share)
+            )
         }));
         notes.extend(self.prefill_stall_percent.filter(|&share| share > 0.0).map(|share| {
             format!("Prefills keep requests waiting for {:.1} of the time after their first token.", Percent(share))
         }));
-        distribution(table, |latency| latency.time).notes(notes).build()
+        distribution(table, |latency| latency.time)
+            .notes(notes)
+            .build()
     }
 
     fn phase_table(&self) -> Table {
@@ -69,7 +74,8 @@ impl ServingReport {
 
     fn request_table(&self) -> Table {
         let mut slowest: Vec<_> = self.requests.iter().collect();
-        let length = |request: &super::ServedRequest| request.latency_ps.unwrap_or(request.length_ps());
+        let length =
+            |request: &super::ServedRequest| request.latency_ps.unwrap_or(request.length_ps());
         slowest.sort_by_key(|request| std::cmp::Reverse(length(request)));
         Table::of("serving_requests", "Requests, the longest first", slowest)
             .recorded("request", "Request", Unit::None, |request| &request.request)
@@ -101,13 +107,21 @@ impl ServingReport {
     }
 
     fn annotation_table(&self) -> Table {
-        Table::of("serving_annotations", "Annotations that were read", &self.annotations)
-            .recorded("name", "Annotation", Unit::None, |annotation| &annotation.name)
-            .inferred("read_as", "Read as", Unit::None, |annotation| annotation.read_as)
-            .inferred("by", "By", Unit::None, |annotation| annotation.by)
-            .measured("count", "Times", Unit::Count, |annotation| annotation.count)
-            .note("In the whole trace. --serving PHASE=PATTERN tells other names.")
-            .build()
+        Table::of(
+            "serving_annotations",
+            "Annotations that were read",
+            &self.annotations,
+        )
+        .recorded("name", "Annotation", Unit::None, |annotation| {
+            &annotation.name
+        })
+        .inferred("read_as", "Read as", Unit::None, |annotation| {
+            annotation.read_as
+        })
+        .inferred("by", "By", Unit::None, |annotation| annotation.by)
+        .measured("count", "Times", Unit::Count, |annotation| annotation.count)
+        .note("In the whole trace. --serving PHASE=PATTERN tells other names.")
+        .build()
     }
 }
 
@@ -118,10 +132,22 @@ fn distribution<'a, R: Copy + 'a>(
 ) -> TableBuilder<'a, R> {
     table
         .measured("count", "Count", Unit::Count, move |row| of(row).count)
-        .measured("mean_ps", "Mean", Unit::Picoseconds, move |row| of(row).mean_ps)
-        .measured("p50_ps", "p50", Unit::Picoseconds, move |row| of(row).p50_ps)
-        .measured("p90_ps", "p90", Unit::Picoseconds, move |row| of(row).p90_ps)
-        .measured("p95_ps", "p95", Unit::Picoseconds, move |row| of(row).p95_ps)
-        .measured("p99_ps", "p99", Unit::Picoseconds, move |row| of(row).p99_ps)
-        .measured("max_ps", "Max", Unit::Picoseconds, move |row| of(row).max_ps)
+        .measured("mean_ps", "Mean", Unit::Picoseconds, move |row| {
+            of(row).mean_ps
+        })
+        .measured("p50_ps", "p50", Unit::Picoseconds, move |row| {
+            of(row).p50_ps
+        })
+        .measured("p90_ps", "p90", Unit::Picoseconds, move |row| {
+            of(row).p90_ps
+        })
+        .measured("p95_ps", "p95", Unit::Picoseconds, move |row| {
+            of(row).p95_ps
+        })
+        .measured("p99_ps", "p99", Unit::Picoseconds, move |row| {
+            of(row).p99_ps
+        })
+        .measured("max_ps", "Max", Unit::Picoseconds, move |row| {
+            of(row).max_ps
+        })
 }

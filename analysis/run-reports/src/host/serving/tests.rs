@@ -8,7 +8,12 @@ use super::*;
 
 fn report_with(model: &TraceModel, options: &Options) -> Result<ServingReport, AnalysisError> {
     let reports = ReportCache::default();
-    let cx = Context { model, scope: Scope::WholeTrace, options, reports: &reports };
+    let cx = Context {
+        model,
+        scope: Scope::WholeTrace,
+        options,
+        reports: &reports,
+    };
     cx.report::<Serving>().map(|report| report.as_ref().clone())
 }
 
@@ -17,7 +22,9 @@ fn report_of(model: &TraceModel) -> Result<ServingReport, AnalysisError> {
 }
 
 fn sample(sample: &ServingSample) -> TraceModel {
-    let source = importers::InputSource::from_bytes("serving.xplane.pb", xspace_bytes(&sample.session())).unwrap();
+    let source =
+        importers::InputSource::from_bytes("serving.xplane.pb", xspace_bytes(&sample.session()))
+            .unwrap();
     importers::import(&source, &importers::Progress::new()).unwrap()
 }
 
@@ -29,18 +36,45 @@ fn requests_have_the_times_of_their_server() {
     let served = spec.served();
     assert_eq!(report.requests.len(), served.len());
     for (id, times) in served.iter().enumerate() {
-        let request = report.requests.iter().find(|request| request.request == id.to_string()).unwrap();
-        assert_eq!(request.latency_ps, Some(times.end_ps - times.arrival_ps), "{id}");
-        assert_eq!(request.queue_ps, Some(times.prefill_ps - times.arrival_ps), "{id}");
+        let request = report
+            .requests
+            .iter()
+            .find(|request| request.request == id.to_string())
+            .unwrap();
+        assert_eq!(
+            request.latency_ps,
+            Some(times.end_ps - times.arrival_ps),
+            "{id}"
+        );
+        assert_eq!(
+            request.queue_ps,
+            Some(times.prefill_ps - times.arrival_ps),
+            "{id}"
+        );
         assert_eq!(request.prefill_ps, Some(spec.prefill_ps(id)), "{id}");
-        assert_eq!(request.first_token_ps, Some(times.first_token_ps - times.arrival_ps), "{id}");
-        assert_eq!(request.decode_ps, Some(times.end_ps - times.first_token_ps), "{id}");
+        assert_eq!(
+            request.first_token_ps,
+            Some(times.first_token_ps - times.arrival_ps),
+            "{id}"
+        );
+        assert_eq!(
+            request.decode_ps,
+            Some(times.end_ps - times.first_token_ps),
+            "{id}"
+        );
         assert_eq!(request.decode_tokens, Some(spec.answer as u64 - 1), "{id}");
     }
-    let slow = report.requests.iter().find(|request| request.request == "9").unwrap();
+    let slow = report
+        .requests
+        .iter()
+        .find(|request| request.request == "9")
+        .unwrap();
     assert_eq!(slow.prefill_ps, Some(16_200_000_000));
     // Three others generate tokens when its prefill begins, and it stalls each of them.
-    let stalled = report.requests.iter().filter(|request| request.prefill_stall_ps >= Some(16_200_000_000));
+    let stalled = report
+        .requests
+        .iter()
+        .filter(|request| request.prefill_stall_ps >= Some(16_200_000_000));
     assert!(stalled.count() >= 1 && report.prefill_stall_percent.unwrap() > 10.0);
 }
 
@@ -49,24 +83,70 @@ fn requests_have_the_times_of_their_server() {
 fn distributions_have_the_quantiles_that_their_count_allows() {
     let spec = ServingSample::default();
     let report = report_of(&sample(&spec)).unwrap();
-    let names: Vec<_> = report.latencies.iter().map(|latency| latency.name).collect();
-    assert_eq!(names, ["queue", "prefill", "time to first token", "time per output token", "latency"]);
+    let names: Vec<_> = report
+        .latencies
+        .iter()
+        .map(|latency| latency.name)
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "queue",
+            "prefill",
+            "time to first token",
+            "time per output token",
+            "latency"
+        ]
+    );
     let latency = &report.latencies[4].time;
     assert!(latency.count == 24 && latency.p95_ps.is_some() && latency.p99_ps.is_none());
-    let longest = spec.served().iter().map(|times| times.end_ps - times.arrival_ps).max().unwrap();
+    let longest = spec
+        .served()
+        .iter()
+        .map(|times| times.end_ps - times.arrival_ps)
+        .max()
+        .unwrap();
     assert!((latency.max_ps - longest as f64).abs() < 1.0);
-    let prefill = report.phases.iter().find(|phase| phase.phase == "prefill").unwrap();
+    let prefill = report
+        .phases
+        .iter()
+        .find(|phase| phase.phase == "prefill")
+        .unwrap();
     // The program is 60 µs shorter than the annotation.
-    let time: i64 = (0..24).map(|request| spec.prefill_ps(request) - 60_000_000).sum();
-    assert_eq!((prefill.programs, prefill.device_ps, prefill.time.count), (24, Some(time), 24));
+    let time: i64 = (0..24)
+        .map(|request| spec.prefill_ps(request) - 60_000_000)
+        .sum();
+    assert_eq!(
+        (prefill.programs, prefill.device_ps, prefill.time.count),
+        (24, Some(time), 24)
+    );
     assert_eq!(report.other_program_ps, 0);
-    let sizes: Vec<_> = report.batches.iter().map(|batch| (batch.phase, batch.requests, batch.time.p50_ps)).collect();
+    let sizes: Vec<_> = report
+        .batches
+        .iter()
+        .map(|batch| (batch.phase, batch.requests, batch.time.p50_ps))
+        .collect();
     let decode = |requests| ("decode", requests, spec.decode_ps(requests) as f64);
-    assert_eq!(sizes, [("prefill", 1, 1.2e9), decode(1), decode(2), decode(3), decode(4)]);
+    assert_eq!(
+        sizes,
+        [
+            ("prefill", 1, 1.2e9),
+            decode(1),
+            decode(2),
+            decode(3),
+            decode(4)
+        ]
+    );
     let titles: Vec<_> = report.tables().iter().map(|table| table.id).collect();
     assert_eq!(
         titles,
-        ["serving_latencies", "serving_phases", "serving_requests", "serving_batches", "serving_annotations"]
+        [
+            "serving_latencies",
+            "serving_phases",
+            "serving_requests",
+            "serving_batches",
+            "serving_annotations"
+        ]
     );
 }
 
@@ -86,8 +166,15 @@ fn phases_alone_are_reported_without_requests() {
     );
     let report = report_of(&model).unwrap();
     assert!(report.requests.is_empty() && report.latencies.is_empty() && report.batches.is_empty());
-    let of: Vec<_> = report.phases.iter().map(|phase| (phase.phase, phase.device_ps, phase.programs)).collect();
-    assert_eq!(of, [("prefill", Some(3_000), 1), ("decode", Some(4_000), 2)]);
+    let of: Vec<_> = report
+        .phases
+        .iter()
+        .map(|phase| (phase.phase, phase.device_ps, phase.programs))
+        .collect();
+    assert_eq!(
+        of,
+        [("prefill", Some(3_000), 1), ("decode", Some(4_000), 2)]
+    );
     assert_eq!((report.program_ps, report.other_program_ps), (8_000, 1_000));
 }
 
@@ -103,8 +190,14 @@ fn what_annotations_do_not_say_is_missing() {
     );
     let report = report_of(&model).unwrap();
     let request = &report.requests[0];
-    assert_eq!((&*request.request, request.prefill_ps, request.decode_ps), ("a", Some(4_000), Some(4_000)));
-    assert_eq!((request.first_token_ps, request.queue_ps, request.latency_ps), (None, None, None));
+    assert_eq!(
+        (&*request.request, request.prefill_ps, request.decode_ps),
+        ("a", Some(4_000), Some(4_000))
+    );
+    assert_eq!(
+        (request.first_token_ps, request.queue_ps, request.latency_ps),
+        (None, None, None)
+    );
     assert_eq!((request.decode_tokens, request.per_token_ps), (None, None));
     assert_eq!(report.phases[0].device_ps, None, "there is no device");
 }
@@ -121,11 +214,27 @@ fn mixed_batches_are_told_by_their_tokens() {
         ",
     );
     let report = report_of(&model).unwrap();
-    let of = |id: &str| report.requests.iter().find(|request| request.request == id).unwrap();
+    let of = |id: &str| {
+        report
+            .requests
+            .iter()
+            .find(|request| request.request == id)
+            .unwrap()
+    };
     // Both stages of a pipeline: from 0 to 6, and from 3 to 9.
-    assert_eq!((of("0").prefill_ps, of("0").decode_tokens, of("0").decode_ps), (Some(6_000), Some(1), Some(3_000)));
+    assert_eq!(
+        (of("0").prefill_ps, of("0").decode_tokens, of("0").decode_ps),
+        (Some(6_000), Some(1), Some(3_000))
+    );
     assert_eq!((of("1").prefill_ps, of("1").decode_ps), (None, None));
-    assert_eq!((report.batches.len(), report.batches[0].requests, report.batches[0].time.count), (1, 2, 2));
+    assert_eq!(
+        (
+            report.batches.len(),
+            report.batches[0].requests,
+            report.batches[0].time.count
+        ),
+        (1, 2, 2)
+    );
     assert_eq!(report.batches[0].tokens, Some(515));
 }
 
@@ -147,19 +256,53 @@ fn batches_of_vllm_tell_requests_and_tokens() {
         ",
     );
     let report = report_of(&model).unwrap();
-    let of = |id: &str| report.requests.iter().find(|request| request.request == id).unwrap();
+    let of = |id: &str| {
+        report
+            .requests
+            .iter()
+            .find(|request| request.request == id)
+            .unwrap()
+    };
     assert_eq!(
         (of("a").prefill_ps, of("b").prefill_ps, of("b").decode_ps),
         (None, None, None),
         "the second batch is mixed"
     );
-    let read: Vec<_> = report.annotations.iter().map(|one| (&*one.name, one.read_as, one.by, one.count)).collect();
-    assert!(read.contains(&("execute_model: … reqs, … toks", "batch", "name of vLLM", 2)), "{read:?}");
-    let sizes: Vec<_> =
-        report.batches.iter().map(|one| (one.phase, one.requests, one.time.count, one.tokens)).collect();
-    assert_eq!(sizes, [("prefill", 1, 1, Some(512)), ("decode", 2, 1, Some(2)), ("batch", 2, 2, Some(130))]);
-    let programs: Vec<_> = report.phases.iter().map(|one| (one.phase, one.device_ps)).collect();
-    assert_eq!(programs, [("prefill", Some(2_000)), ("decode", Some(2_000)), ("batch", None)]);
+    let read: Vec<_> = report
+        .annotations
+        .iter()
+        .map(|one| (&*one.name, one.read_as, one.by, one.count))
+        .collect();
+    assert!(
+        read.contains(&("execute_model: … reqs, … toks", "batch", "name of vLLM", 2)),
+        "{read:?}"
+    );
+    let sizes: Vec<_> = report
+        .batches
+        .iter()
+        .map(|one| (one.phase, one.requests, one.time.count, one.tokens))
+        .collect();
+    assert_eq!(
+        sizes,
+        [
+            ("prefill", 1, 1, Some(512)),
+            ("decode", 2, 1, Some(2)),
+            ("batch", 2, 2, Some(130))
+        ]
+    );
+    let programs: Vec<_> = report
+        .phases
+        .iter()
+        .map(|one| (one.phase, one.device_ps))
+        .collect();
+    assert_eq!(
+        programs,
+        [
+            ("prefill", Some(2_000)),
+            ("decode", Some(2_000)),
+            ("batch", None)
+        ]
+    );
 }
 
 /// All is known of a request that is prefilled alone and gets a token before the first mixed batch.
@@ -174,8 +317,15 @@ fn a_mixed_batch_after_the_first_token_is_a_token() {
         ",
     );
     let report = report_of(&model).unwrap();
-    let a = report.requests.iter().find(|request| request.request == "a").unwrap();
-    assert_eq!((a.prefill_ps, a.decode_ps, a.decode_tokens), (Some(3_000), Some(6_000), Some(2)));
+    let a = report
+        .requests
+        .iter()
+        .find(|request| request.request == "a")
+        .unwrap();
+    assert_eq!(
+        (a.prefill_ps, a.decode_ps, a.decode_tokens),
+        (Some(3_000), Some(6_000), Some(2))
+    );
 }
 
 /// Without ids, batches have a size and a time; those of `SGLang` have a time only.
@@ -184,13 +334,23 @@ fn batches_without_ids_are_reported() {
     let older = report_of(&text_trace(
         "host engine: MMMTT\n M = execute_model: 3 reqs, 65 toks\n T = execute_model: 3 reqs, 3 toks",
     ));
-    let sizes: Vec<_> = older.unwrap().batches.iter().map(|one| (one.phase, one.requests)).collect();
+    let sizes: Vec<_> = older
+        .unwrap()
+        .batches
+        .iter()
+        .map(|one| (one.phase, one.requests))
+        .collect();
     assert_eq!(sizes, [("decode", 3), ("batch", 3)]);
-    let report =
-        report_of(&text_trace("host engine: AAA.BB\n A = forward_batch_generation 1\n B = forward_batch_generation 2"))
-            .unwrap();
+    let report = report_of(&text_trace(
+        "host engine: AAA.BB\n A = forward_batch_generation 1\n B = forward_batch_generation 2",
+    ))
+    .unwrap();
     assert!(report.batches.is_empty() && report.requests.is_empty());
-    let phases: Vec<_> = report.phases.iter().map(|one| (one.phase, one.time.count, one.busy_ps)).collect();
+    let phases: Vec<_> = report
+        .phases
+        .iter()
+        .map(|one| (one.phase, one.time.count, one.busy_ps))
+        .collect();
     assert_eq!(phases, [("batch", 2, 5_000)]);
 }
 
@@ -203,13 +363,21 @@ fn programs_that_serve_nothing_have_no_report() {
         "host main: PPP\n P = $model.py:12 prefill",
         "ops: ff\n f = fusion.1 [loop fusion]",
     ] {
-        let Err(AnalysisError::NotApplicable(why)) = report_of(&text_trace(picture)) else { panic!("{picture}") };
+        let Err(AnalysisError::NotApplicable(why)) = report_of(&text_trace(picture)) else {
+            panic!("{picture}")
+        };
         assert!(why.contains("--serving PHASE=PATTERN"), "{why}");
     }
     let options = Options {
-        serving: vec![ServingPattern { phase: "decode".to_owned(), pattern: "token*".to_owned() }],
+        serving: vec![ServingPattern {
+            phase: "decode".to_owned(),
+            pattern: "token*".to_owned(),
+        }],
         ..Options::default()
     };
     let report = report_with(&text_trace("host main: TTT\n T = token loop"), &options).unwrap();
-    assert_eq!((report.phases[0].phase, report.annotations[0].by), ("decode", "pattern"));
+    assert_eq!(
+        (report.phases[0].phase, report.annotations[0].by),
+        ("decode", "pattern")
+    );
 }

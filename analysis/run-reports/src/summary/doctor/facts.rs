@@ -71,15 +71,23 @@ impl CaptureFacts {
                 facts.room = MAX_FACTS;
             }
             // Binary data that cannot be read is not shown.
-            let is_shown = |value: &ArgValue| !matches!(value, ArgValue::Opaque(_) | ArgValue::Null);
+            let is_shown =
+                |value: &ArgValue| !matches!(value, ArgValue::Opaque(_) | ArgValue::Null);
             for (name, value) in group.facts.iter().filter(|(_, value)| is_shown(value)) {
                 let value = Cow::Owned(value.to_string());
                 facts.add((true, at), model.str(group.name), model.str(*name), value);
             }
         }
-        let FactCollector { mut stated, left_out, .. } = facts;
+        let FactCollector {
+            mut stated,
+            left_out,
+            ..
+        } = facts;
         stated.sort_by_key(|(owner, fact)| (*owner, Reverse(fact.others)));
-        Self { stated: stated.into_iter().map(|(_, fact)| fact).collect(), left_out }
+        Self {
+            stated: stated.into_iter().map(|(_, fact)| fact).collect(),
+            left_out,
+        }
     }
 }
 
@@ -100,8 +108,22 @@ impl<'a> FactCollector<'a> {
         };
         self.room = room;
         let (name, value) = (shortened(key.0), shortened(&key.1));
-        self.known.insert(key, KnownParts { at: self.stated.len(), last: owner });
-        self.stated.push((owner, CaptureFact { of: of.to_owned(), others: 0, name, value }));
+        self.known.insert(
+            key,
+            KnownParts {
+                at: self.stated.len(),
+                last: owner,
+            },
+        );
+        self.stated.push((
+            owner,
+            CaptureFact {
+                of: of.to_owned(),
+                others: 0,
+                name,
+                value,
+            },
+        ));
     }
 }
 

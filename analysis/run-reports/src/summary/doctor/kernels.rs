@@ -14,15 +14,27 @@ const DOUBTFUL_PERCENT: f64 = 1.0;
 /// Kernels that declare the costs of one block for the whole grid.
 pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
     let report = cx.report::<Kernels>().ok()?;
-    let wrong: Vec<_> = report.kernels.iter().filter(|kernel| kernel.declared == DeclaredCosts::TooFew).collect();
-    let share: f64 = wrong.iter().filter_map(|kernel| kernel.of_op_time_percent).sum();
+    let wrong: Vec<_> = report
+        .kernels
+        .iter()
+        .filter(|kernel| kernel.declared == DeclaredCosts::TooFew)
+        .collect();
+    let share: f64 = wrong
+        .iter()
+        .filter_map(|kernel| kernel.of_op_time_percent)
+        .sum();
     let named: Vec<String> = wrong
         .iter()
         .take(NAMED)
         .filter_map(|kernel| {
             let factor = kernel.needed_flops? as f64 / kernel.flops? as f64;
-            let steps = kernel.pipeline.as_ref().and_then(|pipeline| pipeline.grid_steps);
-            let grid = steps.map_or(String::new(), |steps| format!(", its grid has {steps:.0} steps"));
+            let steps = kernel
+                .pipeline
+                .as_ref()
+                .and_then(|pipeline| pipeline.grid_steps);
+            let grid = steps.map_or(String::new(), |steps| {
+                format!(", its grid has {steps:.0} steps")
+            });
             Some(format!(
                 "the shapes of {} need {factor:.1} times as many{grid}",
                 engine::shortened(&kernel.kernel, 48)
@@ -33,8 +45,14 @@ pub(super) fn too_few_operations(cx: &Context<'_>) -> Option<CaptureFinding> {
         id: "Q16",
         name: "too-few-operations",
         severity: Severity::Warning,
-        message: "Kernels declare fewer operations than their shapes need: utilizations are too low.".to_owned(),
-        evidence: format!("{share:.1} of op time: {}", named.join("; "), share = Percent(share)),
+        message:
+            "Kernels declare fewer operations than their shapes need: utilizations are too low."
+                .to_owned(),
+        evidence: format!(
+            "{share:.1} of op time: {}",
+            named.join("; "),
+            share = Percent(share)
+        ),
         cure: "Give pallas_call a cost_estimate of all steps of the grid, not of one block.",
     })
 }
@@ -48,13 +66,22 @@ pub(super) fn untraced_kernels(cx: &Context<'_>) -> Option<CaptureFinding> {
         return None;
     }
     let report = cx.report::<Kernels>().ok()?;
-    let kernels: Vec<&Kernel> = report.kernels.iter().filter(|kernel| kernel.is_pallas).collect();
-    let share: f64 = kernels.iter().filter_map(|kernel| kernel.of_op_time_percent).sum();
+    let kernels: Vec<&Kernel> = report
+        .kernels
+        .iter()
+        .filter(|kernel| kernel.is_pallas)
+        .collect();
+    let share: f64 = kernels
+        .iter()
+        .filter_map(|kernel| kernel.of_op_time_percent)
+        .sum();
     if share < WORTH_TRACING_PERCENT {
         return None;
     }
     let has_stages = kernels.iter().any(|kernel| kernel.pipeline.is_some());
-    let has_schedule = kernels.iter().any(|kernel| !kernel.estimates.is_empty() || !kernel.lines.is_empty());
+    let has_schedule = kernels
+        .iter()
+        .any(|kernel| !kernel.estimates.is_empty() || !kernel.lines.is_empty());
     let markers = markers(cx);
     let (message, cure) = match (has_stages, has_schedule) {
         (true, true) => return None,
@@ -100,7 +127,12 @@ pub(super) fn untraced_kernels(cx: &Context<'_>) -> Option<CaptureFinding> {
 /// Markers of bundles, which the profiler turns into LLO rows where it knows the schedule.
 fn markers(cx: &Context<'_>) -> usize {
     let model = cx.model;
-    let tracks = cx.tensor_cores().into_iter().flat_map(|core| model.tracks_of(core));
+    let tracks = cx
+        .tensor_cores()
+        .into_iter()
+        .flat_map(|core| model.tracks_of(core));
     let low = tracks.filter(|&track| model.track(track).kind == TrackKind::LowLevel);
-    low.flat_map(|track| model.slices_on(track)).filter(|slice| slice.name().starts_with("bundle.")).count()
+    low.flat_map(|track| model.slices_on(track))
+        .filter(|slice| slice.name().starts_with("bundle."))
+        .count()
 }

@@ -30,7 +30,8 @@ impl Analysis for Doctor {
     fn run(cx: &Context<'_>) -> Result<DoctorReport, AnalysisError> {
         let model = cx.model;
         let memory = model.memory_use();
-        let mut findings: Vec<CaptureFinding> = rules::RULES.iter().filter_map(|rule| rule(cx)).collect();
+        let mut findings: Vec<CaptureFinding> =
+            rules::RULES.iter().filter_map(|rule| rule(cx)).collect();
         findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.id));
         let facts = facts::CaptureFacts::of(cx);
         Ok(DoctorReport {
@@ -108,8 +109,12 @@ impl SourceFacts {
 
 /// From start to end of a session; `None` if the file has no such value, or an implausible one.
 pub(crate) fn session_ps(source: &Source) -> Option<i64> {
-    let length = source.stopped_unix_ns?.checked_sub(source.started_unix_ns?)?;
-    length.checked_mul(trace_model::time::PS_PER_NS).filter(|&length| length > 0)
+    let length = source
+        .stopped_unix_ns?
+        .checked_sub(source.started_unix_ns?)?;
+    length
+        .checked_mul(trace_model::time::PS_PER_NS)
+        .filter(|&length| length > 0)
 }
 
 #[cfg(test)]

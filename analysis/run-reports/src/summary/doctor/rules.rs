@@ -41,7 +41,10 @@ pub(super) const RULES: &[fn(&Context<'_>) -> Option<CaptureFinding>] = &[
 /// Exporters stop at an event limit, and files are truncated.
 fn truncated(cx: &Context<'_>) -> Option<CaptureFinding> {
     let log = cx.model.import_log();
-    let (limit, cut) = (log.count(IssueKind::ExportLimit), log.count(IssueKind::TruncatedFile));
+    let (limit, cut) = (
+        log.count(IssueKind::ExportLimit),
+        log.count(IssueKind::TruncatedFile),
+    );
     (limit + cut > 0).then(|| CaptureFinding {
         id: "Q01",
         name: "truncated",
@@ -63,9 +66,13 @@ fn truncated(cx: &Context<'_>) -> Option<CaptureFinding> {
 
 fn dropped_traces(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
-    let counts = model.slices_with(SliceAttr::DroppedTraces).map(|(_, count)| count.max(0));
+    let counts = model
+        .slices_with(SliceAttr::DroppedTraces)
+        .map(|(_, count)| count.max(0));
     let counted = counts.fold(0, i64::saturating_add);
-    let dropped = u64::try_from(counted).unwrap_or(0).max(model.import_log().count(IssueKind::DroppedTraces));
+    let dropped = u64::try_from(counted)
+        .unwrap_or(0)
+        .max(model.import_log().count(IssueKind::DroppedTraces));
     let markers = model
         .track_ids()
         .filter(|&track| model.track(track).kind == TrackKind::DeviceScopes)
@@ -85,7 +92,9 @@ fn dropped_traces(cx: &Context<'_>) -> Option<CaptureFinding> {
 fn no_steps(cx: &Context<'_>) -> Option<CaptureFinding> {
     let steps = cx.report::<Steps>().ok()?;
     let severity = match steps.source {
-        StepSource::StepsLine | StepSource::AnnotatedPrograms | StepSource::HostAnnotations => return None,
+        StepSource::StepsLine | StepSource::AnnotatedPrograms | StepSource::HostAnnotations => {
+            return None;
+        }
         StepSource::Modules => Severity::Info,
         StepSource::WholeCapture => Severity::Warning,
     };
@@ -93,7 +102,10 @@ fn no_steps(cx: &Context<'_>) -> Option<CaptureFinding> {
         id: "Q03",
         name: "no-steps",
         severity,
-        message: format!("Steps are not recorded but inferred: {}.", steps.source.title()),
+        message: format!(
+            "Steps are not recorded but inferred: {}.",
+            steps.source.title()
+        ),
         evidence: steps.why.join("; "),
         cure: if cx.model.simulator().is_some() {
             "Nothing to do where one step was simulated; several need their executions as a line of programs."
@@ -115,7 +127,10 @@ fn no_device(cx: &Context<'_>) -> Option<CaptureFinding> {
     if model.groups().iter().any(is_device) || model.slice_count() == 0 {
         return None;
     }
-    let is_foreign = model.groups().iter().any(|group| matches!(group.kind, GroupKind::Process { .. }));
+    let is_foreign = model
+        .groups()
+        .iter()
+        .any(|group| matches!(group.kind, GroupKind::Process { .. }));
     let (message, evidence, cure) = if is_foreign {
         (
             "Another tool recorded this: which of its processes are devices is not known, so device metrics do not exist.",
@@ -156,11 +171,25 @@ fn assumed_peaks(cx: &Context<'_>) -> Option<CaptureFinding> {
         name: "assumed-peaks",
         severity: Severity::Warning,
         message: "The capture does not record the peaks of its devices.".to_owned(),
-        evidence: match unrecorded.iter().find_map(|peaks| peaks.flops.and(peaks.chip.as_ref())) {
-            Some(chip) => format!("{missing} of {}; peaks of {chip} are assumed", counted(cores.len(), "device")),
-            None => format!("{missing} of {}; utilizations are not computed", counted(cores.len(), "device")),
+        evidence: match unrecorded
+            .iter()
+            .find_map(|peaks| peaks.flops.and(peaks.chip.as_ref()))
+        {
+            Some(chip) => format!(
+                "{missing} of {}; peaks of {chip} are assumed",
+                counted(cores.len(), "device")
+            ),
+            None => format!(
+                "{missing} of {}; utilizations are not computed",
+                counted(cores.len(), "device")
+            ),
         },
-        cure: if cx.model.sources().iter().any(|source| source.format == "xplane") {
+        cure: if cx
+            .model
+            .sources()
+            .iter()
+            .any(|source| source.format == "xplane")
+        {
             "Name the chip with --device-spec."
         } else {
             "Name the chip with --device-spec, or open the .xplane.pb of the same session."
@@ -173,9 +202,14 @@ const SHIFT_PS: i64 = 50_000_000;
 
 fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
     let shifts = clock_shifts(cx);
-    let worst = shifts.iter().max_by_key(|shift| (shift.sync, shift.shift_ps.saturating_abs()))?;
+    let worst = shifts
+        .iter()
+        .max_by_key(|shift| (shift.sync, shift.shift_ps.saturating_abs()))?;
     let us = |ps: i64| ps as f64 / 1e6;
-    let upper = worst.bounds.at_most_ps.map_or("unknown".to_owned(), |ps| format!("{:.1} µs", us(ps)));
+    let upper = worst
+        .bounds
+        .at_most_ps
+        .map_or("unknown".to_owned(), |ps| format!("{:.1} µs", us(ps)));
     let evidence = format!(
         "{}: {} programs need a shift of at least {:.1} µs and at most {upper}",
         worst.core,
@@ -204,23 +238,39 @@ fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
             "Compare devices with devices and hosts with hosts; between the two, allow for the difference.",
         ),
     };
-    Some(CaptureFinding { id: "Q06", name: "clock-skew", severity, message, evidence, cure })
+    Some(CaptureFinding {
+        id: "Q06",
+        name: "clock-skew",
+        severity,
+        message,
+        evidence,
+        cure,
+    })
 }
 
 /// Hosts whose clocks are apart, by the ends of collectives.
 fn host_clocks(cx: &Context<'_>) -> Option<CaptureFinding> {
     let hosts = &cx.fact::<ClocksReport>().hosts;
-    let worst = hosts.iter().max_by_key(|host| host.offset_ps.saturating_abs())?;
+    let worst = hosts
+        .iter()
+        .max_by_key(|host| host.offset_ps.saturating_abs())?;
     let apart = Picos::from_ps(worst.offset_ps.saturating_abs());
     if apart.ps() <= SHIFT_PS.max(worst.spread_ps) {
         return None;
     }
-    let side = if worst.offset_ps > 0 { "ahead of" } else { "behind" };
+    let side = if worst.offset_ps > 0 {
+        "ahead of"
+    } else {
+        "behind"
+    };
     Some(CaptureFinding {
         id: "Q18",
         name: "host-clocks",
         severity: Severity::Warning,
-        message: format!("The clocks of hosts are apart: {} is {apart} {side} {}.", worst.host, worst.against),
+        message: format!(
+            "The clocks of hosts are apart: {} is {apart} {side} {}.",
+            worst.host, worst.against
+        ),
         evidence: format!(
             "median of {}, which all participants leave together; the middle 80 % lie within {}",
             counted(worst.collectives, "collective"),
@@ -236,7 +286,10 @@ fn partial_async_line(cx: &Context<'_>) -> Option<CaptureFinding> {
     let mut recorded = 0;
     let mut rebuilt = Vec::new();
     for core in cx.tensor_cores() {
-        let tracks = model.tracks_of(core).into_iter().filter(|&track| model.track(track).kind == TrackKind::AsyncOps);
+        let tracks = model
+            .tracks_of(core)
+            .into_iter()
+            .filter(|&track| model.track(track).kind == TrackKind::AsyncOps);
         match tracks.flat_map(|track| model.slices_on(track)).next() {
             Some(span) if span.attr(SliceAttr::Reconstructed).is_some() => {
                 rebuilt.push(model.device_name(core));
@@ -250,7 +303,10 @@ fn partial_async_line(cx: &Context<'_>) -> Option<CaptureFinding> {
         name: "async-line-partial",
         severity: Severity::Info,
         message: "The profiler recorded asynchronous spans on some devices only.".to_owned(),
-        evidence: format!("recorded on {recorded}, rebuilt from starts and dones on {}", rebuilt.join(", ")),
+        evidence: format!(
+            "recorded on {recorded}, rebuilt from starts and dones on {}",
+            rebuilt.join(", ")
+        ),
         cure: "No action needed: rebuilding loses nothing.",
     })
 }
@@ -260,15 +316,29 @@ fn partial_hosts(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
     let captured = model.tensor_cores().len();
     // A simulator shows any number of devices: one represents all that do the same.
-    if captured == 0 || model.sources().iter().all(|source| source.simulator.is_some()) {
+    if captured == 0
+        || model
+            .sources()
+            .iter()
+            .all(|source| source.simulator.is_some())
+    {
         return None;
     }
     let classes = cx.classes();
     let mut largest: Option<(usize, &str)> = None;
-    for id in model.labels().iter().filter_map(|label| label.op).filter(|&op| classes.class(op).is_collective()) {
+    for id in model
+        .labels()
+        .iter()
+        .filter_map(|label| label.op)
+        .filter(|&op| classes.class(op).is_collective())
+    {
         let op = model.op(id);
-        let Some(text) = op.hlo_text.map(|text| model.str(text)) else { continue };
-        let groups = HloText::parse(text).and_then(|hlo| hlo.replica_groups()).unwrap_or_default();
+        let Some(text) = op.hlo_text.map(|text| model.str(text)) else {
+            continue;
+        };
+        let groups = HloText::parse(text)
+            .and_then(|hlo| hlo.replica_groups())
+            .unwrap_or_default();
         let devices = groups.iter().map(Vec::len).sum::<usize>();
         if largest.is_none_or(|(most, _)| devices > most) {
             largest = Some((devices, model.str(op.name)));
@@ -279,7 +349,9 @@ fn partial_hosts(cx: &Context<'_>) -> Option<CaptureFinding> {
         id: "Q08",
         name: "partial-hosts",
         severity: Severity::Warning,
-        message: format!("The program runs on {devices} devices, of which {captured} were captured."),
+        message: format!(
+            "The program runs on {devices} devices, of which {captured} were captured."
+        ),
         evidence: format!("replica groups of {op}"),
         cure: "Capture all hosts and open their common run directory; otherwise waiting between hosts is not visible.",
     })
@@ -308,15 +380,26 @@ const TRACER_SHARE: f64 = 0.5;
 
 fn profiler_overhead(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
-    let python: Vec<bool> = model.labels().iter().map(|label| model.str(label.name).starts_with('$')).collect();
+    let python: Vec<bool> = model
+        .labels()
+        .iter()
+        .map(|label| model.str(label.name).starts_with('$'))
+        .collect();
     if !python.contains(&true) {
         return None;
     }
-    let tracks = model.track_ids().filter(|&track| model.track(track).kind == TrackKind::HostThread);
+    let tracks = model
+        .track_ids()
+        .filter(|&track| model.track(track).kind == TrackKind::HostThread);
     let (mut traced, mut all) = (0_usize, 0_usize);
     for slice in tracks.flat_map(|track| model.slices_on(track)) {
         all += 1;
-        traced += usize::from(python.get(slice.label_id().index()).copied().unwrap_or(false));
+        traced += usize::from(
+            python
+                .get(slice.label_id().index())
+                .copied()
+                .unwrap_or(false),
+        );
     }
     let share = traced as f64 / all.max(1) as f64;
     (share >= TRACER_SHARE).then(|| CaptureFinding {
@@ -324,7 +407,10 @@ fn profiler_overhead(cx: &Context<'_>) -> Option<CaptureFinding> {
         name: "profiler-overhead",
         severity: Severity::Warning,
         message: "The Python tracer was on: host times are inflated.".to_owned(),
-        evidence: format!("{traced} of {all} host events are Python calls ({:.0})", Percent(100.0 * share)),
+        evidence: format!(
+            "{traced} of {all} host events are Python calls ({:.0})",
+            Percent(100.0 * share)
+        ),
         cure: "Set python_tracer_level = 0 in jax.profiler.ProfileOptions.",
     })
 }
@@ -335,10 +421,16 @@ const MISPLACED_PS: i64 = 1_000_000;
 /// The profiler's conversion to host time is wrong for single ops in real captures.
 fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
     let model = cx.model;
-    let tracks = cx.tensor_cores().into_iter().flat_map(|core| model.tracks_of(core));
+    let tracks = cx
+        .tensor_cores()
+        .into_iter()
+        .flat_map(|core| model.tracks_of(core));
     let ops = tracks.filter(|&track| model.track(track).kind == TrackKind::Ops);
     let (mut misplaced, mut all, mut worst) = (0_usize, 0_usize, 0);
-    for SliceSpans { shown, measured, .. } in cx.watched(ops.flat_map(|track| model.spans_on(track))) {
+    for SliceSpans {
+        shown, measured, ..
+    } in cx.watched(ops.flat_map(|track| model.spans_on(track)))
+    {
         all += 1;
         let off = (measured.dur() - shown.dur()).ps().saturating_abs();
         misplaced += usize::from(off > MISPLACED_PS);
@@ -348,28 +440,49 @@ fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
         id: "Q11",
         name: "misplaced-ops",
         severity: Severity::Info,
-        message: "Some ops are misplaced on the timeline; durations are by the device's own clock.".to_owned(),
-        evidence: format!("{misplaced} of {all}, off by up to {}", Picos::from_ps(worst)),
+        message: "Some ops are misplaced on the timeline; durations are by the device's own clock."
+            .to_owned(),
+        evidence: format!(
+            "{misplaced} of {all}, off by up to {}",
+            Picos::from_ps(worst)
+        ),
         cure: "Numbers are correct; where the timeline and a number disagree, trust the number.",
     })
 }
 
 fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
     let log = cx.model.import_log();
-    let known = [IssueKind::ExportLimit, IssueKind::TruncatedFile, IssueKind::DroppedTraces];
-    let lost = log.counts().iter().filter(|e| e.kind.severity() == Severity::Loss && !known.contains(&e.kind));
-    let parts: Vec<String> = lost.map(|entry| format!("{} × {}", entry.count, entry.kind.id())).collect();
-    let skipped = log.counts().iter().find(|entry| entry.kind == IssueKind::SourceSkipped);
+    let known = [
+        IssueKind::ExportLimit,
+        IssueKind::TruncatedFile,
+        IssueKind::DroppedTraces,
+    ];
+    let lost = log
+        .counts()
+        .iter()
+        .filter(|e| e.kind.severity() == Severity::Loss && !known.contains(&e.kind));
+    let parts: Vec<String> = lost
+        .map(|entry| format!("{} × {}", entry.count, entry.kind.id()))
+        .collect();
+    let skipped = log
+        .counts()
+        .iter()
+        .find(|entry| entry.kind == IssueKind::SourceSkipped);
     let files = skipped.map(|entry| {
         let first = entry.examples.first().map_or("", String::as_str);
-        let more = if entry.count > 1 { format!(", and {} more", entry.count - 1) } else { String::new() };
+        let more = if entry.count > 1 {
+            format!(", and {} more", entry.count - 1)
+        } else {
+            String::new()
+        };
         format!("A part of the run could not be read, and all sums lack it: {first}{more}.")
     });
     (!parts.is_empty()).then(|| CaptureFinding {
         id: "Q12",
         name: "unreadable-events",
         severity: Severity::Loss,
-        message: files.unwrap_or_else(|| "Some events could not be read and are missing.".to_owned()),
+        message: files
+            .unwrap_or_else(|| "Some events could not be read and are missing.".to_owned()),
         evidence: parts.join(", "),
         cure: "See the import log for the first events of each kind.",
     })
@@ -377,13 +490,20 @@ fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
 
 /// The numbers of a simulator depend on its model.
 fn simulated(cx: &Context<'_>) -> Option<CaptureFinding> {
-    let simulators: BTreeSet<&str> =
-        cx.model.sources().iter().filter_map(|source| source.simulator.as_deref()).collect();
+    let simulators: BTreeSet<&str> = cx
+        .model
+        .sources()
+        .iter()
+        .filter_map(|source| source.simulator.as_deref())
+        .collect();
     (!simulators.is_empty()).then(|| CaptureFinding {
         id: "Q13",
         name: "simulated",
         severity: Severity::Warning,
-        message: format!("No time here was measured: {} computed all of them.", Vec::from_iter(simulators).join(", ")),
+        message: format!(
+            "No time here was measured: {} computed all of them.",
+            Vec::from_iter(simulators).join(", ")
+        ),
         evidence: "the format is a simulator's".to_owned(),
         cure: "Compare with a profile of the same program before relying on it.",
     })
@@ -391,12 +511,19 @@ fn simulated(cx: &Context<'_>) -> Option<CaptureFinding> {
 
 /// Cycles without a clock frequency: shares are right, times are not.
 fn assumed_clock(cx: &Context<'_>) -> Option<CaptureFinding> {
-    let issue = cx.model.import_log().counts().iter().find(|issue| issue.kind == IssueKind::AssumedClock);
+    let issue = cx
+        .model
+        .import_log()
+        .counts()
+        .iter()
+        .find(|issue| issue.kind == IssueKind::AssumedClock);
     issue.map(|issue| CaptureFinding {
         id: "Q14",
         name: "assumed-clock",
         severity: Severity::Warning,
-        message: "Times are cycles of an assumed clock: shares are correct, times and rates are unknown.".to_owned(),
+        message:
+            "Times are cycles of an assumed clock: shares are correct, times and rates are unknown."
+                .to_owned(),
         evidence: issue.examples.first().cloned().unwrap_or_default(),
         cure: "Name the clock of the device: --clock 940MHz.",
     })
@@ -408,20 +535,37 @@ const NAMED: usize = 3;
 /// A rate above a peak: the work or the peak is wrong.
 fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
     let ops = cx.report::<Ops>().ok()?;
-    let rows: Vec<_> = ops.rows.iter().filter_map(|row| Some((row, row.rates.beyond_peak?))).collect();
-    let time_ps = rows.iter().map(|(row, _)| row.self_time_ps).fold(0, i64::saturating_add);
+    let rows: Vec<_> = ops
+        .rows
+        .iter()
+        .filter_map(|row| Some((row, row.rates.beyond_peak?)))
+        .collect();
+    let time_ps = rows
+        .iter()
+        .map(|(row, _)| row.self_time_ps)
+        .fold(0, i64::saturating_add);
     let share = math::stats::percent(time_ps, ops.op_time_ps)?;
     let named: Vec<String> = rows
         .iter()
         .take(NAMED)
         .map(|&(row, (limit, percent))| {
-            let (name, why) = (engine::shortened(&row.name, 48), cause(cx.model, row, limit, &ops.peaks));
-            format!("{name} at {percent:.1} of peak ({}): {why}", limit.title(), percent = Percent(percent))
+            let (name, why) = (
+                engine::shortened(&row.name, 48),
+                cause(cx.model, row, limit, &ops.peaks),
+            );
+            format!(
+                "{name} at {percent:.1} of peak ({}): {why}",
+                limit.title(),
+                percent = Percent(percent)
+            )
         })
         .collect();
     let more = if rows.len() > NAMED { "; …" } else { "" };
-    let (count, verb) =
-        if rows.len() == 1 { ("1 op".to_owned(), "is") } else { (format!("{} ops", rows.len()), "are") };
+    let (count, verb) = if rows.len() == 1 {
+        ("1 op".to_owned(), "is")
+    } else {
+        (format!("{} ops", rows.len()), "are")
+    };
     (!rows.is_empty()).then(|| CaptureFinding {
         id: "Q15",
         name: "impossible-rates",
@@ -435,6 +579,11 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
 /// The shifts of the selected devices.
 pub(super) fn clock_shifts(cx: &Context<'_>) -> Vec<ClockShift> {
     let cores = cx.tensor_cores();
-    let all = cx.report::<Clocks>().map(|clocks| clocks.devices.clone()).unwrap_or_default();
-    all.into_iter().filter(|shift| cores.contains(&shift.group)).collect()
+    let all = cx
+        .report::<Clocks>()
+        .map(|clocks| clocks.devices.clone())
+        .unwrap_or_default();
+    all.into_iter()
+        .filter(|shift| cores.contains(&shift.group))
+        .collect()
 }

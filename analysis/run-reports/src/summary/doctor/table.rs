@@ -30,23 +30,42 @@ impl Tabular for DoctorReport {
 impl DoctorReport {
     fn findings_table(&self) -> Table {
         Table::of("findings", "Findings", &self.findings)
-            .measured("finding", "Finding", Unit::None, |finding| format!("{} {}", finding.id, finding.name))
-            .measured("severity", "Severity", Unit::None, |finding| severity(finding.severity))
+            .measured("finding", "Finding", Unit::None, |finding| {
+                format!("{} {}", finding.id, finding.name)
+            })
+            .measured("severity", "Severity", Unit::None, |finding| {
+                severity(finding.severity)
+            })
             .measured("message", "What", Unit::None, |finding| &finding.message)
-            .measured("evidence", "Evidence", Unit::None, |finding| &finding.evidence)
+            .measured("evidence", "Evidence", Unit::None, |finding| {
+                &finding.evidence
+            })
             .measured("cure", "Fix", Unit::None, |finding| finding.cure)
-            .notes(self.findings.is_empty().then(|| "Nothing limits this capture.".to_owned()))
+            .notes(
+                self.findings
+                    .is_empty()
+                    .then(|| "Nothing limits this capture.".to_owned()),
+            )
             .build()
     }
 
     fn import_log_table(&self) -> Table {
         Table::of("import_log", "Import log", &self.issues)
             .measured("issue", "Issue", Unit::None, |issue| issue.kind.id())
-            .measured("severity", "Severity", Unit::None, |issue| severity(issue.kind.severity()))
+            .measured("severity", "Severity", Unit::None, |issue| {
+                severity(issue.kind.severity())
+            })
             .measured("count", "Times", Unit::Count, |issue| issue.count)
-            .measured("explanation", "What", Unit::None, |issue| issue.kind.explain())
-            .measured("example", "For example", Unit::None, |issue| issue.examples.first())
-            .note(format!("{} events of the file are missing.", self.lost_events))
+            .measured("explanation", "What", Unit::None, |issue| {
+                issue.kind.explain()
+            })
+            .measured("example", "For example", Unit::None, |issue| {
+                issue.examples.first()
+            })
+            .note(format!(
+                "{} events of the file are missing.",
+                self.lost_events
+            ))
             .build()
     }
 
@@ -55,8 +74,12 @@ impl DoctorReport {
             .measured("name", "File", Unit::None, |source| &source.name)
             .measured("format", "Format", Unit::None, |source| source.format)
             .measured("host", "Host", Unit::None, |source| &source.host)
-            .measured("session_ps", "Session", Unit::Picoseconds, |source| source.session_ps)
-            .measured("cannot_know", "Not recorded", Unit::None, |source| source.cannot_know.join(", "))
+            .measured("session_ps", "Session", Unit::Picoseconds, |source| {
+                source.session_ps
+            })
+            .measured("cannot_know", "Not recorded", Unit::None, |source| {
+                source.cannot_know.join(", ")
+            })
             .build()
     }
 
@@ -82,7 +105,11 @@ impl DoctorReport {
     fn model_table(&self) -> Table {
         let per_slice = self.memory.slice_bytes + self.memory.arg_bytes;
         let rows = [
-            ("slice columns", self.memory.slice_bytes, self.bytes_per_slice),
+            (
+                "slice columns",
+                self.memory.slice_bytes,
+                self.bytes_per_slice,
+            ),
             ("argument handles", self.memory.arg_bytes, None),
             ("slice columns and argument handles", per_slice, None),
             ("texts", self.memory.string_bytes, None),
@@ -91,7 +118,12 @@ impl DoctorReport {
         Table::of("memory", "Memory of the model", rows)
             .measured("what", "What", Unit::None, |(what, ..)| what)
             .measured("bytes", "Bytes", Unit::Bytes, |(_, bytes, _)| bytes)
-            .measured("bytes_per_slice", "Bytes per slice", Unit::None, |(.., each)| each)
+            .measured(
+                "bytes_per_slice",
+                "Bytes per slice",
+                Unit::None,
+                |(.., each)| each,
+            )
             .note(format!(
                 "{} on {} of {}.",
                 counted(self.slices, "slice"),

@@ -9,12 +9,21 @@ use super::*;
 
 fn report(model: &TraceModel) -> DoctorReport {
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+    let cx = Context {
+        model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
     cx.report::<Doctor>().unwrap().as_ref().clone()
 }
 
 fn ids(model: &TraceModel) -> Vec<&'static str> {
-    report(model).findings.iter().map(|finding| finding.id).collect()
+    report(model)
+        .findings
+        .iter()
+        .map(|finding| finding.id)
+        .collect()
 }
 
 const HEALTHY: &str = "
@@ -28,7 +37,10 @@ const HEALTHY: &str = "
 fn healthy_capture_has_no_findings() {
     let report = report(&text_trace(HEALTHY));
     assert_eq!(report.findings, []);
-    assert_eq!((report.slices, report.devices, report.lost_events), (6, 1, 0));
+    assert_eq!(
+        (report.slices, report.devices, report.lost_events),
+        (6, 1, 0)
+    );
     assert!(report.bytes_per_slice.is_some());
 }
 
@@ -43,7 +55,14 @@ fn lost_data_is_listed_first() {
     builder.log(IssueKind::ExportLimit, || "1000000 events".to_owned());
     builder.log(IssueKind::MalformedEvent, || "event 7".to_owned());
     let found = report(&builder.finish());
-    assert_eq!(found.findings.iter().map(|finding| finding.id).collect::<Vec<_>>(), ["Q01", "Q12", "Q03"]);
+    assert_eq!(
+        found
+            .findings
+            .iter()
+            .map(|finding| finding.id)
+            .collect::<Vec<_>>(),
+        ["Q01", "Q12", "Q03"]
+    );
     assert_eq!((found.lost_events, found.issues.len()), (2, 2));
 }
 
@@ -59,14 +78,25 @@ fn devices_that_are_no_tpus_are_devices() {
     let with = |kind: GroupKind, name: &str| {
         let mut builder = text_builder("host main: aaaa");
         builder.group(None, kind, name);
-        report(&builder.finish()).findings.into_iter().find(|finding| finding.id == "Q04")
+        report(&builder.finish())
+            .findings
+            .into_iter()
+            .find(|finding| finding.id == "Q04")
     };
     assert!(with(GroupKind::Gpu { ordinal: 0 }, "/device:GPU:0").is_none());
     assert!(with(GroupKind::Custom, "/device:CUSTOM:0").is_none());
     let foreign = with(GroupKind::Process { pid: 7 }, "GPU 7").unwrap();
-    assert!(!foreign.message.contains("No device was recorded"), "{}", foreign.message);
+    assert!(
+        !foreign.message.contains("No device was recorded"),
+        "{}",
+        foreign.message
+    );
     let host_only = with(GroupKind::HostProcess, "/host:CPU").unwrap();
-    assert!(host_only.cure.contains("raise_error_on_start_failure"), "{}", host_only.cure);
+    assert!(
+        host_only.cure.contains("raise_error_on_start_failure"),
+        "{}",
+        host_only.cure
+    );
 }
 
 #[test]
@@ -75,21 +105,45 @@ fn capture_of_half_the_devices_is_reported() {
         "{HEALTHY}\n TPU:1 steps: 000011112222\n TPU:1 ops: rrr.rrr.rrr.\n r = all-reduce.1 [all-reduce] :: %all-reduce.1 = f32[8]{{0}} all-reduce(f32[8]{{0}} %p), replica_groups=[4,2]<=[2,4]T(1,0)"
     );
     let found = report(&text_trace(&picture));
-    let finding = found.findings.iter().find(|finding| finding.id == "Q08").unwrap();
-    assert!(finding.message.contains("on 8 devices, of which 2"), "{}", finding.message);
+    let finding = found
+        .findings
+        .iter()
+        .find(|finding| finding.id == "Q08")
+        .unwrap();
+    assert!(
+        finding.message.contains("on 8 devices, of which 2"),
+        "{}",
+        finding.message
+    );
 }
 
 #[test]
 fn slow_first_step_is_warm_up() {
-    assert_eq!(ids(&text_trace(&HEALTHY.replace("000011112222", "000000000111222333"))), Vec::<&str>::new());
-    assert_eq!(ids(&text_trace(&HEALTHY.replace("000011112222", "0000000000111222333"))), ["Q09"]);
+    assert_eq!(
+        ids(&text_trace(
+            &HEALTHY.replace("000011112222", "000000000111222333")
+        )),
+        Vec::<&str>::new()
+    );
+    assert_eq!(
+        ids(&text_trace(
+            &HEALTHY.replace("000011112222", "0000000000111222333")
+        )),
+        ["Q09"]
+    );
 }
 
 #[test]
 fn python_tracing_overhead_is_reported() {
     let host = |names: &str| text_trace(&format!("{HEALTHY}\n host main: aabbccdd\n{names}"));
-    assert_eq!(ids(&host(" a = f\n b = g\n c = h\n d = $x.py:1 f")), Vec::<&str>::new());
-    assert_eq!(ids(&host(" a = f\n b = g\n c = $x.py:2 g\n d = $x.py:1 f")), ["Q10"]);
+    assert_eq!(
+        ids(&host(" a = f\n b = g\n c = h\n d = $x.py:1 f")),
+        Vec::<&str>::new()
+    );
+    assert_eq!(
+        ids(&host(" a = f\n b = g\n c = $x.py:2 g\n d = $x.py:1 f")),
+        ["Q10"]
+    );
 }
 
 /// Two programs that start 100 and 120 µs before their enqueue, and whose host notices their end 30 µs after it at
@@ -98,17 +152,32 @@ fn skewed(completions: [i64; 2]) -> TraceModel {
     use trace_model::{GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TrackKind};
     let mut builder = text_builder(HEALTHY);
     let host = builder.group(None, GroupKind::Host, "text");
-    let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+    let core = builder.group(
+        Some(host),
+        GroupKind::TensorCore { ordinal: 0 },
+        "/device:TPU:0",
+    );
     let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
     let modules = builder.track(core, TrackKind::Modules, 70, "XLA Modules");
     let thread = builder.track(cpu, TrackKind::HostThread, 71, "main");
-    let at = |us: i64| TimeRange::at(Timestamp::from_ps(us * 1_000_000), Picos::from_ps(10_000_000));
+    let at = |us: i64| {
+        TimeRange::at(
+            Timestamp::from_ps(us * 1_000_000),
+            Picos::from_ps(10_000_000),
+        )
+    };
     let [module, enqueue, done] =
         ["jit_f(1)", "DoEnqueueProgram", "CompleteCallbacks"].map(|name| builder.label(name, None));
     for (run, (begin, enqueued, completed)) in
-        [(1000, 1100, completions[0]), (2000, 2120, completions[1])].into_iter().enumerate()
+        [(1000, 1100, completions[0]), (2000, 2120, completions[1])]
+            .into_iter()
+            .enumerate()
     {
-        for (track, label, us) in [(modules, module, begin), (thread, enqueue, enqueued), (thread, done, completed)] {
+        for (track, label, us) in [
+            (modules, module, begin),
+            (thread, enqueue, enqueued),
+            (thread, done, completed),
+        ] {
             let key = builder.add_slice(track, SliceSpec::new(at(us), label));
             builder.set_attr(key, SliceAttr::RunId, run as i64);
             builder.set_attr(key, SliceAttr::DeviceOrdinal, 0);
@@ -122,9 +191,20 @@ fn clock_offset_is_bounded_by_host_events() {
     let found = report(&skewed([1150, 2160]));
     let shift = &found.clock_shifts[0];
     assert_eq!((shift.pairs, shift.paired_by), (2, PairedBy::RunId));
-    assert_eq!((shift.bounds.at_least_ps, shift.bounds.at_most_ps), (120_000_000, Some(140_000_000)));
-    assert_eq!((shift.shift_ps, shift.sync), (120_000_000, ClockSync::Shifted));
-    assert!(found.findings.iter().any(|finding| finding.id == "Q06" && finding.severity == Severity::Info));
+    assert_eq!(
+        (shift.bounds.at_least_ps, shift.bounds.at_most_ps),
+        (120_000_000, Some(140_000_000))
+    );
+    assert_eq!(
+        (shift.shift_ps, shift.sync),
+        (120_000_000, ClockSync::Shifted)
+    );
+    assert!(
+        found
+            .findings
+            .iter()
+            .any(|finding| finding.id == "Q06" && finding.severity == Severity::Info)
+    );
     let inconsistent = report(&skewed([1115, 2160]));
     assert_eq!(inconsistent.clock_shifts[0].sync, ClockSync::Poor);
 }
@@ -133,20 +213,34 @@ fn clock_offset_is_bounded_by_host_events() {
 fn recorded_file_and_device_messages_are_listed_once() {
     use trace_model::{ArgValue, GroupKind, Source};
     let mut builder = trace_model::TraceBuilder::new();
-    builder.begin_source(Source { name: "run.log".to_owned(), ..Source::default() });
+    builder.begin_source(Source {
+        name: "run.log".to_owned(),
+        ..Source::default()
+    });
     builder.source_mut().facts = [("clock", "940 MHz"), ("network", "Ring of 2")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .into();
     for ordinal in 0..3 {
-        let core = builder.group(None, GroupKind::TensorCore { ordinal }, &format!("core {ordinal}"));
+        let core = builder.group(
+            None,
+            GroupKind::TensorCore { ordinal },
+            &format!("core {ordinal}"),
+        );
         builder.set_group_fact(core, "clock", ArgValue::Text("940 MHz".to_owned()));
         builder.set_group_fact(core, "array busy", ArgValue::Text(format!("{ordinal} %")));
         builder.set_group_fact(core, "arrays", ArgValue::Int(2));
         builder.set_group_fact(core, "core_details", ArgValue::Opaque(4));
     }
     let found = report(&builder.finish());
-    let said: Vec<_> = found.facts.iter().map(|fact| (fact.of_whom(), &*fact.name, &*fact.value)).collect();
-    let said: Vec<_> = said.iter().map(|(of, name, value)| (&**of, *name, *value)).collect();
+    let said: Vec<_> = found
+        .facts
+        .iter()
+        .map(|fact| (fact.of_whom(), &*fact.name, &*fact.value))
+        .collect();
+    let said: Vec<_> = said
+        .iter()
+        .map(|(of, name, value)| (&**of, *name, *value))
+        .collect();
     let expected = [
         ("run.log", "clock", "940 MHz"),
         ("run.log", "network", "Ring of 2"),
@@ -168,9 +262,22 @@ fn long_fact_lists_are_truncated() {
     builder.set_group_fact(core, "clock", ArgValue::Text("940 MHz".to_owned()));
     let found = report(&builder.finish());
     assert_eq!((found.facts.len(), found.facts_left_out), (65, 936));
-    assert_eq!(found.facts_note().unwrap(), "936 more facts are not listed.");
-    assert!(found.facts.iter().all(|fact| fact.value.chars().count() <= 401), "nor all of a long one");
-    assert_eq!(found.facts.last().unwrap().name, "clock", "devices have their own");
+    assert_eq!(
+        found.facts_note().unwrap(),
+        "936 more facts are not listed."
+    );
+    assert!(
+        found
+            .facts
+            .iter()
+            .all(|fact| fact.value.chars().count() <= 401),
+        "nor all of a long one"
+    );
+    assert_eq!(
+        found.facts.last().unwrap().name,
+        "clock",
+        "devices have their own"
+    );
 }
 
 #[test]
@@ -198,19 +305,34 @@ fn rates_above_peak_are_reported_with_their_cause() {
 fn kernels_without_rows_say_which_flag_was_missing() {
     let kernel = "K = k.1 [custom-call] tf=jit(f)/k/pallas_call: flops=10\n u = ep_run_kernel";
     let found = |rows: &str| {
-        let report = report(&text_trace(&format!("{HEALTHY}\n TPU:1 ops: KKKK\n{rows}\n{kernel}")));
-        report.findings.into_iter().find(|finding| finding.id == "Q17")
+        let report = report(&text_trace(&format!(
+            "{HEALTHY}\n TPU:1 ops: KKKK\n{rows}\n{kernel}"
+        )));
+        report
+            .findings
+            .into_iter()
+            .find(|finding| finding.id == "Q17")
     };
     let (stages, schedule) = ("TPU:1 scopes: uuuu\n", "TPU:1 counter MXU: 5555\n");
     let cure = |rows: &str| {
-        found(rows)
-            .map(|finding| (finding.cure.contains("custom_call_tracing"), finding.cure.contains("llo_debug_info")))
+        found(rows).map(|finding| {
+            (
+                finding.cure.contains("custom_call_tracing"),
+                finding.cure.contains("llo_debug_info"),
+            )
+        })
     };
     assert_eq!(cure(""), Some((true, true)));
     assert_eq!(cure(stages), Some((false, true)));
     assert_eq!(cure(schedule), Some((true, false)));
     assert_eq!(cure(&format!("{stages}{schedule}")), None);
     let evidence = found(stages).unwrap().evidence;
-    assert!(evidence.contains("scopes yes, LLO series or lines no, bundle markers 0"), "{evidence}");
-    assert!(!ids(&text_trace(HEALTHY)).contains(&"Q17"), "there is no kernel");
+    assert!(
+        evidence.contains("scopes yes, LLO series or lines no, bundle markers 0"),
+        "{evidence}"
+    );
+    assert!(
+        !ids(&text_trace(HEALTHY)).contains(&"Q17"),
+        "there is no kernel"
+    );
 }

@@ -19,7 +19,9 @@
 use device_reports::communication::collectives::{CollectiveRow, Collectives, Remark};
 use device_reports::ops::expected::{Expected, TimeLimit};
 use device_reports::ops::kernels::{DeclaredCosts, Kernels};
-use engine::{Analysis, AnalysisError, Cell, Context, Percent, Provenance, Table, Tabular, Threshold, counted};
+use engine::{
+    Analysis, AnalysisError, Cell, Context, Percent, Provenance, Table, Tabular, Threshold, counted,
+};
 use facts::host_class::host_threads;
 use hardware::limits::{BoundBy, is_beyond_peak};
 use math::unit::Unit;
@@ -119,16 +121,32 @@ static MXU: TargetDefinition = TargetDefinition {
     short: "MXU",
     title: "Speed of matrix ops",
     is_at_least: true,
-    green: Threshold::percent("targets.mxu_green_percent", 80.0, "large matmuls reach 80 to 90 % of the peak"),
-    red: Threshold::percent("targets.mxu_red_percent", 50.0, "below half of the peak, shapes or layouts are wrong"),
+    green: Threshold::percent(
+        "targets.mxu_green_percent",
+        80.0,
+        "large matmuls reach 80 to 90 % of the peak",
+    ),
+    red: Threshold::percent(
+        "targets.mxu_red_percent",
+        50.0,
+        "below half of the peak, shapes or layouts are wrong",
+    ),
 };
 static HBM: TargetDefinition = TargetDefinition {
     id: "hbm",
     short: "HBM",
     title: "HBM bandwidth while busy",
     is_at_least: true,
-    green: Threshold::percent("targets.hbm_green_percent", 70.0, "streaming ops reach 70 to 90 % of the peak"),
-    red: Threshold::percent("targets.hbm_red_percent", 40.0, "below this, ops are near neither limit"),
+    green: Threshold::percent(
+        "targets.hbm_green_percent",
+        70.0,
+        "streaming ops reach 70 to 90 % of the peak",
+    ),
+    red: Threshold::percent(
+        "targets.hbm_red_percent",
+        40.0,
+        "below this, ops are near neither limit",
+    ),
 };
 static COMPILE: TargetDefinition = TargetDefinition {
     id: "compile",
@@ -140,28 +158,50 @@ static COMPILE: TargetDefinition = TargetDefinition {
         5.0,
         "a warm loop compiles nothing; a capture may begin cold",
     ),
-    red: Threshold::percent("targets.compile_red_percent", 15.0, "XProf's limit of a bottleneck is of this size"),
+    red: Threshold::percent(
+        "targets.compile_red_percent",
+        15.0,
+        "XProf's limit of a bottleneck is of this size",
+    ),
 };
 static INPUT: TargetDefinition = TargetDefinition {
     id: "input",
     short: "input",
     title: "Waiting for input",
     is_at_least: false,
-    green: Threshold::percent("targets.input_green_percent", 10.0, "prefetched input costs next to nothing"),
-    red: Threshold::percent("targets.input_red_percent", 20.0, "XProf calls a program highly input-bound from here on"),
+    green: Threshold::percent(
+        "targets.input_green_percent",
+        10.0,
+        "prefetched input costs next to nothing",
+    ),
+    red: Threshold::percent(
+        "targets.input_red_percent",
+        20.0,
+        "XProf calls a program highly input-bound from here on",
+    ),
 };
 static ICI: TargetDefinition = TargetDefinition {
     id: "ici",
     short: "ICI",
     title: "Links during collectives",
     is_at_least: true,
-    green: Threshold::percent("targets.ici_green_percent", 85.0, "large collectives reach 70 to 95 % of their links"),
-    red: Threshold::percent("targets.ici_red_percent", 50.0, "below half, messages are too small or wait for others"),
+    green: Threshold::percent(
+        "targets.ici_green_percent",
+        85.0,
+        "large collectives reach 70 to 95 % of their links",
+    ),
+    red: Threshold::percent(
+        "targets.ici_red_percent",
+        50.0,
+        "below half, messages are too small or wait for others",
+    ),
 };
 
 /// Every limit that users can change.
 pub fn thresholds() -> impl Iterator<Item = &'static Threshold> {
-    [&MXU, &HBM, &COMPILE, &INPUT, &ICI].into_iter().flat_map(|goal| [&goal.green, &goal.red])
+    [&MXU, &HBM, &COMPILE, &INPUT, &ICI]
+        .into_iter()
+        .flat_map(|goal| [&goal.green, &goal.red])
 }
 
 /// A value in percent with its denominator.
@@ -176,7 +216,13 @@ struct MeasuredShare {
 
 impl MeasuredShare {
     fn exact(value: f64, of: impl Into<String>, provenance: Provenance) -> Self {
-        Self { value, low: None, of: of.into(), provenance, at_least_because: None }
+        Self {
+            value,
+            low: None,
+            of: of.into(),
+            provenance,
+            at_least_because: None,
+        }
     }
 }
 
@@ -244,11 +290,18 @@ impl Analysis for Targets {
         ];
         one_roof(cx, &mut targets);
         leave_modelled(cx, &mut targets);
-        if targets.iter().all(|target| target.light == TargetColor::Unknown) && cx.tensor_cores().is_empty() {
+        if targets
+            .iter()
+            .all(|target| target.light == TargetColor::Unknown)
+            && cx.tensor_cores().is_empty()
+        {
             let why = "nothing with a target is recorded: no TPU activity and no compilations";
             return Err(AnalysisError::NotApplicable(why.to_owned()));
         }
-        Ok(TargetsReport { statement: statement(&targets), targets })
+        Ok(TargetsReport {
+            statement: statement(&targets),
+            targets,
+        })
     }
 }
 
@@ -259,8 +312,13 @@ fn metric(cx: &Context<'_>, ids: &[&str]) -> Result<MeasuredShare, String> {
     let mut found = ids.iter().filter_map(|id| report.metric(id));
     let first = found.clone().next().and_then(|metric| metric.note.clone());
     let known = found.find_map(|metric| {
-        let at_least_because = metric.is_lower_bound.then(|| metric.note.clone().unwrap_or_default());
-        Some(MeasuredShare { at_least_because, ..MeasuredShare::exact(metric.value?, &metric.of, metric.provenance) })
+        let at_least_because = metric
+            .is_lower_bound
+            .then(|| metric.note.clone().unwrap_or_default());
+        Some(MeasuredShare {
+            at_least_because,
+            ..MeasuredShare::exact(metric.value?, &metric.of, metric.provenance)
+        })
     });
     known.ok_or_else(|| first.unwrap_or_else(|| "not recorded in this capture".to_owned()))
 }
@@ -268,8 +326,10 @@ fn metric(cx: &Context<'_>, ids: &[&str]) -> Result<MeasuredShare, String> {
 /// Excludes values from costs that contradict the shapes of the kernels that declare them.
 fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     let kernels = cx.report::<Kernels>().ok();
-    let wrong =
-        kernels.iter().flat_map(|report| &report.kernels).filter(|kernel| kernel.declared == DeclaredCosts::TooFew);
+    let wrong = kernels
+        .iter()
+        .flat_map(|report| &report.kernels)
+        .filter(|kernel| kernel.declared == DeclaredCosts::TooFew);
     let share: f64 = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
     if share >= WRONG_COSTS_PERCENT {
         return Err(format!(
@@ -285,44 +345,84 @@ const WRONG_COSTS_PERCENT: f64 = 5.0;
 
 /// It is enough to be close to one of the two roofs.
 fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
-    let light = |targets: &[Target], id: &str| targets.iter().find(|target| target.id == id).map(|target| target.light);
+    let light = |targets: &[Target], id: &str| {
+        targets
+            .iter()
+            .find(|target| target.id == id)
+            .map(|target| target.light)
+    };
     let skip = |targets: &mut [Target], id: &str, why: &str| {
-        let known = targets.iter_mut().find(|target| target.id == id && target.light != TargetColor::Unknown);
+        let known = targets
+            .iter_mut()
+            .find(|target| target.id == id && target.light != TargetColor::Unknown);
         if let Some(target) = known {
             (target.light, target.note) = (TargetColor::NotJudged, Some(why.to_owned()));
         }
     };
-    for (one, other, near) in [("mxu", "hbm", "matrix ops are near their peak"), ("hbm", "mxu", "HBM is near its peak")]
-    {
-        if light(targets, one) == Some(TargetColor::Green) && light(targets, other) != Some(TargetColor::Green) {
+    for (one, other, near) in [
+        ("mxu", "hbm", "matrix ops are near their peak"),
+        ("hbm", "mxu", "HBM is near its peak"),
+    ] {
+        if light(targets, one) == Some(TargetColor::Green)
+            && light(targets, other) != Some(TargetColor::Green)
+        {
             return skip(targets, other, &format!("{near}, which is enough"));
         }
     }
-    let hbm = targets.iter().find(|target| target.id == HBM.id && target.is_lower_bound);
+    let hbm = targets
+        .iter()
+        .find(|target| target.id == HBM.id && target.is_lower_bound);
     if let Some(why) = hbm.and_then(|target| target.note.clone()) {
-        return skip(targets, "mxu", &format!("which limit is the tighter one is not known: HBM has {why}"));
+        return skip(
+            targets,
+            "mxu",
+            &format!("which limit is the tighter one is not known: HBM has {why}"),
+        );
     }
-    let Ok(expected) = cx.report::<Expected>() else { return };
+    let Ok(expected) = cx.report::<Expected>() else {
+        return;
+    };
     let least = |bound| {
-        expected.limits.iter().find(|row| row.limit == TimeLimit::Device(bound)).map_or(0.0, |row| row.least_ps)
+        expected
+            .limits
+            .iter()
+            .find(|row| row.limit == TimeLimit::Device(bound))
+            .map_or(0.0, |row| row.least_ps)
     };
     let (compute, hbm) = (least(BoundBy::Compute), least(BoundBy::Hbm));
-    let of_host = expected.limits.iter().filter(|row| matches!(row.limit, TimeLimit::HostRead | TimeLimit::HostWrite));
-    if of_host.map(|row| row.least_ps).any(|link| link > compute.max(hbm)) {
+    let of_host = expected
+        .limits
+        .iter()
+        .filter(|row| matches!(row.limit, TimeLimit::HostRead | TimeLimit::HostWrite));
+    if of_host
+        .map(|row| row.least_ps)
+        .any(|link| link > compute.max(hbm))
+    {
         let why = "the link to the host is the tightest limit of the work";
         skip(targets, "mxu", why);
         return skip(targets, "hbm", why);
     }
     if compute > hbm {
-        skip(targets, "hbm", "the work needs more compute than HBM bandwidth");
+        skip(
+            targets,
+            "hbm",
+            "the work needs more compute than HBM bandwidth",
+        );
     } else if hbm > compute {
-        skip(targets, "mxu", "the work needs more HBM bandwidth than compute");
+        skip(
+            targets,
+            "mxu",
+            "the work needs more HBM bandwidth than compute",
+        );
     }
 }
 
 /// A value that a model computed from its own limits does not show how close a program comes to them.
 fn leave_modelled(cx: &Context<'_>, targets: &mut [Target]) {
-    for target in targets.iter_mut().filter(|target| target.light != TargetColor::Unknown) {
+    for target in targets
+        .iter_mut()
+        .filter(|target| target.light != TargetColor::Unknown)
+    {
         let why = if cx.model.has_caveat(Caveat::PlaceholderTimes) {
             "times are placeholders"
         } else if target.id == ICI.id && cx.model.has_caveat(Caveat::ModelledLinks) {
@@ -342,7 +442,11 @@ fn compiling(cx: &Context<'_>) -> Result<MeasuredShare, String> {
         return Err(compile::NOT_RECORDED.to_owned());
     }
     // If threads were recorded and show no compilation, nothing was compiled.
-    Ok(MeasuredShare::exact(report.share_percent.unwrap_or(0.0), cx.scope.title(), Provenance::Measured))
+    Ok(MeasuredShare::exact(
+        report.share_percent.unwrap_or(0.0),
+        cx.scope.title(),
+        Provenance::Measured,
+    ))
 }
 
 fn input(cx: &Context<'_>) -> Result<MeasuredShare, String> {
@@ -350,8 +454,13 @@ fn input(cx: &Context<'_>) -> Result<MeasuredShare, String> {
         return Err("the host was not recorded, so it is unknown what devices wait for".to_owned());
     }
     let report = cx.report::<Input>().map_err(|why| why.to_string())?;
-    let known = report.devices.iter().filter_map(|device| Some((device.percent?, &device.name)));
-    let (percent, name) = known.max_by(|a, b| a.0.total_cmp(&b.0)).ok_or("no device has both steps and a duration")?;
+    let known = report
+        .devices
+        .iter()
+        .filter_map(|device| Some((device.percent?, &device.name)));
+    let (percent, name) = known
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .ok_or("no device has both steps and a duration")?;
     let of = if cx.tensor_cores().is_empty() {
         format!("steps of {name}")
     } else {
@@ -368,18 +477,32 @@ fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
     let small = "all messages are so small that hop latency dominates";
     let share = report.share_of_links().ok_or(small)?;
     let is_small = |row: &CollectiveRow| row.remarks.contains(&Remark::LatencyBound);
-    let rest = if report.rows.iter().any(is_small) { ", small messages left out" } else { "" };
+    let rest = if report.rows.iter().any(is_small) {
+        ", small messages left out"
+    } else {
+        ""
+    };
     let is_range = share.high_percent - share.low_percent > ONE_VALUE_PERCENT;
-    let layout = if is_range { "the most to the fewest links possible" } else { "the links possible" };
+    let layout = if is_range {
+        "the most to the fewest links possible"
+    } else {
+        "the links possible"
+    };
     let of = format!("published speed of {layout}{rest}");
     let low = is_range.then_some(share.low_percent);
-    let hidden = report.hidden_percent().filter(|&hidden| hidden > HIDDEN_PERCENT);
+    let hidden = report
+        .hidden_percent()
+        .filter(|&hidden| hidden > HIDDEN_PERCENT);
     let at_least_because = hidden.map(|hidden| {
         let hidden = Percent(hidden);
         format!("transfers that nothing waits for take {hidden:.1} of the time in flight, and may have arrived earlier")
     });
     let (value, provenance) = (share.high_percent, Provenance::AssumedPeak);
-    Ok(MeasuredShare { low, at_least_because, ..MeasuredShare::exact(value, of, provenance) })
+    Ok(MeasuredShare {
+        low,
+        at_least_because,
+        ..MeasuredShare::exact(value, of, provenance)
+    })
 }
 
 /// Share of the time in flight from which hidden transfers make the speed of links a lower bound.
@@ -389,14 +512,30 @@ const HIDDEN_PERCENT: f64 = 10.0;
 const ONE_VALUE_PERCENT: f64 = 0.05;
 
 fn statement(targets: &[Target]) -> String {
-    let count = |light| targets.iter().filter(|target| target.light == light).count();
+    let count = |light| {
+        targets
+            .iter()
+            .filter(|target| target.light == light)
+            .count()
+    };
     let missed: Vec<String> = targets
         .iter()
         .filter(|target| matches!(target.light, TargetColor::Red | TargetColor::Amber))
-        .filter_map(|target| Some(format!("{} {} (target: {})", target.short, target.reached()?, target.goal())))
+        .filter_map(|target| {
+            Some(format!(
+                "{} {} (target: {})",
+                target.short,
+                target.reached()?,
+                target.goal()
+            ))
+        })
         .collect();
     let judged = count(TargetColor::Green) + missed.len();
-    let what = if missed.is_empty() { String::new() } else { format!("; not met: {}", missed.join(", ")) };
+    let what = if missed.is_empty() {
+        String::new()
+    } else {
+        format!("; not met: {}", missed.join(", "))
+    };
     format!(
         "{} of {} {} met{what}",
         count(TargetColor::Green),
@@ -418,11 +557,19 @@ impl Target {
 
     /// The condition for green: `> 80 %`.
     pub fn goal(&self) -> String {
-        format!("{} {} %", if self.is_at_least { '>' } else { '<' }, self.green_percent)
+        format!(
+            "{} {} %",
+            if self.is_at_least { '>' } else { '<' },
+            self.green_percent
+        )
     }
 
     fn red(&self) -> String {
-        format!("{} {} %", if self.is_at_least { "<" } else { "≥" }, self.red_percent)
+        format!(
+            "{} {} %",
+            if self.is_at_least { "<" } else { "≥" },
+            self.red_percent
+        )
     }
 }
 

@@ -7,12 +7,22 @@ use super::*;
 
 fn report_with(picture: &str, options: &Options) -> TargetsReport {
     let (model, reports) = (text_trace(picture), ReportCache::default());
-    let cx = Context { model: &model, scope: Scope::WholeTrace, options, reports: &reports };
+    let cx = Context {
+        model: &model,
+        scope: Scope::WholeTrace,
+        options,
+        reports: &reports,
+    };
     cx.report::<Targets>().unwrap().as_ref().clone()
 }
 
 fn light(picture: &str, id: &str) -> TargetColor {
-    report_with(picture, &Options::default()).targets.into_iter().find(|target| target.id == id).unwrap().light
+    report_with(picture, &Options::default())
+        .targets
+        .into_iter()
+        .find(|target| target.id == id)
+        .unwrap()
+        .light
 }
 
 /// A matmul of 100 µs on a chip of 1 TFLOP/s and 1 GB/s.
@@ -33,7 +43,11 @@ fn target_colors_change_at_their_limits() {
     ] {
         assert_eq!(light(&matmul(flops, 1), "mxu"), is, "{flops}");
     }
-    for (bytes, is) in [(71_000, TargetColor::Green), (69_000, TargetColor::Amber), (39_000, TargetColor::Red)] {
+    for (bytes, is) in [
+        (71_000, TargetColor::Green),
+        (69_000, TargetColor::Amber),
+        (39_000, TargetColor::Red),
+    ] {
         assert_eq!(light(&matmul(1, bytes), "hbm"), is, "{bytes}");
     }
 }
@@ -41,21 +55,37 @@ fn target_colors_change_at_their_limits() {
 #[test]
 fn only_the_nearer_roof_is_judged() {
     // At its memory roof, a slow matmul is acceptable.
-    assert_eq!(light(&matmul(20_000_000, 80_000), "mxu"), TargetColor::NotJudged);
-    assert_eq!(light(&matmul(90_000_000, 30_000), "hbm"), TargetColor::NotJudged);
+    assert_eq!(
+        light(&matmul(20_000_000, 80_000), "mxu"),
+        TargetColor::NotJudged
+    );
+    assert_eq!(
+        light(&matmul(90_000_000, 30_000), "hbm"),
+        TargetColor::NotJudged
+    );
     // If it is far from both, only the nearer roof is reported.
     let far = matmul(20_000_000, 30_000);
-    assert_eq!((light(&far, "mxu"), light(&far, "hbm")), (TargetColor::NotJudged, TargetColor::Red));
+    assert_eq!(
+        (light(&far, "mxu"), light(&far, "hbm")),
+        (TargetColor::NotJudged, TargetColor::Red)
+    );
 }
 
 #[test]
 fn compiling_and_input_have_upper_limits() {
     let picture = |columns: usize| {
-        format!("host python: {}{}\nc = backend_compile", "c".repeat(columns), "x".repeat(100 - columns))
+        format!(
+            "host python: {}{}\nc = backend_compile",
+            "c".repeat(columns),
+            "x".repeat(100 - columns)
+        )
     };
-    for (columns, is) in
-        [(4, TargetColor::Green), (5, TargetColor::Amber), (14, TargetColor::Amber), (15, TargetColor::Red)]
-    {
+    for (columns, is) in [
+        (4, TargetColor::Green),
+        (5, TargetColor::Amber),
+        (14, TargetColor::Amber),
+        (15, TargetColor::Red),
+    ] {
         assert_eq!(light(&picture(columns), "compile"), is, "{columns}");
     }
     let loading = |gap: usize| {
@@ -66,7 +96,11 @@ fn compiling_and_input_have_upper_limits() {
             "i".repeat(gap)
         )
     };
-    for (gap, is) in [(8, TargetColor::Green), (12, TargetColor::Amber), (20, TargetColor::Red)] {
+    for (gap, is) in [
+        (8, TargetColor::Green),
+        (12, TargetColor::Amber),
+        (20, TargetColor::Red),
+    ] {
         assert_eq!(light(&loading(gap), "input"), is, "{gap}");
     }
 }
@@ -77,10 +111,24 @@ fn unrecorded_targets_give_a_reason() {
         "ops: xx\nx = fusion.1 [convolution fusion]\nhost python: p\np = PjitFunction(f)",
         &Options::default(),
     );
-    let unknown = report.targets.iter().filter(|target| target.light == TargetColor::Unknown);
-    assert!(unknown.clone().all(|target| target.note.as_ref().is_some_and(|note| !note.is_empty())));
-    assert_eq!(unknown.map(|target| target.id).collect::<Vec<_>>(), ["mxu", "hbm", "input", "ici"]);
-    assert!(report.statement.starts_with("1 of 1"), "{}", report.statement);
+    let unknown = report
+        .targets
+        .iter()
+        .filter(|target| target.light == TargetColor::Unknown);
+    assert!(
+        unknown
+            .clone()
+            .all(|target| target.note.as_ref().is_some_and(|note| !note.is_empty()))
+    );
+    assert_eq!(
+        unknown.map(|target| target.id).collect::<Vec<_>>(),
+        ["mxu", "hbm", "input", "ici"]
+    );
+    assert!(
+        report.statement.starts_with("1 of 1"),
+        "{}",
+        report.statement
+    );
 }
 
 #[test]
@@ -93,10 +141,26 @@ fn unknown_targets_are_missing_not_zero() {
     let unknown = (TargetColor::Unknown, None);
     // No runtime records events, as in traces of PyTorch.
     let ops = matmul(81_000_000, 1);
-    assert_eq!(target(&format!("{ops}\nhost python: aaaa\na = aten::add"), "compile"), unknown);
-    assert_eq!(target(&format!("{ops}\nhost python: aaaa\na = PjitFunction(f)"), "compile").0, TargetColor::Green);
+    assert_eq!(
+        target(
+            &format!("{ops}\nhost python: aaaa\na = aten::add"),
+            "compile"
+        ),
+        unknown
+    );
+    assert_eq!(
+        target(
+            &format!("{ops}\nhost python: aaaa\na = PjitFunction(f)"),
+            "compile"
+        )
+        .0,
+        TargetColor::Green
+    );
     // No host at all, as in traces of simulators.
-    assert_eq!((target(&ops, "compile"), target(&ops, "input")), (unknown, unknown));
+    assert_eq!(
+        (target(&ops, "compile"), target(&ops, "input")),
+        (unknown, unknown)
+    );
 }
 
 #[test]
@@ -108,9 +172,15 @@ fn impossible_rate_is_not_judged() {
 #[test]
 fn user_limits_apply() {
     let mut options = Options::default();
-    options.hints.thresholds.insert("targets.mxu_green_percent".to_owned(), 50.0);
+    options
+        .hints
+        .thresholds
+        .insert("targets.mxu_green_percent".to_owned(), 50.0);
     let report = report_with(&matmul(60_000_000, 1), &options);
-    assert_eq!((report.targets[0].light, report.targets[0].goal().as_str()), (TargetColor::Green, "> 50 %"));
+    assert_eq!(
+        (report.targets[0].light, report.targets[0].goal().as_str()),
+        (TargetColor::Green, "> 50 %")
+    );
     assert!(thresholds().all(|limit| limit.id.starts_with("targets.") && !limit.why.is_empty()));
 }
 
@@ -128,7 +198,11 @@ fn with_silent_kernel(columns: usize) -> String {
 fn work_known_in_part_is_a_lower_bound_without_a_light() {
     let judged = |columns: usize, id: &str| {
         let report = report_with(&with_silent_kernel(columns), &Options::default());
-        let target = report.targets.into_iter().find(|target| target.id == id).unwrap();
+        let target = report
+            .targets
+            .into_iter()
+            .find(|target| target.id == id)
+            .unwrap();
         (target, report.statement)
     };
     // A tenth unknown is little: HBM is the tighter limit, and red.
@@ -136,13 +210,29 @@ fn work_known_in_part_is_a_lower_bound_without_a_light() {
     assert_eq!((hbm.light, hbm.is_lower_bound), (TargetColor::Red, false));
     assert!(statement.contains("HBM"), "{statement}");
     let (hbm, statement) = judged(2, "hbm");
-    assert_eq!((hbm.light, hbm.is_lower_bound), (TargetColor::NotJudged, true));
-    assert!(hbm.note.unwrap().contains("ops of unknown traffic take 20.0 % of op time"));
-    assert!(hbm.value_percent.is_some() && !statement.contains("HBM"), "{statement}");
+    assert_eq!(
+        (hbm.light, hbm.is_lower_bound),
+        (TargetColor::NotJudged, true)
+    );
+    assert!(
+        hbm.note
+            .unwrap()
+            .contains("ops of unknown traffic take 20.0 % of op time")
+    );
+    assert!(
+        hbm.value_percent.is_some() && !statement.contains("HBM"),
+        "{statement}"
+    );
     // What a part needs more of says nothing about the whole.
     let (mxu, _) = judged(2, "mxu");
     assert_eq!(mxu.light, TargetColor::NotJudged);
-    assert!(mxu.note.as_ref().unwrap().starts_with("which limit is the tighter one is not known"), "{mxu:?}");
+    assert!(
+        mxu.note
+            .as_ref()
+            .unwrap()
+            .starts_with("which limit is the tighter one is not known"),
+        "{mxu:?}"
+    );
 }
 
 fn links(ops: &str, topology: Option<&str>) -> Target {
@@ -153,8 +243,16 @@ fn links(ops: &str, topology: Option<&str>) -> Target {
          d = all-gather-done.2 [all-gather-done]\nC = fusion.1 [loop fusion]"
     );
     let topology = topology.map(|text| text.parse().unwrap());
-    let options = Options { device_spec: Some("v6e".to_owned()), topology, ..Options::default() };
-    report_with(&picture, &options).targets.into_iter().find(|target| target.id == "ici").unwrap()
+    let options = Options {
+        device_spec: Some("v6e".to_owned()),
+        topology,
+        ..Options::default()
+    };
+    report_with(&picture, &options)
+        .targets
+        .into_iter()
+        .find(|target| target.id == "ici")
+        .unwrap()
 }
 
 /// 40 MB over a group of four in 500 µs: 30 % of the links of a square, 60 % of those of a line.
@@ -162,17 +260,30 @@ fn links(ops: &str, topology: Option<&str>) -> Target {
 fn links_of_unknown_layout_are_a_range() {
     let range = links("gggggC", None);
     assert_eq!(range.reached().unwrap(), "30.0 % to 60.0 %");
-    assert_eq!(range.light, TargetColor::NotJudged, "red for a square, amber for a line");
+    assert_eq!(
+        range.light,
+        TargetColor::NotJudged,
+        "red for a square, amber for a line"
+    );
     let known = links("gggggC", Some("2x2"));
-    assert_eq!((known.reached().unwrap().as_str(), known.light), ("30.0 %", TargetColor::Red));
+    assert_eq!(
+        (known.reached().unwrap().as_str(), known.light),
+        ("30.0 %", TargetColor::Red)
+    );
 }
 
 #[test]
 fn speed_of_hidden_transfers_is_a_lower_bound() {
     let hidden = links(&format!("s{}d", "C".repeat(28)), Some("2x2"));
-    assert!(hidden.is_lower_bound && hidden.reached().unwrap().starts_with("at least"), "{hidden:?}");
+    assert!(
+        hidden.is_lower_bound && hidden.reached().unwrap().starts_with("at least"),
+        "{hidden:?}"
+    );
     assert_eq!(hidden.light, TargetColor::NotJudged);
     // The core waits for it, so the time is that of the transfer.
     let awaited = links("sCCddddddd", Some("2x2"));
-    assert!(!awaited.is_lower_bound && awaited.light != TargetColor::NotJudged, "{awaited:?}");
+    assert!(
+        !awaited.is_lower_bound && awaited.light != TargetColor::NotJudged,
+        "{awaited:?}"
+    );
 }

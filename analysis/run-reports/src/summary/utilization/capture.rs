@@ -25,14 +25,23 @@ pub(super) fn covered(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
         unit: Unit::Percent,
         of: format!("{of} ({capture}), mean over devices"),
         provenance: Provenance::Measured,
-        note: Some("outside it no device op was recorded: devices were idle or recording began late".to_owned()),
+        note: Some(
+            "outside it no device op was recorded: devices were idle or recording began late"
+                .to_owned(),
+        ),
     })
 }
 
 /// How long the profiler ran, if that is recorded; of several hosts the longest time.
 fn session(cx: &Context<'_>) -> Option<Picos> {
     let length = |source: &Source| source.stopped_unix_ns?.checked_sub(source.started_unix_ns?);
-    let longest = cx.model.sources().iter().filter_map(length).filter(|&length| length > 0).max()?;
+    let longest = cx
+        .model
+        .sources()
+        .iter()
+        .filter_map(length)
+        .filter(|&length| length > 0)
+        .max()?;
     Some(Picos::from_ps(longest.saturating_mul(PS_PER_NS)))
 }
 
@@ -47,8 +56,14 @@ pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
     let session = session(cx)?;
     let seconds = session.as_secs_f64();
     let peaks = sums.peaks();
-    let capacity = cores.iter().map(|core| Some(seconds * core.peaks.flops?.per_second)).sum::<Option<f64>>();
-    let percent = sums.amount(|core| core.work.flops).zip(capacity).map(|(flops, capacity)| 100.0 * flops / capacity);
+    let capacity = cores
+        .iter()
+        .map(|core| Some(seconds * core.peaks.flops?.per_second))
+        .sum::<Option<f64>>();
+    let percent = sums
+        .amount(|core| core.work.flops)
+        .zip(capacity)
+        .map(|(flops, capacity)| 100.0 * flops / capacity);
     let (value, impossible) = possible_or_why(percent);
     Some(Metric {
         id: "flops_util_capture_percent",
@@ -63,6 +78,8 @@ pub(super) fn flops(cx: &Context<'_>, ops: &OpsReport) -> Option<Metric> {
             sums.peak_text(BoundBy::Compute)
         ),
         provenance: Provenance::of_peak(peaks.flops),
-        note: Some(impossible.unwrap_or_else(|| "includes the time before the first and after the last op".to_owned())),
+        note: Some(impossible.unwrap_or_else(|| {
+            "includes the time before the first and after the last op".to_owned()
+        })),
     })
 }

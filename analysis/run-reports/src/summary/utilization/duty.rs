@@ -12,7 +12,9 @@ use facts::TraceFacts as _;
 use facts::window::{hull_of_window, slices_of_window};
 use math::intervals::{IntervalSet, UnionBuilder};
 use math::unit::Unit;
-use trace_model::{GroupId, GroupKind, Picos, SliceSpans, SourceId, TimeRange, TraceModel, TrackKind};
+use trace_model::{
+    GroupId, GroupKind, Picos, SliceSpans, SourceId, TimeRange, TraceModel, TrackKind,
+};
 
 /// A chip, by its number in one capture, or the only core of an unnumbered chip.
 type ChipKey = (SourceId, Result<i64, GroupId>);
@@ -60,9 +62,14 @@ pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
             core.busy.total()
         } else {
             let times = cores.iter().filter_map(|core| core.busy.times());
-            times.fold(IntervalSet::new(), |all, times| all.union(times)).measure()
+            times
+                .fold(IntervalSet::new(), |all, times| all.union(times))
+                .measure()
         };
-        let hull = cores.iter().filter_map(|core| core.hull).reduce(TimeRange::hull);
+        let hull = cores
+            .iter()
+            .filter_map(|core| core.hull)
+            .reduce(TimeRange::hull);
         span += hull.map_or(Picos::ZERO, TimeRange::dur);
     }
     Metric {
@@ -71,7 +78,10 @@ pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
         value: math::stats::percent(busy.ps(), span.ps()),
         is_lower_bound: false,
         unit: Unit::Percent,
-        of: format!("first op or program to the end of the last, {}", counted(chips.len(), "chip")),
+        of: format!(
+            "first op or program to the end of the last, {}",
+            counted(chips.len(), "chip")
+        ),
         provenance: Provenance::Measured,
         note: Some("loops count as busy from start to end, including waits inside".to_owned()),
     }
@@ -80,50 +90,81 @@ pub(super) fn xprof_duty_cycle(cores: &[CoreDuty]) -> Metric {
 impl CoreDuty {
     /// The duty of each core.
     pub(super) fn of_all(cx: &Context<'_>, cores: &[CoreOps]) -> Result<Vec<Self>, AnalysisError> {
-        let chips: Vec<ChipKey> = cores.iter().map(|core| chip_of(cx.model, core.core)).collect();
+        let chips: Vec<ChipKey> = cores
+            .iter()
+            .map(|core| chip_of(cx.model, core.core))
+            .collect();
         let of_core = |(core, &chip): (&CoreOps, &ChipKey)| {
             let is_alone = chips.iter().filter(|&&other| other == chip).count() == 1;
-            Self::of(cx, core, chip, is_alone && sparse_cores(cx.model, core.core).next().is_none())
+            Self::of(
+                cx,
+                core,
+                chip,
+                is_alone && sparse_cores(cx.model, core.core).next().is_none(),
+            )
         };
         cores.iter().zip(&chips).map(of_core).collect()
     }
 
-    fn of(cx: &Context<'_>, ops: &CoreOps, chip: ChipKey, is_alone: bool) -> Result<Self, AnalysisError> {
+    fn of(
+        cx: &Context<'_>,
+        ops: &CoreOps,
+        chip: ChipKey,
+        is_alone: bool,
+    ) -> Result<Self, AnalysisError> {
         let (model, core, classes) = (cx.model, ops.core, cx.classes());
         let (mut busy, mut hull) = (UnionBuilder::default(), None::<TimeRange>);
         for group in std::iter::once(core).chain(sparse_cores(model, core)) {
             let is_sparse = group != core;
-            let Some(window) = cx.window(group)? else { continue };
+            let Some(window) = cx.window(group)? else {
+                continue;
+            };
             for track in model.tracks_of(group) {
                 let kind = model.track(track).kind;
                 let counts = kind == TrackKind::Ops || (kind == TrackKind::Modules && !is_sparse);
                 if !counts {
                     continue;
                 }
-                hull = [hull, hull_of_window(cx, track, window)].into_iter().flatten().reduce(TimeRange::hull);
+                hull = [hull, hull_of_window(cx, track, window)]
+                    .into_iter()
+                    .flatten()
+                    .reduce(TimeRange::hull);
                 if is_alone || kind != TrackKind::Ops {
                     continue;
                 }
-                for SliceSpans { slice, shown, .. } in cx.watched(slices_of_window(cx, track, window)) {
+                for SliceSpans { slice, shown, .. } in
+                    cx.watched(slices_of_window(cx, track, window))
+                {
                     if is_sparse || !classes.class_of(slice.op()).is_off_duty() {
                         busy.add(shown);
                     }
                 }
             }
         }
-        let busy =
-            if is_alone { BusyTime::Total(Picos::from_ps(ops.on_duty_ps)) } else { BusyTime::Times(busy.finish()) };
+        let busy = if is_alone {
+            BusyTime::Total(Picos::from_ps(ops.on_duty_ps))
+        } else {
+            BusyTime::Times(busy.finish())
+        };
         Ok(Self { chip, busy, hull })
     }
 }
 
 fn chip_of(model: &TraceModel, core: GroupId) -> ChipKey {
     let group = model.group(core);
-    (group.source, group.device.as_ref().and_then(|device| device.local_chip_id).ok_or(core))
+    (
+        group.source,
+        group
+            .device
+            .as_ref()
+            .and_then(|device| device.local_chip_id)
+            .ok_or(core),
+    )
 }
 
 fn sparse_cores(model: &TraceModel, core: GroupId) -> impl Iterator<Item = GroupId> {
-    let is_sparse = |&group: &GroupId| matches!(model.group(group).kind, GroupKind::SparseCore { .. });
+    let is_sparse =
+        |&group: &GroupId| matches!(model.group(group).kind, GroupKind::SparseCore { .. });
     model.child_groups(Some(core)).into_iter().filter(is_sparse)
 }
 
@@ -149,19 +190,38 @@ mod tests {
         let host = builder.group(None, GroupKind::Host, "host");
         let op = |builder: &mut TraceBuilder, name: &str, category: &str| {
             let (name_id, category) = (builder.intern(name), Some(builder.intern(category)));
-            let op = builder.op(Op { name: name_id, category, ..Op::default() });
+            let op = builder.op(Op {
+                name: name_id,
+                category,
+                ..Op::default()
+            });
             builder.label(name, Some(op))
         };
-        let [around, infeed, fusion, sparse] =
-            [("while.1", "while"), ("infeed.1", "infeed"), ("fusion.1", "loop fusion"), ("gather.1", "gather")]
-                .map(|(name, category)| op(&mut builder, name, category));
+        let [around, infeed, fusion, sparse] = [
+            ("while.1", "while"),
+            ("infeed.1", "infeed"),
+            ("fusion.1", "loop fusion"),
+            ("gather.1", "gather"),
+        ]
+        .map(|(name, category)| op(&mut builder, name, category));
         let program = builder.label("jit_f(1)", None);
         let range = |from, to| TimeRange::new(Timestamp::from_ps(from), Timestamp::from_ps(to));
-        let ops = [vec![(around, 0, 8), (infeed, 2, 5), (infeed, 10, 12)], vec![(fusion, 4, 10)]];
+        let ops = [
+            vec![(around, 0, 8), (infeed, 2, 5), (infeed, 10, 12)],
+            vec![(fusion, 4, 10)],
+        ];
         for (ordinal, (ops, chip)) in ops.into_iter().zip(chips).enumerate() {
-            let kind = GroupKind::TensorCore { ordinal: ordinal as u32 };
+            let kind = GroupKind::TensorCore {
+                ordinal: ordinal as u32,
+            };
             let core = builder.group(Some(host), kind, &format!("/device:TPU:{ordinal}"));
-            builder.set_device(core, DeviceInfo { local_chip_id: Some(chip), ..DeviceInfo::default() });
+            builder.set_device(
+                core,
+                DeviceInfo {
+                    local_chip_id: Some(chip),
+                    ..DeviceInfo::default()
+                },
+            );
             let track = builder.track(core, TrackKind::Ops, 1, "XLA Ops");
             let programs = builder.track(core, TrackKind::Modules, 2, "XLA Modules");
             builder.add_slice(programs, SliceSpec::new(range(0, 20), program));
@@ -183,13 +243,23 @@ mod tests {
         let duty = |chips| {
             let model = model(chips);
             let (options, reports) = (Options::default(), ReportCache::default());
-            let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+            let cx = Context {
+                model: &model,
+                scope: Scope::WholeTrace,
+                options: &options,
+                reports: &reports,
+            };
             let ops = cx.report::<Ops>().unwrap();
             let metric = xprof_duty_cycle(&CoreDuty::of_all(&cx, &ops.cores).unwrap());
             (metric.value.unwrap(), metric.of)
         };
         // One chip: 0..10 and 12..15 of 20. Two chips: 8 + 3 and 6 of 20 each.
-        let of = |chips| format!("first op or program to the end of the last, {}", counted(chips, "chip"));
+        let of = |chips| {
+            format!(
+                "first op or program to the end of the last, {}",
+                counted(chips, "chip")
+            )
+        };
         assert_eq!(duty([0, 0]), (65.0, of(1)));
         assert_eq!(duty([0, 1]), (42.5, of(2)));
     }

@@ -67,7 +67,9 @@ pub struct DeviceUtilization {
 
 impl DeviceUtilization {
     fn is_lower_bound(&self, id: &str) -> bool {
-        self.metrics.iter().any(|metric| metric.id == id && metric.is_lower_bound)
+        self.metrics
+            .iter()
+            .any(|metric| metric.id == id && metric.is_lower_bound)
     }
 }
 
@@ -99,7 +101,10 @@ impl Analysis for Utilization {
             metrics.push(xprof_duty_cycle(std::slice::from_ref(duty)));
             metrics.extend(hardware::counter_metric(cx, core));
             sort_by_importance(&mut metrics);
-            DeviceUtilization { device: core.name.clone(), metrics }
+            DeviceUtilization {
+                device: core.name.clone(),
+                metrics,
+            }
         });
         let devices = devices.collect();
         Ok(UtilizationReport { combined, devices })
@@ -121,7 +126,12 @@ const FIRST: [&str; 10] = [
 ];
 
 fn sort_by_importance(metrics: &mut [Metric]) {
-    metrics.sort_by_key(|metric| FIRST.iter().position(|&id| id == metric.id).unwrap_or(FIRST.len()));
+    metrics.sort_by_key(|metric| {
+        FIRST
+            .iter()
+            .position(|&id| id == metric.id)
+            .unwrap_or(FIRST.len())
+    });
 }
 
 fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
@@ -138,25 +148,71 @@ fn metrics(sums: &WorkSums<'_>) -> Vec<Metric> {
         let (limit, note) = (BoundBy::Compute, note.clone());
         utilization(
             sums,
-            UtilizationShare { id, title, limit, amount, over, time, of_all_ops: over != MATRIX_OPS, note },
+            UtilizationShare {
+                id,
+                title,
+                limit,
+                amount,
+                over,
+                time,
+                of_all_ops: over != MATRIX_OPS,
+                note,
+            },
         )
     };
     let all = sums.window.as_str();
-    let title = if sums.is_whole { "MFU, first op to last" } else { "MFU (model FLOPs)" };
-    out.push(compute("mfu_window_percent", title, model_flops, all, window, &too_low));
-    out.push(compute("flops_util_window_percent", "FLOPs utilization", flops, all, window, &flops_note));
-    out.push(compute("flops_util_busy_percent", "FLOPs utilization while busy", flops, "busy time", busy, &flops_note));
+    let title = if sums.is_whole {
+        "MFU, first op to last"
+    } else {
+        "MFU (model FLOPs)"
+    };
+    out.push(compute(
+        "mfu_window_percent",
+        title,
+        model_flops,
+        all,
+        window,
+        &too_low,
+    ));
+    out.push(compute(
+        "flops_util_window_percent",
+        "FLOPs utilization",
+        flops,
+        all,
+        window,
+        &flops_note,
+    ));
+    out.push(compute(
+        "flops_util_busy_percent",
+        "FLOPs utilization while busy",
+        flops,
+        "busy time",
+        busy,
+        &flops_note,
+    ));
     let mxu_flops = sums.amount(|core| core.mxu_flops);
     let left_out = BeyondPeak::time_of(sums.cores, BoundBy::Compute) > 0;
     let no_mxu = match (mxu_flops, flops) {
-        (None, _) if left_out => Some("all matrix ops are above their peak, which is impossible".to_owned()),
+        (None, _) if left_out => {
+            Some("all matrix ops are above their peak, which is impossible".to_owned())
+        }
         (None, _) => Some("no matrix op with known FLOPs ran".to_owned()),
         (_, _) if left_out => Some("without ops above their peak, which is impossible".to_owned()),
         (_, None) => Some("from model FLOPs".to_owned()),
         _ => None,
     };
-    let (id, title) = ("mxu_util_on_mxu_ops_percent", "FLOPs utilization of matrix ops");
-    out.push(compute(id, title, mxu_flops, MATRIX_OPS, |core| core.mxu_rated_ps, &no_mxu));
+    let (id, title) = (
+        "mxu_util_on_mxu_ops_percent",
+        "FLOPs utilization of matrix ops",
+    );
+    out.push(compute(
+        id,
+        title,
+        mxu_flops,
+        MATRIX_OPS,
+        |core| core.mxu_rated_ps,
+        &no_mxu,
+    ));
     memory_metrics(sums, &mut out);
     time_metrics(sums, &mut out);
     out.extend(clock_metric(sums));
@@ -178,9 +234,13 @@ fn clock_metric(sums: &WorkSums<'_>) -> Option<Metric> {
         value,
         is_lower_bound: false,
         unit: Unit::Percent,
-        of: sums.over("default clock, mean over time of ops", |core| core.scale_recorded_ps),
+        of: sums.over("default clock, mean over time of ops", |core| {
+            core.scale_recorded_ps
+        }),
         provenance: Provenance::Profile,
-        note: lowered.then(|| "the clock was lowered, which limits compute to this share of its peak".to_owned()),
+        note: lowered.then(|| {
+            "the clock was lowered, which limits compute to this share of its peak".to_owned()
+        }),
     })
 }
 
@@ -191,28 +251,85 @@ fn memory_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
     let note = sums.notes_on(BoundBy::Hbm, hbm.is_some());
     let mut push = |id, title, limit, amount, over, time, note| {
         let of_all_ops = limit == BoundBy::Hbm;
-        out.push(utilization(sums, UtilizationShare { id, title, limit, amount, over, time, of_all_ops, note }));
+        out.push(utilization(
+            sums,
+            UtilizationShare {
+                id,
+                title,
+                limit,
+                amount,
+                over,
+                time,
+                of_all_ops,
+                note,
+            },
+        ));
     };
-    let title = if sums.is_whole { "HBM bandwidth, first op to last" } else { "HBM bandwidth" };
+    let title = if sums.is_whole {
+        "HBM bandwidth, first op to last"
+    } else {
+        "HBM bandwidth"
+    };
     let all = sums.window.as_str();
-    push("hbm_util_window_percent", title, BoundBy::Hbm, hbm, all, window as fn(&CoreOps) -> i64, note.clone());
+    push(
+        "hbm_util_window_percent",
+        title,
+        BoundBy::Hbm,
+        hbm,
+        all,
+        window as fn(&CoreOps) -> i64,
+        note.clone(),
+    );
     let title = "HBM bandwidth while busy";
-    push("hbm_util_busy_percent", title, BoundBy::Hbm, hbm, "busy time", busy, note);
+    push(
+        "hbm_util_busy_percent",
+        title,
+        BoundBy::Hbm,
+        hbm,
+        "busy time",
+        busy,
+        note,
+    );
     // Older chips have no such memory, and most exports lose the split: there is nothing to show then. A split
     // without VMEM does not mean that none was used.
     let mut vmem = |id, title, limit, bytes: Option<f64>, nothing: &str| {
         let Some(bytes) = bytes else { return };
         let known = "by the compiler's account: only buffers that it placed in VMEM count";
         let note = if bytes > 0.0 { known } else { nothing };
-        push(id, title, limit, Some(bytes).filter(|&bytes| bytes > 0.0), "busy time", busy, Some(note.to_owned()));
+        push(
+            id,
+            title,
+            limit,
+            Some(bytes).filter(|&bytes| bytes > 0.0),
+            "busy time",
+            busy,
+            Some(note.to_owned()),
+        );
     };
-    let (read, written) = (amount(|work| work.vmem_read_bytes), amount(|work| work.vmem_write_bytes));
+    let (read, written) = (
+        amount(|work| work.vmem_read_bytes),
+        amount(|work| work.vmem_write_bytes),
+    );
     let title = "VMEM read bandwidth utilization while busy";
-    let nothing = "the compiler lists no bytes read from VMEM; reads inside kernels are not recorded";
-    vmem("vmem_read_util_busy_percent", title, BoundBy::VmemRead, read, nothing);
+    let nothing =
+        "the compiler lists no bytes read from VMEM; reads inside kernels are not recorded";
+    vmem(
+        "vmem_read_util_busy_percent",
+        title,
+        BoundBy::VmemRead,
+        read,
+        nothing,
+    );
     let title = "VMEM write bandwidth utilization while busy";
-    let nothing = "the compiler lists no bytes written to VMEM; writes inside kernels are not recorded";
-    vmem("vmem_write_util_busy_percent", title, BoundBy::VmemWrite, written, nothing);
+    let nothing =
+        "the compiler lists no bytes written to VMEM; writes inside kernels are not recorded";
+    vmem(
+        "vmem_write_util_busy_percent",
+        title,
+        BoundBy::VmemWrite,
+        written,
+        nothing,
+    );
 }
 
 /// Shares of time: they need no peak.
@@ -233,15 +350,38 @@ fn time_metrics(sums: &WorkSums<'_>, out: &mut Vec<Metric>) {
         }
     };
     let mxu = "a share of time, not a utilization";
-    out.push(share("mxu_busy_fraction_percent", "Time in matrix ops", |core| core.mxu_time_ps, Some(mxu)));
+    out.push(share(
+        "mxu_busy_fraction_percent",
+        "Time in matrix ops",
+        |core| core.mxu_time_ps,
+        Some(mxu),
+    ));
     let wait = "ops that end an asynchronous copy, slice or collective";
-    out.push(share("wait_percent", "Time waiting for asynchronous ops", |core| core.wait_ps, Some(wait)));
+    out.push(share(
+        "wait_percent",
+        "Time waiting for asynchronous ops",
+        |core| core.wait_ps,
+        Some(wait),
+    ));
     let duty = "leaf ops that are not off duty; waiting for copies counts as busy";
     let whole = sums.is_whole;
-    let title = if whole { "Duty cycle, first op to last" } else { "Duty cycle" };
+    let title = if whole {
+        "Duty cycle, first op to last"
+    } else {
+        "Duty cycle"
+    };
     out.push(share("duty_cycle_percent", title, busy, Some(duty)));
-    let title = if whole { "Idle, first op to last" } else { "Device idle" };
-    out.push(share("device_idle_percent", title, |core| core.idle_ps, None));
+    let title = if whole {
+        "Idle, first op to last"
+    } else {
+        "Device idle"
+    };
+    out.push(share(
+        "device_idle_percent",
+        title,
+        |core| core.idle_ps,
+        None,
+    ));
 }
 
 impl Tabular for UtilizationReport {
@@ -257,9 +397,13 @@ impl Tabular for UtilizationReport {
 fn metric_table(id: &'static str, title: &str, metrics: &[Metric]) -> Table {
     Table::of(id, title, metrics)
         .derived("metric", "Metric", Unit::None, |metric| metric.title)
-        .derived("value_percent", "Value", Unit::Percent, |metric| metric.value)
+        .derived("value_percent", "Value", Unit::Percent, |metric| {
+            metric.value
+        })
         .derived("of", "of", Unit::None, |metric| &metric.of)
-        .derived("provenance", "From", Unit::None, |metric| metric.provenance.title())
+        .derived("provenance", "From", Unit::None, |metric| {
+            metric.provenance.title()
+        })
         .derived("note", "Note", Unit::None, |metric| &metric.note)
         .build()
 }
@@ -280,23 +424,38 @@ fn short_title(metric: &Metric) -> &'static str {
 impl UtilizationReport {
     /// One column per metric, one row per device.
     fn device_table(&self) -> Table {
-        let first = self.devices.first().map(|device| device.metrics.as_slice()).unwrap_or_default();
-        let table = Table::of("device_utilization", "Utilization by device", &self.devices).recorded(
-            "device",
-            "Device",
-            Unit::None,
-            |device| &device.device,
-        );
+        let first = self
+            .devices
+            .first()
+            .map(|device| device.metrics.as_slice())
+            .unwrap_or_default();
+        let table = Table::of("device_utilization", "Utilization by device", &self.devices)
+            .recorded("device", "Device", Unit::None, |device| &device.device);
         let columns = first.iter().fold(table, |table, wanted| {
-            table.column(wanted.id, short_title(wanted), wanted.unit, wanted.provenance, |device| {
-                device.metrics.iter().find(|metric| metric.id == wanted.id)?.value
-            })
+            table.column(
+                wanted.id,
+                short_title(wanted),
+                wanted.unit,
+                wanted.provenance,
+                |device| {
+                    device
+                        .metrics
+                        .iter()
+                        .find(|metric| metric.id == wanted.id)?
+                        .value
+                },
+            )
         });
         let window = "Shares of time are of the time from the first op of each device to the end of its last, or of the \
             part that is looked at.";
-        let bounds = first.iter().filter(|metric| self.devices.iter().any(|device| device.is_lower_bound(metric.id)));
+        let bounds = first.iter().filter(|metric| {
+            self.devices
+                .iter()
+                .any(|device| device.is_lower_bound(metric.id))
+        });
         let bounds: Vec<&str> = bounds.map(short_title).collect();
-        let bounds = (!bounds.is_empty()).then(|| format!("Lower bounds on some devices: {}.", bounds.join(", ")));
+        let bounds = (!bounds.is_empty())
+            .then(|| format!("Lower bounds on some devices: {}.", bounds.join(", ")));
         columns.note(window).notes(bounds).build()
     }
 }

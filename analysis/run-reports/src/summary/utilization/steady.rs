@@ -13,20 +13,56 @@ pub(super) fn metrics(cx: &Context<'_>, hbm_is_estimated: bool) -> Vec<Metric> {
     if cx.scope != Scope::WholeTrace {
         return Vec::new();
     }
-    let Some(SteadyOps { first, last, cores, .. }) = SteadyOps::of(cx) else { return Vec::new() };
+    let Some(SteadyOps {
+        first, last, cores, ..
+    }) = SteadyOps::of(cx)
+    else {
+        return Vec::new();
+    };
     let cores: Vec<&CoreOps> = cores.iter().collect();
-    let over = if first == last { format!("step {first}") } else { format!("steps {first}–{last}") };
-    let sums = WorkSums { hbm_is_estimated, cores: &cores, window: over, is_whole: false };
+    let over = if first == last {
+        format!("step {first}")
+    } else {
+        format!("steps {first}–{last}")
+    };
+    let sums = WorkSums {
+        hbm_is_estimated,
+        cores: &cores,
+        window: over,
+        is_whole: false,
+    };
     let metric = |id, title, limit, amount: Option<f64>| {
         let note = sums.notes_on(limit, amount.is_some());
         utilization(
             &sums,
-            UtilizationShare { id, title, limit, amount, over: &sums.window, time: window, of_all_ops: true, note },
+            UtilizationShare {
+                id,
+                title,
+                limit,
+                amount,
+                over: &sums.window,
+                time: window,
+                of_all_ops: true,
+                note,
+            },
         )
     };
-    let (flops, hbm) = (sums.amount(|core| core.model_flops_as_bf16), sums.amount(|core| core.work.hbm_bytes));
+    let (flops, hbm) = (
+        sums.amount(|core| core.model_flops_as_bf16),
+        sums.amount(|core| core.work.hbm_bytes),
+    );
     vec![
-        metric("mfu_steady_percent", "MFU, steady steps", BoundBy::Compute, flops),
-        metric("hbm_util_steady_percent", "HBM bandwidth, steady steps", BoundBy::Hbm, hbm),
+        metric(
+            "mfu_steady_percent",
+            "MFU, steady steps",
+            BoundBy::Compute,
+            flops,
+        ),
+        metric(
+            "hbm_util_steady_percent",
+            "HBM bandwidth, steady steps",
+            BoundBy::Hbm,
+            hbm,
+        ),
     ]
 }

@@ -42,7 +42,11 @@ impl<'a> WorkSums<'a> {
     /// Share of op time in ops whose work against `limit` is unknown or impossible, percent.
     fn unknown_percent(&self, limit: BoundBy) -> f64 {
         self.share_of_op_time(|core| {
-            let unknown = if limit == BoundBy::Compute { core.undeclared_ps } else { core.unknown_traffic_ps };
+            let unknown = if limit == BoundBy::Compute {
+                core.undeclared_ps
+            } else {
+                core.unknown_traffic_ps
+            };
             unknown.saturating_add(BeyondPeak::time_of(&[core], limit))
         })
     }
@@ -54,11 +58,19 @@ impl<'a> WorkSums<'a> {
 
     /// Why a utilization of `limit` is uncertain, or why there is none.
     pub(super) fn notes_on(&self, limit: BoundBy, is_known: bool) -> Option<String> {
-        let verdict = if self.is_mostly_unknown(limit) { "a lower bound" } else { "too low" };
+        let verdict = if self.is_mostly_unknown(limit) {
+            "a lower bound"
+        } else {
+            "too low"
+        };
         let mut notes = Vec::new();
         let beyond = self.share_of_op_time(|core| BeyondPeak::time_of(&[core], limit));
         if beyond > 0.0 {
-            let what = if limit == BoundBy::Compute { "operations" } else { "bytes" };
+            let what = if limit == BoundBy::Compute {
+                "operations"
+            } else {
+                "bytes"
+            };
             notes.push(format!(
                 "{verdict}: the {what} of ops above this peak, {beyond:.1} of op time, are left out",
                 beyond = Percent(beyond)
@@ -68,7 +80,10 @@ impl<'a> WorkSums<'a> {
             let undeclared = self.share_of_op_time(|core| core.undeclared_ps);
             if undeclared > NEGLIGIBLE_PERCENT {
                 let what = "custom calls that declare no operations take";
-                notes.push(format!("{verdict}: {what} {undeclared:.1} of op time", undeclared = Percent(undeclared)));
+                notes.push(format!(
+                    "{verdict}: {what} {undeclared:.1} of op time",
+                    undeclared = Percent(undeclared)
+                ));
             }
         }
         if limit == BoundBy::Hbm && !is_known && beyond <= 0.0 {
@@ -95,18 +110,28 @@ impl<'a> WorkSums<'a> {
 
     /// Sum of the known amounts; `None` if no core has one.
     pub(super) fn amount(&self, get: impl Fn(&CoreOps) -> Option<f64>) -> Option<f64> {
-        self.cores.iter().filter_map(|core| get(core)).reduce(|a, b| a + b)
+        self.cores
+            .iter()
+            .filter_map(|core| get(core))
+            .reduce(|a, b| a + b)
     }
 
     /// Sum of time × peak over the cores; `None` if one has no peak, or no time.
     fn capacity(&self, limit: BoundBy, time: impl Fn(&CoreOps) -> i64) -> Option<f64> {
-        let parts = self.cores.iter().map(|core| Some(time(core) as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
-        parts.sum::<Option<f64>>().filter(|&capacity| capacity > 0.0)
+        let parts = self
+            .cores
+            .iter()
+            .map(|core| Some(time(core) as f64 * 1e-12 * limit.peak(&core.peaks)?.per_second));
+        parts
+            .sum::<Option<f64>>()
+            .filter(|&capacity| capacity > 0.0)
     }
 
     /// Percentage of all op time; 0 without any.
     fn share_of_op_time(&self, get: impl Fn(&CoreOps) -> i64) -> f64 {
-        let sum = |time: &dyn Fn(&CoreOps) -> i64| self.cores.iter().map(|core| time(core)).sum::<Picos>().ps();
+        let sum = |time: &dyn Fn(&CoreOps) -> i64| {
+            self.cores.iter().map(|core| time(core)).sum::<Picos>().ps()
+        };
         percent(sum(&get), sum(&|core| core.op_time_ps)).unwrap_or(0.0)
     }
 
@@ -114,18 +139,28 @@ impl<'a> WorkSums<'a> {
     pub(super) fn peak_text(&self, limit: BoundBy) -> String {
         let peaks = self.peaks();
         let rate = |peaks: &Peaks| limit.peak(peaks).map(|peak| peak.per_second);
-        if self.cores.iter().any(|core| rate(&core.peaks) != rate(&peaks)) {
+        if self
+            .cores
+            .iter()
+            .any(|core| rate(&core.peaks) != rate(&peaks))
+        {
             return format!("the peak ({}) of each device", limit.title());
         }
         match limit {
             BoundBy::Compute => peaks.flops_text(),
             BoundBy::Hbm => peaks.hbm_text(),
-            _ => rate(&peaks).map_or_else(|| "unknown peak".to_owned(), |rate| format!("{:.1} GB/s", rate / 1e9)),
+            _ => rate(&peaks).map_or_else(
+                || "unknown peak".to_owned(),
+                |rate| format!("{:.1} GB/s", rate / 1e9),
+            ),
         }
     }
 
     pub(super) fn peaks(&self) -> Peaks {
-        self.cores.first().map(|core| core.peaks.clone()).unwrap_or_default()
+        self.cores
+            .first()
+            .map(|core| core.peaks.clone())
+            .unwrap_or_default()
     }
 
     /// `window of 4 devices, 93.2 s each`.
@@ -163,21 +198,47 @@ pub(super) fn busy(core: &CoreOps) -> i64 {
 }
 
 pub(super) fn utilization(sums: &WorkSums<'_>, share: UtilizationShare<'_>) -> Metric {
-    let UtilizationShare { id, title, limit, amount, over, time, of_all_ops, note } = share;
+    let UtilizationShare {
+        id,
+        title,
+        limit,
+        amount,
+        over,
+        time,
+        of_all_ops,
+        note,
+    } = share;
     let capacity = sums.capacity(limit, time);
     let peaks = sums.peaks();
     let peak = limit.peak(&peaks);
-    let (value, impossible) = possible_or_why(amount.zip(capacity).map(|(amount, capacity)| 100.0 * amount / capacity));
+    let (value, impossible) = possible_or_why(
+        amount
+            .zip(capacity)
+            .map(|(amount, capacity)| 100.0 * amount / capacity),
+    );
     let peak_text = sums.peak_text(limit);
     let note = match value {
         None if amount.is_some() && peak.is_none() => Some(NO_PEAK.to_owned()),
         _ => impossible.or(note),
     };
     let is_estimated = limit == BoundBy::Hbm && sums.hbm_is_estimated;
-    let provenance = if is_estimated { Provenance::Inferred } else { Provenance::of_peak(peak) };
+    let provenance = if is_estimated {
+        Provenance::Inferred
+    } else {
+        Provenance::of_peak(peak)
+    };
     let of = format!("{} × {peak_text}", sums.over(over, time));
     let is_lower_bound = value.is_some() && of_all_ops && sums.is_mostly_unknown(limit);
-    Metric { id, title, value, is_lower_bound, unit: Unit::Percent, of, provenance, note }
+    Metric {
+        id,
+        title,
+        value,
+        is_lower_bound,
+        unit: Unit::Percent,
+        of,
+        provenance,
+        note,
+    }
 }
 
 /// A utilization, or the reason why there is none.

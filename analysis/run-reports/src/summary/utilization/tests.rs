@@ -10,15 +10,27 @@ fn range(start: i64, end: i64) -> TimeRange {
 
 fn utilization_of(model: &TraceModel, options: &Options) -> UtilizationReport {
     let reports = ReportCache::default();
-    Utilization::run(&Context { model, scope: Scope::WholeTrace, options, reports: &reports }).unwrap()
+    Utilization::run(&Context {
+        model,
+        scope: Scope::WholeTrace,
+        options,
+        reports: &reports,
+    })
+    .unwrap()
 }
 
 fn value(report: &UtilizationReport, id: &str) -> Option<f64> {
-    report.metric(id).unwrap_or_else(|| panic!("no metric {id}")).value
+    report
+        .metric(id)
+        .unwrap_or_else(|| panic!("no metric {id}"))
+        .value
 }
 
 fn near(value: Option<f64>, expected: f64) {
-    assert!((value.unwrap() - expected).abs() < 1e-9, "{value:?} is not {expected}");
+    assert!(
+        (value.unwrap() - expected).abs() < 1e-9,
+        "{value:?} is not {expected}"
+    );
 }
 
 /// On each of `cores` devices of 1 PFLOP/s and 1 TB/s: a loop of 100 ns around a matmul of 40 ns (half the peak) and
@@ -30,14 +42,21 @@ fn near(value: Option<f64>, expected: f64) {
 /// ```
 fn loop_and_infeed(cores: u32, with_peaks: bool) -> TraceModel {
     let mut builder = TraceBuilder::new();
-    builder.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
+    builder.source_mut().tells = FormatContents {
+        memory_of_bytes: true,
+        allocations: true,
+    };
     builder.source_mut().started_unix_ns = Some(0);
     builder.source_mut().stopped_unix_ns = Some(1_000);
     let host = builder.group(None, GroupKind::Host, "host");
     let program = builder.program("jit_f", Some(1));
     let op = |builder: &mut TraceBuilder, name: &str, category: &str, flops: u64, hbm: u64| {
         let space = MemorySpace::Hbm;
-        let access = |access| MemoryAccess { space, access, bytes: hbm };
+        let access = |access| MemoryAccess {
+            space,
+            access,
+            bytes: hbm,
+        };
         let op = Op {
             name: builder.intern(name),
             program: Some(program),
@@ -50,8 +69,16 @@ fn loop_and_infeed(cores: u32, with_peaks: bool) -> TraceModel {
         builder.label(name, Some(op))
     };
     let labels = [
-        (op(&mut builder, "while", "while", 999_999, 999_999), 0, 100_000),
-        (op(&mut builder, "matmul", "convolution fusion", 20_000_000, 0), 10_000, 50_000),
+        (
+            op(&mut builder, "while", "while", 999_999, 999_999),
+            0,
+            100_000,
+        ),
+        (
+            op(&mut builder, "matmul", "convolution fusion", 20_000_000, 0),
+            10_000,
+            50_000,
+        ),
         (op(&mut builder, "copy", "copy", 0, 1_000), 60_000, 80_000),
         (op(&mut builder, "infeed", "infeed", 0, 0), 100_000, 110_000),
         (op(&mut builder, "last", "copy", 0, 0), 200_000, 200_000),
@@ -60,7 +87,11 @@ fn loop_and_infeed(cores: u32, with_peaks: bool) -> TraceModel {
         let kind = GroupKind::TensorCore { ordinal };
         let core = builder.group(Some(host), kind, &format!("/device:TPU:{ordinal}"));
         if with_peaks {
-            let device = DeviceInfo { peak_flops: Some(1e15), peak_hbm_bytes: Some(1e12), ..DeviceInfo::default() };
+            let device = DeviceInfo {
+                peak_flops: Some(1e15),
+                peak_hbm_bytes: Some(1e12),
+                ..DeviceInfo::default()
+            };
             builder.set_device(core, device);
         }
         let track = builder.track(core, TrackKind::Ops, 1, "XLA Ops");
@@ -71,7 +102,11 @@ fn loop_and_infeed(cores: u32, with_peaks: bool) -> TraceModel {
             builder.add_slice(track, SliceSpec::new(range(start, end), label));
         }
     }
-    builder.set_group_fact(host, "matrix_unit_utilization_percent", ArgValue::Float(4.5));
+    builder.set_group_fact(
+        host,
+        "matrix_unit_utilization_percent",
+        ArgValue::Float(4.5),
+    );
     builder.finish()
 }
 
@@ -82,7 +117,10 @@ fn each_metric_has_its_own_denominator() {
         // 20 MFLOP in a window of 200 ns at 1 PFLOP/s; 60 ns busy; 40 ns of matrix ops.
         near(value(&report, "flops_util_window_percent"), 10.0);
         near(value(&report, "mfu_window_percent"), 10.0);
-        near(value(&report, "flops_util_busy_percent"), 100.0 * 20.0 / 60.0);
+        near(
+            value(&report, "flops_util_busy_percent"),
+            100.0 * 20.0 / 60.0,
+        );
         near(value(&report, "mxu_util_on_mxu_ops_percent"), 50.0);
         near(value(&report, "mxu_busy_fraction_percent"), 20.0);
         // 2000 bytes at 1 TB/s are 2 ns.
@@ -104,7 +142,10 @@ fn each_metric_has_its_own_denominator() {
 fn denominators_are_named() {
     let report = utilization_of(&loop_and_infeed(4, true), &Options::default());
     let of = &report.metric("flops_util_window_percent").unwrap().of;
-    assert_eq!(of, "first op to last (200.0 ns × 4 devices) × 1000.0 TFLOP/s (recorded in the capture)");
+    assert_eq!(
+        of,
+        "first op to last (200.0 ns × 4 devices) × 1000.0 TFLOP/s (recorded in the capture)"
+    );
 }
 
 #[test]
@@ -115,31 +156,59 @@ fn without_peaks_only_time_shares_are_known() {
     assert_eq!((mfu.value, mfu.note.as_deref()), (None, Some(NO_PEAK)));
     near(value(&report, "mxu_busy_fraction_percent"), 20.0);
     // With a chip named by the user the peak is assumed, and the provenance shows it.
-    let options = Options { device_spec: Some("v6e".to_owned()), ..Options::default() };
+    let options = Options {
+        device_spec: Some("v6e".to_owned()),
+        ..Options::default()
+    };
     let report = utilization_of(&model, &options);
     let mfu = report.metric("mfu_window_percent").unwrap();
     near(mfu.value, 100.0 * 20e6 / (200e-9 * 918e12));
     assert_eq!(mfu.provenance, Provenance::AssumedPeak);
-    assert!(mfu.of.contains("v6e as named by you, assumed"), "{}", mfu.of);
+    assert!(
+        mfu.of.contains("v6e as named by you, assumed"),
+        "{}",
+        mfu.of
+    );
 }
 
 #[test]
 fn tables_are_rectangular() {
     for table in utilization_of(&loop_and_infeed(2, true), &Options::default()).tables() {
-        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.id);
+        assert!(
+            table
+                .rows
+                .iter()
+                .all(|row| row.len() == table.columns.len()),
+            "{}",
+            table.id
+        );
     }
 }
 
 /// One matmul of 100 ns on a device that names its chip, with the given recorded facts.
 fn one_op(chip: &str, op: Op, text: &str, scale: Option<f64>) -> TraceModel {
     let mut builder = TraceBuilder::new();
-    builder.source_mut().tells = FormatContents { memory_of_bytes: true, allocations: true };
+    builder.source_mut().tells = FormatContents {
+        memory_of_bytes: true,
+        allocations: true,
+    };
     let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
-    builder.set_device(core, DeviceInfo { type_name: Some(chip.to_owned()), ..DeviceInfo::default() });
+    builder.set_device(
+        core,
+        DeviceInfo {
+            type_name: Some(chip.to_owned()),
+            ..DeviceInfo::default()
+        },
+    );
     let track = builder.track(core, TrackKind::Ops, 1, "XLA Ops");
     let (name, category) = (builder.intern("dot"), builder.intern("convolution"));
     let hlo_text = Some(builder.intern(text));
-    let op = builder.op(Op { name, category: Some(category), hlo_text, ..op });
+    let op = builder.op(Op {
+        name,
+        category: Some(category),
+        hlo_text,
+        ..op
+    });
     let label = builder.label("dot", Some(op));
     let slice = builder.add_slice(track, SliceSpec::new(range(0, 100_000), label));
     if let Some(scale) = scale {
@@ -151,32 +220,65 @@ fn one_op(chip: &str, op: Op, text: &str, scale: Option<f64>) -> TraceModel {
 #[test]
 fn narrow_matmuls_are_measured_against_their_peak() {
     // 39.4 MFLOP in 100 ns is the peak of v5e in int8, twice its peak in bf16.
-    let op = || Op { model_flops: Some(39_400_000), ..Op::default() };
+    let op = || Op {
+        model_flops: Some(39_400_000),
+        ..Op::default()
+    };
     let mfu = |text: &str| {
         let report = utilization_of(&one_op("TPU v5e", op(), text, None), &Options::default());
         value(&report, "mfu_window_percent")
     };
-    near(mfu("%d = s32[8,8]{1,0} dot(s8[8,8]{1,0} %a, s8[8,8]{1,0} %b)"), 100.0);
+    near(
+        mfu("%d = s32[8,8]{1,0} dot(s8[8,8]{1,0} %a, s8[8,8]{1,0} %b)"),
+        100.0,
+    );
     // In bf16 the rate would be twice the peak: impossible.
-    assert_eq!(mfu("%d = f32[8,8]{1,0} dot(bf16[8,8]{1,0} %a, bf16[8,8]{1,0} %b)"), None);
+    assert_eq!(
+        mfu("%d = f32[8,8]{1,0} dot(bf16[8,8]{1,0} %a, bf16[8,8]{1,0} %b)"),
+        None
+    );
 }
 
 #[test]
 fn recorded_lowered_clock_is_reported() {
-    let op = || Op { flops: Some(1), ..Op::default() };
+    let op = || Op {
+        flops: Some(1),
+        ..Op::default()
+    };
     let report = utilization_of(&one_op("TPU v5e", op(), "", Some(0.8)), &Options::default());
     near(value(&report, "clock_of_default_percent"), 80.0);
-    assert!(report.metric("clock_of_default_percent").unwrap().note.is_some());
+    assert!(
+        report
+            .metric("clock_of_default_percent")
+            .unwrap()
+            .note
+            .is_some()
+    );
     let report = utilization_of(&one_op("TPU v5e", op(), "", None), &Options::default());
     assert!(report.metric("clock_of_default_percent").is_none());
 }
 
 #[test]
 fn unlisted_memory_traffic_is_missing_not_zero() {
-    let hbm = MemoryAccess { space: MemorySpace::Hbm, access: Access::Read, bytes: 8_190 };
-    let read = MemoryAccess { space: MemorySpace::Vmem, access: Access::Read, bytes: 184_320 };
-    let op = |memory: Vec<MemoryAccess>| Op { flops: Some(1), memory, ..Op::default() };
-    let report = utilization_of(&one_op("TPU v5e", op(vec![hbm, read]), "", None), &Options::default());
+    let hbm = MemoryAccess {
+        space: MemorySpace::Hbm,
+        access: Access::Read,
+        bytes: 8_190,
+    };
+    let read = MemoryAccess {
+        space: MemorySpace::Vmem,
+        access: Access::Read,
+        bytes: 184_320,
+    };
+    let op = |memory: Vec<MemoryAccess>| Op {
+        flops: Some(1),
+        memory,
+        ..Op::default()
+    };
+    let report = utilization_of(
+        &one_op("TPU v5e", op(vec![hbm, read]), "", None),
+        &Options::default(),
+    );
     near(value(&report, "vmem_read_util_busy_percent"), 10.0);
     let written = report.metric("vmem_write_util_busy_percent").unwrap();
     assert_eq!(written.value, None);
@@ -202,12 +304,21 @@ fn steady_steps_have_their_own_utilization() {
     let model = slow_start();
     let of = |options: &Options, id: &str| {
         let report = utilization_of(&model, options);
-        report.metric(id).map(|metric| (metric.value.unwrap(), metric.of.clone())).unwrap()
+        report
+            .metric(id)
+            .map(|metric| (metric.value.unwrap(), metric.of.clone()))
+            .unwrap()
     };
-    let warm = Options { warmup_steps: 1, ..Options::default() };
+    let warm = Options {
+        warmup_steps: 1,
+        ..Options::default()
+    };
     let (value, text) = of(&warm, "mfu_steady_percent");
     near(Some(value), 50.0);
-    assert!(text.starts_with("steps 1–5 (10.00 µs) × 1.0 TFLOP/s"), "{text}");
+    assert!(
+        text.starts_with("steps 1–5 (10.00 µs) × 1.0 TFLOP/s"),
+        "{text}"
+    );
     let (value, text) = of(&warm, "mfu_window_percent");
     near(Some(value), 100.0 * 6.0 / 22.0);
     assert!(text.starts_with("first op to last (22.00 µs)"), "{text}");
@@ -221,11 +332,25 @@ fn ranges_and_traces_without_steps_have_no_steady_steps() {
     let model = slow_start();
     let (options, reports) = (Options::default(), ReportCache::default());
     let scope = Scope::Steps { first: 1, last: 2 };
-    let report = Utilization::run(&Context { model: &model, scope, options: &options, reports: &reports }).unwrap();
+    let report = Utilization::run(&Context {
+        model: &model,
+        scope,
+        options: &options,
+        reports: &reports,
+    })
+    .unwrap();
     assert!(report.metric("mfu_steady_percent").is_none());
-    assert!(report.metric("mfu_window_percent").unwrap().of.starts_with("these steps (4.000 µs)"));
+    assert!(
+        report
+            .metric("mfu_window_percent")
+            .unwrap()
+            .of
+            .starts_with("these steps (4.000 µs)")
+    );
     let report = utilization_of(&loop_and_infeed(1, true), &options);
-    let shown = report.metric("mfu_steady_percent").map(|metric| metric.of.clone());
+    let shown = report
+        .metric("mfu_steady_percent")
+        .map(|metric| metric.of.clone());
     assert!(shown.is_none_or(|of| of.starts_with("step")), "{report:?}");
 }
 
@@ -250,7 +375,11 @@ fn impossible_rates_are_excluded_from_sums_with_a_note() {
     near(value(&report, "mfu_window_percent"), 25.0);
     near(value(&report, "hbm_util_busy_percent"), 5.0);
     near(value(&report, "mxu_busy_fraction_percent"), 100.0);
-    for id in ["mxu_util_on_mxu_ops_percent", "mfu_window_percent", "hbm_util_busy_percent"] {
+    for id in [
+        "mxu_util_on_mxu_ops_percent",
+        "mfu_window_percent",
+        "hbm_util_busy_percent",
+    ] {
         let note = report.metric(id).unwrap().note.clone().unwrap();
         assert!(note.contains("above th"), "{id}: {note}");
     }
@@ -272,16 +401,26 @@ fn sum_above_peak_is_missing() {
     let report = utilization_of(&model, &Options::default());
     let metric = report.metric("hbm_util_window_percent").unwrap();
     assert_eq!(metric.value, None);
-    assert!(metric.note.as_ref().unwrap().contains("impossible"), "{metric:?}");
+    assert!(
+        metric.note.as_ref().unwrap().contains("impossible"),
+        "{metric:?}"
+    );
 }
 
 #[test]
 fn range_shares_use_the_time_of_counted_ops() {
     // The range ends in the middle of an op that counts as a whole.
-    let model = sample_traces::text_trace("ops: ..aaaaaaaaaa\na = fusion.1 [convolution fusion] flops=1");
+    let model =
+        sample_traces::text_trace("ops: ..aaaaaaaaaa\na = fusion.1 [convolution fusion] flops=1");
     let (options, reports) = (Options::default(), ReportCache::default());
     let scope = Scope::Range(range(0, 3_000));
-    let report = Utilization::run(&Context { model: &model, scope, options: &options, reports: &reports }).unwrap();
+    let report = Utilization::run(&Context {
+        model: &model,
+        scope,
+        options: &options,
+        reports: &reports,
+    })
+    .unwrap();
     near(value(&report, "mxu_busy_fraction_percent"), 100.0);
     assert_eq!(value(&report, "device_idle_percent"), Some(0.0));
 }
@@ -296,28 +435,50 @@ fn work_unknown_for_more_than_a_tenth_makes_a_lower_bound() {
             "k".repeat(silent)
         );
         let report = utilization_of(&sample_traces::text_trace(&picture), &Options::default());
-        ["mfu_window_percent", "hbm_util_window_percent", "hbm_util_busy_percent", "mxu_util_on_mxu_ops_percent"]
-            .map(|id| report.metric(id).unwrap().clone())
+        [
+            "mfu_window_percent",
+            "hbm_util_window_percent",
+            "hbm_util_busy_percent",
+            "mxu_util_on_mxu_ops_percent",
+        ]
+        .map(|id| report.metric(id).unwrap().clone())
     };
     assert!(of(10).iter().all(|metric| !metric.is_lower_bound));
     let [mfu, hbm, busy, mxu] = of(11);
     assert!(mfu.is_lower_bound && hbm.is_lower_bound && busy.is_lower_bound);
-    assert!(hbm.note.unwrap().starts_with("a lower bound: ops of unknown traffic take 11.0 %"));
-    assert!(!mxu.is_lower_bound, "it is of the matrix ops whose work is known");
+    assert!(
+        hbm.note
+            .unwrap()
+            .starts_with("a lower bound: ops of unknown traffic take 11.0 %")
+    );
+    assert!(
+        !mxu.is_lower_bound,
+        "it is of the matrix ops whose work is known"
+    );
 }
 
 #[test]
 fn share_of_the_session_is_of_the_session() {
     let covered = |session_ns: Option<i64>| {
-        let mut builder =
-            sample_traces::text_builder("ops: mmmm\nm = fusion.1 [convolution fusion]\nhost python: pppppppp");
-        (builder.source_mut().started_unix_ns, builder.source_mut().stopped_unix_ns) =
-            (session_ns.map(|_| 0), session_ns);
-        utilization_of(&builder.finish(), &Options::default()).metric("window_of_capture_percent").unwrap().clone()
+        let mut builder = sample_traces::text_builder(
+            "ops: mmmm\nm = fusion.1 [convolution fusion]\nhost python: pppppppp",
+        );
+        (
+            builder.source_mut().started_unix_ns,
+            builder.source_mut().stopped_unix_ns,
+        ) = (session_ns.map(|_| 0), session_ns);
+        utilization_of(&builder.finish(), &Options::default())
+            .metric("window_of_capture_percent")
+            .unwrap()
+            .clone()
     };
     let of_session = covered(Some(16));
     near(of_session.value, 25.0);
-    assert!(of_session.of.starts_with("session (16.0"), "{}", of_session.of);
+    assert!(
+        of_session.of.starts_with("session (16.0"),
+        "{}",
+        of_session.of
+    );
     let of_timeline = covered(None);
     near(of_timeline.value, 50.0);
     assert!(of_timeline.of.starts_with("timeline"), "{}", of_timeline.of);

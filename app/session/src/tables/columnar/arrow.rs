@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use arrow_array::builder::{Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::types::Int32Type;
-use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatchReader, StringArray};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Int32Array, RecordBatch, RecordBatchReader, StringArray,
+};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
@@ -41,12 +43,25 @@ impl BatchReader {
     /// The wanted columns of a table (all if `None`), after `constants`.
     pub fn new(table: &Arc<DataTable>, columns: Option<&[usize]>, constants: &[Constant]) -> Self {
         let columns = columns.map_or_else(|| (0..table.columns.len()).collect(), <[usize]>::to_vec);
-        let columns: Vec<usize> = columns.into_iter().filter(|&at| at < table.columns.len()).collect();
+        let columns: Vec<usize> = columns
+            .into_iter()
+            .filter(|&at| at < table.columns.len())
+            .collect();
         let schema = Arc::new(schema(table, &columns, constants));
-        let texts =
-            |column: &DataColumn| Some(Arc::new(StringArray::from_iter_values(column.choices()?.iter())) as ArrayRef);
-        let columns = columns.into_iter().map(|at| (at, table.columns.get(at).and_then(texts))).collect();
-        Self { table: Arc::clone(table), columns, constants: constants.to_vec(), schema, next: 0 }
+        let texts = |column: &DataColumn| {
+            Some(Arc::new(StringArray::from_iter_values(column.choices()?.iter())) as ArrayRef)
+        };
+        let columns = columns
+            .into_iter()
+            .map(|at| (at, table.columns.get(at).and_then(texts)))
+            .collect();
+        Self {
+            table: Arc::clone(table),
+            columns,
+            constants: constants.to_vec(),
+            schema,
+            next: 0,
+        }
     }
 
     /// Number of rows of the table.
@@ -60,8 +75,16 @@ impl BatchReader {
             return same(constant.value.as_deref(), to - from);
         }
         let missing = || ArrowError::SchemaError(format!("there is no column {at}"));
-        let (column, texts) = self.columns.get(at - self.constants.len()).ok_or_else(missing)?;
-        array(self.table.columns.get(*column).ok_or_else(missing)?, texts.as_ref(), from, to)
+        let (column, texts) = self
+            .columns
+            .get(at - self.constants.len())
+            .ok_or_else(missing)?;
+        array(
+            self.table.columns.get(*column).ok_or_else(missing)?,
+            texts.as_ref(),
+            from,
+            to,
+        )
     }
 
     /// One value of the column of a field of the schema; `None` for columns that all rows share.
@@ -71,8 +94,13 @@ impl BatchReader {
     }
 
     fn batch(&self, from: usize, to: usize) -> Result<RecordBatch, ArrowError> {
-        let arrays = (0..self.schema.fields().len()).into_par_iter().map(|at| self.array(at, from, to));
-        RecordBatch::try_new(Arc::clone(&self.schema), arrays.collect::<Result<Vec<_>, _>>()?)
+        let arrays = (0..self.schema.fields().len())
+            .into_par_iter()
+            .map(|at| self.array(at, from, to));
+        RecordBatch::try_new(
+            Arc::clone(&self.schema),
+            arrays.collect::<Result<Vec<_>, _>>()?,
+        )
     }
 }
 
@@ -80,7 +108,10 @@ impl Iterator for BatchReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (from, to) = (self.next, self.table.len.min(self.next.saturating_add(BATCH)));
+        let (from, to) = (
+            self.next,
+            self.table.len.min(self.next.saturating_add(BATCH)),
+        );
         if from >= to {
             return None;
         }
@@ -98,8 +129,13 @@ impl RecordBatchReader for BatchReader {
 /// The schema of the wanted columns. Metadata of the table: what a row is, version of the schema. Metadata of a
 /// column: its meaning, its unit, the source of its numbers.
 fn schema(table: &DataTable, columns: &[usize], constants: &[Constant]) -> Schema {
-    let constants = constants.iter().map(|constant| Field::new(constant.name.as_ref(), choice_type(), true));
-    let columns = columns.iter().filter_map(|&at| table.columns.get(at)).map(field);
+    let constants = constants
+        .iter()
+        .map(|constant| Field::new(constant.name.as_ref(), choice_type(), true));
+    let columns = columns
+        .iter()
+        .filter_map(|&at| table.columns.get(at))
+        .map(field);
     let about = [
         ("systole.table", table.name.clone()),
         ("systole.about", table.about.clone()),
@@ -122,7 +158,11 @@ fn field(column: &DataColumn) -> Field {
     };
     let mut about = HashMap::from([("about".to_owned(), column.about.to_string())]);
     about.extend(column.unit_name().map(|unit| ("unit".to_owned(), unit)));
-    about.extend(column.provenance.map(|provenance| ("provenance".to_owned(), provenance.title().to_owned())));
+    about.extend(
+        column
+            .provenance
+            .map(|provenance| ("provenance".to_owned(), provenance.title().to_owned())),
+    );
     Field::new(column.name.as_ref(), kind, true).with_metadata(about)
 }
 
@@ -130,10 +170,17 @@ fn field(column: &DataColumn) -> Field {
 fn same(text: Option<&str>, rows: usize) -> Result<ArrayRef, ArrowError> {
     let keys: Int32Array = std::iter::repeat_n(text.map(|_| 0), rows).collect();
     let texts = Arc::new(StringArray::from_iter_values(text));
-    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, texts)?))
+    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(
+        keys, texts,
+    )?))
 }
 
-fn array(column: &DataColumn, texts: Option<&ArrayRef>, from: usize, to: usize) -> Result<ArrayRef, ArrowError> {
+fn array(
+    column: &DataColumn,
+    texts: Option<&ArrayRef>,
+    from: usize,
+    to: usize,
+) -> Result<ArrayRef, ArrowError> {
     let rows = from..to;
     Ok(match column.kind() {
         ColumnKind::Int => {
@@ -154,7 +201,11 @@ fn array(column: &DataColumn, texts: Option<&ArrayRef>, from: usize, to: usize) 
         }
         ColumnKind::Text => {
             // Texts can be slow to make: arguments are read from the file of the trace.
-            let texts: Vec<_> = rows.into_par_iter().with_min_len(1 << 10).map(|row| column.value(row)).collect();
+            let texts: Vec<_> = rows
+                .into_par_iter()
+                .with_min_len(1 << 10)
+                .map(|row| column.value(row))
+                .collect();
             let mut array = StringBuilder::new();
             for text in texts {
                 match text {
@@ -167,7 +218,9 @@ fn array(column: &DataColumn, texts: Option<&ArrayRef>, from: usize, to: usize) 
         ColumnKind::Choice => {
             let codes = rows.map(|row| column.code(row).and_then(|code| i32::try_from(code).ok()));
             let codes: Int32Array = codes.collect();
-            let texts = texts.cloned().unwrap_or_else(|| Arc::new(StringArray::from_iter_values([""; 0])));
+            let texts = texts
+                .cloned()
+                .unwrap_or_else(|| Arc::new(StringArray::from_iter_values([""; 0])));
             Arc::new(DictionaryArray::<Int32Type>::try_new(codes, texts)?)
         }
     })

@@ -51,7 +51,9 @@ pub fn write(
     path: &Path,
 ) -> Result<(), TableFileError> {
     crate::files::write_with(path, |file| match format {
-        TableFormat::Parquet => parquet_file::write(&BatchReader::new(table, columns, constants), file),
+        TableFormat::Parquet => {
+            parquet_file::write(&BatchReader::new(table, columns, constants), file)
+        }
         TableFormat::Arrow => arrow(BatchReader::new(table, columns, constants), file),
         TableFormat::Csv => csv(table, columns, constants, cells, file),
     })
@@ -59,7 +61,8 @@ pub fn write(
 
 fn arrow(reader: BatchReader, file: &mut File) -> Result<(), TableFileError> {
     let options = IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD))?;
-    let mut writer = FileWriter::try_new_with_options(BufWriter::new(file), &reader.schema(), options)?;
+    let mut writer =
+        FileWriter::try_new_with_options(BufWriter::new(file), &reader.schema(), options)?;
     read_ahead(reader, |batch| Ok(writer.write(batch)?))?;
     writer.finish()?;
     writer.into_inner()?.flush()?;
@@ -81,7 +84,9 @@ fn read_ahead(
                 }
             }
         };
-        thread::Builder::new().name("read-batches".to_owned()).spawn_scoped(scope, read)?;
+        thread::Builder::new()
+            .name("read-batches".to_owned())
+            .spawn_scoped(scope, read)?;
         received.into_iter().try_for_each(|batch| write(&batch?))
     })
 }
@@ -94,14 +99,23 @@ fn csv(
     file: &mut File,
 ) -> Result<(), TableFileError> {
     let wanted = |at: &usize| columns.is_none_or(|columns| columns.contains(at));
-    let columns: Vec<_> = (0..table.columns.len()).filter(wanted).map(|at| &table.columns[at]).collect();
+    let columns: Vec<_> = (0..table.columns.len())
+        .filter(wanted)
+        .map(|at| &table.columns[at])
+        .collect();
     let failed = |error: ::csv::Error| io::Error::other(error);
     let mut out = ::csv::Writer::from_writer(BufWriter::new(file));
-    let heads = constants.iter().map(|constant| &*constant.name).chain(columns.iter().map(|column| &*column.name));
+    let heads = constants
+        .iter()
+        .map(|constant| &*constant.name)
+        .chain(columns.iter().map(|column| &*column.name));
     out.write_record(heads).map_err(failed)?;
     for row in 0..table.len {
-        let same =
-            constants.iter().map(|constant| cells.text(constant.value.as_deref().unwrap_or_default()).into_owned());
+        let same = constants.iter().map(|constant| {
+            cells
+                .text(constant.value.as_deref().unwrap_or_default())
+                .into_owned()
+        });
         let cells = columns.iter().map(|column| match column.value(row) {
             Value::Missing => String::new(),
             Value::Int(number) => number.to_string(),

@@ -30,8 +30,14 @@ pub(super) fn write(reader: &BatchReader, file: &mut File) -> Result<(), TableFi
     for (number, from) in (0..reader.len()).step_by(GROUP).enumerate() {
         let to = reader.len().min(from + GROUP);
         // No thread takes several at once: they differ much in cost.
-        let columns = factory.create_column_writers(number)?.into_par_iter().enumerate().with_max_len(1);
-        let chunks: Result<Vec<_>, _> = columns.map(|(at, column)| encoded(reader, at, column, from, to)).collect();
+        let columns = factory
+            .create_column_writers(number)?
+            .into_par_iter()
+            .enumerate()
+            .with_max_len(1);
+        let chunks: Result<Vec<_>, _> = columns
+            .map(|(at, column)| encoded(reader, at, column, from, to))
+            .collect();
         let mut group = writer.next_row_group()?;
         for chunk in chunks? {
             chunk.append_to_row_group(&mut group)?;
@@ -79,10 +85,12 @@ fn properties(reader: &BatchReader) -> Result<WriterProperties, TableFileError> 
 /// Whether the values of a column repeat, judged by rows from all over the table.
 fn repeats(reader: &BatchReader, at: usize) -> bool {
     let step = (reader.len() / SAMPLE).max(1);
-    let values = (0..reader.len()).step_by(step).filter_map(|row| match reader.value(at, row)? {
-        Value::Int(number) => Some(number),
-        _ => None,
-    });
+    let values = (0..reader.len())
+        .step_by(step)
+        .filter_map(|row| match reader.value(at, row)? {
+            Value::Int(number) => Some(number),
+            _ => None,
+        });
     let (mut seen, mut distinct) = (0, HashSet::new());
     for value in values {
         seen += 1;
@@ -107,19 +115,43 @@ mod tests {
     fn several_row_groups_hold_every_row_in_order() {
         let len = GROUP + BATCH + 5;
         let table = DataTable::of("numbers", "Numbers.", len, Arc::new(()))
-            .id("number", "of the row", Field::Int(|(), row| Some(row as i64)))
-            .id("few", "one of seven, or none", Field::Int(|(), row| (row % 8 > 0).then_some((row % 8) as i64)))
+            .id(
+                "number",
+                "of the row",
+                Field::Int(|(), row| Some(row as i64)),
+            )
+            .id(
+                "few",
+                "one of seven, or none",
+                Field::Int(|(), row| (row % 8 > 0).then_some((row % 8) as i64)),
+            )
             .build();
-        let constant = Constant { name: "run".into(), value: Some("night".into()) };
+        let constant = Constant {
+            name: "run".into(),
+            value: Some("night".into()),
+        };
         let reader = BatchReader::new(&Arc::new(table), None, &[constant]);
         let mut file = tempfile::tempfile().unwrap();
         write(&reader, &mut file).unwrap();
 
         let read = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
         let groups = read.metadata().row_groups();
-        assert_eq!(groups.iter().map(|group| group.num_rows() as usize).collect::<Vec<_>>(), [GROUP, BATCH + 5]);
-        let has_dictionary = groups[0].columns().iter().map(|column| column.dictionary_page_offset().is_some());
-        assert_eq!(has_dictionary.collect::<Vec<_>>(), [true, false, true], "run, number, few");
+        assert_eq!(
+            groups
+                .iter()
+                .map(|group| group.num_rows() as usize)
+                .collect::<Vec<_>>(),
+            [GROUP, BATCH + 5]
+        );
+        let has_dictionary = groups[0]
+            .columns()
+            .iter()
+            .map(|column| column.dictionary_page_offset().is_some());
+        assert_eq!(
+            has_dictionary.collect::<Vec<_>>(),
+            [true, false, true],
+            "run, number, few"
+        );
         let mut row = 0;
         for batch in read.build().unwrap() {
             let batch = batch.unwrap();

@@ -26,26 +26,37 @@ const MISSING: &str = "__HIVE_DEFAULT_PARTITION__";
 /// order of their values, rows keep their order.
 pub fn of(table: &Arc<DataTable>, columns: &[usize], by: &[&str], run: &str) -> Vec<FilePart> {
     let at = |name: &str| table.columns.iter().position(|column| column.name == name);
-    let by: Vec<(&str, Option<usize>)> =
-        by.iter().map(|&name| (name, at(name))).filter(|(name, at)| *name == "run" || at.is_some()).collect();
-    let inside: Vec<usize> = columns.iter().copied().filter(|at| by.iter().all(|(_, by)| *by != Some(*at))).collect();
+    let by: Vec<(&str, Option<usize>)> = by
+        .iter()
+        .map(|&name| (name, at(name)))
+        .filter(|(name, at)| *name == "run" || at.is_some())
+        .collect();
+    let inside: Vec<usize> = columns
+        .iter()
+        .copied()
+        .filter(|at| by.iter().all(|(_, by)| *by != Some(*at)))
+        .collect();
     let mut parts: BTreeMap<PathBuf, Vec<u32>> = BTreeMap::new();
     let mut last: Option<(Vec<Option<String>>, PathBuf)> = None;
     for row in 0..table.len {
-        let values = by.iter().map(|(_, at)| match at.map(|at| table.columns[at].value(row)) {
-            None => Some(run.to_owned()),
-            Some(Value::Text(text)) => Some(text.into_owned()),
-            Some(Value::Int(number)) => Some(number.to_string()),
-            Some(Value::Float(number)) => Some(number.to_string()),
-            Some(Value::Missing) => None,
-        });
+        let values = by
+            .iter()
+            .map(|(_, at)| match at.map(|at| table.columns[at].value(row)) {
+                None => Some(run.to_owned()),
+                Some(Value::Text(text)) => Some(text.into_owned()),
+                Some(Value::Int(number)) => Some(number.to_string()),
+                Some(Value::Float(number)) => Some(number.to_string()),
+                Some(Value::Missing) => None,
+            });
         let values: Vec<_> = values.collect();
         // Rows of one device follow each other.
         let directory = match last.take() {
             Some((same, directory)) if same == values => directory,
             _ => {
-                let names =
-                    by.iter().zip(&values).map(|((name, _), value)| format!("{name}={}", escaped(value.as_deref())));
+                let names = by
+                    .iter()
+                    .zip(&values)
+                    .map(|((name, _), value)| format!("{name}={}", escaped(value.as_deref())));
                 [table.name.clone()].into_iter().chain(names).collect()
             }
         };
@@ -59,14 +70,21 @@ pub fn of(table: &Arc<DataTable>, columns: &[usize], by: &[&str], run: &str) -> 
     }
     let parts = parts.into_iter().map(|(directory, rows)| {
         let (table, count) = (Arc::new(picked(table, &inside, Some(rows))), inside.len());
-        FilePart { directory, stem: "data".to_owned(), table, columns: (0..count).collect() }
+        FilePart {
+            directory,
+            stem: "data".to_owned(),
+            table,
+            columns: (0..count).collect(),
+        }
     });
     parts.collect()
 }
 
 /// A value as the name of a directory: as Hive writes it, with `%2F` for `/`.
 pub fn escaped(value: Option<&str>) -> String {
-    let Some(value) = value.filter(|value| !value.is_empty()) else { return MISSING.to_owned() };
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return MISSING.to_owned();
+    };
     let mut name = String::new();
     for letter in value.chars() {
         if letter.is_ascii_control() || "\"#%'*/:=?\\{}[]^".contains(letter) {
@@ -87,22 +105,40 @@ mod tests {
 
     #[test]
     fn every_row_is_in_one_part_and_columns_of_directories_are_not_in_files() {
-        let (_, session) = samples::sessions().find(|(file, _)| file.contains("recompile")).expect("there is one");
-        let table = Catalog::new(&session, Scope::WholeTrace).table("slices").expect("there is one");
+        let (_, session) = samples::sessions()
+            .find(|(file, _)| file.contains("recompile"))
+            .expect("there is one");
+        let table = Catalog::new(&session, Scope::WholeTrace)
+            .table("slices")
+            .expect("there is one");
         let all: Vec<usize> = (0..table.columns.len()).collect();
         let parts = of(&table, &all, &["run", "host", "device"], "a/b");
-        assert_eq!(parts.iter().map(|part| part.table.len).sum::<usize>(), table.len);
+        assert_eq!(
+            parts.iter().map(|part| part.table.len).sum::<usize>(),
+            table.len
+        );
         assert!(parts.len() > 8, "{}", parts.len());
         for part in &parts {
-            assert!(part.directory.starts_with("slices/run=a%2Fb"), "{}", part.directory.display());
+            assert!(
+                part.directory.starts_with("slices/run=a%2Fb"),
+                "{}",
+                part.directory.display()
+            );
             assert!(part.table.column("device").is_none() && part.table.column("name").is_some());
         }
-        assert!(parts.iter().any(|part| part.directory.ends_with(format!("device={MISSING}"))));
+        assert!(
+            parts
+                .iter()
+                .any(|part| part.directory.ends_with(format!("device={MISSING}")))
+        );
     }
 
     #[test]
     fn values_are_names_of_directories() {
-        assert_eq!(escaped(Some("/device:TPU:0 (α)")), "%2Fdevice%3ATPU%3A0 (α)");
+        assert_eq!(
+            escaped(Some("/device:TPU:0 (α)")),
+            "%2Fdevice%3ATPU%3A0 (α)"
+        );
         assert_eq!(escaped(None), MISSING);
     }
 }

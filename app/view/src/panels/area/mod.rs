@@ -43,7 +43,12 @@ pub fn summarise(
     area: &MarkedArea,
     progress: &Progress,
 ) -> Result<AreaSummary, String> {
-    let AreaSums { mut rows, slices, tracks, union_ps } = collect(model, classes, steps, area, progress)?;
+    let AreaSums {
+        mut rows,
+        slices,
+        tracks,
+        union_ps,
+    } = collect(model, classes, steps, area, progress)?;
     let mut of_kinds: BTreeMap<&'static str, i64> = BTreeMap::new();
     for ((_, kind), row) in &rows {
         let whole = of_kinds.entry(*kind).or_default();
@@ -72,7 +77,14 @@ pub fn summarise(
         )
         .build();
     let labels = rows.into_iter().map(|(_, row)| row.labels).collect();
-    Ok(AreaSummary { area: area.clone(), slices, tracks, union_ps, table, labels })
+    Ok(AreaSummary {
+        area: area.clone(),
+        slices,
+        tracks,
+        union_ps,
+        table,
+        labels,
+    })
 }
 
 #[cfg(test)]
@@ -90,8 +102,14 @@ mod tests {
     fn model() -> TraceModel {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
-        let tracks = [0, 1].map(|id| builder.track(host, TrackKind::Ops, id, &format!("track {id}")));
-        for (track, name, start, end) in [(0, "outer", 0, 100), (0, "x", 10, 40), (1, "x", 20, 60), (1, "y", 70, 90)] {
+        let tracks =
+            [0, 1].map(|id| builder.track(host, TrackKind::Ops, id, &format!("track {id}")));
+        for (track, name, start, end) in [
+            (0, "outer", 0, 100),
+            (0, "x", 10, 40),
+            (1, "x", 20, 60),
+            (1, "y", 70, 90),
+        ] {
             let label = builder.label(name, None);
             builder.add_slice(tracks[track], SliceSpec::new(range(start, end), label));
         }
@@ -100,9 +118,26 @@ mod tests {
 
     /// Name, count, total, union, self.
     fn rows(summary: &AreaSummary) -> Vec<(String, i64, i64, i64, i64)> {
-        let int = |cell: &Cell| if let Cell::Int(value) = cell { *value } else { -1 };
-        let name = |cell: &Cell| if let Cell::Text(text) = cell { text.clone() } else { String::new() };
-        summary.table.rows.iter().map(|r| (name(&r[0]), int(&r[2]), int(&r[3]), int(&r[4]), int(&r[5]))).collect()
+        let int = |cell: &Cell| {
+            if let Cell::Int(value) = cell {
+                *value
+            } else {
+                -1
+            }
+        };
+        let name = |cell: &Cell| {
+            if let Cell::Text(text) = cell {
+                text.clone()
+            } else {
+                String::new()
+            }
+        };
+        summary
+            .table
+            .rows
+            .iter()
+            .map(|r| (name(&r[0]), int(&r[2]), int(&r[3]), int(&r[4]), int(&r[5])))
+            .collect()
     }
 
     #[test]
@@ -115,8 +150,19 @@ mod tests {
             builder.add_slice(track, SliceSpec::new(range(start, end), label));
         }
         let model = builder.finish();
-        let area = MarkedArea { range: range(0, 100), tracks: Arc::default(), pivot: AreaGrouping::Name };
-        let sums = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
+        let area = MarkedArea {
+            range: range(0, 100),
+            tracks: Arc::default(),
+            pivot: AreaGrouping::Name,
+        };
+        let sums = summarise(
+            &model,
+            &OpClasses::new(&model),
+            &[],
+            &area,
+            &Progress::new(),
+        )
+        .unwrap();
         assert_eq!((sums.slices, sums.union_ps), (5, 25 + 10));
         assert_eq!(sums.table.rows[0][4], Cell::Int(35), "of the row, too");
     }
@@ -126,21 +172,53 @@ mod tests {
         let mut builder = TraceBuilder::new();
         let host = builder.group(None, GroupKind::Host, "host");
         let track = builder.track(host, TrackKind::HostThread, 0, "thread");
-        for (name, start, end) in [("outer", 0, 16), ("first", 2, 6), ("late", 8, 17), ("next", 16, 20)] {
+        for (name, start, end) in [
+            ("outer", 0, 16),
+            ("first", 2, 6),
+            ("late", 8, 17),
+            ("next", 16, 20),
+        ] {
             let label = builder.label(name, None);
             builder.add_slice(track, SliceSpec::new(range(start, end), label));
         }
         let model = builder.finish();
         let own = |until| {
-            let area = MarkedArea { range: range(0, until), tracks: Arc::default(), pivot: AreaGrouping::Name };
-            let sums = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
-            let mut own: Vec<_> = rows(&sums).into_iter().map(|(name, .., own)| (name, own)).collect();
+            let area = MarkedArea {
+                range: range(0, until),
+                tracks: Arc::default(),
+                pivot: AreaGrouping::Name,
+            };
+            let sums = summarise(
+                &model,
+                &OpClasses::new(&model),
+                &[],
+                &area,
+                &Progress::new(),
+            )
+            .unwrap();
+            let mut own: Vec<_> = rows(&sums)
+                .into_iter()
+                .map(|(name, .., own)| (name, own))
+                .collect();
             own.sort();
             (own, sums.union_ps)
         };
-        let named = |all: &[(&str, i64)]| all.iter().map(|&(name, own)| (name.to_owned(), own)).collect::<Vec<_>>();
-        assert_eq!(own(100), (named(&[("first", 4), ("late", 8), ("next", 4), ("outer", 4)]), 20));
-        assert_eq!(own(12), (named(&[("first", 4), ("late", 4), ("outer", 4)]), 12));
+        let named = |all: &[(&str, i64)]| {
+            all.iter()
+                .map(|&(name, own)| (name.to_owned(), own))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            own(100),
+            (
+                named(&[("first", 4), ("late", 8), ("next", 4), ("outer", 4)]),
+                20
+            )
+        );
+        assert_eq!(
+            own(12),
+            (named(&[("first", 4), ("late", 4), ("outer", 4)]), 12)
+        );
     }
 
     #[test]
@@ -156,25 +234,49 @@ mod tests {
             is_odd: false,
         };
         let steps = [band(7, "jit_f", 0, 15), band(8, "8", 15, 65)];
-        let mut area = MarkedArea { range: range(0, 30), tracks: Arc::default(), pivot: AreaGrouping::Name };
+        let mut area = MarkedArea {
+            range: range(0, 30),
+            tracks: Arc::default(),
+            pivot: AreaGrouping::Name,
+        };
         let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
-        let expected = [("x".to_owned(), 2, 30, 20, 30), ("outer".to_owned(), 1, 30, 30, 10)];
+        let expected = [
+            ("x".to_owned(), 2, 30, 20, 30),
+            ("outer".to_owned(), 1, 30, 30, 10),
+        ];
         assert_eq!(rows(&summary), expected);
-        assert_eq!((summary.slices, summary.tracks, summary.union_ps), (3, 2, 30));
+        assert_eq!(
+            (summary.slices, summary.tracks, summary.union_ps),
+            (3, 2, 30)
+        );
 
         area.tracks = Arc::new(model.track_ids().nth(1).into_iter().collect());
         area.range = range(0, 1_000);
         let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
-        assert_eq!(rows(&summary), [("x".to_owned(), 1, 40, 40, 40), ("y".to_owned(), 1, 20, 20, 20)]);
+        assert_eq!(
+            rows(&summary),
+            [
+                ("x".to_owned(), 1, 40, 40, 40),
+                ("y".to_owned(), 1, 20, 20, 20)
+            ]
+        );
         assert_eq!(summary.union_ps, 60);
         area.pivot = AreaGrouping::Track;
         area.tracks = Arc::default();
         let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
-        assert_eq!(rows(&summary)[0], ("host · track 0".to_owned(), 2, 130, 100, 100));
+        assert_eq!(
+            rows(&summary)[0],
+            ("host · track 0".to_owned(), 2, 130, 100, 100)
+        );
         area.pivot = AreaGrouping::Step;
         let summary = summarise(&model, &classes, &steps, &area, &Progress::new()).unwrap();
         let names: Vec<String> = rows(&summary).into_iter().map(|row| row.0).collect();
-        assert_eq!(names, ["Step 7", "Step 8", "(no step)"], "{:?}", rows(&summary));
+        assert_eq!(
+            names,
+            ["Step 7", "Step 8", "(no step)"],
+            "{:?}",
+            rows(&summary)
+        );
     }
 
     #[test]
@@ -182,18 +284,36 @@ mod tests {
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
         let track = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
-        for (name, on_timeline, by_device) in
-            [("a", range(0, 100), range(0, 150)), ("b", range(120, 140), range(160, 190))]
-        {
+        for (name, on_timeline, by_device) in [
+            ("a", range(0, 100), range(0, 150)),
+            ("b", range(120, 140), range(160, 190)),
+        ] {
             let label = builder.label(name, None);
-            builder.add_slice(track, SliceSpec { device: Some(by_device), ..SliceSpec::new(on_timeline, label) });
+            builder.add_slice(
+                track,
+                SliceSpec {
+                    device: Some(by_device),
+                    ..SliceSpec::new(on_timeline, label)
+                },
+            );
         }
         let model = builder.finish();
         let classes = OpClasses::new(&model);
-        let area = MarkedArea { range: range(0, 1_000), tracks: Arc::default(), pivot: AreaGrouping::Name };
+        let area = MarkedArea {
+            range: range(0, 1_000),
+            tracks: Arc::default(),
+            pivot: AreaGrouping::Name,
+        };
         let summary = summarise(&model, &classes, &[], &area, &Progress::new()).unwrap();
-        let expected = [("a".to_owned(), 1, 100, 100, 100), ("b".to_owned(), 1, 20, 20, 20)];
-        assert_eq!(rows(&summary), expected, "self time is no longer than the slice");
+        let expected = [
+            ("a".to_owned(), 1, 100, 100, 100),
+            ("b".to_owned(), 1, 20, 20, 20),
+        ];
+        assert_eq!(
+            rows(&summary),
+            expected,
+            "self time is no longer than the slice"
+        );
     }
 
     #[test]
@@ -201,14 +321,42 @@ mod tests {
         let mut builder = TraceBuilder::new();
         let core = builder.group(None, GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
         let track = builder.track(core, TrackKind::Ops, 0, "XLA Ops");
-        for (name, start, end) in [("while", 0, 16), ("first", 2, 6), ("second", 4, 10), ("next", 15, 20)] {
-            let (label, device) = (builder.label(name, None), Some(range(start + 1_000, end + 1_000)));
-            builder.add_slice(track, SliceSpec { device, ..SliceSpec::new(range(start, end), label) });
+        for (name, start, end) in [
+            ("while", 0, 16),
+            ("first", 2, 6),
+            ("second", 4, 10),
+            ("next", 15, 20),
+        ] {
+            let (label, device) = (
+                builder.label(name, None),
+                Some(range(start + 1_000, end + 1_000)),
+            );
+            builder.add_slice(
+                track,
+                SliceSpec {
+                    device,
+                    ..SliceSpec::new(range(start, end), label)
+                },
+            );
         }
         let model = builder.finish();
-        let area = MarkedArea { range: range(0, 100), tracks: Arc::default(), pivot: AreaGrouping::Name };
-        let summary = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
-        let own = rows(&summary).into_iter().find(|row| row.0 == "while").map(|row| row.4);
+        let area = MarkedArea {
+            range: range(0, 100),
+            tracks: Arc::default(),
+            pivot: AreaGrouping::Name,
+        };
+        let summary = summarise(
+            &model,
+            &OpClasses::new(&model),
+            &[],
+            &area,
+            &Progress::new(),
+        )
+        .unwrap();
+        let own = rows(&summary)
+            .into_iter()
+            .find(|row| row.0 == "while")
+            .map(|row| row.4);
         assert_eq!(own, Some(7), "0..2 and 10..15");
     }
 
@@ -227,28 +375,73 @@ mod tests {
             builder.add_slice(track, SliceSpec::new(range(start, end), label));
         }
         let model = builder.finish();
-        let area = MarkedArea { range: range(0, 100), tracks: Arc::default(), pivot: AreaGrouping::Name };
-        let summary = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
-        let shares: Vec<[&Cell; 3]> = summary.table.rows.iter().map(|row| [&row[0], &row[1], &row[6]]).collect();
+        let area = MarkedArea {
+            range: range(0, 100),
+            tracks: Arc::default(),
+            pivot: AreaGrouping::Name,
+        };
+        let summary = summarise(
+            &model,
+            &OpClasses::new(&model),
+            &[],
+            &area,
+            &Progress::new(),
+        )
+        .unwrap();
+        let shares: Vec<[&Cell; 3]> = summary
+            .table
+            .rows
+            .iter()
+            .map(|row| [&row[0], &row[1], &row[6]])
+            .collect();
         let expected = [
             ("jit_f", "programs", 100.0),
             ("copy", "asynchronous ops", 100.0),
             ("copy", "ops", 75.0),
             ("fusion", "ops", 25.0),
         ];
-        let expected = expected.map(|(name, kind, share)| [Cell::text(name), Cell::text(kind), Cell::Float(share)]);
-        assert_eq!(shares, expected.iter().map(<[Cell; 3]>::each_ref).collect::<Vec<_>>());
+        let expected = expected
+            .map(|(name, kind, share)| [Cell::text(name), Cell::text(kind), Cell::Float(share)]);
+        assert_eq!(
+            shares,
+            expected
+                .iter()
+                .map(<[Cell; 3]>::each_ref)
+                .collect::<Vec<_>>()
+        );
         assert_eq!(summary.union_ps, 100);
     }
 
     #[test]
     fn means_use_only_slices_wholly_in_the_area() {
         let model = model();
-        let area = MarkedArea { range: range(15, 65), tracks: Arc::default(), pivot: AreaGrouping::Name };
-        let summary = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
-        let means: Vec<[&Cell; 2]> = summary.table.rows.iter().map(|row| [&row[0], &row[7]]).collect();
+        let area = MarkedArea {
+            range: range(15, 65),
+            tracks: Arc::default(),
+            pivot: AreaGrouping::Name,
+        };
+        let summary = summarise(
+            &model,
+            &OpClasses::new(&model),
+            &[],
+            &area,
+            &Progress::new(),
+        )
+        .unwrap();
+        let means: Vec<[&Cell; 2]> = summary
+            .table
+            .rows
+            .iter()
+            .map(|row| [&row[0], &row[7]])
+            .collect();
         // `x` begins before the area once, and lies in it once; `outer` is larger than the area.
-        assert_eq!(means, [[&Cell::text("x"), &Cell::Float(40.0)], [&Cell::text("outer"), &Cell::Missing]]);
+        assert_eq!(
+            means,
+            [
+                [&Cell::text("x"), &Cell::Float(40.0)],
+                [&Cell::text("outer"), &Cell::Missing]
+            ]
+        );
     }
 
     /// Enough slices that time is cut into spans; some reach over several of them.
@@ -264,7 +457,11 @@ mod tests {
                 random ^= random << 13;
                 random ^= random >> 7;
                 random ^= random << 17;
-                let long = if random.is_multiple_of(100) { 20_000 } else { 40 };
+                let long = if random.is_multiple_of(100) {
+                    20_000
+                } else {
+                    40
+                };
                 let dur = (random >> 8) as i64 % long;
                 let label = builder.label(["a", "b", "c", "d"][(random >> 40) as usize % 4], None);
                 builder.add_slice(track, SliceSpec::new(range(at, at + dur), label));
@@ -272,7 +469,11 @@ mod tests {
             }
         }
         let model = builder.finish();
-        let area = MarkedArea { range: range(1_500, 200_000), tracks: Arc::default(), pivot: AreaGrouping::Name };
+        let area = MarkedArea {
+            range: range(1_500, 200_000),
+            tracks: Arc::default(),
+            pivot: AreaGrouping::Name,
+        };
         let union = |ranges: &[TimeRange]| {
             let mut ranges = ranges.to_vec();
             ranges.sort_by_key(|range| range.start);
@@ -284,11 +485,24 @@ mod tests {
             sum
         };
         let inside = |name: &str| -> Vec<TimeRange> {
-            let own = model.all_slices().filter(|slice| name.is_empty() || slice.name() == name);
-            own.filter_map(|slice| slice.range().intersect(area.range)).collect()
+            let own = model
+                .all_slices()
+                .filter(|slice| name.is_empty() || slice.name() == name);
+            own.filter_map(|slice| slice.range().intersect(area.range))
+                .collect()
         };
-        let found = summarise(&model, &OpClasses::new(&model), &[], &area, &Progress::new()).unwrap();
-        assert_eq!((found.slices, found.union_ps), (inside("").len(), union(&inside(""))));
+        let found = summarise(
+            &model,
+            &OpClasses::new(&model),
+            &[],
+            &area,
+            &Progress::new(),
+        )
+        .unwrap();
+        assert_eq!(
+            (found.slices, found.union_ps),
+            (inside("").len(), union(&inside("")))
+        );
         let mut rows = rows(&found);
         rows.sort();
         let expected = ["a", "b", "c", "d"].map(|name| {

@@ -65,9 +65,16 @@ impl AreaRows {
                 },
             )
             .collect::<Result<_, String>>()?;
-        let mut out = Self { tracks: found.iter().map(|found| found.tracks).sum(), ..Self::default() };
+        let mut out = Self {
+            tracks: found.iter().map(|found| found.tracks).sum(),
+            ..Self::default()
+        };
         let mut numbers: BTreeMap<(String, &'static str), u32> = BTreeMap::new();
-        for (kind, key, label) in found.into_iter().flat_map(|found| found.keys).collect::<BTreeSet<_>>() {
+        for (kind, key, label) in found
+            .into_iter()
+            .flat_map(|found| found.keys)
+            .collect::<BTreeSet<_>>()
+        {
             let of_kind = out.of_keys.entry(kind).or_default();
             if key >= of_kind.len() {
                 of_kind.resize(key + 1, NOWHERE);
@@ -98,10 +105,22 @@ struct FoundKeys<'a> {
 
 impl<'a> FoundKeys<'a> {
     fn new(model: &'a TraceModel, keys_of: RowKeys<'a>) -> Self {
-        Self { model, keys_of, kind: None, last: vec![None; model.labels().len()], keys: Vec::new(), tracks: 0 }
+        Self {
+            model,
+            keys_of,
+            kind: None,
+            last: vec![None; model.labels().len()],
+            keys: Vec::new(),
+            tracks: 0,
+        }
     }
 
-    fn add(&mut self, track: TrackId, area: &MarkedArea, progress: &Progress) -> Result<(), String> {
+    fn add(
+        &mut self,
+        track: TrackId,
+        area: &MarkedArea,
+        progress: &Progress,
+    ) -> Result<(), String> {
         let (model, kind) = (self.model, self.model.track(track).kind);
         if self.kind.replace(kind) != Some(kind) {
             self.last.fill(None);
@@ -110,7 +129,11 @@ impl<'a> FoundKeys<'a> {
         for lane in model.lanes(track) {
             // Only the first ones may have no length, at the very start.
             let outside = |slice: &SliceRef<'_>| slice.range().intersect(area.range).is_none();
-            for (i, slice) in model.slices_in(lane, area.range).skip_while(outside).enumerate() {
+            for (i, slice) in model
+                .slices_in(lane, area.range)
+                .skip_while(outside)
+                .enumerate()
+            {
                 if i % CHECK_EVERY == 0 {
                     progress.check().map_err(|error| error.to_string())?;
                 }
@@ -129,7 +152,13 @@ impl<'a> FoundKeys<'a> {
     }
 }
 
-fn name_of(model: &TraceModel, classes: &OpClasses, keys: RowKeys<'_>, key: usize, label: LabelId) -> String {
+fn name_of(
+    model: &TraceModel,
+    classes: &OpClasses,
+    keys: RowKeys<'_>,
+    key: usize,
+    label: LabelId,
+) -> String {
     const NONE: &str = "(no op)";
     let op = model.label(label).op;
     match keys.pivot {
@@ -139,10 +168,19 @@ fn name_of(model: &TraceModel, classes: &OpClasses, keys: RowKeys<'_>, key: usiz
             let program = op.and_then(|op| model.op(op).program);
             program.map_or_else(|| NONE.to_owned(), |program| model.program_title(program))
         }
-        AreaGrouping::Step => keys.steps.get(key).map_or_else(|| "(no step)".to_owned(), StepBand::name),
+        AreaGrouping::Step => keys
+            .steps
+            .get(key)
+            .map_or_else(|| "(no step)".to_owned(), StepBand::name),
         AreaGrouping::Track => {
-            let Some(track) = model.tracks().get(key) else { return String::new() };
-            format!("{} · {}", model.str(model.group(track.group).name), model.str(track.name))
+            let Some(track) = model.tracks().get(key) else {
+                return String::new();
+            };
+            format!(
+                "{} · {}",
+                model.str(model.group(track.group).name),
+                model.str(track.name)
+            )
         }
     }
 }

@@ -16,8 +16,12 @@ use std::ops::Range;
 use analysis::OpClasses;
 use analysis::math::quantile::rising_in_place;
 use importers::Progress;
-use rayon::prelude::{IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _};
-use trace_model::{LabelId, Picos, SliceId, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackId};
+use rayon::prelude::{
+    IndexedParallelIterator as _, IntoParallelIterator as _, ParallelIterator as _,
+};
+use trace_model::{
+    LabelId, Picos, SliceId, SliceRef, SliceSpans, TimeRange, Timestamp, TraceModel, TrackId,
+};
 
 use super::marked::MarkedArea;
 use super::rows::{AreaRows, RowKeys};
@@ -63,7 +67,10 @@ pub(super) fn collect(
     let wanted = |track: &TrackId| area.tracks.is_empty() || area.tracks.contains(track);
     let mut tracks: Vec<TrackId> = model.track_ids().filter(wanted).collect();
     tracks.sort_by_key(|&track| model.track(track).kind);
-    let keys = RowKeys { pivot: area.pivot, steps };
+    let keys = RowKeys {
+        pivot: area.pivot,
+        steps,
+    };
     let rows = AreaRows::new(model, classes, area, keys, &tracks, progress)?;
     let spans = spans_of(model, &tracks, area.range);
     let empty = || SpanSums {
@@ -72,7 +79,9 @@ pub(super) fn collect(
         keys,
         tracks: &tracks,
         of_rows: &rows,
-        sums: (0..rows.rows.len()).map(|_| AreaRowSums::default()).collect(),
+        sums: (0..rows.rows.len())
+            .map(|_| AreaRowSums::default())
+            .collect(),
         unions: vec![Union::EMPTY; rows.rows.len()],
         busy: Union::EMPTY,
         pieces: Vec::new(),
@@ -89,11 +98,21 @@ pub(super) fn collect(
             Ok(sums)
         })
         .collect::<Result<_, String>>()?;
-    let union_ps = found.iter().map(|found| found.busy.ps).fold(0, i64::saturating_add);
+    let union_ps = found
+        .iter()
+        .map(|found| found.busy.ps)
+        .fold(0, i64::saturating_add);
     // The sums of each row.
-    let mut parts: Vec<Vec<(AreaRowSums, Union)>> = rows.rows.iter().map(|_| Vec::with_capacity(found.len())).collect();
+    let mut parts: Vec<Vec<(AreaRowSums, Union)>> = rows
+        .rows
+        .iter()
+        .map(|_| Vec::with_capacity(found.len()))
+        .collect();
     for found in found {
-        for (parts, sums) in parts.iter_mut().zip(found.sums.into_iter().zip(found.unions)) {
+        for (parts, sums) in parts
+            .iter_mut()
+            .zip(found.sums.into_iter().zip(found.unions))
+        {
             parts.push(sums);
         }
     }
@@ -101,10 +120,23 @@ pub(super) fn collect(
     let rows: Vec<_> = parts
         .into_par_iter()
         .zip(rows.rows)
-        .map(|(parts, (name, kind, labels))| ((name, kind), AreaRow { labels, ..AreaRow::of(&parts) }))
+        .map(|(parts, (name, kind, labels))| {
+            (
+                (name, kind),
+                AreaRow {
+                    labels,
+                    ..AreaRow::of(&parts)
+                },
+            )
+        })
         .collect();
     let slices = rows.iter().map(|(_, row)| row.slices).sum();
-    Ok(AreaSums { rows, slices, tracks, union_ps })
+    Ok(AreaSums {
+        rows,
+        slices,
+        tracks,
+        union_ps,
+    })
 }
 
 /// Spans of the area with about as many slices each, in order.
@@ -112,17 +144,32 @@ fn spans_of(model: &TraceModel, tracks: &[TrackId], area: TimeRange) -> Vec<Time
     let rows = |lane| {
         let mut slices = model.slices_in(lane, area);
         let count = slices.size_hint().0;
-        slices.next().map_or(0..0, |first| first.id().index()..first.id().index() + count)
+        slices
+            .next()
+            .map_or(0..0, |first| first.id().index()..first.id().index() + count)
     };
-    let lanes: Vec<Range<usize>> = tracks.iter().flat_map(|&track| model.lanes(track)).map(rows).collect();
+    let lanes: Vec<Range<usize>> = tracks
+        .iter()
+        .flat_map(|&track| model.lanes(track))
+        .map(rows)
+        .collect();
     let count: usize = lanes.iter().map(Range::len).sum();
     let at_least = 2 * rayon::current_num_threads();
-    let spans = (count / SPAN).max(at_least).min(count / (SHARE * lanes.len()).max(1));
+    let spans = (count / SPAN)
+        .max(at_least)
+        .min(count / (SHARE * lanes.len()).max(1));
     let every = (count / (spans * SAMPLES).max(1)).max(1);
-    let starts = lanes.into_iter().flatten().step_by(every).map(|row| model.slice(SliceId::from_index(row)).start());
+    let starts = lanes
+        .into_iter()
+        .flatten()
+        .step_by(every)
+        .map(|row| model.slice(SliceId::from_index(row)).start());
     let cuts = in_time::cuts(starts.filter(|&start| start > area.start).collect());
     let starts = std::iter::once(area.start).chain(cuts.iter().copied());
-    starts.zip(cuts.iter().copied().chain([area.end])).map(|(start, end)| TimeRange::new(start, end)).collect()
+    starts
+        .zip(cuts.iter().copied().chain([area.end]))
+        .map(|(start, end)| TimeRange::new(start, end))
+        .collect()
 }
 
 /// The length of a union of ranges, which come in order of their starts. Computed without a branch, because which ranges
@@ -135,7 +182,10 @@ struct Union {
 }
 
 impl Union {
-    const EMPTY: Self = Self { ps: 0, until: Timestamp::MIN };
+    const EMPTY: Self = Self {
+        ps: 0,
+        until: Timestamp::MIN,
+    };
 
     #[inline]
     fn add(&mut self, range: TimeRange) {
@@ -185,8 +235,13 @@ impl SpanSums<'_> {
         let (model, area) = (self.model, self.area);
         self.pieces.clear();
         for &track in self.tracks {
-            let Some(rows) = self.of_rows.of_keys.get(&model.track(track).kind) else { continue };
-            for SliceSpans { slice, shown, .. } in model.lanes(track).iter().flat_map(|lane| model.spans_in(lane, span))
+            let Some(rows) = self.of_rows.of_keys.get(&model.track(track).kind) else {
+                continue;
+            };
+            for SliceSpans { slice, shown, .. } in model
+                .lanes(track)
+                .iter()
+                .flat_map(|lane| model.spans_in(lane, span))
             {
                 if !shown.overlaps(area) {
                     continue;
@@ -197,12 +252,17 @@ impl SpanSums<'_> {
                     let sums = &mut self.sums[row as usize];
                     sums.slices += 1;
                     sums.total_ps = sums.total_ps.saturating_add(inside.dur().ps());
-                    sums.self_ps = sums.self_ps.saturating_add(self_inside(model, slice, inside, area));
+                    sums.self_ps = sums
+                        .self_ps
+                        .saturating_add(self_inside(model, slice, inside, area));
                     if area.encloses(shown) {
                         sums.lengths.push(inside.dur().ps() as f64);
                     }
                 }
-                self.pieces.push(AreaPiece { range: clipped(inside, span), row });
+                self.pieces.push(AreaPiece {
+                    range: clipped(inside, span),
+                    row,
+                });
             }
         }
         in_time::sort(&self.pieces, &mut self.sorted, |piece| piece.range.start);
@@ -218,15 +278,25 @@ impl SpanSums<'_> {
 /// The part of a range inside another one that it overlaps or touches.
 #[inline]
 fn clipped(range: TimeRange, inside: TimeRange) -> TimeRange {
-    TimeRange { start: range.start.max(inside.start), end: range.end.min(inside.end) }
+    TimeRange {
+        start: range.start.max(inside.start),
+        end: range.end.min(inside.end),
+    }
 }
 
 impl AreaRow {
     /// From the sums of all spans.
     fn of(parts: &[(AreaRowSums, Union)]) -> Self {
-        let sum = |of: fn(&(AreaRowSums, Union)) -> i64| parts.iter().map(of).fold(0, i64::saturating_add);
-        let mut lengths = parts.iter().map(|(sums, _)| sums.lengths.as_slice()).collect::<Vec<_>>().concat();
-        let mean = (!lengths.is_empty()).then(|| lengths.iter().sum::<f64>() / lengths.len() as f64);
+        let sum = |of: fn(&(AreaRowSums, Union)) -> i64| {
+            parts.iter().map(of).fold(0, i64::saturating_add)
+        };
+        let mut lengths = parts
+            .iter()
+            .map(|(sums, _)| sums.lengths.as_slice())
+            .collect::<Vec<_>>()
+            .concat();
+        let mean =
+            (!lengths.is_empty()).then(|| lengths.iter().sum::<f64>() / lengths.len() as f64);
         let [median, p95] = rising_in_place(&mut lengths, [0.5, 0.95]);
         Self {
             slices: parts.iter().map(|(sums, _)| sums.slices).sum(),
@@ -249,20 +319,36 @@ fn self_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange, area:
     if area.encloses(slice.range()) && !is_timed_by_device {
         return slice.self_dur().ps();
     }
-    (inside.dur() - covered_inside(model, slice, inside)).clamped().ps()
+    (inside.dur() - covered_inside(model, slice, inside))
+        .clamped()
+        .ps()
 }
 
 /// The time in `inside` in which slices of the same track run that began later, on the timeline or by the clock of the
 /// device.
 fn covered_inside(model: &TraceModel, slice: SliceRef<'_>, inside: TimeRange) -> Picos {
-    let begins_later = |spans: &SliceSpans<'_>| (spans.shown.start, spans.slice.id()) > (slice.start(), slice.id());
+    let begins_later = |spans: &SliceSpans<'_>| {
+        (spans.shown.start, spans.slice.id()) > (slice.start(), slice.id())
+    };
     let is_timed_by_device = slice.device_range().is_some();
     let lanes = model.lanes(slice.track());
     // Here, every slice with others inside is asked about, not only those at the ends of the area.
-    let lanes = if is_timed_by_device && lanes.len() > MOST_LANES { &[] } else { lanes };
-    let later = lanes.iter().flat_map(|lane| model.spans_in(lane, inside)).filter(begins_later);
-    let children = is_timed_by_device.then(|| slice.children()).into_iter().flatten();
-    let children = children.map(SliceRef::range).filter(|child| child.overlaps(inside));
+    let lanes = if is_timed_by_device && lanes.len() > MOST_LANES {
+        &[]
+    } else {
+        lanes
+    };
+    let later = lanes
+        .iter()
+        .flat_map(|lane| model.spans_in(lane, inside))
+        .filter(begins_later);
+    let children = is_timed_by_device
+        .then(|| slice.children())
+        .into_iter()
+        .flatten();
+    let children = children
+        .map(SliceRef::range)
+        .filter(|child| child.overlaps(inside));
     let ranges = later.map(|spans| spans.shown).chain(children);
     let mut ranges: Vec<TimeRange> = ranges.map(|range| clipped(range, inside)).collect();
     ranges.sort_unstable_by_key(|range| range.start);

@@ -25,8 +25,17 @@ impl FlowArrow {
         let half = (to.0 - from.0).abs() * 0.5;
         // Along one lane it runs below the names of slices.
         let is_level = (to.1 - from.1).abs() < 1.0;
-        let (bend, dip) = if is_level { (half.min(120.0), half.min(14.0)) } else { (half.clamp(20.0, 120.0), 0.0) };
-        [from, (from.0 + bend, from.1 + dip), (to.0 - bend, to.1 + dip), to]
+        let (bend, dip) = if is_level {
+            (half.min(120.0), half.min(14.0))
+        } else {
+            (half.clamp(20.0, 120.0), 0.0)
+        };
+        [
+            from,
+            (from.0 + bend, from.1 + dip),
+            (to.0 - bend, to.1 + dip),
+            to,
+        ]
     }
 
     /// Whether the curve passes within `reach` of a point.
@@ -34,11 +43,28 @@ impl FlowArrow {
         let points = self.curve();
         let at = |share: f32| {
             let rest = 1.0 - share;
-            let weights = [rest * rest * rest, 3.0 * rest * rest * share, 3.0 * rest * share * share, share.powi(3)];
-            weights.iter().zip(&points).fold((0.0, 0.0), |sum, (w, point)| (sum.0 + w * point.0, sum.1 + w * point.1))
+            let weights = [
+                rest * rest * rest,
+                3.0 * rest * rest * share,
+                3.0 * rest * share * share,
+                share.powi(3),
+            ];
+            weights
+                .iter()
+                .zip(&points)
+                .fold((0.0, 0.0), |sum, (w, point)| {
+                    (sum.0 + w * point.0, sum.1 + w * point.1)
+                })
         };
-        let pieces = (0..PIECES).map(|i| (at(i as f32 / PIECES as f32), at((i + 1) as f32 / PIECES as f32)));
-        pieces.into_iter().any(|(a, b)| distance((x, y), a, b) <= reach)
+        let pieces = (0..PIECES).map(|i| {
+            (
+                at(i as f32 / PIECES as f32),
+                at((i + 1) as f32 / PIECES as f32),
+            )
+        });
+        pieces
+            .into_iter()
+            .any(|(a, b)| distance((x, y), a, b) <= reach)
     }
 }
 
@@ -57,11 +83,27 @@ mod tests {
     #[test]
     fn arrow_is_found_along_its_curve() {
         let slices = [SliceId::from_index(0), SliceId::from_index(1)];
-        let arrow = FlowArrow { from: (10.0, 20.0), to: (210.0, 120.0), slices, outgoing: true, is_chosen: false };
+        let arrow = FlowArrow {
+            from: (10.0, 20.0),
+            to: (210.0, 120.0),
+            slices,
+            outgoing: true,
+            is_chosen: false,
+        };
         // The curve is symmetric, so it passes the middle of both ends.
-        assert!(arrow.is_near(110.0, 70.0, 1.0) && arrow.is_near(10.0, 20.0, 0.1) && arrow.is_near(210.0, 120.0, 0.1));
+        assert!(
+            arrow.is_near(110.0, 70.0, 1.0)
+                && arrow.is_near(10.0, 20.0, 0.1)
+                && arrow.is_near(210.0, 120.0, 0.1)
+        );
         assert!(!arrow.is_near(110.0, 90.0, 4.0) && !arrow.is_near(230.0, 120.0, 4.0));
-        let level = FlowArrow { to: (210.0, 20.0), ..arrow };
-        assert!(!level.is_near(110.0, 20.0, 4.0) && level.is_near(110.0, 30.5, 1.0), "it dips below the names");
+        let level = FlowArrow {
+            to: (210.0, 20.0),
+            ..arrow
+        };
+        assert!(
+            !level.is_near(110.0, 20.0, 4.0) && level.is_near(110.0, 30.5, 1.0),
+            "it dips below the names"
+        );
     }
 }

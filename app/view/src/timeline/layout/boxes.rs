@@ -54,7 +54,8 @@ impl LayoutWindow<'_> {
 
     /// The time at a position.
     pub(super) fn time_at(&self, x: f32) -> Timestamp {
-        self.time.time_at(f64::from(x) / f64::from(self.width.max(1.0)))
+        self.time
+            .time_at(f64::from(x) / f64::from(self.width.max(1.0)))
     }
 }
 
@@ -86,7 +87,8 @@ impl SliceBox {
     /// The corners of the notch in the upper right that marks a distorted slice, if there is room for it.
     pub fn notch(&self) -> Option<[(f32, f32); 3]> {
         const SIDE: f32 = 6.0;
-        let has_room = self.is_distorted && self.right - self.left >= 2.0 * SIDE && self.height >= 2.0 * SIDE;
+        let has_room =
+            self.is_distorted && self.right - self.left >= 2.0 * SIDE && self.height >= 2.0 * SIDE;
         let (right, top) = (self.right - 1.0, self.top);
         has_room.then_some([(right - SIDE, top), (right, top), (right, top + SIDE)])
     }
@@ -107,18 +109,35 @@ pub(super) struct SlicePiece {
 
 impl From<SliceRef<'_>> for SlicePiece {
     fn from(slice: SliceRef<'_>) -> Self {
-        Self { range: slice.range(), slice: slice.id(), label: slice.label_id(), count: 1, occupied: slice.dur() }
+        Self {
+            range: slice.range(),
+            slice: slice.id(),
+            label: slice.label_id(),
+            count: 1,
+            occupied: slice.dur(),
+        }
     }
 }
 
 impl From<&LongSlice> for SlicePiece {
     fn from(long: &LongSlice) -> Self {
-        Self { range: long.range, slice: long.slice, label: long.label, count: 1, occupied: long.range.dur() }
+        Self {
+            range: long.range,
+            slice: long.slice,
+            label: long.label,
+            count: 1,
+            occupied: long.range.dur(),
+        }
     }
 }
 
 /// The box of some slices of a lane; `None` if it is outside the canvas.
-pub(super) fn boxed(window: &LayoutWindow<'_>, piece: &SlicePiece, top: f32, height: f32) -> Option<SliceBox> {
+pub(super) fn boxed(
+    window: &LayoutWindow<'_>,
+    piece: &SlicePiece,
+    top: f32,
+    height: f32,
+) -> Option<SliceBox> {
     let width = f64::from(window.width);
     let (left, right) = (window.x_of(piece.range.start), window.x_of(piece.range.end));
     let drawn = (right - left).max(f64::from(MIN_WIDTH));
@@ -127,10 +146,18 @@ pub(super) fn boxed(window: &LayoutWindow<'_>, piece: &SlicePiece, top: f32, hei
         return None;
     }
     // The share refers to the drawn width: a box with few slices is nearly empty.
-    let fill =
-        if piece.count == 1 { 1.0 } else { (piece.occupied.ps() as f64 / (drawn * window.point_ps())).clamp(0.0, 1.0) };
-    let (left, right) = (left.max(-4.0) as f32, (left + drawn).min(width + 4.0) as f32);
-    let has_text = piece.count == 1 && right.min(window.width) - left.max(0.0) >= MIN_TEXT && height >= LEAST_WITH_TEXT;
+    let fill = if piece.count == 1 {
+        1.0
+    } else {
+        (piece.occupied.ps() as f64 / (drawn * window.point_ps())).clamp(0.0, 1.0)
+    };
+    let (left, right) = (
+        left.max(-4.0) as f32,
+        (left + drawn).min(width + 4.0) as f32,
+    );
+    let has_text = piece.count == 1
+        && right.min(window.width) - left.max(0.0) >= MIN_TEXT
+        && height >= LEAST_WITH_TEXT;
     let (slice, label, count, fill) = (piece.slice, piece.label, piece.count, fill as f32);
     Some(SliceBox {
         left,

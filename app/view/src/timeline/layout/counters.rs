@@ -38,7 +38,9 @@ pub(super) fn counter_box(
     row: TrackRow,
     (min, max): (f64, f64),
 ) -> Option<CounterBox> {
-    let TreeItem::Track(track) = scene.tree.node(row.node).item else { return None };
+    let TreeItem::Track(track) = scene.tree.node(row.node).item else {
+        return None;
+    };
     let series = scene.model.counter(track)?;
     let height = if max > min { max - min } else { 1.0 };
     let mut steps: Vec<CounterStep> = Vec::new();
@@ -46,7 +48,12 @@ pub(super) fn counter_box(
         let width = f64::from(window.width);
         let left = (window.time.fraction(range.start) * width).max(-4.0) as f32;
         let right = (window.time.fraction(range.end) * width).min(width + 4.0) as f32;
-        let step = CounterStep { left, right, level: ((value - min) / height) as f32, value };
+        let step = CounterStep {
+            left,
+            right,
+            level: ((value - min) / height) as f32,
+            value,
+        };
         match steps.last_mut() {
             // Pieces too narrow to see keep the largest, so that peaks stay.
             Some(last) if right - last.left < MIN_WIDTH => {
@@ -76,7 +83,14 @@ pub(super) fn counter_box(
             all.for_each(|(range, value)| add(range, value));
         }
     }
-    Some(CounterBox { node: row.node, top: row.y, height: row.height - TRACK_PAD, steps, max, min })
+    Some(CounterBox {
+        node: row.node,
+        top: row.y,
+        height: row.height - TRACK_PAD,
+        steps,
+        max,
+        min,
+    })
 }
 
 /// The largest value that a counter has in a range.

@@ -21,7 +21,10 @@ pub struct Highlighted {
 impl Highlighted {
     /// From slices sorted by id.
     pub fn new(model: &TraceModel, ids: Vec<SliceId>) -> Self {
-        let durs: Vec<i64> = ids.par_iter().map(|&slice| model.slice(slice).dur().ps()).collect();
+        let durs: Vec<i64> = ids
+            .par_iter()
+            .map(|&slice| model.slice(slice).dur().ps())
+            .collect();
         let sums = || {
             let sums = durs.iter().scan(0_i64, |sum, &dur| {
                 *sum = sum.saturating_add(dur);
@@ -29,7 +32,9 @@ impl Highlighted {
             });
             std::iter::once(0).chain(sums).collect()
         };
-        let (sums, longest) = rayon::join(sums, || MaximumIndex::new(durs.len(), |i| durs.get(i).copied()));
+        let (sums, longest) = rayon::join(sums, || {
+            MaximumIndex::new(durs.len(), |i| durs.get(i).copied())
+        });
         let has_some = |track: TrackId| {
             model.lanes(track).iter().any(|lane| {
                 let rows = model.lane_rows(lane);
@@ -38,7 +43,12 @@ impl Highlighted {
             })
         };
         let tracks = model.track_ids().map(has_some).collect();
-        Self { ids, sums, longest, tracks }
+        Self {
+            ids,
+            sums,
+            longest,
+            tracks,
+        }
     }
 
     /// Whether one of them is on a track.

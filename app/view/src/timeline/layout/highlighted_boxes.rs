@@ -13,7 +13,9 @@ pub(super) fn highlighted_boxes(
     (top, height): (f32, f32),
     out: &mut Vec<SliceBox>,
 ) {
-    let Some(lane) = scene.model.all_lanes().get(lane) else { return };
+    let Some(lane) = scene.model.all_lanes().get(lane) else {
+        return;
+    };
     let rows = scene.model.lane_rows(lane);
     let before = |row: usize| highlighted.ids.partition_point(|slice| slice.index() < row);
     let (first, end) = (before(rows.start), before(rows.end));
@@ -36,13 +38,24 @@ pub(super) fn highlighted_boxes(
     let mut at = until(first, &|i| range(i).end < visible.start);
     while at < end && range(at).start < visible.end {
         let begin = range(at).start;
-        let next = until(at + 1, &|i| (range(i).end - begin).ps() as f64 <= bucket && range(i).start < visible.end);
-        let longest = highlighted.longest.largest(at..next, |i| range(i).dur()).unwrap_or(at);
+        let next = until(at + 1, &|i| {
+            (range(i).end - begin).ps() as f64 <= bucket && range(i).start < visible.end
+        });
+        let longest = highlighted
+            .longest
+            .largest(at..next, |i| range(i).dur())
+            .unwrap_or(at);
         let slice = scene.model.slice(highlighted.ids[longest]);
         let whole = trace_model::TimeRange::new(begin, range(next - 1).end);
         let occupied = trace_model::Picos::from_ps(highlighted.sums[next] - highlighted.sums[at]);
         let (id, label, count) = (slice.id(), slice.label_id(), (next - at) as u32);
-        let piece = SlicePiece { range: whole, slice: id, label, count, occupied };
+        let piece = SlicePiece {
+            range: whole,
+            slice: id,
+            label,
+            count,
+            occupied,
+        };
         out.extend(boxed(window, &piece, top, height));
         at = next;
     }

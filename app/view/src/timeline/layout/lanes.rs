@@ -42,22 +42,42 @@ impl DrawnColumns {
         let tile = &*self.tile;
         let at = |x: f32| ((x - self.left) / self.column).clamp(0.0, TILE_COLUMNS as f32);
         let (first, end) = (at(self.shown.0) as usize, at(self.shown.1).ceil() as usize);
-        let x = |column: usize| (self.left + column as f32 * self.column).clamp(self.shown.0, self.shown.1);
-        let alike = |a: usize, b: usize| tile.marks[a] == tile.marks[b] && tile.column(a).eq(tile.column(b));
+        let x = |column: usize| {
+            (self.left + column as f32 * self.column).clamp(self.shown.0, self.shown.1)
+        };
+        let alike = |a: usize, b: usize| {
+            tile.marks[a] == tile.marks[b] && tile.column(a).eq(tile.column(b))
+        };
         let mut bars = Vec::new();
         let mut column = first;
         while column < end {
-            let next = (column + 1..end).find(|&next| !alike(column, next)).unwrap_or(end);
+            let next = (column + 1..end)
+                .find(|&next| !alike(column, next))
+                .unwrap_or(end);
             let (left, right) = (x(column), x(next));
             let mut bottom = self.top + self.height;
             let covered: f32 = tile.column(column).map(|(_, share)| share).sum();
             if let Some(color) = tile.marks[column].filter(|_| covered * self.height < 0.5) {
                 let top = bottom - MARK_ROWS as f32;
-                bars.push(ColumnBar { left, right, top, bottom, color, is_mark: true });
+                bars.push(ColumnBar {
+                    left,
+                    right,
+                    top,
+                    bottom,
+                    color,
+                    is_mark: true,
+                });
             }
             for (color, share) in tile.column(column).filter(|(_, share)| *share > 0.0) {
                 let top = bottom - share * self.height;
-                bars.push(ColumnBar { left, right, top, bottom, color, is_mark: false });
+                bars.push(ColumnBar {
+                    left,
+                    right,
+                    top,
+                    bottom,
+                    color,
+                    is_mark: false,
+                });
                 bottom = top;
             }
             column = next;
@@ -91,7 +111,8 @@ pub(super) fn add_lanes(
     tiles.tiles(scene, row, window.time.range(), shown);
     let mut last: Option<SliceId> = None;
     for (tile, part) in shown.drain(..) {
-        let [left, right] = [part.start, part.end].map(|at| window.x_of(at).clamp(-8.0, f64::from(window.width) + 8.0));
+        let [left, right] = [part.start, part.end]
+            .map(|at| window.x_of(at).clamp(-8.0, f64::from(window.width) + 8.0));
         if right <= left {
             continue;
         }
@@ -104,12 +125,24 @@ pub(super) fn add_lanes(
             let drawn = boxed(window, &SlicePiece::from(long), top, height);
             let drawn = drawn.filter(|drawn| drawn.right - drawn.left >= SHORTEST_BOX);
             let is_distorted = long.is_distorted;
-            boxes.extend(drawn.map(|drawn| SliceBox { beside_work: row.beside_work, is_distorted, ..drawn }));
+            boxes.extend(drawn.map(|drawn| SliceBox {
+                beside_work: row.beside_work,
+                is_distorted,
+                ..drawn
+            }));
         }
-        let column = (tile.range.dur().ps() as f64 / window.point_ps() / TILE_COLUMNS as f64) as f32;
+        let column =
+            (tile.range.dur().ps() as f64 / window.point_ps() / TILE_COLUMNS as f64) as f32;
         let at = window.x_of(tile.range.start) as f32;
         let shown = (left as f32, right as f32);
-        columns.push(DrawnColumns { tile, left: at, column, shown, top, height });
+        columns.push(DrawnColumns {
+            tile,
+            left: at,
+            column,
+            shown,
+            top,
+            height,
+        });
     }
 }
 
@@ -130,19 +163,34 @@ pub(super) fn hit_lane(
     let single = |slice: SliceId| {
         let slice = scene.model.slice(slice);
         let drawn = boxed(window, &SlicePiece::from(slice), top, height)?;
-        Some(LaneHit { drawn, range: slice.range(), lane })
+        Some(LaneHit {
+            drawn,
+            range: slice.range(),
+            lane,
+        })
     };
     let is_long = |hit: &LaneHit| hit.drawn.right - hit.drawn.left >= SHORTEST_BOX;
-    let exactly = within(x, x).and_then(|(_, slices)| single(slices.longest)).filter(is_long);
+    let exactly = within(x, x)
+        .and_then(|(_, slices)| single(slices.longest))
+        .filter(is_long);
     if exactly.is_some() {
         return exactly;
     }
     let left = x.floor();
     // A lone short slice can be pointed at, too.
-    let (range, slices) = within(left, left + 1.0).or_else(|| within(left - 1.0, left + MIN_WIDTH))?;
+    let (range, slices) =
+        within(left, left + 1.0).or_else(|| within(left - 1.0, left + MIN_WIDTH))?;
     if slices.count == 1 {
         return single(slices.longest);
     }
-    let piece = SlicePiece { count: slices.count, range, ..SlicePiece::from(scene.model.slice(slices.longest)) };
-    Some(LaneHit { drawn: boxed(window, &piece, top, height)?, range, lane })
+    let piece = SlicePiece {
+        count: slices.count,
+        range,
+        ..SlicePiece::from(scene.model.slice(slices.longest))
+    };
+    Some(LaneHit {
+        drawn: boxed(window, &piece, top, height)?,
+        range,
+        lane,
+    })
 }

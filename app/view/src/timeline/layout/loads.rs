@@ -18,21 +18,39 @@ pub struct LoadBox {
 }
 
 /// How many threads of a folded group are busy, in front of the share of time in which any of them is.
-pub(super) fn busy(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, row: TrackRow, out: &mut Vec<LoadBox>) {
-    let Some(busy) = scene.tree.busy(row.node) else { return };
+pub(super) fn busy(
+    scene: DrawnTrace<'_>,
+    window: &LayoutWindow<'_>,
+    row: TrackRow,
+    out: &mut Vec<LoadBox>,
+) {
+    let Some(busy) = scene.tree.busy(row.node) else {
+        return;
+    };
     let (inset, height) = heading_box(row);
     let bottom = row.y + inset + height;
     for column in 0..(window.width / MIN_WIDTH).ceil() as u32 {
         let left = column as f32 * MIN_WIDTH;
         let start = window.time_at(left);
-        let share = busy.share(TimeRange::new(start, window.time_at(left + MIN_WIDTH).max(start + Picos::from_ps(1))));
+        let share = busy.share(TimeRange::new(
+            start,
+            window
+                .time_at(left + MIN_WIDTH)
+                .max(start + Picos::from_ps(1)),
+        ));
         if share.any <= 0.0 {
             continue;
         }
         let of_most = share.threads / f64::from(busy.most().max(1));
         for (share, is_faint) in [(share.any, true), (of_most, false)] {
             let top = bottom - tall(share as f32, height);
-            out.push(LoadBox { left, right: left + MIN_WIDTH, top, bottom, is_faint });
+            out.push(LoadBox {
+                left,
+                right: left + MIN_WIDTH,
+                top,
+                bottom,
+                is_faint,
+            });
         }
     }
 }

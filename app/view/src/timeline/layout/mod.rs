@@ -99,20 +99,34 @@ pub struct DrawList {
 
 impl DrawList {
     /// Computes the draw list of `scene` for `window`, reusing memory and tiles.
-    pub fn fill(&mut self, scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, tiles: &mut LaneTiles) {
+    pub fn fill(
+        &mut self,
+        scene: DrawnTrace<'_>,
+        window: &LayoutWindow<'_>,
+        tiles: &mut LaneTiles,
+    ) {
         self.scrolled.clear();
         self.pinned.clear();
         self.arrows.clear();
         self.is_dim = window.highlighted.is_some();
         self.pinned_height = window.rows.pinned_height();
-        let first = window.rows.scrolled.partition_point(|row| row.y + row.height <= window.scroll);
+        let first = window
+            .rows
+            .scrolled
+            .partition_point(|row| row.y + row.height <= window.scroll);
         let scrolled = window.rows.scrolled[first..].iter().map(|row| {
             let y = row.y - window.scroll + self.pinned_height;
             TrackRow { y, ..*row }
         });
         let scrolled: Vec<TrackRow> = scrolled.take_while(|row| row.y < window.height).collect();
-        let lanes = scrolled.iter().chain(&window.rows.pinned).map(|row| row.lanes.max(1)).sum::<usize>();
-        let pixels = (lanes as f32 * window.width / window.pixel / MOST_COLUMNS).ceil().max(1.0);
+        let lanes = scrolled
+            .iter()
+            .chain(&window.rows.pinned)
+            .map(|row| row.lanes.max(1))
+            .sum::<usize>();
+        let pixels = (lanes as f32 * window.width / window.pixel / MOST_COLUMNS)
+            .ceil()
+            .max(1.0);
         let columns = window.width / window.pixel / pixels;
         let in_sight = lanes * (columns as usize / TILE_COLUMNS + 2);
         let pixel_ps = window.point_ps() * f64::from(window.pixel);
@@ -120,11 +134,17 @@ impl DrawList {
         for row in scrolled {
             self.add_row(scene, window, tiles, row, false);
         }
-        for row in window.rows.pinned.iter().take_while(|row| row.y < window.height) {
+        for row in window
+            .rows
+            .pinned
+            .iter()
+            .take_while(|row| row.y < window.height)
+        {
             self.add_row(scene, window, tiles, *row, true);
         }
         self.selected = window.selection.and_then(|slice| {
-            place_of(scene, window, slice).filter(|place| place.right > 0.0 && place.left < window.width)
+            place_of(scene, window, slice)
+                .filter(|place| place.right > 0.0 && place.left < window.width)
         });
         if let Some(slice) = window.selection.filter(|_| window.arrows) {
             self.add_arrows(scene, window, slice);
@@ -132,44 +152,78 @@ impl DrawList {
     }
 
     /// What is at a point of the canvas: highlighted slices first.
-    pub fn hit(&self, scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, x: f32, y: f32) -> Option<LaneHit> {
-        let part = if y < self.pinned_height { &self.pinned } else { &self.scrolled };
+    pub fn hit(
+        &self,
+        scene: DrawnTrace<'_>,
+        window: &LayoutWindow<'_>,
+        x: f32,
+        y: f32,
+    ) -> Option<LaneHit> {
+        let part = if y < self.pinned_height {
+            &self.pinned
+        } else {
+            &self.scrolled
+        };
         let row = self.row_at(y)?;
         let node = scene.tree.node(row.node);
         let at = |lane: usize| place_in(matches!(node.item, TreeItem::Group(_)), row, lane);
         let lane = (0..row.lanes).find(|&lane| at(lane).0 <= y && y < at(lane).0 + at(lane).1)?;
         let (of_model, at) = (node.first_lane() + lane, at(lane));
         match part.highlighted_at(x, y) {
-            Some(drawn) => {
-                Some(LaneHit { drawn: *drawn, range: scene.model.slice(drawn.slice).range(), lane: of_model })
-            }
+            Some(drawn) => Some(LaneHit {
+                drawn: *drawn,
+                range: scene.model.slice(drawn.slice).range(),
+                lane: of_model,
+            }),
             None => hit_lane(scene, window, of_model, at, x),
         }
     }
 
     /// The row at a height of the canvas.
     pub fn row_at(&self, y: f32) -> Option<&TrackRow> {
-        let part = if y < self.pinned_height { &self.pinned } else { &self.scrolled };
-        part.rows.iter().find(|row| row.y <= y && y < row.y + row.height)
+        let part = if y < self.pinned_height {
+            &self.pinned
+        } else {
+            &self.scrolled
+        };
+        part.rows
+            .iter()
+            .find(|row| row.y <= y && y < row.y + row.height)
     }
 
     /// The edge of a box within `reach` points of `x`, in the row at height `y`.
     pub fn snap(&self, model: &TraceModel, x: f32, y: f32, reach: f32) -> Option<Timestamp> {
         let row = self.row_at(y)?;
-        let part = if y < self.pinned_height { &self.pinned } else { &self.scrolled };
-        let own = part.boxes.iter().filter(|b| row.y <= b.top && b.top < row.y + row.height);
+        let part = if y < self.pinned_height {
+            &self.pinned
+        } else {
+            &self.scrolled
+        };
+        let own = part
+            .boxes
+            .iter()
+            .filter(|b| row.y <= b.top && b.top < row.y + row.height);
         let edges = own.flat_map(|b| {
             let range = model.slice(b.slice).range();
             [(b.left, range.start), (b.right, range.end)]
         });
         let near = edges.filter(|(at, _)| (at - x).abs() <= reach);
-        near.min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs())).map(|(_, time)| time)
+        near.min_by(|a, b| (a.0 - x).abs().total_cmp(&(b.0 - x).abs()))
+            .map(|(_, time)| time)
     }
 
     /// All visible rows in a range of heights.
     pub fn rows_in(&self, top: f32, bottom: f32) -> impl Iterator<Item = &TrackRow> {
-        let scrolled = self.scrolled.rows.iter().filter(move |row| row.y + row.height > self.pinned_height);
-        self.pinned.rows.iter().chain(scrolled).filter(move |row| row.y < bottom && row.y + row.height > top)
+        let scrolled = self
+            .scrolled
+            .rows
+            .iter()
+            .filter(move |row| row.y + row.height > self.pinned_height);
+        self.pinned
+            .rows
+            .iter()
+            .chain(scrolled)
+            .filter(move |row| row.y < bottom && row.y + row.height > top)
     }
 
     fn add_row(
@@ -180,65 +234,126 @@ impl DrawList {
         row: TrackRow,
         stays: bool,
     ) {
-        let Self { scrolled, pinned, shown, .. } = self;
+        let Self {
+            scrolled,
+            pinned,
+            shown,
+            ..
+        } = self;
         let part = if stays { pinned } else { scrolled };
         part.rows.push(row);
         let node = scene.tree.node(row.node);
         if let Some(bounds) = node.counter {
-            part.counters.extend(counter_box(scene, window, row, bounds));
+            part.counters
+                .extend(counter_box(scene, window, row, bounds));
         }
         let is_group = matches!(node.item, TreeItem::Group(_));
         if row.folded && is_group {
             match &node.load {
                 GroupLoad::Cores(lanes) => {
-                    let (lanes, place) = (RowLanes { lanes, beside_work: false }, place_in(true, &row, 0));
-                    add_lanes(scene, window, tiles, lanes, place, shown, (&mut part.columns, &mut part.boxes));
+                    let (lanes, place) = (
+                        RowLanes {
+                            lanes,
+                            beside_work: false,
+                        },
+                        place_in(true, &row, 0),
+                    );
+                    add_lanes(
+                        scene,
+                        window,
+                        tiles,
+                        lanes,
+                        place,
+                        shown,
+                        (&mut part.columns, &mut part.boxes),
+                    );
                 }
                 GroupLoad::Busy => loads::busy(scene, window, row, &mut part.loads),
                 GroupLoad::Nothing | GroupLoad::Lane(_) => {}
             }
         }
-        let beside_work =
-            matches!(node.item, TreeItem::Track(track) if scene.model.track(track).kind == TrackKind::AsyncOps);
+        let beside_work = matches!(node.item, TreeItem::Track(track) if scene.model.track(track).kind == TrackKind::AsyncOps);
         let before = part.highlighted.len();
         for lane in 0..row.lanes {
             let place = place_in(is_group, &row, lane);
             if place.0 + LANE > 0.0 && place.0 < window.height {
                 let lane = node.first_lane() + lane;
-                let lanes = RowLanes { lanes: &[lane], beside_work };
-                add_lanes(scene, window, tiles, lanes, place, shown, (&mut part.columns, &mut part.boxes));
+                let lanes = RowLanes {
+                    lanes: &[lane],
+                    beside_work,
+                };
+                add_lanes(
+                    scene,
+                    window,
+                    tiles,
+                    lanes,
+                    place,
+                    shown,
+                    (&mut part.columns, &mut part.boxes),
+                );
                 if let Some(highlighted) = window.highlighted {
-                    highlighted_boxes(scene, window, highlighted, lane, place, &mut part.highlighted);
+                    highlighted_boxes(
+                        scene,
+                        window,
+                        highlighted,
+                        lane,
+                        place,
+                        &mut part.highlighted,
+                    );
                 }
             }
         }
-        part.highlighted[before..].iter_mut().for_each(|drawn| drawn.beside_work = beside_work);
+        part.highlighted[before..]
+            .iter_mut()
+            .for_each(|drawn| drawn.beside_work = beside_work);
     }
 
     fn add_arrows(&mut self, scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) {
-        let (leaving, arriving) = (scene.model.flows_from(slice), scene.model.flows_to(slice).count());
+        let (leaving, arriving) = (
+            scene.model.flows_from(slice),
+            scene.model.flows_to(slice).count(),
+        );
         let is_chosen = |i: usize, of: usize| of > 1 && window.flow % of == i;
-        let outgoing =
-            leaving.iter().enumerate().map(|(i, flow)| (flow.from, flow.to, true, is_chosen(i, leaving.len())));
+        let outgoing = leaving
+            .iter()
+            .enumerate()
+            .map(|(i, flow)| (flow.from, flow.to, true, is_chosen(i, leaving.len())));
         let incoming = scene.model.flows_to(slice).enumerate();
-        let incoming = incoming.map(|(i, flow)| (flow.from, flow.to, false, is_chosen(i, arriving)));
+        let incoming =
+            incoming.map(|(i, flow)| (flow.from, flow.to, false, is_chosen(i, arriving)));
         for (i, (from, to, outgoing, is_chosen)) in outgoing.chain(incoming).enumerate() {
             if i >= MAX_ARROWS && !is_chosen {
                 continue;
             }
-            let (Some(a), Some(b)) = (place_of(scene, window, from), place_of(scene, window, to)) else { continue };
+            let (Some(a), Some(b)) = (place_of(scene, window, from), place_of(scene, window, to))
+            else {
+                continue;
+            };
             // A launch may still run when its program begins: the arrow starts where both exist.
             let leaves = if a.right <= b.left { a.right } else { a.left };
             let slices = [from, to];
-            let (from, to) = ((leaves, a.top + a.height / 2.0), (b.left, b.top + b.height / 2.0));
-            self.arrows.push(FlowArrow { from, to, slices, outgoing, is_chosen });
+            let (from, to) = (
+                (leaves, a.top + a.height / 2.0),
+                (b.left, b.top + b.height / 2.0),
+            );
+            self.arrows.push(FlowArrow {
+                from,
+                to,
+                slices,
+                outgoing,
+                is_chosen,
+            });
         }
     }
 }
 
 /// Top and height of a lane of a row.
 fn place_in(is_heading: bool, row: &TrackRow, lane: usize) -> (f32, f32) {
-    let (inset, height) = if is_heading { heading_box(*row) } else { (0.0, LANE) };
+    let (inset, height) = if is_heading {
+        heading_box(*row)
+    } else {
+        (0.0, LANE)
+    };
     (row.y + inset + lane as f32 * (LANE + GAP), height)
 }
 
@@ -252,25 +367,43 @@ pub struct SlicePlace {
 }
 
 /// The box of a slice; `None` if it is neither in a row nor in the heading of a folded group.
-pub fn place_of(scene: DrawnTrace<'_>, window: &LayoutWindow<'_>, slice: SliceId) -> Option<SlicePlace> {
+pub fn place_of(
+    scene: DrawnTrace<'_>,
+    window: &LayoutWindow<'_>,
+    slice: SliceId,
+) -> Option<SlicePlace> {
     let slice = scene.model.slice(slice);
     let row = scene.tree.row_of(window.rows, slice.track(), window.scroll);
     let (row, stays, (inset, height)) = if let Some((row, stays)) = row {
         (row, stays, (0.0, LANE))
     } else {
         let lane = scene.model.first_lane_index(slice.track()) + slice.depth() as usize;
-        let (row, stays) = scene.tree.summary_of(window.rows, slice.track(), lane, window.scroll)?;
+        let (row, stays) =
+            scene
+                .tree
+                .summary_of(window.rows, slice.track(), lane, window.scroll)?;
         (row, stays, heading_box(row))
     };
     let lane = (slice.depth() as usize).min(row.lanes.saturating_sub(1));
     let width = f64::from(window.width);
     let limit = width * 4.0;
     let left = (window.time.fraction(slice.start()) * width).clamp(-limit, limit);
-    let right = (window.time.fraction(slice.range().end) * width).clamp(-limit, limit).max(left + f64::from(MIN_WIDTH));
+    let right = (window.time.fraction(slice.range().end) * width)
+        .clamp(-limit, limit)
+        .max(left + f64::from(MIN_WIDTH));
     let top = row.y + inset + lane as f32 * (LANE + GAP);
     // Rows hidden behind the pinned rows cannot be pointed at.
-    let top = if stays { top } else { top.max(window.rows.pinned_height() - LANE) };
-    Some(SlicePlace { left: left as f32, right: right as f32, top, height })
+    let top = if stays {
+        top
+    } else {
+        top.max(window.rows.pinned_height() - LANE)
+    };
+    Some(SlicePlace {
+        left: left as f32,
+        right: right as f32,
+        top,
+        height,
+    })
 }
 
 #[cfg(test)]

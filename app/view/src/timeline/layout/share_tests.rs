@@ -28,11 +28,20 @@ fn random_model(seed: u64) -> TraceModel {
     let mut at = 1_000_000_000_000 + next(1_000);
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     while slices.len() < 30_000 {
-        let (mean, gap, repeats) = ([3, 40, 900][next(3) as usize], [1, 10, 2_000][next(3) as usize], next(3) == 0);
-        let fixed: Vec<_> = (0..4).map(|_| (next(mean), next(gap), names[next(8) as usize])).collect();
+        let (mean, gap, repeats) = (
+            [3, 40, 900][next(3) as usize],
+            [1, 10, 2_000][next(3) as usize],
+            next(3) == 0,
+        );
+        let fixed: Vec<_> = (0..4)
+            .map(|_| (next(mean), next(gap), names[next(8) as usize]))
+            .collect();
         for i in 0..next(600) {
-            let (length, pause, name) =
-                if repeats { fixed[i as usize % 4] } else { (next(mean), next(gap), names[next(8) as usize]) };
+            let (length, pause, name) = if repeats {
+                fixed[i as usize % 4]
+            } else {
+                (next(mean), next(gap), names[next(8) as usize])
+            };
             slices.push((name, at, at + length));
             if length > 20 {
                 slices.push((names[next(8) as usize], at + next(10), at + 10 + next(10)));
@@ -65,11 +74,23 @@ fn places(scene: DrawnTrace<'_>, list: &DrawList, height: f32) -> Vec<DrawnPlace
             GroupLoad::Cores(lanes) if row.folded => Some(lanes.clone()),
             _ => None,
         };
-        let folded = cores.map(|lanes| DrawnPlace { lanes, beside_work: false, top: place_in(true, row, 0).0 });
-        (0..row.lanes).map(of_lane).chain(folded).collect::<Vec<_>>()
+        let folded = cores.map(|lanes| DrawnPlace {
+            lanes,
+            beside_work: false,
+            top: place_in(true, row, 0).0,
+        });
+        (0..row.lanes)
+            .map(of_lane)
+            .chain(folded)
+            .collect::<Vec<_>>()
     };
     let is_seen = |place: &DrawnPlace| place.top < height;
-    list.scrolled.rows.iter().flat_map(of_row).filter(is_seen).collect()
+    list.scrolled
+        .rows
+        .iter()
+        .flat_map(of_row)
+        .filter(is_seen)
+        .collect()
 }
 
 /// The shares of the time in view that slices of some lanes cover, the mean over the lanes.
@@ -79,7 +100,11 @@ fn true_shares(scene: DrawnTrace<'_>, place: &DrawnPlace, view: TimeRange) -> Co
         for slice in scene.model.slices_in(&scene.model.all_lanes()[lane], view) {
             if let Some(part) = slice.range().intersect(view) {
                 let color = scene.keys[slice.label_id().index()];
-                let color = if place.beside_work { color.beside_work() } else { color };
+                let color = if place.beside_work {
+                    color.beside_work()
+                } else {
+                    color
+                };
                 let share = part.dur().ps() as f64 / view.dur().ps() as f64;
                 *shares.entry(color).or_default() += share / place.lanes.len() as f64;
             }
@@ -106,7 +131,12 @@ fn pixels(columns: &DrawnColumns, width: f32, shares: &mut ColorShares) {
             drawn[column].extend(within.map(|_| color));
         }
     });
-    let [left, from, to] = [columns.left, columns.shown.0.max(0.0), columns.shown.1.min(width)].map(f32::round);
+    let [left, from, to] = [
+        columns.left,
+        columns.shown.0.max(0.0),
+        columns.shown.1.min(width),
+    ]
+    .map(f32::round);
     for x in from as usize..to as usize {
         let column = (x as f32 + 0.5 - left) / columns.column;
         for color in &drawn[(column as usize).min(TILE_COLUMNS - 1)] {
@@ -127,16 +157,35 @@ fn assert_shares(
     for place in places(scene, list, height) {
         let wanted = true_shares(scene, &place, view);
         let [mut of_bars, mut of_pixels] = [ColorShares::new(), ColorShares::new()];
-        for columns in list.scrolled.columns.iter().filter(|columns| (columns.top - place.top).abs() < 0.5) {
+        for columns in list
+            .scrolled
+            .columns
+            .iter()
+            .filter(|columns| (columns.top - place.top).abs() < 0.5)
+        {
             bars(columns, width, &mut of_bars);
             pixels(columns, width, &mut of_pixels);
         }
-        let colors: BTreeSet<ColorKey> = wanted.keys().chain(of_bars.keys()).chain(of_pixels.keys()).copied().collect();
+        let colors: BTreeSet<ColorKey> = wanted
+            .keys()
+            .chain(of_bars.keys())
+            .chain(of_pixels.keys())
+            .copied()
+            .collect();
         for color in colors {
             let share = |of: &ColorShares| of.get(&color).copied().unwrap_or(0.0);
-            let [bars, pixels] = [&of_bars, &of_pixels].map(|of| (share(of) - share(&wanted)) * f64::from(width));
-            assert!(bars.abs() < 0.5, "{about}, lanes {:?}, {color:?}: {bars} pixels of bars", place.lanes);
-            assert!(pixels.abs() < 1.0, "{about}, lanes {:?}, {color:?}: {pixels} pixels", place.lanes);
+            let [bars, pixels] =
+                [&of_bars, &of_pixels].map(|of| (share(of) - share(&wanted)) * f64::from(width));
+            assert!(
+                bars.abs() < 0.5,
+                "{about}, lanes {:?}, {color:?}: {bars} pixels of bars",
+                place.lanes
+            );
+            assert!(
+                pixels.abs() < 1.0,
+                "{about}, lanes {:?}, {color:?}: {pixels} pixels",
+                place.lanes
+            );
             looked_at += 1;
         }
     }
@@ -145,7 +194,9 @@ fn assert_shares(
 
 /// Views of a trace: how wide, and from when to when.
 fn views(extent: TimeRange) -> impl Iterator<Item = (f32, TimeRange)> {
-    let widths = [300.0_f32, 477.0, 640.0, 1_280.0, 1_919.0, 2_560.0, 4_000.0].into_iter().enumerate();
+    let widths = [300.0_f32, 477.0, 640.0, 1_280.0, 1_919.0, 2_560.0, 4_000.0]
+        .into_iter()
+        .enumerate();
     let zooms = [1.0, 1.7, 5.3, 40.0, 333.3, 5_000.0];
     widths.flat_map(move |(i, width)| {
         zooms.map(|zoom| {
@@ -173,11 +224,20 @@ fn painted_shares_are_shares_of_time() {
 #[test]
 fn painted_shares_of_captures_are_shares_of_time() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let samples = ["synthetic_v5e_8chip_overlap.xplane.pb", "synthetic_v5e_decode.xplane.pb"];
-    let mut paths: Vec<PathBuf> = samples.map(|name| here.join("../../assets/samples").join(name)).into();
+    let samples = [
+        "synthetic_v5e_8chip_overlap.xplane.pb",
+        "synthetic_v5e_decode.xplane.pb",
+    ];
+    let mut paths: Vec<PathBuf> = samples
+        .map(|name| here.join("../../assets/samples").join(name))
+        .into();
     let corpus = here.join("../../../shared/corpus");
     let is_required = std::env::var_os("SYSTOLE_REQUIRE_CORPUS").is_some_and(|value| value == "1");
-    assert!(corpus.is_dir() || !is_required, "{} is required but absent", corpus.display());
+    assert!(
+        corpus.is_dir() || !is_required,
+        "{} is required but absent",
+        corpus.display()
+    );
     let captures = [
         "tpu/v5e_matmul.xplane.pb",
         "tpu/v6e_x4_host_offload.xplane.pb",
@@ -185,10 +245,20 @@ fn painted_shares_of_captures_are_shares_of_time() {
         "planted/norec_v6e.xplane.pb",
         "host/tpuvm_cpu_backend.xplane.pb",
     ];
-    paths.extend(captures.map(|name| corpus.join(name)).into_iter().filter(|path| path.exists()));
+    paths.extend(
+        captures
+            .map(|name| corpus.join(name))
+            .into_iter()
+            .filter(|path| path.exists()),
+    );
     for path in paths {
-        let session =
-            Session::open(&path, &ImportOptions::default(), Options::default(), &Progress::default()).unwrap();
+        let session = Session::open(
+            &path,
+            &ImportOptions::default(),
+            Options::default(),
+            &Progress::default(),
+        )
+        .unwrap();
         let trace = OpenTrace::new(path.clone(), session);
         let mut state = ViewState::new(&trace.model);
         let mut looked_at = 0;
@@ -199,9 +269,17 @@ fn painted_shares_of_captures_are_shares_of_time() {
             let rows = trace.tree.rows(&state);
             for (i, (width, view)) in views(trace.model.extent()).step_by(7).enumerate() {
                 let window = window(&trace.by_category, view, &rows, (width, 800.0));
-                let origin = if i % 2 == 0 { Timestamp::ZERO } else { view.start };
+                let origin = if i % 2 == 0 {
+                    Timestamp::ZERO
+                } else {
+                    view.start
+                };
                 let mut list = DrawList::default();
-                list.fill(trace.scene(), &window, &mut LaneTiles::with_columns_from(origin));
+                list.fill(
+                    trace.scene(),
+                    &window,
+                    &mut LaneTiles::with_columns_from(origin),
+                );
                 let about = format!("{}, {width} points, {view:?}", path.display());
                 looked_at += assert_shares(trace.scene(), &list, view, (width, 800.0), &about);
             }
@@ -232,8 +310,15 @@ fn columns_are_the_same_wherever_the_view_begins() {
     for panned in [0.000_3, 0.01, 0.37] {
         let same = shares(panned);
         let known = |range, top| first.iter().find(|(of, at, _)| (*of, *at) == (range, top));
-        let pairs: Vec<_> = same.iter().filter_map(|(range, top, tile)| Some((known(*range, *top)?, tile))).collect();
+        let pairs: Vec<_> = same
+            .iter()
+            .filter_map(|(range, top, tile)| Some((known(*range, *top)?, tile)))
+            .collect();
         assert!(pairs.len() >= 3, "{} tiles", pairs.len());
-        assert!(pairs.iter().all(|((_, _, one), other)| one.shares == other.shares && one.colors == other.colors));
+        assert!(
+            pairs.iter().all(
+                |((_, _, one), other)| one.shares == other.shares && one.colors == other.colors
+            )
+        );
     }
 }

@@ -10,7 +10,9 @@ use crate::state::{ViewCommand, ViewState};
 use crate::timeline::columns::class_of;
 use crate::timeline::tree::{TrackTree, VisibleRows};
 use crate::viewport::Viewport;
-use trace_model::{FlowEnd, GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
+use trace_model::{
+    FlowEnd, GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind,
+};
 
 fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
@@ -26,16 +28,36 @@ pub(super) struct Drawn<'a> {
 
 impl<'a> Drawn<'a> {
     pub(super) fn new(model: &'a TraceModel) -> Self {
-        let keys: Vec<_> = (0..model.labels().len()).map(|i| ColorKey((i % 8) as u8)).collect();
-        let (lod, tree) = (LodIndex::build(model, class_of(&keys)), TrackTree::new(model));
-        Self { model, keys, lod, tree }
+        let keys: Vec<_> = (0..model.labels().len())
+            .map(|i| ColorKey((i % 8) as u8))
+            .collect();
+        let (lod, tree) = (
+            LodIndex::build(model, class_of(&keys)),
+            TrackTree::new(model),
+        );
+        Self {
+            model,
+            keys,
+            lod,
+            tree,
+        }
     }
 
     pub(super) fn scene(&self) -> DrawnTrace<'_> {
-        DrawnTrace { model: self.model, lod: &self.lod, tree: &self.tree, keys: &self.keys }
+        DrawnTrace {
+            model: self.model,
+            lod: &self.lod,
+            tree: &self.tree,
+            keys: &self.keys,
+        }
     }
 
-    pub(super) fn window<'b>(&'b self, time: TimeRange, rows: &'b VisibleRows, size: (f32, f32)) -> LayoutWindow<'b> {
+    pub(super) fn window<'b>(
+        &'b self,
+        time: TimeRange,
+        rows: &'b VisibleRows,
+        size: (f32, f32),
+    ) -> LayoutWindow<'b> {
         window(&self.keys, time, rows, size)
     }
 
@@ -97,20 +119,40 @@ fn show(list: &DrawList, model: &TraceModel, tree: &TrackTree) -> String {
         for b in list.scrolled.boxes.iter().filter(|b| inside(b.top)) {
             let name = model.slice(b.slice).name();
             let text = if b.has_text { " text" } else { "" };
-            let _ = writeln!(out, "  {:.0}..{:.0} at {} {name}{text}", b.left, b.right, b.top);
+            let _ = writeln!(
+                out,
+                "  {:.0}..{:.0} at {} {name}{text}",
+                b.left, b.right, b.top
+            );
         }
-        for counter in list.scrolled.counters.iter().filter(|counter| inside(counter.top)) {
+        for counter in list
+            .scrolled
+            .counters
+            .iter()
+            .filter(|counter| inside(counter.top))
+        {
             for step in &counter.steps {
-                let _ = writeln!(out, "  {:.0}..{:.0} = {} ({:.2})", step.left, step.right, step.value, step.level);
+                let _ = writeln!(
+                    out,
+                    "  {:.0}..{:.0} = {} ({:.2})",
+                    step.left, step.right, step.value, step.level
+                );
             }
         }
     }
-    if let Some(SlicePlace { left, right, top, .. }) = list.selected {
+    if let Some(SlicePlace {
+        left, right, top, ..
+    }) = list.selected
+    {
         let _ = writeln!(out, "selected {left:.0}..{right:.0} at {top}");
     }
     for arrow in &list.arrows {
         let chosen = if arrow.is_chosen { " chosen" } else { "" };
-        let _ = writeln!(out, "arrow {:.0},{} -> {:.0},{}{chosen}", arrow.from.0, arrow.from.1, arrow.to.0, arrow.to.1);
+        let _ = writeln!(
+            out,
+            "arrow {:.0},{} -> {:.0},{}{chosen}",
+            arrow.from.0, arrow.from.1, arrow.to.0, arrow.to.1
+        );
     }
     out
 }
@@ -143,17 +185,27 @@ row 28 ops
 fn folding_keeps_the_top_lane_and_headings() {
     let model = model(&[("outer", 0, 80), ("inner", 10, 40)]);
     let track = model.track_ids().next().unwrap();
-    let folded = picture(&model, range(0, 100), |state| state.apply(&ViewCommand::FoldTrack(track, true), &model));
+    let folded = picture(&model, range(0, 100), |state| {
+        state.apply(&ViewCommand::FoldTrack(track, true), &model)
+    });
     assert_eq!(folded, "row 0 host\nrow 28 ops\n  0..80 at 28 outer text\n");
     let host = model.group_ids().next().unwrap();
-    let folded = picture(&model, range(0, 100), |state| state.apply(&ViewCommand::FoldGroup(host, true), &model));
+    let folded = picture(&model, range(0, 100), |state| {
+        state.apply(&ViewCommand::FoldGroup(host, true), &model)
+    });
     assert_eq!(folded, "row 0 host\n  0..80 at 2.5 outer text\n");
 }
 
 #[test]
 fn columns_show_the_share_of_each_label_and_mark_what_is_too_short() {
     // 100 ps a point.
-    let model = model(&[("a", 0, 20), ("b", 30, 90), ("c", 100, 120), ("lone", 5_000, 5_001), ("wide", 6_000, 9_000)]);
+    let model = model(&[
+        ("a", 0, 20),
+        ("b", 30, 90),
+        ("c", 100, 120),
+        ("lone", 5_000, 5_001),
+        ("wide", 6_000, 9_000),
+    ]);
     let drawn = Drawn::new(&model);
     let list = drawn.list(range(0, 10_000), (100.0, 200.0));
     let bars = list.scrolled.columns.iter().flat_map(DrawnColumns::bars);
@@ -164,12 +216,27 @@ fn columns_show_the_share_of_each_label_and_mark_what_is_too_short() {
             "{:.0}..{:.0} {name} {}",
             bar.left,
             bar.right,
-            if bar.is_mark { "mark".into() } else { format!("{percent:.0}%") }
+            if bar.is_mark {
+                "mark".into()
+            } else {
+                format!("{percent:.0}%")
+            }
         )
     };
-    let expected = ["0..1 a 20%", "0..1 b 60%", "1..2 c 20%", "50..51 lone mark", "50..51 lone 1%", "60..90 wide 100%"];
+    let expected = [
+        "0..1 a 20%",
+        "0..1 b 60%",
+        "1..2 c 20%",
+        "50..51 lone mark",
+        "50..51 lone 1%",
+        "60..90 wide 100%",
+    ];
     assert_eq!(bars.map(text).collect::<Vec<_>>(), expected);
-    assert_eq!(list.scrolled.boxes.len(), 1, "only one is wide enough for a box");
+    assert_eq!(
+        list.scrolled.boxes.len(),
+        1,
+        "only one is wide enough for a box"
+    );
 }
 
 #[test]
@@ -190,9 +257,14 @@ fn only_visible_rows_are_laid_out() {
     }
     let model = builder.finish();
     // A row is 28 points high, so the eleventh begins after 28 + 280 points.
-    let shown = picture(&model, range(0, 100), |state| state.apply(&ViewCommand::ScrollTo(308.0), &model));
+    let shown = picture(&model, range(0, 100), |state| {
+        state.apply(&ViewCommand::ScrollTo(308.0), &model)
+    });
     assert!(shown.starts_with("row 0 thread 10\n"), "{shown}");
-    assert_eq!(shown.lines().filter(|line| line.starts_with("row")).count(), 8);
+    assert_eq!(
+        shown.lines().filter(|line| line.starts_with("row")).count(),
+        8
+    );
 }
 
 #[test]
@@ -209,14 +281,24 @@ fn next_flow_is_highlighted() {
         builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), 1);
     }
     let model = builder.finish();
-    let launch = model.all_slices().find(|slice| slice.name() == "launch").unwrap().id();
+    let launch = model
+        .all_slices()
+        .find(|slice| slice.name() == "launch")
+        .unwrap()
+        .id();
     for (times, end) in [(0, "20"), (1, "40"), (5, "60")] {
         let shown = picture(&model, range(0, 100), |state| {
             state.apply(&ViewCommand::Select(launch), &model);
             (0..times).for_each(|_| state.apply(&ViewCommand::CycleFlow(true), &model));
         });
-        let chosen: Vec<&str> = shown.lines().filter(|line| line.ends_with(" chosen")).collect();
-        assert!(matches!(chosen[..], [arrow] if arrow.contains(&format!("-> {end},"))), "{times}: {shown}");
+        let chosen: Vec<&str> = shown
+            .lines()
+            .filter(|line| line.ends_with(" chosen"))
+            .collect();
+        assert!(
+            matches!(chosen[..], [arrow] if arrow.contains(&format!("-> {end},"))),
+            "{times}: {shown}"
+        );
     }
 }
 
@@ -224,19 +306,38 @@ fn next_flow_is_highlighted() {
 fn selection_and_flows_are_placed() {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
-    let (a, b) = (builder.track(host, TrackKind::HostThread, 1, "a"), builder.track(host, TrackKind::Ops, 2, "b"));
+    let (a, b) = (
+        builder.track(host, TrackKind::HostThread, 1, "a"),
+        builder.track(host, TrackKind::Ops, 2, "b"),
+    );
     let label = builder.label("launch", None);
     let from = builder.add_slice(a, SliceSpec::new(range(10, 20), label));
     let label = builder.label("program", None);
     let to = builder.add_slice(b, SliceSpec::new(range(50, 70), label));
     builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), 1);
     let model = builder.finish();
-    let launch = model.all_slices().find(|slice| slice.name() == "launch").unwrap().id();
-    let shown = picture(&model, range(0, 100), |state| state.apply(&ViewCommand::Select(launch), &model));
-    let rows: Vec<_> = shown.lines().filter(|line| line.starts_with("row")).collect();
-    let (launch_top, program_top) = if rows[1].ends_with(" a") { (28.0, 56.0) } else { (56.0, 28.0) };
-    let expected =
-        format!("selected 10..20 at {launch_top}\narrow 20,{} -> 50,{}\n", launch_top + 11.5, program_top + 11.5);
+    let launch = model
+        .all_slices()
+        .find(|slice| slice.name() == "launch")
+        .unwrap()
+        .id();
+    let shown = picture(&model, range(0, 100), |state| {
+        state.apply(&ViewCommand::Select(launch), &model)
+    });
+    let rows: Vec<_> = shown
+        .lines()
+        .filter(|line| line.starts_with("row"))
+        .collect();
+    let (launch_top, program_top) = if rows[1].ends_with(" a") {
+        (28.0, 56.0)
+    } else {
+        (56.0, 28.0)
+    };
+    let expected = format!(
+        "selected 10..20 at {launch_top}\narrow 20,{} -> 50,{}\n",
+        launch_top + 11.5,
+        program_top + 11.5
+    );
     assert!(shown.ends_with(&expected), "{shown}");
 }
 
@@ -247,16 +348,32 @@ fn counter_that_never_changes_is_a_line_unless_it_has_gaps() {
         let host = builder.group(None, GroupKind::Host, "host");
         let track = builder.track(host, TrackKind::Counter, 1, "DRAM");
         for at in [0, 5_000] {
-            builder.add_counter_sample(track, Timestamp::from_ps(at), Some(Picos::from_ps(held_ps)), 128.0);
+            builder.add_counter_sample(
+                track,
+                Timestamp::from_ps(at),
+                Some(Picos::from_ps(held_ps)),
+                128.0,
+            );
         }
         let op = builder.track(host, TrackKind::Ops, 2, "ops");
         let label = builder.label("x", None);
         builder.add_slice(op, SliceSpec::new(range(0, 10_000), label));
         let shown = picture(&builder.finish(), range(0, 10_000), |_| ());
-        shown.lines().filter(|line| line.contains(" = 128 ")).map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+        shown
+            .lines()
+            .filter(|line| line.contains(" = 128 "))
+            .map(|line| line.trim().to_owned())
+            .collect::<Vec<_>>()
     };
-    assert_eq!(heights(5_000), ["0..50 = 128 (0.00)", "50..100 = 128 (0.00)"]);
-    assert_eq!(heights(1_000), ["0..10 = 128 (1.00)", "50..60 = 128 (1.00)"], "nothing between is less than 128");
+    assert_eq!(
+        heights(5_000),
+        ["0..50 = 128 (0.00)", "50..100 = 128 (0.00)"]
+    );
+    assert_eq!(
+        heights(1_000),
+        ["0..10 = 128 (1.00)", "50..60 = 128 (1.00)"],
+        "nothing between is less than 128"
+    );
 }
 
 #[test]
@@ -264,8 +381,19 @@ fn counters_keep_their_peaks() {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "host");
     let track = builder.track(host, TrackKind::Counter, 1, "HBM");
-    for (at, value) in [(0, 10.0), (5_000, 40.0), (5_010, 5.0), (5_020, 20.0), (9_000, 0.0)] {
-        builder.add_counter_sample(track, Timestamp::from_ps(at), Some(Picos::from_ps(10_000)), value);
+    for (at, value) in [
+        (0, 10.0),
+        (5_000, 40.0),
+        (5_010, 5.0),
+        (5_020, 20.0),
+        (9_000, 0.0),
+    ] {
+        builder.add_counter_sample(
+            track,
+            Timestamp::from_ps(at),
+            Some(Picos::from_ps(10_000)),
+            value,
+        );
     }
     let op = builder.track(host, TrackKind::Ops, 2, "ops");
     let label = builder.label("x", None);
@@ -273,7 +401,10 @@ fn counters_keep_their_peaks() {
     let model = builder.finish();
     let shown = picture(&model, range(0, 10_000), |_| ());
     // The value 40 lasts for a tenth of a point and is still visible.
-    assert!(shown.contains("50..50 = 40 (1.00)") && !shown.contains("= 5 "), "{shown}");
+    assert!(
+        shown.contains("50..50 = 40 (1.00)") && !shown.contains("= 5 "),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -285,20 +416,44 @@ fn dense_counter_is_decimated_and_keeps_peaks() {
     for at in 0..SAMPLES {
         // A gap from 30 % to 50 %, and one peak at 70 %.
         if !(6_000..10_000).contains(&at) {
-            let value = if at == 14_000 { 1_000.0 } else { (at % 7) as f64 };
-            builder.add_counter_sample(track, Timestamp::from_ps(at), Some(Picos::from_ps(1)), value);
+            let value = if at == 14_000 {
+                1_000.0
+            } else {
+                (at % 7) as f64
+            };
+            builder.add_counter_sample(
+                track,
+                Timestamp::from_ps(at),
+                Some(Picos::from_ps(1)),
+                value,
+            );
         }
     }
     let model = builder.finish();
     let shown = picture(&model, range(0, SAMPLES), |_| ());
     let steps: Vec<&str> = shown.lines().filter(|line| line.contains(" = ")).collect();
     assert!(steps.len() <= 51, "{shown}");
-    assert_eq!(steps.iter().filter(|line| line.contains("= 1000 ")).count(), 1, "{shown}");
-    assert!(steps.iter().any(|line| line.contains("70..72 = 1000")), "{shown}");
-    assert!(!steps.iter().any(|line| (32..50).any(|x| line.contains(&format!("{x}..")))), "a gap is a gap:\n{shown}");
+    assert_eq!(
+        steps.iter().filter(|line| line.contains("= 1000 ")).count(),
+        1,
+        "{shown}"
+    );
+    assert!(
+        steps.iter().any(|line| line.contains("70..72 = 1000")),
+        "{shown}"
+    );
+    assert!(
+        !steps
+            .iter()
+            .any(|line| (32..50).any(|x| line.contains(&format!("{x}..")))),
+        "a gap is a gap:\n{shown}"
+    );
     // Zoomed in: sample by sample.
     let near = picture(&model, range(14_000, 14_004), |_| ());
-    assert!(near.contains("0..25 = 1000 (1.00)") && near.contains("25..50 = 1 "), "{near}");
+    assert!(
+        near.contains("0..25 = 1000 (1.00)") && near.contains("25..50 = 1 "),
+        "{near}"
+    );
 }
 
 #[test]
@@ -309,7 +464,12 @@ fn finds_what_is_below_the_pointer() {
         let window = drawn.window(time, &rows, (100.0, 200.0));
         let list = drawn.list(time, (100.0, 200.0));
         let found = list.hit(drawn.scene(), &window, x, y);
-        found.map(|hit| (model.slice(hit.drawn.slice).name().to_owned(), hit.drawn.count))
+        found.map(|hit| {
+            (
+                model.slice(hit.drawn.slice).name().to_owned(),
+                hit.drawn.count,
+            )
+        })
     };
     let nested = model(&[("outer", 0, 80), ("inner", 10, 40)]);
     let at = |x, y| hit(&nested, range(0, 100), (x, y)).map(|(name, _)| name);
@@ -318,56 +478,116 @@ fn finds_what_is_below_the_pointer() {
     assert_eq!(at(50.0, 60.0), None);
     let drawn = Drawn::new(&nested);
     let list = drawn.list(range(0, 100), (100.0, 200.0));
-    assert_eq!(list.row_at(40.0).map(|row| drawn.tree.node(row.node).title.as_str()), Some("ops"));
+    assert_eq!(
+        list.row_at(40.0)
+            .map(|row| drawn.tree.node(row.node).title.as_str()),
+        Some("ops")
+    );
     // 100 ps a point: the longest of a column; a lone short slice, also from beside it; nothing.
-    let narrow = model(&[("a", 0, 20), ("b", 30, 90), ("c", 100, 120), ("lone", 5_000, 5_001), ("wide", 6_000, 9_000)]);
+    let narrow = model(&[
+        ("a", 0, 20),
+        ("b", 30, 90),
+        ("c", 100, 120),
+        ("lone", 5_000, 5_001),
+        ("wide", 6_000, 9_000),
+    ]);
     let at = |x| hit(&narrow, range(0, 10_000), (x, 40.0));
     assert_eq!(at(0.9), Some(("b".to_owned(), 2)));
     assert_eq!(at(1.5), Some(("c".to_owned(), 1)));
-    assert_eq!([at(50.5), at(49.5)], [Some(("lone".to_owned(), 1)), Some(("lone".to_owned(), 1))]);
+    assert_eq!(
+        [at(50.5), at(49.5)],
+        [Some(("lone".to_owned(), 1)), Some(("lone".to_owned(), 1))]
+    );
     assert_eq!((at(70.0), at(40.0)), (Some(("wide".to_owned(), 1)), None));
 }
 
 #[test]
 fn highlighted_slices_show_in_merged_boxes() {
-    let model = model(&[("a", 0, 20), ("b", 30, 90), ("c", 100, 120), ("c", 150, 160), ("c", 6_000, 9_000)]);
+    let model = model(&[
+        ("a", 0, 20),
+        ("b", 30, 90),
+        ("c", 100, 120),
+        ("c", 150, 160),
+        ("c", 6_000, 9_000),
+    ]);
     let drawn = Drawn::new(&model);
     let mut state = ViewState::new(&model);
     state.pinned = model.track_ids().collect();
-    let highlighted = model.all_slices().filter(|slice| slice.name() == "c").map(trace_model::SliceRef::id).collect();
+    let highlighted = model
+        .all_slices()
+        .filter(|slice| slice.name() == "c")
+        .map(trace_model::SliceRef::id)
+        .collect();
     let highlighted = Highlighted::new(&model, highlighted);
     for pinned in [false, true] {
-        let rows = if pinned { drawn.tree.rows(&state) } else { drawn.tree.rows(&ViewState::new(&model)) };
+        let rows = if pinned {
+            drawn.tree.rows(&state)
+        } else {
+            drawn.tree.rows(&ViewState::new(&model))
+        };
         let window = drawn.window(range(0, 10_000), &rows, (100.0, 200.0));
-        let window = LayoutWindow { highlighted: Some(&highlighted), ..window };
+        let window = LayoutWindow {
+            highlighted: Some(&highlighted),
+            ..window
+        };
         let mut list = DrawList::default();
         list.fill(drawn.scene(), &window, &mut LaneTiles::default());
         let part = if pinned { &list.pinned } else { &list.scrolled };
-        let shown: Vec<_> = part.highlighted.iter().map(|b| (b.left.round(), b.right.round(), b.count)).collect();
+        let shown: Vec<_> = part
+            .highlighted
+            .iter()
+            .map(|b| (b.left.round(), b.right.round(), b.count))
+            .collect();
         assert_eq!(shown, [(1.0, 3.0, 2), (60.0, 90.0, 1)]);
         let hit = list.hit(drawn.scene(), &window, 1.5, part.columns[0].top + 1.0);
-        assert_eq!(hit.map(|hit| model.slice(hit.drawn.slice).name()), Some("c"));
+        assert_eq!(
+            hit.map(|hit| model.slice(hit.drawn.slice).name()),
+            Some("c")
+        );
     }
 }
 
 #[test]
 fn folded_device_shows_ops_in_its_heading() {
-    let model = sample_traces::text_trace("@column 1ps\nmodules: MMMMMMMM\nops: AAAA..BB\n   : .cc.....\n");
+    let model =
+        sample_traces::text_trace("@column 1ps\nmodules: MMMMMMMM\nops: AAAA..BB\n   : .cc.....\n");
     let core = model.tensor_cores()[0];
-    let folded = picture(&model, range(0, 10), |state| state.apply(&ViewCommand::FoldGroup(core, true), &model));
-    let heading = folded.split("row ").find(|row| row.contains("TPU:0")).unwrap();
-    assert_eq!(heading, "28 TPU:0\n  0..40 at 30.5 A text\n  60..80 at 30.5 B\n", "{folded}");
+    let folded = picture(&model, range(0, 10), |state| {
+        state.apply(&ViewCommand::FoldGroup(core, true), &model)
+    });
+    let heading = folded
+        .split("row ")
+        .find(|row| row.contains("TPU:0"))
+        .unwrap();
+    assert_eq!(
+        heading, "28 TPU:0\n  0..40 at 30.5 A text\n  60..80 at 30.5 B\n",
+        "{folded}"
+    );
     let open = picture(&model, range(0, 10), |_| {});
-    assert!(open.contains("TPU:0\nrow "), "an open one shows its tracks: {open}");
+    assert!(
+        open.contains("TPU:0\nrow "),
+        "an open one shows its tracks: {open}"
+    );
     let selected = |name: &str| {
-        let slice = model.all_slices().find(|slice| slice.name() == name).unwrap().id();
+        let slice = model
+            .all_slices()
+            .find(|slice| slice.name() == name)
+            .unwrap()
+            .id();
         let picture = picture(&model, range(0, 10), |state| {
             state.apply(&ViewCommand::FoldGroup(core, true), &model);
             state.place.selection = Some(slice);
         });
-        picture.lines().find(|line| line.starts_with("selected")).map(str::to_owned)
+        picture
+            .lines()
+            .find(|line| line.starts_with("selected"))
+            .map(str::to_owned)
     };
-    assert_eq!(selected("B").as_deref(), Some("selected 60..80 at 30.5"), "it is outlined there");
+    assert_eq!(
+        selected("B").as_deref(),
+        Some("selected 60..80 at 30.5"),
+        "it is outlined there"
+    );
     assert_eq!(selected("c"), None, "its lane is not shown");
 }
 
@@ -391,7 +611,13 @@ fn columns_of_many_lanes_are_limited() {
         (list.scrolled.rows.len() - 1, columns as usize)
     };
     let (tracks, few) = columns(600.0);
-    assert!((tracks * 2_000..tracks * 2_020).contains(&few), "each pixel of {tracks} lanes: {few}");
+    assert!(
+        (tracks * 2_000..tracks * 2_020).contains(&few),
+        "each pixel of {tracks} lanes: {few}"
+    );
     let (tracks, many) = columns(10_000.0);
-    assert!(tracks == 200 && (40_000..=100_000).contains(&many), "{many} columns");
+    assert!(
+        tracks == 200 && (40_000..=100_000).contains(&many),
+        "{many} columns"
+    );
 }

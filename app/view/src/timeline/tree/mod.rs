@@ -72,14 +72,21 @@ pub struct TrackTree {
 impl TrackNode {
     /// Index in the model of the first lane that is drawn in its row.
     pub fn first_lane(&self) -> usize {
-        if let GroupLoad::Lane(lane) = self.load { lane } else { self.lanes.0 }
+        if let GroupLoad::Lane(lane) = self.load {
+            lane
+        } else {
+            self.lanes.0
+        }
     }
 }
 
 impl TrackTree {
     /// The tree of `model`.
     pub fn new(model: &TraceModel) -> Self {
-        let mut tree = Self { of_track: vec![None; model.tracks().len()], ..Self::default() };
+        let mut tree = Self {
+            of_track: vec![None; model.tracks().len()],
+            ..Self::default()
+        };
         for group in sorted_groups(model, None) {
             tree.add_group(model, group, None);
         }
@@ -98,7 +105,9 @@ impl TrackTree {
         let next = rows.scrolled.iter().skip(1).map(is_group).chain([false]);
         let around = rows.scrolled.iter().zip(next);
         // A group of groups has only its heading, like a folded one.
-        let is_low: Vec<bool> = around.map(|(row, next)| is_group(row) && (row.folded || next)).collect();
+        let is_low: Vec<bool> = around
+            .map(|(row, next)| is_group(row) && (row.folded || next))
+            .collect();
         let low = is_low.iter().filter(|low| **low).count();
         let others = rows.height() - low as f32 * HEADER;
         // Unfolded tracks may be many; they do not squeeze the folded groups.
@@ -125,10 +134,14 @@ impl TrackTree {
     /// The tracks in a group, at any depth.
     pub fn tracks_in(&self, group: usize) -> impl Iterator<Item = TrackId> {
         let end = self.nodes.get(group).map_or(0, |node| node.end);
-        self.nodes.get(group..end).unwrap_or_default().iter().filter_map(|node| match node.item {
-            TreeItem::Track(track) => Some(track),
-            TreeItem::Group(_) => None,
-        })
+        self.nodes
+            .get(group..end)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|node| match node.item {
+                TreeItem::Track(track) => Some(track),
+                TreeItem::Group(_) => None,
+            })
     }
 
     /// All nodes, parents first.
@@ -148,7 +161,10 @@ impl TrackTree {
 
     /// The rows of tracks with slices in `only` and of pinned tracks.
     pub fn rows_of(&self, state: &ViewState, only: Option<&Highlighted>) -> VisibleRows {
-        let mut rows = VisibleRows { place: vec![NOWHERE; self.nodes.len()], ..VisibleRows::default() };
+        let mut rows = VisibleRows {
+            place: vec![NOWHERE; self.nodes.len()],
+            ..VisibleRows::default()
+        };
         for &track in &state.pinned {
             if let Some(&Some(node)) = self.of_track.get(track.index()) {
                 rows.place[node] = PINNED | rows.pinned.len() as u32;
@@ -169,7 +185,8 @@ impl TrackTree {
         rows: &mut VisibleRows,
     ) {
         let is_left_out = |track: TrackId| {
-            state.hidden_tracks.contains(&track) || only.is_some_and(|highlighted| !highlighted.is_on(track))
+            state.hidden_tracks.contains(&track)
+                || only.is_some_and(|highlighted| !highlighted.is_on(track))
         };
         let mut siblings = Vec::new();
         let mut next = nodes.start;
@@ -191,7 +208,9 @@ impl TrackTree {
                 }
                 continue;
             };
-            if (only.is_some() || !state.hidden_tracks.is_empty()) && self.tracks_in(index).all(is_left_out) {
+            if (only.is_some() || !state.hidden_tracks.is_empty())
+                && self.tracks_in(index).all(is_left_out)
+            {
                 continue;
             }
             // A group that matches shows its whole content.
@@ -215,7 +234,11 @@ impl TrackTree {
         let (height, lanes, folded) = match node.item {
             TreeItem::Group(group) => {
                 let folded = state.folded_groups.contains(&group);
-                (HEADER, usize::from(folded && matches!(node.load, GroupLoad::Lane(_))), folded)
+                (
+                    HEADER,
+                    usize::from(folded && matches!(node.load, GroupLoad::Lane(_))),
+                    folded,
+                )
             }
             TreeItem::Track(track) if node.counter.is_some() => {
                 let times = state.track_heights.get(&track).copied().unwrap_or(1);
@@ -227,7 +250,14 @@ impl TrackTree {
                 (lanes as f32 * (LANE + GAP) + TRACK_PAD, lanes, folded)
             }
         };
-        TrackRow { node: index, y: 0.0, height, lanes, folded, is_joined: false }
+        TrackRow {
+            node: index,
+            y: 0.0,
+            height,
+            lanes,
+            folded,
+            is_joined: false,
+        }
     }
 
     /// The folded groups around a track: what must be unfolded to see it.
@@ -249,7 +279,9 @@ impl TrackTree {
             return;
         }
         let groups = (0..self.nodes.len()).filter(|&node| self.nodes[node].load == GroupLoad::Busy);
-        let busy = groups.map(|node| (node, BusyThreads::of(model, self.tracks_in(node)))).collect();
+        let busy = groups
+            .map(|node| (node, BusyThreads::of(model, self.tracks_in(node))))
+            .collect();
         // Not made inside the cell, which drawing looks into while this is interrupted.
         let _ = self.busy.set(busy);
     }
@@ -266,7 +298,13 @@ impl TrackTree {
 
     /// The row of the folded group that stands for a track by one of its lanes, with its top on the canvas, and whether
     /// it stays there.
-    pub fn summary_of(&self, rows: &VisibleRows, track: TrackId, lane: usize, scroll: f32) -> Option<(TrackRow, bool)> {
+    pub fn summary_of(
+        &self,
+        rows: &VisibleRows,
+        track: TrackId,
+        lane: usize,
+        scroll: f32,
+    ) -> Option<(TrackRow, bool)> {
         let mut group = self.group_of((*self.of_track.get(track.index())?)?);
         while let Some(node) = group {
             let row = rows.on_canvas(node, scroll);
@@ -279,7 +317,12 @@ impl TrackTree {
     }
 
     /// The row that shows `track` with its top on the canvas, and whether it stays there.
-    pub fn row_of(&self, rows: &VisibleRows, track: TrackId, scroll: f32) -> Option<(TrackRow, bool)> {
+    pub fn row_of(
+        &self,
+        rows: &VisibleRows,
+        track: TrackId,
+        scroll: f32,
+    ) -> Option<(TrackRow, bool)> {
         rows.on_canvas((*self.of_track.get(track.index())?)?, scroll)
     }
 
@@ -319,12 +362,18 @@ impl TrackTree {
 
     fn add_track(&mut self, model: &TraceModel, track: TrackId, group: usize) {
         let lanes = model.lanes(track);
-        let series = model.counter(track).filter(|series| lanes.is_empty() && !series.is_empty());
+        let series = model
+            .counter(track)
+            .filter(|series| lanes.is_empty() && !series.is_empty());
         if lanes.is_empty() && series.is_none() {
             return;
         }
         let name = model.str(model.track(track).name);
-        let title = if name.is_empty() { format!("Track {}", model.track(track).external_id) } else { name.to_owned() };
+        let title = if name.is_empty() {
+            format!("Track {}", model.track(track).external_id)
+        } else {
+            name.to_owned()
+        };
         let slices: usize = lanes.iter().map(trace_model::Lane::len).sum();
         if let Some(peaks) = series.and_then(CounterPeaks::new) {
             self.peaks.insert(track, peaks);
@@ -369,10 +418,16 @@ fn rank(kind: TrackKind) -> u8 {
 
 /// Moves each sibling by its number of positions, those with the smallest moves first.
 fn arrange<T: Copy + PartialEq>(items: &mut Vec<T>, by: impl Fn(&T) -> i32) {
-    let mut moved: Vec<(i32, T)> = items.iter().map(|item| (by(item), *item)).filter(|&(by, _)| by != 0).collect();
+    let mut moved: Vec<(i32, T)> = items
+        .iter()
+        .map(|item| (by(item), *item))
+        .filter(|&(by, _)| by != 0)
+        .collect();
     moved.sort_by_key(|&(by, _)| by.unsigned_abs());
     for (by, item) in moved {
-        let Some(at) = items.iter().position(|other| *other == item) else { continue };
+        let Some(at) = items.iter().position(|other| *other == item) else {
+            continue;
+        };
         items.remove(at);
         let to = (at as i64 + i64::from(by)).clamp(0, items.len() as i64) as usize;
         items.insert(to, item);
@@ -407,7 +462,10 @@ fn sorted_groups(model: &TraceModel, parent: Option<GroupId>) -> Vec<GroupId> {
 fn describe_group(model: &TraceModel, id: GroupId) -> (String, String) {
     let group = model.group(id);
     let name = model.str(group.name);
-    let short = name.strip_prefix("/device:").or_else(|| name.strip_prefix("/host:")).unwrap_or(name);
+    let short = name
+        .strip_prefix("/device:")
+        .or_else(|| name.strip_prefix("/host:"))
+        .unwrap_or(name);
     let title = match group.kind {
         GroupKind::Host if name.is_empty() => "Host".to_owned(),
         GroupKind::HostProcess if short == "CPU" => "Host threads".to_owned(),
@@ -415,9 +473,11 @@ fn describe_group(model: &TraceModel, id: GroupId) -> (String, String) {
         _ => short.to_owned(),
     };
     let note = match group.kind {
-        GroupKind::TensorCore { .. } => {
-            group.device.as_ref().and_then(|device| device.type_name.clone()).unwrap_or_default()
-        }
+        GroupKind::TensorCore { .. } => group
+            .device
+            .as_ref()
+            .and_then(|device| device.type_name.clone())
+            .unwrap_or_default(),
         // A negative number stands for a process that the file identifies by a text; it is not shown.
         GroupKind::Process { pid } if pid < 0 => String::new(),
         GroupKind::Process { pid } => format!("pid {pid}"),
@@ -436,7 +496,11 @@ fn bounds(series: &CounterSeries) -> (f64, f64) {
         has_gaps |= held_until.is_some_and(|end| end < range.start);
         held_until = Some(range.end);
     }
-    if min < max || has_gaps { (min.min(0.0), max.max(0.0)) } else { (min, max) }
+    if min < max || has_gaps {
+        (min.min(0.0), max.max(0.0))
+    } else {
+        (min, max)
+    }
 }
 
 #[cfg(test)]

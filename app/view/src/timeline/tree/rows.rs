@@ -40,23 +40,35 @@ pub(super) const PINNED: u32 = 1 << 31;
 impl VisibleRows {
     /// Height of all rows that scroll.
     pub fn height(&self) -> f32 {
-        self.ends.map_or_else(|| end(&self.scrolled), |(scrolled, _)| scrolled)
+        self.ends
+            .map_or_else(|| end(&self.scrolled), |(scrolled, _)| scrolled)
     }
 
     pub fn pinned_height(&self) -> f32 {
-        self.ends.map_or_else(|| end(&self.pinned), |(_, pinned)| pinned)
+        self.ends
+            .map_or_else(|| end(&self.pinned), |(_, pinned)| pinned)
     }
 
     /// Rows with given positions, interleaved with those of another trace; each part is in
     /// display order. `ends` are the ends of both parts, `nodes` is the number of nodes of the list.
-    pub fn placed(scrolled: Vec<TrackRow>, pinned: Vec<TrackRow>, ends: (f32, f32), nodes: usize) -> Self {
+    pub fn placed(
+        scrolled: Vec<TrackRow>,
+        pinned: Vec<TrackRow>,
+        ends: (f32, f32),
+        nodes: usize,
+    ) -> Self {
         let mut place = vec![NOWHERE; nodes];
         for (rows, offset) in [(&scrolled, 0), (&pinned, PINNED)] {
             for (at, row) in rows.iter().enumerate() {
                 place[row.node] = offset | at as u32;
             }
         }
-        Self { scrolled, pinned, ends: Some(ends), place }
+        Self {
+            scrolled,
+            pinned,
+            ends: Some(ends),
+            place,
+        }
     }
 
     /// Largest scroll position for a canvas of this height; rows that fit do not scroll.
@@ -72,10 +84,18 @@ impl VisibleRows {
         if place == NOWHERE {
             None
         } else if place >= PINNED {
-            self.pinned.get((place - PINNED) as usize).map(|&row| (row, true))
+            self.pinned
+                .get((place - PINNED) as usize)
+                .map(|&row| (row, true))
         } else {
             let row = *self.scrolled.get(place as usize)?;
-            Some((TrackRow { y: row.y - scroll + self.pinned_height(), ..row }, false))
+            Some((
+                TrackRow {
+                    y: row.y - scroll + self.pinned_height(),
+                    ..row
+                },
+                false,
+            ))
         }
     }
 }

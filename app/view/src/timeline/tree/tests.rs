@@ -7,7 +7,11 @@ fn model() -> TraceModel {
     let mut builder = TraceBuilder::new();
     let host = builder.group(None, GroupKind::Host, "worker-0");
     let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
-    let core = builder.group(Some(host), GroupKind::TensorCore { ordinal: 0 }, "/device:TPU:0");
+    let core = builder.group(
+        Some(host),
+        GroupKind::TensorCore { ordinal: 0 },
+        "/device:TPU:0",
+    );
     builder.group(Some(host), GroupKind::Custom, "/empty");
     let label = builder.label("op", None);
     let ops = builder.track(core, TrackKind::Ops, 3, "XLA Ops");
@@ -27,7 +31,10 @@ fn picture(tree: &TrackTree, rows: &VisibleRows) -> Vec<String> {
             let node = tree.node(row.node);
             let indent = "  ".repeat(usize::from(node.indent));
             let fold = if row.folded { "+" } else { "" };
-            format!("{} {indent}{fold}{} ({} lanes)", row.y, node.title, row.lanes)
+            format!(
+                "{} {indent}{fold}{} ({} lanes)",
+                row.y, node.title, row.lanes
+            )
         })
         .collect()
 }
@@ -54,15 +61,26 @@ fn folding_hides_lanes_and_children() {
     let model = model();
     let tree = TrackTree::new(&model);
     let mut state = ViewState::new(&model);
-    let ops = model.track_ids().find(|&id| model.track(id).kind == TrackKind::Ops).unwrap();
+    let ops = model
+        .track_ids()
+        .find(|&id| model.track(id).kind == TrackKind::Ops)
+        .unwrap();
     let host = model.child_groups(None)[0];
-    let cpu = model.group_ids().find(|&id| model.group(id).kind == GroupKind::HostProcess).unwrap();
+    let cpu = model
+        .group_ids()
+        .find(|&id| model.group(id).kind == GroupKind::HostProcess)
+        .unwrap();
     state.folded_tracks.insert(ops);
     state.folded_groups.insert(cpu);
     let rows = tree.rows(&state);
     assert_eq!(
         picture(&tree, &rows),
-        ["0 worker-0 (0 lanes)", "28   TPU:0 (0 lanes)", "56     +XLA Ops (1 lanes)", "84   +Host threads (0 lanes)"]
+        [
+            "0 worker-0 (0 lanes)",
+            "28   TPU:0 (0 lanes)",
+            "56     +XLA Ops (1 lanes)",
+            "84   +Host threads (0 lanes)"
+        ]
     );
     assert_eq!(tree.row_of(&rows, ops, 0.0).unwrap().0.lanes, 1);
     state.folded_groups.insert(host);
@@ -78,7 +96,11 @@ fn pod(hosts: u32, devices: u32) -> TraceModel {
     for host in 0..hosts {
         let host = builder.group(None, GroupKind::Host, &format!("worker-{host}"));
         for ordinal in 0..devices {
-            let core = builder.group(Some(host), GroupKind::TensorCore { ordinal }, &format!("/device:TPU:{ordinal}"));
+            let core = builder.group(
+                Some(host),
+                GroupKind::TensorCore { ordinal },
+                &format!("/device:TPU:{ordinal}"),
+            );
             let ops = builder.track(core, TrackKind::Ops, i64::from(ordinal), "XLA Ops");
             let range = TimeRange::new(Timestamp::from_ps(0), Timestamp::from_ps(10));
             builder.add_slice(ops, SliceSpec::new(range, label));
@@ -95,8 +117,16 @@ fn pod_of_many_hosts_does_not_scroll() {
     for canvas in [660.0, 900.0] {
         let rows = tree.compacted(tree.rows(&state), canvas);
         assert_eq!(rows.scrolled.len(), 16 + 64);
-        assert!(rows.max_scroll(canvas) <= 0.0, "{canvas}: {} of {}", rows.max_scroll(canvas), rows.height());
-        assert!(rows.max_scroll(canvas - 100.0) > 100.0, "with less room it does");
+        assert!(
+            rows.max_scroll(canvas) <= 0.0,
+            "{canvas}: {} of {}",
+            rows.max_scroll(canvas),
+            rows.height()
+        );
+        assert!(
+            rows.max_scroll(canvas - 100.0) > 100.0,
+            "with less room it does"
+        );
     }
 }
 
@@ -107,13 +137,26 @@ fn folded_devices_of_a_pod_fit_one_screen() {
     let state = ViewState::new(&model);
     let canvas = 660.0;
     let rows = tree.compacted(tree.rows(&state), canvas);
-    assert_eq!(rows.scrolled.len(), 65, "so many devices are folded at first");
+    assert_eq!(
+        rows.scrolled.len(),
+        65,
+        "so many devices are folded at first"
+    );
     assert!(rows.max_scroll(canvas) <= 0.0, "{}", rows.height());
-    assert!(rows.scrolled.windows(2).all(|pair| (pair[0].y + pair[0].height - pair[1].y).abs() < 1e-3));
+    assert!(
+        rows.scrolled
+            .windows(2)
+            .all(|pair| (pair[0].y + pair[0].height - pair[1].y).abs() < 1e-3)
+    );
     let wide = tree.compacted(tree.rows(&state), 4_000.0);
     assert_eq!(wide, tree.rows(&state), "with room for all, none is lower");
-    let (row, _) = tree.summary_of(&rows, model.track_ids().nth(63).unwrap(), 63, 0.0).unwrap();
-    assert!((row.y + row.height - rows.height()).abs() < 1e-3, "the ops of the last device lie in its heading");
+    let (row, _) = tree
+        .summary_of(&rows, model.track_ids().nth(63).unwrap(), 63, 0.0)
+        .unwrap();
+    assert!(
+        (row.y + row.height - rows.height()).abs() < 1e-3,
+        "the ops of the last device lie in its heading"
+    );
 }
 
 #[test]
@@ -121,7 +164,12 @@ fn rows_can_be_pinned_hidden_filtered_and_moved() {
     let model = model();
     let tree = TrackTree::new(&model);
     let mut state = ViewState::new(&model);
-    let track = |kind| model.track_ids().find(|&id| model.track(id).kind == kind).unwrap();
+    let track = |kind| {
+        model
+            .track_ids()
+            .find(|&id| model.track(id).kind == kind)
+            .unwrap()
+    };
     let (ops, main) = (track(TrackKind::Ops), track(TrackKind::HostThread));
     state.pinned.push(main);
     let rows = tree.rows(&state);
@@ -133,18 +181,33 @@ fn rows_can_be_pinned_hidden_filtered_and_moved() {
 
     state.pinned.clear();
     state.track_filter = "MAIN".to_owned();
-    let titles = |rows: &VisibleRows| rows.scrolled.iter().map(|r| tree.node(r.node).title.clone()).collect::<Vec<_>>();
-    assert_eq!(titles(&tree.rows(&state)), ["worker-0", "Host threads", "main"]);
+    let titles = |rows: &VisibleRows| {
+        rows.scrolled
+            .iter()
+            .map(|r| tree.node(r.node).title.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        titles(&tree.rows(&state)),
+        ["worker-0", "Host threads", "main"]
+    );
     state.track_filter = "tpu".to_owned();
     assert_eq!(titles(&tree.rows(&state)), ["worker-0", "TPU:0", "XLA Ops"]);
     state.track_filter.clear();
     state.hidden_tracks.insert(ops);
     assert!(tree.row_of(&tree.rows(&state), ops, 0.0).is_none());
-    assert_eq!(titles(&tree.rows(&state)), ["worker-0", "Host threads", "main"], "no heading without tracks");
+    assert_eq!(
+        titles(&tree.rows(&state)),
+        ["worker-0", "Host threads", "main"],
+        "no heading without tracks"
+    );
     state.hidden_tracks.clear();
     let core = model.track(ops).group;
     state.moved_groups.insert(core, 1);
-    assert_eq!(titles(&tree.rows(&state)), ["worker-0", "Host threads", "main", "TPU:0", "XLA Ops"]);
+    assert_eq!(
+        titles(&tree.rows(&state)),
+        ["worker-0", "Host threads", "main", "TPU:0", "XLA Ops"]
+    );
 }
 
 #[test]

@@ -42,18 +42,31 @@ pub fn breakdown_ui(ui: &mut Ui, context: PanelContext<'_>) {
     let total = times::time(Picos::from_ps(over.each_ps(time.total_ps)));
     let note = match (over.steps, over.devices) {
         (None, 1) => format!("of {total}, first op to the end of the last"),
-        (None, _) => format!("mean of {}, of {total} each, first op to the end of the last", over.text()),
-        (Some(_), _) => format!("mean over {}, of {total}, first op to the end of the last", over.text()),
+        (None, _) => format!(
+            "mean of {}, of {total} each, first op to the end of the last",
+            over.text()
+        ),
+        (Some(_), _) => format!(
+            "mean over {}, of {total}, first op to the end of the last",
+            over.text()
+        ),
     };
     section_ui(ui, "Device time", &note);
     let shown = time.devices.iter().take(MAX_BARS);
-    let longest = shown.clone().map(|device| device.short_name().chars().count()).max().unwrap_or(0);
+    let longest = shown
+        .clone()
+        .map(|device| device.short_name().chars().count())
+        .max()
+        .unwrap_or(0);
     let name_width = if longest > SHORT { LONG_NAME } else { NAME };
     for device in shown {
         bar_ui(ui, device, name_width);
     }
     if time.devices.len() > MAX_BARS {
-        ui.weak(format!("and {}", counted(time.devices.len() - MAX_BARS, "more device")));
+        ui.weak(format!(
+            "and {}",
+            counted(time.devices.len() - MAX_BARS, "more device")
+        ));
     }
     ui.add_space(4.0);
     for &(group, part) in &time.parts {
@@ -67,9 +80,23 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 15.0), Sense::click());
     let painter = ui.painter_at(rect);
     let font = theme::small_font();
-    let color = if device.remark.is_some() { theme.warning } else { theme.text_weak };
-    elided_middle(&painter, rect.left_center(), device.short_name(), name_width - 6.0, &font, color);
-    let label = device.remark.map_or_else(|| device.name.clone(), |remark| format!("{}, {remark}", device.name));
+    let color = if device.remark.is_some() {
+        theme.warning
+    } else {
+        theme.text_weak
+    };
+    elided_middle(
+        &painter,
+        rect.left_center(),
+        device.short_name(),
+        name_width - 6.0,
+        &font,
+        color,
+    );
+    let label = device.remark.map_or_else(
+        || device.name.clone(),
+        |remark| format!("{}, {remark}", device.name),
+    );
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, &label));
     let bar = rect.with_min_x(rect.left() + name_width);
     painter.rect_filled(bar, 2.0, theme.group(OpGroup::Idle));
@@ -77,11 +104,16 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
     let mut x = bar.left();
     for &(group, time) in device.parts.iter().filter(|part| part.0 != OpGroup::Idle) {
         let width = bar.width() * time as f32 / whole;
-        let part = Rect::from_min_max(pos2(x, bar.top()), pos2((x + width).min(bar.right()), bar.bottom()));
+        let part = Rect::from_min_max(
+            pos2(x, bar.top()),
+            pos2((x + width).min(bar.right()), bar.bottom()),
+        );
         painter.rect_filled(part, 0.0, theme.group(group));
         x += width;
     }
-    text_menu(&response, || format!("{label}\n{}", about(device).join("\n")));
+    text_menu(&response, || {
+        format!("{label}\n{}", about(device).join("\n"))
+    });
     response.on_hover_ui(|ui| {
         ui.label(RichText::new(&label).strong());
         for line in about(device) {
@@ -93,7 +125,12 @@ fn bar_ui(ui: &mut Ui, device: &DeviceBar, name_width: f32) {
 /// The categories of a device, as shares of its window.
 fn about(device: &DeviceBar) -> Vec<String> {
     let line = |&(group, ps): &(OpGroup, i64)| {
-        format!("{}: {} ({})", group.title(), times::time(Picos::from_ps(ps)), share(ps, device.window_ps))
+        format!(
+            "{}: {} ({})",
+            group.title(),
+            times::time(Picos::from_ps(ps)),
+            share(ps, device.window_ps)
+        )
     };
     let window = times::time(Picos::from_ps(device.window_ps));
     let of = format!("Measured; of {window}, from its first op to the end of its last.");
@@ -117,12 +154,19 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, all: &DeviceTime) {
                     ui.label(text);
                 });
             };
-            right(ui, 64.0, RichText::new(share(time, total)).color(theme.text_strong));
+            right(
+                ui,
+                64.0,
+                RichText::new(share(time, total)).color(theme.text_strong),
+            );
             let mean = times::time(Picos::from_ps(over.each_ps(time)));
             right(ui, 64.0 + times::more_room(), RichText::new(mean).weak());
         });
     });
-    let (time, total) = (times::time(Picos::from_ps(time)), times::time(Picos::from_ps(total)));
+    let (time, total) = (
+        times::time(Picos::from_ps(time)),
+        times::time(Picos::from_ps(total)),
+    );
     shown.response.on_hover_text(format!(
         "{}: {time} of {total}, sums over {}\nMeasured: self time of ops, of the windows of the devices",
         group.title(),

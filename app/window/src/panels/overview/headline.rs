@@ -21,12 +21,22 @@ use view::overview::KeyFigure;
 pub fn verdict_ui(ui: &mut Ui, context: PanelContext<'_>) {
     let theme = theme::current(ui);
     if let Some(report) = &context.reports.overview().verdict {
-        let frame = Frame::new().fill(theme.raised).corner_radius(5.0).inner_margin(Margin::symmetric(12, 9));
+        let frame = Frame::new()
+            .fill(theme.raised)
+            .corner_radius(5.0)
+            .inner_margin(Margin::symmetric(12, 9));
         let shown = frame.show(ui, |ui| {
             ui.set_width(ui.available_width());
-            ui.label(RichText::new(&report.statement).size(14.5).color(theme.text_strong));
+            ui.label(
+                RichText::new(&report.statement)
+                    .size(14.5)
+                    .color(theme.text_strong),
+            );
         });
-        let bar = shown.response.rect.with_max_x(shown.response.rect.left() + 3.0);
+        let bar = shown
+            .response
+            .rect
+            .with_max_x(shown.response.rect.left() + 3.0);
         ui.painter().rect_filled(bar, 1.5, theme.accent);
         ui.add_space(4.0);
     }
@@ -39,8 +49,15 @@ pub fn verdict_ui(ui: &mut Ui, context: PanelContext<'_>) {
 
 /// The key figures as cards; the tooltip shows the denominator.
 pub fn figures_ui(ui: &mut Ui, context: PanelContext<'_>) {
-    section_ui(ui, "Key figures", "hover over a figure to see its denominator; the mark is the target");
-    cards_ui(ui, &context.reports.overview().figures().collect::<Vec<_>>());
+    section_ui(
+        ui,
+        "Key figures",
+        "hover over a figure to see its denominator; the mark is the target",
+    );
+    cards_ui(
+        ui,
+        &context.reports.overview().figures().collect::<Vec<_>>(),
+    );
     match context.reports.get::<Utilization>() {
         Ok(Some(_)) => {}
         Ok(None) => computing_ui(ui),
@@ -62,7 +79,9 @@ fn unknown_ui(ui: &mut Ui, figures: &[&KeyFigure]) {
     let titles: Vec<&str> = figures.iter().map(|figure| figure.title).collect();
     // Some names hold commas.
     let text = format!("Not known: {}", titles.join("; "));
-    let label = egui::Label::new(RichText::new(text).small().weak()).wrap().sense(Sense::click());
+    let label = egui::Label::new(RichText::new(text).small().weak())
+        .wrap()
+        .sense(Sense::click());
     let response = ui.add(label);
     response.on_hover_ui(|ui| {
         for figure in figures {
@@ -93,18 +112,44 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, 48.0), Sense::click());
     let value = figure.text(number).unwrap_or_else(|| "–".to_owned());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{}: {value}", figure.title)));
+    response.widget_info(|| {
+        egui::WidgetInfo::labeled(
+            egui::Role::Label,
+            true,
+            format!("{}: {value}", figure.title),
+        )
+    });
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 5.0, theme.raised);
-    let color = if figure.value.is_some() { theme.text_strong } else { theme.text_weak };
+    let color = if figure.value.is_some() {
+        theme.text_strong
+    } else {
+        theme.text_weak
+    };
     let (align, left) = (egui::Align2::LEFT_CENTER, rect.left_top() + vec2(10.0, 0.0));
-    painter.text(left + vec2(0.0, 15.0), align, &value, egui::FontId::proportional(17.0), color);
+    painter.text(
+        left + vec2(0.0, 15.0),
+        align,
+        &value,
+        egui::FontId::proportional(17.0),
+        color,
+    );
     let (font, room) = (theme::small_font(), rect.width() - 20.0);
-    elided(&painter, left + vec2(0.0, 34.0), align, figure.title, room, &font, theme.text_weak);
+    elided(
+        &painter,
+        left + vec2(0.0, 34.0),
+        align,
+        figure.title,
+        room,
+        &font,
+        theme.text_weak,
+    );
     if let Some(value) = figure.value.filter(|_| figure.unit == Unit::Percent) {
         gauge(&painter, rect, value, figure.target.as_ref(), theme);
     }
-    text_menu(&response, || format!("{}: {value}\n{}", figure.title, about(figure).join("\n")));
+    text_menu(&response, || {
+        format!("{}: {value}\n{}", figure.title, about(figure).join("\n"))
+    });
     response.on_hover_ui(|ui| {
         ui.label(RichText::new(figure.title).strong());
         for line in about(figure) {
@@ -116,22 +161,45 @@ fn card_ui(ui: &mut Ui, figure: &KeyFigure, width: f32) {
 /// Denominator, provenance and target of the number.
 fn about(figure: &KeyFigure) -> Vec<String> {
     let of = (!figure.of.is_empty()).then(|| format!("of {}", figure.of));
-    let target =
-        figure.target.as_ref().map(|target| format!("target: {} (the mark), {}", target.goal(), target.light.title()));
-    let lines = of.into_iter().chain([times::provenance(figure.provenance)]).chain(target);
+    let target = figure.target.as_ref().map(|target| {
+        format!(
+            "target: {} (the mark), {}",
+            target.goal(),
+            target.light.title()
+        )
+    });
+    let lines = of
+        .into_iter()
+        .chain([times::provenance(figure.provenance)])
+        .chain(target);
     lines.chain(figure.note.clone()).collect()
 }
 
 /// The share as a line along the lower edge, with a mark at the target.
-fn gauge(painter: &egui::Painter, rect: egui::Rect, value: f64, target: Option<&Target>, theme: &Theme) {
+fn gauge(
+    painter: &egui::Painter,
+    rect: egui::Rect,
+    value: f64,
+    target: Option<&Target>,
+    theme: &Theme,
+) {
     let share = |percent: f64| (percent / 100.0).clamp(0.0, 1.0) as f32;
-    let missed = target.is_some_and(|target| matches!(target.light, TargetColor::Amber | TargetColor::Red));
+    let missed =
+        target.is_some_and(|target| matches!(target.light, TargetColor::Amber | TargetColor::Red));
     let color = if missed { theme.warning } else { theme.accent };
     let track = egui::Rect::from_min_max(rect.left_bottom() - vec2(0.0, 4.0), rect.right_bottom());
     painter.rect_filled(track, 0.0, theme.edge.gamma_multiply(0.6));
-    painter.rect_filled(track.with_max_x(rect.left() + rect.width() * share(value)), 0.0, color);
+    painter.rect_filled(
+        track.with_max_x(rect.left() + rect.width() * share(value)),
+        0.0,
+        color,
+    );
     if let Some(target) = target {
         let x = rect.left() + rect.width() * share(target.green_percent);
-        painter.vline(x, track.top() - 3.0..=track.bottom(), egui::Stroke::new(2.0, theme.text_strong));
+        painter.vline(
+            x,
+            track.top() - 3.0..=track.bottom(),
+            egui::Stroke::new(2.0, theme.text_strong),
+        );
     }
 }

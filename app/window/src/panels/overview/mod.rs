@@ -61,6 +61,7 @@ fn issues_ui(ui: &mut Ui, context: PanelContext<'_>) {
             trace_model::Severity::Loss => theme::current(ui).warning,
             _ => theme::current(ui).text_weak,
         };
-        ui.label(RichText::new(text).small().color(color)).on_hover_text(issue.examples.join("\n"));
+        ui.label(RichText::new(text).small().color(color))
+            .on_hover_text(issue.examples.join("\n"));
     }
 }

@@ -44,9 +44,14 @@ struct TopOpsRow {
 
 impl TopOpsRow {
     fn of_family(family: &OpFamily<'_>, report: &OpsReport) -> Self {
-        let share = (report.op_time_ps > 0).then(|| family.self_time_ps as f64 * 100.0 / report.op_time_ps as f64);
+        let share = (report.op_time_ps > 0)
+            .then(|| family.self_time_ps as f64 * 100.0 / report.op_time_ps as f64);
         Self {
-            title: format!("{} ×{}", family.title(), group_digits(family.rows.len() as u64)),
+            title: format!(
+                "{} ×{}",
+                family.title(),
+                group_digits(family.rows.len() as u64)
+            ),
             category: family.rows[0].category.to_string(),
             group: family.rows[0].group,
             occurrences: family.occurrences(),
@@ -104,11 +109,16 @@ impl TopOps {
         self.rows.clear();
         for family in families(&report.rows) {
             if let [only] = family.places[..] {
-                self.rows.push(TopOpsRow::of_op(family.rows[0], report, only, false));
+                self.rows
+                    .push(TopOpsRow::of_op(family.rows[0], report, only, false));
                 continue;
             }
             let row = TopOpsRow::of_family(&family, report);
-            let inside = if self.open.contains(&row.key()) { row.ops.clone() } else { Vec::new() };
+            let inside = if self.open.contains(&row.key()) {
+                row.ops.clone()
+            } else {
+                Vec::new()
+            };
             self.rows.push(row);
             let of_op = |op| Some(TopOpsRow::of_op(report.rows.get(op)?, report, op, true));
             let inside = inside.into_iter().filter_map(of_op);
@@ -163,7 +173,13 @@ fn columns(room: f32) -> (Vec<(f32, &'static TopOpsColumn)>, f32) {
     let mut widths = COLUMNS.each_ref().map(|column| column.width);
     widths[TIME] += times::more_room();
     let (placed, width) = fitting(room, widths, [RUNS, LIMIT]);
-    (placed.into_iter().map(|(at, edge)| (edge, &COLUMNS[at])).collect(), width)
+    (
+        placed
+            .into_iter()
+            .map(|(at, edge)| (edge, &COLUMNS[at]))
+            .collect(),
+        width,
+    )
 }
 
 fn percent(value: Option<f64>) -> String {
@@ -171,29 +187,49 @@ fn percent(value: Option<f64>) -> String {
 }
 
 /// A table; a click on an op goes to the longest execution, one on a family unfolds it.
-pub fn top_ops_ui(ui: &mut Ui, context: PanelContext<'_>, made: &mut TopOps, out: &mut Vec<ViewCommand>) {
-    let Ok(Some(report)) = context.reports.get::<Ops>() else { return };
+pub fn top_ops_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    made: &mut TopOps,
+    out: &mut Vec<ViewCommand>,
+) {
+    let Ok(Some(report)) = context.reports.get::<Ops>() else {
+        return;
+    };
     let trace = context.trace;
     if report.rows.is_empty() {
         return;
     }
     made.make(report);
-    let each = report.sums_over.title(["in a step on a device", "on a device"]);
-    let about = format!("by self time {each}, those of one name together; click an op to see its longest execution");
+    let each = report
+        .sums_over
+        .title(["in a step on a device", "on a device"]);
+    let about = format!(
+        "by self time {each}, those of one name together; click an op to see its longest execution"
+    );
     section_ui(ui, "Ops", &about);
     heading_ui(ui);
     let width = ui.available_width();
     let selected = context.state.place.selection;
     let own = selected.and_then(|slice| trace.model.slice(slice).op());
-    let TopOps { follow, open, rows, is_made } = made;
-    let is_own = |row: &TopOpsRow| own.is_some() && row.ops.iter().any(|&op| report.rows[op].op == own);
+    let TopOps {
+        follow,
+        open,
+        rows,
+        is_made,
+    } = made;
+    let is_own =
+        |row: &TopOpsRow| own.is_some() && row.ops.iter().any(|&op| report.rows[op].op == own);
     // An op of an unfolded family lies below it.
     let row_of = |_| rows.iter().rposition(is_own);
     let mut area = ScrollArea::vertical();
     if let Some(offset) = follow.offset(selected, row_of, ROW) {
         area = area.vertical_scroll_offset(offset);
     }
-    let area = area.id_salt("top ops").max_height(ROW * IN_SIGHT as f32).auto_shrink([false, true]);
+    let area = area
+        .id_salt("top ops")
+        .max_height(ROW * IN_SIGHT as f32)
+        .auto_shrink([false, true]);
     ui.scope(|ui| {
         // Must be set before the scroll area computes row heights, which include the spacing.
         ui.spacing_mut().item_spacing.y = 0.0;
@@ -201,7 +237,13 @@ pub fn top_ops_ui(ui: &mut Ui, context: PanelContext<'_>, made: &mut TopOps, out
             follow.saw(&range, ui.max_rect().top(), ui.clip_rect(), ROW);
             for row in range.filter_map(|row| rows.get(row)) {
                 let is_open = row.is_family() && open.contains(&row.key());
-                let response = row_ui(ui, row, width, is_own(row) && !(row.is_family() && is_open), is_open);
+                let response = row_ui(
+                    ui,
+                    row,
+                    width,
+                    is_own(row) && !(row.is_family() && is_open),
+                    is_open,
+                );
                 let response = match row.ops.first().and_then(|&op| report.rows.get(op)) {
                     Some(op) if !row.is_family() => {
                         row_menu(&response, || table_row(context, op));
@@ -212,7 +254,11 @@ pub fn top_ops_ui(ui: &mut Ui, context: PanelContext<'_>, made: &mut TopOps, out
                 if !response.clicked() {
                     continue;
                 }
-                let ops: BTreeSet<_> = row.ops.iter().filter_map(|&op| report.rows.get(op)?.op).collect();
+                let ops: BTreeSet<_> = row
+                    .ops
+                    .iter()
+                    .filter_map(|&op| report.rows.get(op)?.op)
+                    .collect();
                 let labels = trace.labels_of(&ops);
                 if row.is_family() {
                     if !open.remove(&row.key()) {
@@ -223,7 +269,10 @@ pub fn top_ops_ui(ui: &mut Ui, context: PanelContext<'_>, made: &mut TopOps, out
                     out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
                 }
                 if !labels.is_empty() {
-                    out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(&*row.title, labels))));
+                    out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(
+                        &*row.title,
+                        labels,
+                    ))));
                 }
             }
         })
@@ -232,11 +281,20 @@ pub fn top_ops_ui(ui: &mut Ui, context: PanelContext<'_>, made: &mut TopOps, out
 
 /// The row of an op in the table of ops.
 fn table_row<'a>(context: PanelContext<'a>, row: &OpRow) -> Option<(&'a Table, &'a [Cell])> {
-    let table = context.reports.by_id(Ops::ID).ok()??.tables.iter().find(|table| table.id == "ops")?;
+    let table = context
+        .reports
+        .by_id(Ops::ID)
+        .ok()??
+        .tables
+        .iter()
+        .find(|table| table.id == "ops")?;
     let column = |id: &str| table.columns.iter().position(|column| column.id == id);
     let (name, program) = (column("name")?, column("program")?);
     let is = |cell: Option<&Cell>, text: &str| matches!(cell, Some(Cell::Text(own)) if own == text);
-    let cells = table.rows.iter().find(|cells| is(cells.get(name), &row.name) && is(cells.get(program), &row.program));
+    let cells = table
+        .rows
+        .iter()
+        .find(|cells| is(cells.get(name), &row.name) && is(cells.get(program), &row.program));
     Some((table, cells?))
 }
 
@@ -245,8 +303,19 @@ fn heading_ui(ui: &mut Ui) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW - 4.0), Sense::hover());
     for (offset, TopOpsColumn { title, about, .. }) in columns(rect.width()).0 {
         let at = rect.right_center() - vec2(offset + 6.0, 0.0);
-        let drawn = ui.painter().text(at, egui::Align2::RIGHT_CENTER, title, small_font(), theme.text_weak);
-        ui.interact(drawn, ui.scope_id().with(("top ops heading", title)), Sense::hover()).on_hover_text(*about);
+        let drawn = ui.painter().text(
+            at,
+            egui::Align2::RIGHT_CENTER,
+            title,
+            small_font(),
+            theme.text_weak,
+        );
+        ui.interact(
+            drawn,
+            ui.scope_id().with(("top ops heading", title)),
+            Sense::hover(),
+        )
+        .on_hover_text(*about);
     }
 }
 
@@ -255,7 +324,9 @@ fn row_ui(ui: &mut Ui, row: &TopOpsRow, width: f32, is_own: bool, is_open: bool)
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, ROW), Sense::click());
     let verb = if row.is_family() { "Ops" } else { "Op" };
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("{verb} {}", &row.title)));
+    response.widget_info(|| {
+        egui::WidgetInfo::labeled(egui::Role::Button, true, format!("{verb} {}", &row.title))
+    });
     let painter = ui.painter_at(rect);
     if is_own {
         painter.rect_filled(rect, 2.0, theme.accent.gamma_multiply(0.22));
@@ -267,15 +338,32 @@ fn row_ui(ui: &mut Ui, row: &TopOpsRow, width: f32, is_own: bool, is_open: bool)
     if row.is_family() {
         fold_mark(&painter, center, !is_open, theme.group(row.group));
     } else {
-        painter.rect_filled(egui::Rect::from_center_size(center, vec2(9.0, 9.0)), 2.0, theme.group(row.group));
+        painter.rect_filled(
+            egui::Rect::from_center_size(center, vec2(9.0, 9.0)),
+            2.0,
+            theme.group(row.group),
+        );
     }
     let font = egui::FontId::proportional(12.0);
     let (columns, numbers) = columns(rect.width());
     let room = rect.width() - numbers - 18.0 - indent;
-    elided_middle(&painter, center + vec2(10.0, 0.0), &row.title, room, &font, theme.text);
+    elided_middle(
+        &painter,
+        center + vec2(10.0, 0.0),
+        &row.title,
+        room,
+        &font,
+        theme.text,
+    );
     for (offset, column) in columns {
         let at = rect.right_center() - vec2(offset + 6.0, 0.0);
-        painter.text(at, egui::Align2::RIGHT_CENTER, (column.text)(row), font.clone(), theme.text);
+        painter.text(
+            at,
+            egui::Align2::RIGHT_CENTER,
+            (column.text)(row),
+            font.clone(),
+            theme.text,
+        );
     }
     response.on_hover_cursor(egui::CursorIcon::PointingHand)
 }
@@ -292,7 +380,11 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
         ("achieved", row.rates.flops_per_second, Unit::FlopPerSecond),
         ("of peak FLOP/s", row.rates.flops_percent, Unit::Percent),
         ("HBM", row.rates.hbm_bytes_per_second, Unit::BytesPerSecond),
-        ("of peak HBM bandwidth", row.rates.hbm_percent, Unit::Percent),
+        (
+            "of peak HBM bandwidth",
+            row.rates.hbm_percent,
+            Unit::Percent,
+        ),
     ] {
         if let Some(value) = value {
             ui.label(format!("{title}: {}", number(value, unit)));
@@ -308,13 +400,22 @@ fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
             limit.title()
         ));
     }
-    for (column, share) in [("of op time", row.self_of_op_time_percent), ("of the window", row.self_of_total_percent)] {
+    for (column, share) in [
+        ("of op time", row.self_of_op_time_percent),
+        ("of the window", row.self_of_total_percent),
+    ] {
         if let Some(share) = share {
-            ui.label(format!("self time: {} {column}", number(share, Unit::Percent)));
+            ui.label(format!(
+                "self time: {} {column}",
+                number(share, Unit::Percent)
+            ));
         }
     }
     let (flops, hbm) = (report.peaks.flops_text(), report.peaks.hbm_text());
-    ui.weak(format!("Times: {}. Work: by the compiler's cost model. Peaks: {flops}; {hbm}.", times::origin()));
+    ui.weak(format!(
+        "Times: {}. Work: by the compiler's cost model. Peaks: {flops}; {hbm}.",
+        times::origin()
+    ));
     for text in [&row.framework_name, &row.source].into_iter().flatten() {
         ui.weak(&**text);
     }
@@ -327,11 +428,23 @@ mod tests {
 
     #[test]
     fn number_columns_shrink_for_long_names() {
-        let titles = |room| columns(room).0.iter().map(|(_, column)| column.title).collect::<Vec<_>>();
-        assert_eq!(titles(420.0), ["of limit", "of op time", "self time", "runs"]);
+        let titles = |room| {
+            columns(room)
+                .0
+                .iter()
+                .map(|(_, column)| column.title)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            titles(420.0),
+            ["of limit", "of op time", "self time", "runs"]
+        );
         times::write_as(TimeFormat::Exact);
         assert_eq!(titles(420.0), ["of op time", "self time"]);
-        assert_eq!(titles(600.0), ["of limit", "of op time", "self time", "runs"]);
+        assert_eq!(
+            titles(600.0),
+            ["of limit", "of op time", "self time", "runs"]
+        );
         times::write_as(TimeFormat::Digits);
     }
 }

@@ -49,7 +49,12 @@ thread_local! {
 
 /// Runs a task once the files of a trace are here, or do not come for the reason that it is given.
 pub fn with_files(trace: &Path, then: impl FnOnce(Result<(), String>) + Send + 'static) {
-    WAITERS.with_borrow_mut(|waiters| waiters.push(Waiter { trace: trace.to_owned(), then: Box::new(then) }));
+    WAITERS.with_borrow_mut(|waiters| {
+        waiters.push(Waiter {
+            trace: trace.to_owned(),
+            then: Box::new(then),
+        })
+    });
     run_waiters();
 }
 
@@ -90,7 +95,11 @@ pub fn copied(from: &Array) -> Vec<u8> {
     for piece in pieces(from) {
         let length = piece.length();
         for start in (0..length).step_by(PIECE) {
-            bytes.extend(piece.subarray(start, length.min(start.saturating_add(PIECE as u32))).to_vec());
+            bytes.extend(
+                piece
+                    .subarray(start, length.min(start.saturating_add(PIECE as u32)))
+                    .to_vec(),
+            );
             trace_model::may_pause();
         }
     }
@@ -138,15 +147,27 @@ impl BytesLater {
 
     fn held(trace: &Path, bytes: Held) -> Self {
         let number = COUNT.replace(COUNT.get() + 1);
-        HELD.with_borrow_mut(|all| all.insert(number, HeldFile { trace: trace.to_owned(), bytes }));
-        Self { number, bytes: OnceLock::new() }
+        HELD.with_borrow_mut(|all| {
+            all.insert(
+                number,
+                HeldFile {
+                    trace: trace.to_owned(),
+                    bytes,
+                },
+            )
+        });
+        Self {
+            number,
+            bytes: OnceLock::new(),
+        }
     }
 }
 
 impl AsRef<[u8]> for BytesLater {
     fn as_ref(&self) -> &[u8] {
         if self.bytes.get().is_none()
-            && let Some(Held::Here(held)) = HELD.with_borrow(|all| all.get(&self.number).map(|held| held.bytes.clone()))
+            && let Some(Held::Here(held)) =
+                HELD.with_borrow(|all| all.get(&self.number).map(|held| held.bytes.clone()))
         {
             // Not inside the cell, because this may pause.
             let _ = self.bytes.set(copied(&held));
@@ -159,7 +180,11 @@ impl AsRef<[u8]> for BytesLater {
 impl Drop for BytesLater {
     fn drop(&mut self) {
         let held = HELD.with_borrow_mut(|all| all.remove(&self.number));
-        if let Some(HeldFile { bytes: Held::Coming { stop }, .. }) = held {
+        if let Some(HeldFile {
+            bytes: Held::Coming { stop },
+            ..
+        }) = held
+        {
             let _ = stop.call0(&JsValue::UNDEFINED);
         }
         run_waiters();

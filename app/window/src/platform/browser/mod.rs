@@ -46,7 +46,11 @@ fn counting(progress: Arc<Progress>) -> impl FnMut(bool, f64, f64) -> bool {
     let importing = Cell::new(false);
     move |imports, done, total| {
         if importing.replace(imports) != imports {
-            progress.begin(if imports { ProgressStage::Reading } else { ProgressStage::Downloading });
+            progress.begin(if imports {
+                ProgressStage::Reading
+            } else {
+                ProgressStage::Downloading
+            });
             (at, of) = (0, 0);
         }
         let (done, total) = (done as u64, total as u64);
@@ -74,12 +78,17 @@ pub fn import_fetched(
 
 /// The view in the archive at a path from which a trace was just opened, if it has one.
 pub fn packed_view(path: &Path) -> page::PackedView {
-    PACKED_VIEW.take().filter(|(archive, _)| archive == path).map_or(Ok(None), |(_, view)| view)
+    PACKED_VIEW
+        .take()
+        .filter(|(archive, _)| archive == path)
+        .map_or(Ok(None), |(_, view)| view)
 }
 
 /// The path of a dropped file, which the page keeps.
 pub fn dropped(file: &DroppedFileHandle) -> PathBuf {
-    file.web_file().and_then(page::keep_file).unwrap_or_else(|| file.path().to_owned())
+    file.web_file()
+        .and_then(page::keep_file)
+        .unwrap_or_else(|| file.path().to_owned())
 }
 
 /// Keeps bytes that are no file, and gives them a path. The error is a sentence.
@@ -94,7 +103,9 @@ pub fn ask_for_runs(then: RunsAnswer) {
 
 /// Seconds since 1970.
 pub fn unix_seconds() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }
 
 /// Whether a path leads to the same trace tomorrow: neither a file of this machine, which the page forgets, nor a run, which

@@ -39,19 +39,28 @@ pub fn stopped(why: &str) {
 
 /// The page sees the address that shows these traces and this place.
 pub fn show_address(paths: &[impl AsRef<str>], place: &str) {
-    let paths: Array = paths.iter().map(|path| JsValue::from(path.as_ref())).collect();
+    let paths: Array = paths
+        .iter()
+        .map(|path| JsValue::from(path.as_ref()))
+        .collect();
     let _ = call("showAddress", &[paths.into(), place.into()]);
 }
 
 /// Keeps a file of this machine and gives it a path.
 pub fn keep_file(file: &web_sys::File) -> Option<PathBuf> {
-    call("keep", &[file.into()]).ok()?.as_string().map(PathBuf::from)
+    call("keep", &[file.into()])
+        .ok()?
+        .as_string()
+        .map(PathBuf::from)
 }
 
 /// Keeps bytes as a file and gives it a path. The error is a sentence.
 pub fn keep_bytes(name: &str, bytes: &[u8]) -> Result<PathBuf, String> {
-    let path = call("keepBytes", &[name.into(), Uint8Array::from(bytes).into()]).map_err(|error| words(&error))?;
-    path.as_string().map(PathBuf::from).ok_or_else(|| "the page keeps no files".to_owned())
+    let path = call("keepBytes", &[name.into(), Uint8Array::from(bytes).into()])
+        .map_err(|error| words(&error))?;
+    path.as_string()
+        .map(PathBuf::from)
+        .ok_or_else(|| "the page keeps no files".to_owned())
 }
 
 /// Lets the user choose a file. The error is a sentence.
@@ -67,7 +76,9 @@ pub async fn runs() -> Result<Option<String>, String> {
 
 /// Hands a file to the user. The error is a sentence.
 pub fn save(name: &str, content: &[u8]) -> Result<(), String> {
-    call("save", &[name.into(), Uint8Array::from(content).into()]).map(drop).map_err(|error| words(&error))
+    call("save", &[name.into(), Uint8Array::from(content).into()])
+        .map(drop)
+        .map_err(|error| words(&error))
 }
 
 /// The view in an archive of `systole pack`, if it has one.
@@ -92,10 +103,15 @@ struct ReadFile {
 
 /// Reads the files that a path names, and imports them in a worker. `step` is told whether they are being imported, and
 /// bytes done and in total; it answers whether to go on. The error is a sentence.
-pub async fn read(path: &str, step: impl FnMut(bool, f64, f64) -> bool + 'static) -> Result<ReadFiles, String> {
+pub async fn read(
+    path: &str,
+    step: impl FnMut(bool, f64, f64) -> bool + 'static,
+) -> Result<ReadFiles, String> {
     let step = Closure::<dyn FnMut(bool, f64, f64) -> bool>::new(step);
     let read = answer(call("read", &[path.into(), step.as_ref().clone()])).await?;
-    let files = field(&read, "files").dyn_into::<Array>().unwrap_or_default();
+    let files = field(&read, "files")
+        .dyn_into::<Array>()
+        .unwrap_or_default();
     let file = |file: JsValue| ReadFile {
         name: field(&file, "name").as_string().unwrap_or_default(),
         host: field(&file, "host").as_string(),
@@ -104,7 +120,11 @@ pub async fn read(path: &str, step: impl FnMut(bool, f64, f64) -> bool + 'static
     };
     let snapshot = field(&read, "snapshot").dyn_into().ok();
     let trace = importers::shown_path(Path::new(path)).into();
-    Ok(ReadFiles { trace, files: files.iter().map(file).collect(), snapshot })
+    Ok(ReadFiles {
+        trace,
+        files: files.iter().map(file).collect(),
+        snapshot,
+    })
 }
 
 /// What a file holds.
@@ -129,13 +149,21 @@ impl ReadFiles {
         let DecodedFile { sources, view } = opened(self.files, Some(&self.trace))?;
         let sources: Vec<InputSource> = sources.into_iter().map(|(_, source)| source).collect();
         let model = importers::from_snapshot(&snapshot, &sources);
-        Ok((model.map_err(|error| ImportError::NothingFound { what: error.to_string() })?, view))
+        Ok((
+            model.map_err(|error| ImportError::NothingFound {
+                what: error.to_string(),
+            })?,
+            view,
+        ))
     }
 }
 
 /// What all files hold.
 fn opened(files: Vec<ReadFile>, for_args_of: Option<&Path>) -> Result<DecodedFile, ImportError> {
-    let mut all = DecodedFile { sources: Vec::new(), view: Ok(None) };
+    let mut all = DecodedFile {
+        sources: Vec::new(),
+        view: Ok(None),
+    };
     for file in files {
         let DecodedFile { sources, view } = file.opened(for_args_of)?;
         all.sources.extend(sources);
@@ -151,19 +179,30 @@ impl ReadFile {
     fn opened(self, for_args_of: Option<&Path>) -> Result<DecodedFile, ImportError> {
         if let Some(trace) = for_args_of {
             let (head, later) = match (self.bytes.dyn_ref::<Promise>(), &self.stop) {
-                (Some(coming), Some(stop)) => (Vec::new(), BytesLater::coming(trace, coming.clone(), stop.clone())),
+                (Some(coming), Some(stop)) => (
+                    Vec::new(),
+                    BytesLater::coming(trace, coming.clone(), stop.clone()),
+                ),
                 _ => {
                     let bytes = self.bytes.dyn_ref::<Array>().cloned().unwrap_or_default();
                     (bytes::head(&bytes), BytesLater::new(trace, bytes))
                 }
             };
-            if let Some(source) = importers::source_for_args(self.name.clone(), &head, Arc::new(later)) {
-                return Ok(DecodedFile { sources: vec![(None, source)], view: Ok(None) });
+            if let Some(source) =
+                importers::source_for_args(self.name.clone(), &head, Arc::new(later))
+            {
+                return Ok(DecodedFile {
+                    sources: vec![(None, source)],
+                    view: Ok(None),
+                });
             }
         }
         let bytes = self.bytes.dyn_into::<Array>().unwrap_or_default();
         let source = InputSource::from_bytes(self.name, bytes::copied(&bytes))?;
         let view = importers::packed_session_in(source.clone());
-        Ok(DecodedFile { sources: importers::sources_in(source, self.host)?, view })
+        Ok(DecodedFile {
+            sources: importers::sources_in(source, self.host)?,
+            view,
+        })
     }
 }

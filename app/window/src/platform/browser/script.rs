@@ -13,7 +13,9 @@ pub fn call(name: &str, args: &[JsValue]) -> Result<JsValue, JsValue> {
 
 /// Waits for a promise. The error is a sentence.
 pub async fn answer(promise: Result<JsValue, JsValue>) -> Result<JsValue, String> {
-    let promise = promise.and_then(JsCast::dyn_into::<Promise>).map_err(|error| words(&error))?;
+    let promise = promise
+        .and_then(JsCast::dyn_into::<Promise>)
+        .map_err(|error| words(&error))?;
     JsFuture::from(promise).await.map_err(|error| words(&error))
 }
 
@@ -24,9 +26,13 @@ pub fn field(object: &JsValue, name: &str) -> JsValue {
 
 /// An exception of JavaScript as a sentence.
 pub fn words(error: &JsValue) -> String {
-    let message = error.dyn_ref::<js_sys::Error>().map(|error| String::from(error.message()));
+    let message = error
+        .dyn_ref::<js_sys::Error>()
+        .map(|error| String::from(error.message()));
     let text = || error.dyn_ref::<JsString>().map(String::from);
-    message
-        .or_else(text)
-        .unwrap_or_else(|| error.dyn_ref::<Object>().map_or_else(String::new, |o| o.to_string().into()))
+    message.or_else(text).unwrap_or_else(|| {
+        error
+            .dyn_ref::<Object>()
+            .map_or_else(String::new, |o| o.to_string().into())
+    })
 }

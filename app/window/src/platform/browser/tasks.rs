@@ -47,7 +47,10 @@ pub fn run_task(can_pause: bool) -> bool {
 /// Interrupts a task by `stop` once it has run for a while. Frames that are drawn meanwhile are not interrupted. Where they
 /// are slow, the task gets as much time as they took, so that it does not last for ever.
 pub fn pause(stop: impl FnOnce()) {
-    if WENT_ON.get().is_some_and(|went_on| went_on.elapsed() >= SLICE.get()) {
+    if WENT_ON
+        .get()
+        .is_some_and(|went_on| went_on.elapsed() >= SLICE.get())
+    {
         WENT_ON.set(None);
         let stopped = Instant::now();
         stop();

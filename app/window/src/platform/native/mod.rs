@@ -58,7 +58,9 @@ pub fn ask_for_runs(then: RunsAnswer) {
 
 /// Seconds since 1970.
 pub fn unix_seconds() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }
 
 /// Whether a path leads to the same trace tomorrow.
@@ -68,8 +70,11 @@ pub fn can_open_again(_path: &Path) -> bool {
 
 /// Asks for a file to open; blocks until the dialog is closed.
 pub fn place_to_open() -> Option<PathBuf> {
-    let mut extensions: Vec<&str> =
-        IMPORTERS.iter().flat_map(|importer| importer.format().extensions).copied().collect();
+    let mut extensions: Vec<&str> = IMPORTERS
+        .iter()
+        .flat_map(|importer| importer.format().extensions)
+        .copied()
+        .collect();
     extensions.sort_unstable();
     extensions.dedup();
     rfd::FileDialog::new()
@@ -86,7 +91,10 @@ pub fn ask_to_open(then: impl FnOnce(Result<Option<PathBuf>, String>) + 'static)
 
 /// Asks where to save; blocks until the dialog is closed.
 pub fn place_to_save(name: &str) -> Option<PathBuf> {
-    rfd::FileDialog::new().set_title("Save as").set_file_name(name).save_file()
+    rfd::FileDialog::new()
+        .set_title("Save as")
+        .set_file_name(name)
+        .save_file()
 }
 
 pub fn save(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {

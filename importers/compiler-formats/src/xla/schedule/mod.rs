@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use trace_model::{
-    Arg, ArgRows, ArgSourceId, ArgValue, Caveat, GroupId, GroupKind, IssueKind, LabelId, ProgramBytes, SliceAttr,
-    SliceSpec, Timestamp, TraceBuilder, TrackId, TrackKind,
+    Arg, ArgRows, ArgSourceId, ArgValue, Caveat, GroupId, GroupKind, IssueKind, LabelId,
+    ProgramBytes, SliceAttr, SliceSpec, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
 
 use proto::{TextProtoDamage, TextProtoMessage};
@@ -48,8 +48,11 @@ static FORMAT: TraceFormat = TraceFormat {
             flight meanwhile, expected waits and memory.",
 };
 
-const CANNOT_KNOW: [&str; 3] =
-    ["measured times", "actual durations of ops (the scheduler's costs only define their order)", "host activity"];
+const CANNOT_KNOW: [&str; 3] = [
+    "measured times",
+    "actual durations of ops (the scheduler's costs only define their order)",
+    "host activity",
+];
 
 /// Limit of the HLO text as a multiple of the text-format protobuf.
 const MAX_GROWTH: usize = 4;
@@ -63,7 +66,11 @@ impl Importer for LatencyHidingSchedule {
     }
 
     fn detect(&self, head: &[u8]) -> DetectionConfidence {
-        if head.starts_with(b"hlo_module {") { DetectionConfidence::Certain } else { DetectionConfidence::No }
+        if head.starts_with(b"hlo_module {") {
+            DetectionConfidence::Certain
+        } else {
+            DetectionConfidence::No
+        }
     }
 
     fn import(
@@ -81,16 +88,27 @@ impl Importer for LatencyHidingSchedule {
         let schedules: Vec<&TextProtoMessage<'_>> = root.all("computation_schedules").collect();
         let Some(module) = module.filter(|_| !schedules.is_empty()) else {
             let lines = text.lines().count();
-            return Err(malformed(text.len(), lines, "the file ends without the schedule of a computation"));
+            return Err(malformed(
+                text.len(),
+                lines,
+                "the file ends without the schedule of a computation",
+            ));
         };
         if !parsed.cut_in.is_empty() {
-            out.log(IssueKind::TruncatedFile, || format!("the file ends inside {}", parsed.cut_in.join(" / ")));
+            out.log(IssueKind::TruncatedFile, || {
+                format!("the file ends inside {}", parsed.cut_in.join(" / "))
+            });
         }
         let names = InstructionNames::of(module);
-        let most = text.len().saturating_mul(MAX_GROWTH).saturating_add(1 << 20);
+        let most = text
+            .len()
+            .saturating_mul(MAX_GROWTH)
+            .saturating_add(1 << 20);
         let Some(hlo) = render::text(module, &names, most) else {
             let what = "repeated names make the module's text many times larger than the file";
-            return Err(ImportError::TooLarge { what: what.to_owned() });
+            return Err(ImportError::TooLarge {
+                what: what.to_owned(),
+            });
         };
         let cut_names = names.cut();
         out.log_mut().add_many(IssueKind::TextCut, cut_names, || {
@@ -109,8 +127,13 @@ impl Importer for LatencyHidingSchedule {
             .collect::<Result<_, _>>()?;
         let main = main_of(&program, &schedules);
         if main.is_none() && parsed.cut_in.is_empty() {
-            let entry = program.entry.and_then(|entry| program.computation(entry)).map_or("the entry", |it| it.name);
-            out.log(IssueKind::TruncatedFile, || format!("no schedule of {entry}, the entry computation"));
+            let entry = program
+                .entry
+                .and_then(|entry| program.computation(entry))
+                .map_or("the entry", |it| it.name);
+            out.log(IssueKind::TruncatedFile, || {
+                format!("no schedule of {entry}, the entry computation")
+            });
         }
         describe(&program, &schedules, main, out);
         convert(&program, &names, &schedules, main, out);
@@ -143,7 +166,11 @@ impl ScheduleCut {
 
 fn malformed(offset: usize, line: usize, what: &str) -> ImportError {
     let what = format!("line {line}: {what}; dump the schedule again");
-    ImportError::Malformed { format: FORMAT.title, offset: offset as u64, what }
+    ImportError::Malformed {
+        format: FORMAT.title,
+        offset: offset as u64,
+        what,
+    }
 }
 
 /// One instruction of a schedule, in picoseconds.
@@ -173,16 +200,26 @@ impl ParsedSchedule {
         options: &ImportOptions,
         cut: Option<ScheduleCut>,
     ) -> Result<Self, ImportError> {
-        let computation = names.computations.get(&message.number("computation_id").unwrap_or(0));
-        let computation = computation.cloned().unwrap_or_else(|| "(unknown computation)".into());
+        let computation = names
+            .computations
+            .get(&message.number("computation_id").unwrap_or(0));
+        let computation = computation
+            .cloned()
+            .unwrap_or_else(|| "(unknown computation)".into());
         let recorded = message.number::<f64>("cycles_per_microsecond");
-        let clock = options.clock_mhz.or(recorded).filter(|mhz| mhz.is_finite() && *mhz > 0.0);
+        let clock = options
+            .clock_mhz
+            .or(recorded)
+            .filter(|mhz| mhz.is_finite() && *mhz > 0.0);
         let Some(mhz) = clock else {
             let what = format!(
                 "line {}: the schedule of {computation} has no clock (cycles_per_microsecond); give it with --clock 1.75GHz",
                 message.line
             );
-            return Err(ImportError::Unusable { format: FORMAT.title, what });
+            return Err(ImportError::Unusable {
+                format: FORMAT.title,
+                what,
+            });
         };
         let mut written: Vec<&TextProtoMessage<'_>> = message.all("instructions").collect();
         if cut == Some(ScheduleCut::Row) {
@@ -192,7 +229,10 @@ impl ParsedSchedule {
         let mut rows = Vec::new();
         for row in written {
             let cycles = |key| row.number::<f64>(key).unwrap_or(0.0);
-            let (start, end) = (cycles("start_timestamp_cycles"), cycles("end_timestamp_cycles"));
+            let (start, end) = (
+                cycles("start_timestamp_cycles"),
+                cycles("end_timestamp_cycles"),
+            );
             let backwards = end < start || start < 0.0 || !start.is_finite() || !end.is_finite();
             if backwards {
                 let what = format!("an instruction that lasts from cycle {start} to {end}");
@@ -229,19 +269,39 @@ impl ParsedSchedule {
 
 /// The schedule of the entry computation; `None` if the file only has schedules of other computations.
 fn main_of(program: &ScheduledProgram<'_>, schedules: &[ParsedSchedule]) -> Option<usize> {
-    let entry = program.entry.and_then(|entry| program.computation(entry)).map(|entry| entry.name);
-    schedules.iter().position(|it| Some(&*it.computation) == entry)
+    let entry = program
+        .entry
+        .and_then(|entry| program.computation(entry))
+        .map(|entry| entry.name);
+    schedules
+        .iter()
+        .position(|it| Some(&*it.computation) == entry)
 }
 
-fn describe(program: &ScheduledProgram<'_>, schedules: &[ParsedSchedule], main: Option<usize>, out: &mut TraceBuilder) {
-    let Some(main) = schedules.get(main.unwrap_or(0)) else { return };
+fn describe(
+    program: &ScheduledProgram<'_>,
+    schedules: &[ParsedSchedule],
+    main: Option<usize>,
+    out: &mut TraceBuilder,
+) {
+    let Some(main) = schedules.get(main.unwrap_or(0)) else {
+        return;
+    };
     let about = out.source_mut();
     about.simulator = Some("XLA's latency-hiding scheduler".to_owned());
     about.caveats = vec![Caveat::Predicted, Caveat::LoopsApart];
     about.cannot_know = CANNOT_KNOW.to_vec();
-    about.facts.push(("clock".to_owned(), format!("{:.0} MHz", main.mhz)));
-    about.facts.push(("devices".to_owned(), program.devices().to_string()));
-    about.facts.extend(main.statistics.iter().map(|(key, value)| (format!("scheduler.{key}"), value.clone())));
+    about
+        .facts
+        .push(("clock".to_owned(), format!("{:.0} MHz", main.mhz)));
+    about
+        .facts
+        .push(("devices".to_owned(), program.devices().to_string()));
+    about.facts.extend(
+        main.statistics
+            .iter()
+            .map(|(key, value)| (format!("scheduler.{key}"), value.clone())),
+    );
 }
 
 fn convert(
@@ -254,7 +314,12 @@ fn convert(
     let id = out.program(program.name, None);
     let mut labels = ScheduleLabels::new(program, id);
     let facts = |schedule: &ParsedSchedule| {
-        let cycles = |row: &ScheduleRow| vec![Arg { name: "cycles".to_owned(), value: ArgValue::Float(row.cycles) }];
+        let cycles = |row: &ScheduleRow| {
+            vec![Arg {
+                name: "cycles".to_owned(),
+                value: ArgValue::Float(row.cycles),
+            }]
+        };
         Arc::new(ArgRows(schedule.rows.iter().map(cycles).collect()))
     };
     for (index, schedule) in schedules.iter().enumerate() {
@@ -270,10 +335,21 @@ fn convert(
         } else {
             // The body of a loop is drawn once, with times that start at 0.
             let host = emit::host(out);
-            out.group(Some(host), GroupKind::Custom, &format!("{} (once, by itself)", schedule.computation))
+            out.group(
+                Some(host),
+                GroupKind::Custom,
+                &format!("{} (once, by itself)", schedule.computation),
+            )
         };
         let facts = out.add_arg_source(facts(schedule));
-        let mut writer = ScheduleWriter { program, names, group, is_main, facts, flights: HashMap::new() };
+        let mut writer = ScheduleWriter {
+            program,
+            names,
+            group,
+            is_main,
+            facts,
+            flights: HashMap::new(),
+        };
         writer.write(schedule, &mut labels, out);
         memory(out, group, schedule);
     }
@@ -295,7 +371,10 @@ impl<'a> ScheduleWriter<'_, 'a> {
     fn place(&self, row: &ScheduleRow) -> Option<InstructionIndex> {
         let (computation, instruction) = self.names.instructions.get(&row.id)?;
         let index = self.program.find(computation)?;
-        Some((index, self.program.computation(index)?.position(instruction)?))
+        Some((
+            index,
+            self.program.computation(index)?.position(instruction)?,
+        ))
     }
 
     fn track(&self, out: &mut TraceBuilder, kind: TrackKind, id: i64, name: &str) -> TrackId {
@@ -305,8 +384,14 @@ impl<'a> ScheduleWriter<'_, 'a> {
         track
     }
 
-    fn write(&mut self, schedule: &ParsedSchedule, labels: &mut ScheduleLabels<'_, 'a>, out: &mut TraceBuilder) {
-        let places: Vec<Option<InstructionIndex>> = schedule.rows.iter().map(|row| self.place(row)).collect();
+    fn write(
+        &mut self,
+        schedule: &ParsedSchedule,
+        labels: &mut ScheduleLabels<'_, 'a>,
+        out: &mut TraceBuilder,
+    ) {
+        let places: Vec<Option<InstructionIndex>> =
+            schedule.rows.iter().map(|row| self.place(row)).collect();
         let awaited = next_dones(self.program, &places);
         let ops = self.track(out, TrackKind::Ops, 2, "XLA Ops");
         // A slice of one cycle stands for an instruction without cost.
@@ -315,20 +400,37 @@ impl<'a> ScheduleWriter<'_, 'a> {
         for (at, (row, place)) in schedule.rows.iter().zip(&places).enumerate() {
             let label = place.and_then(|place| labels.of(out, place));
             if label.is_none() {
-                out.log(IssueKind::UnknownMetadata, || format!("the module has no instruction {}", row.id));
+                out.log(IssueKind::UnknownMetadata, || {
+                    format!("the module has no instruction {}", row.id)
+                });
             }
             let label = label.unwrap_or_else(|| out.label("(unknown instruction)", None));
             if row.start > busy_until + 1 {
-                let done = awaited.get(at).copied().flatten().and_then(|done| labels.of(out, done));
+                let done = awaited
+                    .get(at)
+                    .copied()
+                    .flatten()
+                    .and_then(|done| labels.of(out, done));
                 let wait: LabelId = done.unwrap_or_else(|| out.label("wait", None));
-                out.add_slice(ops, SliceSpec::new(emit::range(busy_until, row.start), wait));
+                out.add_slice(
+                    ops,
+                    SliceSpec::new(emit::range(busy_until, row.start), wait),
+                );
             } else if row.start < busy_until - 1 {
                 let name = &schedule.computation;
-                out.log(IssueKind::ScheduleOverlaps, || format!("{name}: at {} ps, before {busy_until} ps", row.start));
+                out.log(IssueKind::ScheduleOverlaps, || {
+                    format!("{name}: at {} ps, before {busy_until} ps", row.start)
+                });
             }
             if row.end - row.start > cycle {
                 let spec = SliceSpec::new(emit::range(row.start, row.end), label);
-                out.add_slice(ops, SliceSpec { args: Some(at as u64), ..spec });
+                out.add_slice(
+                    ops,
+                    SliceSpec {
+                        args: Some(at as u64),
+                        ..spec
+                    },
+                );
             }
             busy_until = row.end.max(busy_until);
             if let Some(place) = *place {
@@ -338,7 +440,9 @@ impl<'a> ScheduleWriter<'_, 'a> {
         let mut open: Vec<_> = self.flights.drain().map(|(name, _)| name).collect();
         open.sort_unstable();
         for name in open {
-            out.log(IssueKind::AsyncUnterminated, || format!("{name} of {}", schedule.computation));
+            out.log(IssueKind::AsyncUnterminated, || {
+                format!("{name} of {}", schedule.computation)
+            });
         }
     }
 
@@ -352,8 +456,12 @@ impl<'a> ScheduleWriter<'_, 'a> {
         out: &mut TraceBuilder,
     ) {
         let program = self.program;
-        let Some(computation) = program.computation(place.0) else { return };
-        let (Some(instruction), Some(row)) = (computation.instructions.get(place.1), schedule.rows.get(at)) else {
+        let Some(computation) = program.computation(place.0) else {
+            return;
+        };
+        let (Some(instruction), Some(row)) =
+            (computation.instructions.get(place.1), schedule.rows.get(at))
+        else {
             return;
         };
         if instruction.opcode.ends_with("-start") {
@@ -363,29 +471,46 @@ impl<'a> ScheduleWriter<'_, 'a> {
             return;
         }
         let name = instruction.operand_names().next();
-        let begun = name.and_then(|name| Some((self.flights.remove(name)?, computation.position(name)?)));
+        let begun =
+            name.and_then(|name| Some((self.flights.remove(name)?, computation.position(name)?)));
         let Some(((begin, start_row), start)) = begun else {
             return out.log(IssueKind::AsyncWithoutStart, || instruction.name.to_owned());
         };
-        let communicates =
-            computation.instructions.get(start).is_some_and(|start| collective(program, computation, start).is_some());
+        let communicates = computation
+            .instructions
+            .get(start)
+            .is_some_and(|start| collective(program, computation, start).is_some());
         let track = if communicates {
             self.track(out, TrackKind::AsyncOps, 4, "ICI")
         } else {
             self.track(out, TrackKind::AsyncOps, 3, "HBM DMA")
         };
-        let (Some(label), Some(done)) = (labels.of(out, (place.0, start)), labels.of(out, place)) else { return };
+        let (Some(label), Some(done)) = (labels.of(out, (place.0, start)), labels.of(out, place))
+        else {
+            return;
+        };
         let spec = SliceSpec::new(emit::range(begin, row.end), label);
-        let slice = out.add_slice(track, SliceSpec { args: Some(start_row as u64), ..spec });
+        let slice = out.add_slice(
+            track,
+            SliceSpec {
+                args: Some(start_row as u64),
+                ..spec
+            },
+        );
         let done = out.label_ref(done).name;
         out.set_attr(slice, SliceAttr::DoneOp, done.index() as i64);
     }
 }
 
 /// For each row, the next instruction that awaits something.
-fn next_dones(program: &ScheduledProgram<'_>, places: &[Option<InstructionIndex>]) -> Vec<Option<InstructionIndex>> {
+fn next_dones(
+    program: &ScheduledProgram<'_>,
+    places: &[Option<InstructionIndex>],
+) -> Vec<Option<InstructionIndex>> {
     let is_done = |&(computation, at): &InstructionIndex| {
-        let instruction = program.computation(computation).and_then(|it| it.instructions.get(at));
+        let instruction = program
+            .computation(computation)
+            .and_then(|it| it.instructions.get(at));
         instruction.is_some_and(|it| it.opcode.ends_with("-done"))
     };
     let mut next = None;
@@ -409,7 +534,13 @@ fn memory(out: &mut TraceBuilder, group: GroupId, schedule: &ParsedSchedule) {
     }
     out.set_counter_unit(track, "bytes");
     if let Some(peak) = schedule.memory_peak {
-        let track = emit::track(out, group, TrackKind::Counter, 8, "Most memory by the scheduler");
+        let track = emit::track(
+            out,
+            group,
+            TrackKind::Counter,
+            8,
+            "Most memory by the scheduler",
+        );
         out.add_counter_sample(track, Timestamp::ZERO, None, peak as f64);
         out.set_counter_unit(track, "bytes");
     }

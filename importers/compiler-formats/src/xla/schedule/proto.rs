@@ -39,9 +39,18 @@ const MAX_DEPTH: usize = 64;
 impl<'a> TextProtoMessage<'a> {
     /// Parses a text. If it is truncated, the complete fields are kept.
     pub(crate) fn parse(text: &'a str) -> Result<ParsedTextProto<'a>, TextProtoDamage> {
-        let mut reader = TextProtoReader { text, at: 0, line: 1 };
-        let mut open: Vec<(&'a str, TextProtoMessage<'a>)> =
-            vec![("", TextProtoMessage { line: 1, ..TextProtoMessage::default() })];
+        let mut reader = TextProtoReader {
+            text,
+            at: 0,
+            line: 1,
+        };
+        let mut open: Vec<(&'a str, TextProtoMessage<'a>)> = vec![(
+            "",
+            TextProtoMessage {
+                line: 1,
+                ..TextProtoMessage::default()
+            },
+        )];
         while let Some(byte) = reader.next_byte() {
             let damage = |reader: &TextProtoReader<'_>, what: String| TextProtoDamage {
                 offset: reader.at,
@@ -59,7 +68,10 @@ impl<'a> TextProtoMessage<'a> {
             }
             let name = reader.word();
             if name.is_empty() {
-                return Err(damage(&reader, format!("expected a field name, found {:?}", char::from(byte))));
+                return Err(damage(
+                    &reader,
+                    format!("expected a field name, found {:?}", char::from(byte)),
+                ));
             }
             let colon = reader.next_byte() == Some(b':');
             if colon {
@@ -69,11 +81,18 @@ impl<'a> TextProtoMessage<'a> {
                 Some(b'{' | b'<') => {
                     reader.at += 1;
                     if open.len() > MAX_DEPTH {
-                        return Err(damage(&reader, format!("more than {MAX_DEPTH} levels of nesting")));
+                        return Err(damage(
+                            &reader,
+                            format!("more than {MAX_DEPTH} levels of nesting"),
+                        ));
                     }
                     open.push((
                         name,
-                        TextProtoMessage { line: reader.line, offset: reader.at, ..TextProtoMessage::default() },
+                        TextProtoMessage {
+                            line: reader.line,
+                            offset: reader.at,
+                            ..TextProtoMessage::default()
+                        },
                     ));
                 }
                 Some(_) if colon => {
@@ -94,10 +113,12 @@ impl<'a> TextProtoMessage<'a> {
 
     /// The messages of a field.
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &TextProtoMessage<'a>> {
-        self.fields.iter().filter_map(move |(field, value)| match value {
-            TextProtoValue::Message(message) if *field == name => Some(message),
-            _ => None,
-        })
+        self.fields
+            .iter()
+            .filter_map(move |(field, value)| match value {
+                TextProtoValue::Message(message) if *field == name => Some(message),
+                _ => None,
+            })
     }
 
     /// The first message of a field.
@@ -107,10 +128,12 @@ impl<'a> TextProtoMessage<'a> {
 
     /// The scalars of a field as written.
     pub(crate) fn scalars(&self, name: &str) -> impl Iterator<Item = &'a str> {
-        self.fields.iter().filter_map(move |(field, value)| match value {
-            TextProtoValue::Scalar(scalar) if *field == name => Some(*scalar),
-            _ => None,
-        })
+        self.fields
+            .iter()
+            .filter_map(move |(field, value)| match value {
+                TextProtoValue::Scalar(scalar) if *field == name => Some(*scalar),
+                _ => None,
+            })
     }
 
     /// All scalars, with the names of their fields.
@@ -128,7 +151,9 @@ impl<'a> TextProtoMessage<'a> {
 
     /// The numbers of a repeated field; other values are skipped.
     pub(crate) fn numbers(&self, name: &str) -> Vec<u64> {
-        self.scalars(name).filter_map(|value| value.parse().ok()).collect()
+        self.scalars(name)
+            .filter_map(|value| value.parse().ok())
+            .collect()
     }
 
     /// The first value of a field as text, without quotes; empty if it is absent.
@@ -143,15 +168,26 @@ fn close<'a>(mut open: Vec<(&'a str, TextProtoMessage<'a>)>) -> ParsedTextProto<
     while let Some((name, message)) = open.pop() {
         match open.last_mut() {
             Some((_, outer)) => outer.fields.push((name, TextProtoValue::Message(message))),
-            None => return ParsedTextProto { root: message, cut_in },
+            None => {
+                return ParsedTextProto {
+                    root: message,
+                    cut_in,
+                };
+            }
         }
     }
-    ParsedTextProto { root: TextProtoMessage::default(), cut_in }
+    ParsedTextProto {
+        root: TextProtoMessage::default(),
+        cut_in,
+    }
 }
 
 /// Removes quotes and resolves escapes; bytes above 127 become characters.
 pub(super) fn unquoted(text: &str) -> Cow<'_, str> {
-    let inner = text.strip_prefix(['"', '\'']).and_then(|text| text.strip_suffix(['"', '\''])).unwrap_or(text);
+    let inner = text
+        .strip_prefix(['"', '\''])
+        .and_then(|text| text.strip_suffix(['"', '\'']))
+        .unwrap_or(text);
     if !inner.contains('\\') {
         return Cow::Borrowed(inner);
     }
@@ -168,7 +204,11 @@ pub(super) fn unquoted(text: &str) -> Cow<'_, str> {
             Some('r') => out.push('\r'),
             Some(digit @ '0'..='7') => {
                 let mut code = u32::from(digit) - u32::from('0');
-                while let Some(more) = chars.peek().and_then(|c| c.to_digit(8)).filter(|_| code < 32) {
+                while let Some(more) = chars
+                    .peek()
+                    .and_then(|c| c.to_digit(8))
+                    .filter(|_| code < 32)
+                {
                     code = code * 8 + more;
                     chars.next();
                 }
@@ -195,7 +235,9 @@ impl<'a> TextProtoReader<'a> {
                 b'\n' => self.line += 1,
                 b' ' | b'\t' | b'\r' | b',' | b';' => {}
                 b'#' => {
-                    self.at = self.text[self.at..].find('\n').map_or(self.text.len(), |end| self.at + end);
+                    self.at = self.text[self.at..]
+                        .find('\n')
+                        .map_or(self.text.len(), |end| self.at + end);
                     continue;
                 }
                 _ => return Some(byte),
@@ -207,7 +249,9 @@ impl<'a> TextProtoReader<'a> {
 
     /// A name; may be empty.
     fn word(&mut self) -> &'a str {
-        self.take(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+' | '[' | ']' | '/'))
+        self.take(|c: char| {
+            c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+' | '[' | ']' | '/')
+        })
     }
 
     fn take(&mut self, is_part: impl Fn(char) -> bool) -> &'a str {
@@ -219,7 +263,12 @@ impl<'a> TextProtoReader<'a> {
 
     /// A value; `None` if the text ends inside it.
     fn scalar(&mut self) -> Option<&'a str> {
-        let quote = self.text.as_bytes().get(self.at).copied().filter(|byte| matches!(byte, b'"' | b'\''));
+        let quote = self
+            .text
+            .as_bytes()
+            .get(self.at)
+            .copied()
+            .filter(|byte| matches!(byte, b'"' | b'\''));
         let Some(quote) = quote else {
             let word = self.word();
             return (self.at < self.text.len() || word.is_empty()).then_some(word);
@@ -254,11 +303,17 @@ mod tests {
         let ParsedTextProto { root, cut_in } = TextProtoMessage::parse(text).unwrap();
         assert!(cut_in.is_empty());
         assert_eq!(root.text("name"), "a\"b\n\u{c3}");
-        assert_eq!((root.number::<i64>("id"), root.number::<u64>("none")), (Some(7), None));
+        assert_eq!(
+            (root.number::<i64>("id"), root.number::<u64>("none")),
+            (Some(7), None)
+        );
         assert_eq!(root.scalars("id").collect::<Vec<_>>(), ["7", "-8"]);
         let shape = root.message("shape").unwrap();
         assert_eq!((shape.numbers("dims"), shape.line), (vec![4, 5], 3));
-        assert_eq!(shape.message("inner").unwrap().number::<f64>("x"), Some(1500.0));
+        assert_eq!(
+            shape.message("inner").unwrap().number::<f64>("x"),
+            Some(1500.0)
+        );
         assert_eq!(root.text("kind"), "BF16");
     }
 
@@ -269,18 +324,34 @@ mod tests {
             let parsed = TextProtoMessage::parse(&text[..cut]).map(|parsed| parsed.cut_in);
             assert_eq!(parsed.unwrap().is_empty(), cut < 3, "cut at {cut}");
         }
-        assert_eq!(TextProtoMessage::parse("a { b {").unwrap().cut_in, ["a", "b"]);
+        assert_eq!(
+            TextProtoMessage::parse("a { b {").unwrap().cut_in,
+            ["a", "b"]
+        );
         // A number at the very end may have lost digits.
-        assert_eq!(TextProtoMessage::parse("a: 1").unwrap().root.number::<u64>("a"), None);
+        assert_eq!(
+            TextProtoMessage::parse("a: 1")
+                .unwrap()
+                .root
+                .number::<u64>("a"),
+            None
+        );
     }
 
     #[test]
     fn errors_name_the_line() {
         let damage = |text: &str| TextProtoMessage::parse(text).map(|_| ()).unwrap_err();
-        assert_eq!((damage("a: 1\n}\n").line, damage("a: 1\n}\n").what.as_str()), (2, "an unmatched }"));
+        assert_eq!(
+            (damage("a: 1\n}\n").line, damage("a: 1\n}\n").what.as_str()),
+            (2, "an unmatched }")
+        );
         assert_eq!(damage("\n\na 1\n").line, 3);
         assert!(damage("a: *\n").what.contains("a has no value"));
         assert!(damage("*").what.contains("a field name"));
-        assert!(damage(&"a {".repeat(100_000)).what.contains("levels of nesting"));
+        assert!(
+            damage(&"a {".repeat(100_000))
+                .what
+                .contains("levels of nesting")
+        );
     }
 }

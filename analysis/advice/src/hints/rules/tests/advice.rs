@@ -6,19 +6,33 @@ use engine::HintOptions;
 use sample_traces::text_builder;
 use trace_model::{GroupKind, SliceAttr, SliceSpec, TimeRange, Timestamp, TrackKind};
 
-use super::{about_program, cannot_tell, communicating, ids, matmul, mixed, report, report_of, run, saving};
+use super::{
+    about_program, cannot_tell, communicating, ids, matmul, mixed, report, report_of, run, saving,
+};
 use crate::hints::{Hint, HintSeverity, HintsReport};
 
 fn hint(report: &HintsReport, id: &str) -> Hint {
-    report.hints.iter().find(|hint| hint.id == id).cloned().unwrap_or_else(|| panic!("no {id}"))
+    report
+        .hints
+        .iter()
+        .find(|hint| hint.id == id)
+        .cloned()
+        .unwrap_or_else(|| panic!("no {id}"))
 }
 
 /// What hint `id` says to do, as a hint or as a further remedy.
 fn action(picture: &str, id: &str) -> String {
     let report = report(picture);
-    let also = report.hints.iter().flat_map(|hint| &hint.also).map(|other| (other.id, &other.action));
+    let also = report
+        .hints
+        .iter()
+        .flat_map(|hint| &hint.also)
+        .map(|other| (other.id, &other.action));
     let own = report.hints.iter().map(|hint| (hint.id, &hint.action));
-    own.chain(also).find(|(own, _)| *own == id).map(|(_, action)| action.clone()).unwrap_or_default()
+    own.chain(also)
+        .find(|(own, _)| *own == id)
+        .map(|(_, action)| action.clone())
+        .unwrap_or_default()
 }
 
 /// One token for each of four requests: 4 × 4096 by 4096 × 3584 on a v5e, for 50 µs.
@@ -36,7 +50,10 @@ fn decode(costs: &str) -> String {
 #[test]
 fn padding_is_free_where_reading_the_weights_takes_longer() {
     // 29.4 MB take 35.8 µs, the product on whole tiles 2.4 µs.
-    for costs in ["flops=117440512", "flops=117440512 hbm_read=29360128 hbm_write=28672"] {
+    for costs in [
+        "flops=117440512",
+        "flops=117440512 hbm_read=29360128 hbm_write=28672",
+    ] {
         assert_eq!(ids(&decode(costs)).first(), Some(&"K16"), "{costs}");
         assert!(!ids(&decode(costs)).contains(&"K11"), "{costs}");
     }
@@ -53,18 +70,34 @@ fn flags_are_those_of_the_collectives_that_ran_on_this_chip() {
         let picture = communicating(80, 20, op, "").replace("TPU v5 lite", chip);
         (action(&picture, "K01"), action(&picture, "K02"))
     };
-    for advice in [on("all-reduce", "TPU v5 lite").0, on("all-reduce", "TPU v5 lite").1] {
-        assert!(advice.contains("fuse_all_reduce=true") && advice.contains("xla_enable_async_all_reduce"), "{advice}");
+    for advice in [
+        on("all-reduce", "TPU v5 lite").0,
+        on("all-reduce", "TPU v5 lite").1,
+    ] {
+        assert!(
+            advice.contains("fuse_all_reduce=true")
+                && advice.contains("xla_enable_async_all_reduce"),
+            "{advice}"
+        );
         assert!(!advice.contains("all_gather"), "{advice}");
     }
     // The flags of v5e make other chips fail or compute wrong results.
     let advice = on("all-reduce", "TPU v6 lite").1;
-    assert!(advice.contains("xla_tpu_enable_sparse_core_collective_offload_all_reduce=true"), "{advice}");
+    assert!(
+        advice.contains("xla_tpu_enable_sparse_core_collective_offload_all_reduce=true"),
+        "{advice}"
+    );
     assert!(!advice.contains("fusion"), "{advice}");
     let advice = on("all-gather", "TPU v5 lite").1;
-    assert!(advice.contains("by default") && !advice.contains("--xla"), "{advice}");
+    assert!(
+        advice.contains("by default") && !advice.contains("--xla"),
+        "{advice}"
+    );
     let advice = on("all-to-all", "TPU v6 lite").1;
-    assert!(advice.contains("no flag is known") && !advice.contains("--xla"), "{advice}");
+    assert!(
+        advice.contains("no flag is known") && !advice.contains("--xla"),
+        "{advice}"
+    );
     // Which chip it is nobody says.
     let advice = on("all-reduce", "TPU x").1;
     assert!(!advice.contains("--xla") && !advice.is_empty(), "{advice}");
@@ -72,13 +105,21 @@ fn flags_are_those_of_the_collectives_that_ran_on_this_chip() {
 
 /// Four devices gather; all but the last are there so many columns early.
 fn late_gather(early: usize, transfer: usize, elements: u64) -> String {
-    let ops = |wait: usize| format!("{}{}", run('M', 100 + early - wait), run('R', wait + transfer));
+    let ops = |wait: usize| {
+        format!(
+            "{}{}",
+            run('M', 100 + early - wait),
+            run('R', wait + transfer)
+        )
+    };
     let text = format!(
         "%all-gather.1 = bf16[{elements}]{{0}} all-gather(bf16[{}]{{0}} %p), replica_groups={{{{0,1,2,3}}}}, dimensions={{0}}",
         elements / 4
     );
-    let devices =
-        [early, early, early, 0].into_iter().enumerate().map(|(at, wait)| format!("TPU:{at} ops: {}\n", ops(wait)));
+    let devices = [early, early, early, 0]
+        .into_iter()
+        .enumerate()
+        .map(|(at, wait)| format!("TPU:{at} ops: {}\n", ops(wait)));
     format!(
         "@column 10us\n@device flops=197e12 hbm=819e9 TPU v5 lite\n{}M = f [convolution fusion]\nR = all-gather.1 [all-gather] :: {text}",
         devices.collect::<String>()
@@ -89,13 +130,25 @@ fn late_gather(early: usize, transfer: usize, elements: u64) -> String {
 fn waiting_for_a_late_device_is_not_slow_links() {
     // 12 MB in 100 µs use the links well, and 1.2 MB do not, however long the others waited before.
     assert!(!ids(&late_gather(50, 10, 6_000_000)).contains(&"K03"));
-    let (with, without) = (saving(&late_gather(50, 10, 600_000), "K03"), saving(&late_gather(0, 10, 600_000), "K03"));
+    let (with, without) = (
+        saving(&late_gather(50, 10, 600_000), "K03"),
+        saving(&late_gather(0, 10, 600_000), "K03"),
+    );
     assert_eq!(with, without);
-    assert!(with < Some(100_000_000) && with > Some(50_000_000), "{with:?}");
+    assert!(
+        with < Some(100_000_000) && with > Some(50_000_000),
+        "{with:?}"
+    );
     // Of the four devices of the group one was captured: whether it waited is not known.
     let alone = late_gather(50, 10, 600_000);
-    let alone: Vec<&str> =
-        alone.lines().filter(|line| !["TPU:1", "TPU:2", "TPU:3"].iter().any(|own| line.starts_with(own))).collect();
+    let alone: Vec<&str> = alone
+        .lines()
+        .filter(|line| {
+            !["TPU:1", "TPU:2", "TPU:3"]
+                .iter()
+                .any(|own| line.starts_with(own))
+        })
+        .collect();
     assert!(cannot_tell(&report(&alone.join("\n")), "K03"));
 }
 
@@ -110,8 +163,11 @@ fn offload(free_gib: i64) -> String {
             pair(from, to)
         )
     };
-    let lines: String =
-        ['a', 'b', 'c'].iter().enumerate().map(|(at, letter)| format!("{letter} = {}", done(at, "S(5)", ""))).collect();
+    let lines: String = ['a', 'b', 'c']
+        .iter()
+        .enumerate()
+        .map(|(at, letter)| format!("{letter} = {}", done(at, "S(5)", "")))
+        .collect();
     let picture = format!(
         "@column 10us\nops: {}aabbccdd\nM = fusion.1 [convolution fusion]\n{lines}d = {}",
         run('M', 60),
@@ -121,7 +177,10 @@ fn offload(free_gib: i64) -> String {
     let host = builder.group(None, GroupKind::Host, "text");
     let track = builder.track(host, TrackKind::HostThread, 9, "allocator");
     let label = builder.label("MemoryAllocation", None);
-    let key = builder.add_slice(track, SliceSpec::new(TimeRange::new(Timestamp::ZERO, Timestamp::ZERO), label));
+    let key = builder.add_slice(
+        track,
+        SliceSpec::new(TimeRange::new(Timestamp::ZERO, Timestamp::ZERO), label),
+    );
     builder.set_attr(key, SliceAttr::MemoryAllocated, (16 - free_gib) << 30);
     builder.set_attr(key, SliceAttr::MemoryAvailable, free_gib << 30);
     hint(&report_of(&builder.finish(), HintOptions::default()), "K26").action
@@ -130,22 +189,44 @@ fn offload(free_gib: i64) -> String {
 #[test]
 fn offloaded_arrays_that_fit_are_counted_before_anything_else() {
     let all = offload(3);
-    assert!(all.starts_with("The 3 arrays loaded from the host (3.221 GB) fit into the 3.221 GB"), "{all}");
+    assert!(
+        all.starts_with("The 3 arrays loaded from the host (3.221 GB) fit into the 3.221 GB"),
+        "{all}"
+    );
     assert!(all.contains("jax.memory.Space.Device"), "{all}");
     let some = offload(2);
-    assert!(some.starts_with("2 of the 3 arrays loaded from the host (2.147 GB of 3.221 GB) fit"), "{some}");
+    assert!(
+        some.starts_with("2 of the 3 arrays loaded from the host (2.147 GB of 3.221 GB) fit"),
+        "{some}"
+    );
     let none = offload(0);
-    assert!(none.starts_with("No array loaded from the host (3.221 GB in all) fits"), "{none}");
+    assert!(
+        none.starts_with("No array loaded from the host (3.221 GB in all) fits"),
+        "{none}"
+    );
 }
 
 #[test]
 fn slices_of_training_and_of_serving_have_their_own_advice() {
     let slices = |more: &str, program: &str| {
-        let picture =
-            mixed(10, "dynamic-update-slice.1", &format!("dynamic-update-slice] {more} [x")).replace(" [x]", "");
-        action(&format!("{picture}\n        modules: {}\n        P = {program}(1)\n", run('P', 100)), "K20")
+        let picture = mixed(
+            10,
+            "dynamic-update-slice.1",
+            &format!("dynamic-update-slice] {more} [x"),
+        )
+        .replace(" [x]", "");
+        action(
+            &format!(
+                "{picture}\n        modules: {}\n        P = {program}(1)\n",
+                run('P', 100)
+            ),
+            "K20",
+        )
     };
-    let training = slices("tf=jit(train)/transpose(jvp(while))/body/dynamic_update_slice", "jit_train");
+    let training = slices(
+        "tf=jit(train)/transpose(jvp(while))/body/dynamic_update_slice",
+        "jit_train",
+    );
     assert!(training.starts_with("In training"), "{training}");
     let serving = slices("", "jit_decode_step");
     assert!(serving.starts_with("In serving"), "{serving}");
@@ -164,13 +245,22 @@ fn corrections_of_numbers_come_after_hints_that_save_time() {
     );
     assert_eq!(about_program(&report(&picture)), ["K19", "K29"]);
     // Hints without a saving come before it as well.
-    let many = |mut report: HintsReport| report.hints.drain(..).map(|hint| hint.id).collect::<Vec<_>>();
+    let many = |mut report: HintsReport| {
+        report
+            .hints
+            .drain(..)
+            .map(|hint| hint.id)
+            .collect::<Vec<_>>()
+    };
     let served = many(report(&format!(
         "{}k = flash.1 [custom-call]\n",
         decode("flops=117440512").replace("xxxxx\n", "xxxkk\n        ")
     )));
     let place = |id: &str| served.iter().position(|own| *own == id);
-    assert!(place("K16").is_some() && place("K16") < place("K29"), "{served:?}");
+    assert!(
+        place("K16").is_some() && place("K16") < place("K29"),
+        "{served:?}"
+    );
 }
 
 #[test]
@@ -185,22 +275,43 @@ fn compilation_before_the_loop_matters_by_its_share_of_the_capture() {
             run('c', columns)
         );
         let found = report(&picture);
-        found.hints.iter().find(|hint| hint.id == "K49").map(|hint| (hint.severity, hint.once_ps))
+        found
+            .hints
+            .iter()
+            .find(|hint| hint.id == "K49")
+            .map(|hint| (hint.severity, hint.once_ps))
     };
     // Of 30 ms.
     assert_eq!(severity(1), None);
     assert_eq!(severity(3), Some((HintSeverity::High, Some(3_000_000_000))));
-    assert_eq!(severity(18), Some((HintSeverity::Critical, Some(18_000_000_000))));
+    assert_eq!(
+        severity(18),
+        Some((HintSeverity::Critical, Some(18_000_000_000)))
+    );
 }
 
 #[test]
 fn short_steps_of_a_host_are_no_matter_of_weight() {
     let severity = |column: &str| {
         let letters = ['A', 'B', 'C', 'D', 'E'];
-        let steps: String = letters.iter().zip([9, 9, 9, 11, 12]).map(|(&letter, n)| run(letter, n)).collect();
-        let legend: String =
-            letters.iter().enumerate().map(|(at, letter)| format!("{letter} = train step={at}\n")).collect();
-        hint(&report(&format!("@column {column}\nhost python: {steps}\n{legend}")), "K48").severity
+        let steps: String = letters
+            .iter()
+            .zip([9, 9, 9, 11, 12])
+            .map(|(&letter, n)| run(letter, n))
+            .collect();
+        let legend: String = letters
+            .iter()
+            .enumerate()
+            .map(|(at, letter)| format!("{letter} = train step={at}\n"))
+            .collect();
+        hint(
+            &report(&format!("@column {column}\nhost python: {steps}\n{legend}")),
+            "K48",
+        )
+        .severity
     };
-    assert_eq!((severity("1us"), severity("1ms")), (HintSeverity::Low, HintSeverity::High));
+    assert_eq!(
+        (severity("1us"), severity("1ms")),
+        (HintSeverity::Low, HintSeverity::High)
+    );
 }

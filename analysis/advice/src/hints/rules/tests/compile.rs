@@ -4,9 +4,16 @@ use super::{cannot_tell, ids, report, run, saving};
 
 /// Twenty steps of 10 ms on a host; in step 9 a compilation of so many columns of 1 ms.
 pub(super) fn host_loop(columns: usize, function: &str) -> String {
-    let step = |number: usize| run(char::from(b'A' + number as u8), if number == 9 { 10 + columns } else { 10 });
+    let step = |number: usize| {
+        run(
+            char::from(b'A' + number as u8),
+            if number == 9 { 10 + columns } else { 10 },
+        )
+    };
     let steps: String = (0..20).map(step).collect();
-    let legend: Vec<_> = (0..20).map(|n| format!("{} = train step={n}\n", char::from(b'A' + n as u8))).collect();
+    let legend: Vec<_> = (0..20)
+        .map(|n| format!("{} = train step={n}\n", char::from(b'A' + n as u8)))
+        .collect();
     let legend = legend.concat();
     let before = run('.', 92);
     format!(
@@ -31,16 +38,36 @@ fn recompiling_steps_are_named() {
     // 11 of 211 ms.
     let found = report(&host_loop(11, "f"));
     let hint = found.hints.iter().find(|hint| hint.id == "K36").unwrap();
-    assert!(hint.statement.contains("f in step 9") && hint.statement.contains("once"), "{}", hint.statement);
+    assert!(
+        hint.statement.contains("f in step 9") && hint.statement.contains("once"),
+        "{}",
+        hint.statement
+    );
     // Of twenty steps one is 11 ms longer.
     assert_eq!(hint.saving_ps, Some(550_000_000));
-    assert!(hint.spots.iter().any(|spot| spot.name == "backend_compile" && spot.slice.is_some()), "{:?}", hint.spots);
+    assert!(
+        hint.spots
+            .iter()
+            .any(|spot| spot.name == "backend_compile" && spot.slice.is_some()),
+        "{:?}",
+        hint.spots
+    );
     assert!(!ids(&host_loop(10, "f")).contains(&"K36"));
     // Nothing was compiled: nothing to say, though one could have seen it.
     let quiet = report(&host_loop(0, "f"));
-    assert!(["K36", "K37", "K38"].iter().all(|id| quiet.quiet.contains(id)), "{:?}", quiet.quiet);
+    assert!(
+        ["K36", "K37", "K38"]
+            .iter()
+            .all(|id| quiet.quiet.contains(id)),
+        "{:?}",
+        quiet.quiet
+    );
     let no_host = report("ops: MMMM\nM = fusion.1 [convolution fusion]");
-    assert!(["K36", "K37", "K38"].iter().all(|id| cannot_tell(&no_host, id)));
+    assert!(
+        ["K36", "K37", "K38"]
+            .iter()
+            .all(|id| cannot_tell(&no_host, id))
+    );
 }
 
 #[test]
@@ -61,8 +88,15 @@ fn compilation_in_the_first_steps_is_warm_up() {
     assert_eq!(super::about_program(&found), ["K49"]);
     let hint = found.hints.iter().find(|hint| hint.id == "K49").unwrap();
     // 7 of 40 ms, once: a warm step is not shorter for it.
-    assert_eq!((hint.once_ps, hint.saving_ps, hint.saving_percent), (Some(7_000_000_000), None, None));
-    assert!(hint.statement.contains("7.000 ms, 17.5 % of the capture"), "{}", hint.statement);
+    assert_eq!(
+        (hint.once_ps, hint.saving_ps, hint.saving_percent),
+        (Some(7_000_000_000), None, None)
+    );
+    assert!(
+        hint.statement.contains("7.000 ms, 17.5 % of the capture"),
+        "{}",
+        hint.statement
+    );
     assert!(hint.statement.contains("f in step 0"), "{}", hint.statement);
 }
 
@@ -85,11 +119,26 @@ fn recompilation_counts_functions_that_had_run() {
         )
     };
     // The same compilation and the same time as that of the loop: one hint, two remedies.
-    let hint = report(&picture("qqqqq")).hints.iter().find(|hint| hint.id == "K36").cloned().unwrap();
-    let [again] = &hint.also[..] else { panic!("{:?}", hint.also) };
+    let hint = report(&picture("qqqqq"))
+        .hints
+        .iter()
+        .find(|hint| hint.id == "K36")
+        .cloned()
+        .unwrap();
+    let [again] = &hint.also[..] else {
+        panic!("{:?}", hint.also)
+    };
     assert_eq!(again.id, "K37");
-    assert!(again.statement.contains("compiled again: f once"), "{}", again.statement);
-    assert!(again.statement.contains("not recorded"), "{}", again.statement);
+    assert!(
+        again.statement.contains("compiled again: f once"),
+        "{}",
+        again.statement
+    );
+    assert!(
+        again.statement.contains("not recorded"),
+        "{}",
+        again.statement
+    );
     assert_eq!(ids(&picture("qqqqq")), ["K36", "K37"]);
     assert!(!ids(&picture("rrrrr")).contains(&"K37"));
 }
@@ -97,7 +146,10 @@ fn recompilation_counts_functions_that_had_run() {
 #[test]
 fn long_compilation_suggests_a_cache() {
     let picture = |seconds: usize, event: &str| {
-        format!("@column 1s\nhost python: {}..h\nc = backend_compile\nh = {event}", run('c', seconds))
+        format!(
+            "@column 1s\nhost python: {}..h\nc = backend_compile\nh = {event}",
+            run('c', seconds)
+        )
     };
     assert_eq!(ids(&picture(10, "x")), ["K49", "K38"]);
     assert!(!ids(&picture(9, "x")).contains(&"K38"));
@@ -108,7 +160,11 @@ fn long_compilation_suggests_a_cache() {
 /// Graphs of lazy tensors, each so many columns, with or without a mark around each.
 pub(super) fn lazy(marks: bool, columns: usize, extra: &str) -> String {
     let one = format!("{}{extra}.", run('s', columns));
-    let around = format!("{}{}.", run(if marks { 'm' } else { '.' }, columns), ".".repeat(extra.len()));
+    let around = format!(
+        "{}{}.",
+        run(if marks { 'm' } else { '.' }, columns),
+        ".".repeat(extra.len())
+    );
     format!(
         "
         @column 1s
@@ -129,24 +185,45 @@ fn lazy_tensors_need_step_marks() {
     assert!(!ids(&lazy(true, 29, "")).contains(&"K39"));
     let long = report(&lazy(true, 30, ""));
     let hint = long.hints.iter().find(|hint| hint.id == "K39").unwrap();
-    assert!(hint.statement.contains("more than a step"), "{}", hint.statement);
-    assert!(report(&host_loop(0, "f")).quiet.contains(&"K39"), "no lazy tensors, nothing to mark");
+    assert!(
+        hint.statement.contains("more than a step"),
+        "{}",
+        hint.statement
+    );
+    assert!(
+        report(&host_loop(0, "f")).quiet.contains(&"K39"),
+        "no lazy tensors, nothing to mark"
+    );
 }
 
 #[test]
 fn lazy_tensor_reads_within_steps_are_counted() {
     let cut = report(&lazy(true, 2, ".e"));
     let hint = cut.hints.iter().find(|hint| hint.id == "K40").unwrap();
-    assert!(hint.statement.contains("graphs are cut 1.0 times"), "{}", hint.statement);
+    assert!(
+        hint.statement.contains("graphs are cut 1.0 times"),
+        "{}",
+        hint.statement
+    );
     assert!(!ids(&lazy(true, 2, "")).contains(&"K40"));
     assert!(cannot_tell(&report(&lazy(false, 2, "")), "K40"));
 }
 
 /// So many programs, each of one op of so many µs, with gaps of 20 µs.
 pub(super) fn programs(count: usize, us: usize) -> String {
-    let letter = |k: usize| char::from(if k < 26 { b'A' + k as u8 } else { b'a' + (k - 26) as u8 });
-    let modules: Vec<_> = (0..count).map(|k| format!("{}{}", run(letter(k), us), run('.', 20))).collect();
-    let legend: Vec<_> = (0..count).map(|k| format!("{} = jit_f{k}({k})\n", letter(k))).collect();
+    let letter = |k: usize| {
+        char::from(if k < 26 {
+            b'A' + k as u8
+        } else {
+            b'a' + (k - 26) as u8
+        })
+    };
+    let modules: Vec<_> = (0..count)
+        .map(|k| format!("{}{}", run(letter(k), us), run('.', 20)))
+        .collect();
+    let legend: Vec<_> = (0..count)
+        .map(|k| format!("{} = jit_f{k}({k})\n", letter(k)))
+        .collect();
     let (modules, legend) = (modules.concat(), legend.concat());
     let ops = format!("{}{}", run('z', us), run('.', 20)).repeat(count);
     format!("@column 1us\nmodules: {modules}\nops: {ops}\nz = fusion.1 [loop fusion]\n{legend}")
@@ -158,5 +235,8 @@ fn many_small_programs_cost_launch_time() {
     assert_eq!(saving(&programs(10, 49), "K41"), Some(9 * 20_000_000));
     assert!(!ids(&programs(9, 49)).contains(&"K41"));
     assert!(!ids(&programs(10, 50)).contains(&"K41"));
-    assert!(cannot_tell(&report("ops: MMMM\nM = fusion.1 [convolution fusion]"), "K41"));
+    assert!(cannot_tell(
+        &report("ops: MMMM\nM = fusion.1 [convolution fusion]"),
+        "K41"
+    ));
 }

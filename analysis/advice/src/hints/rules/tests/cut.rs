@@ -24,11 +24,23 @@ struct WholeOp {
 }
 
 const fn op(name: &'static str, category: &'static str, us: u64, uses: [u64; 2]) -> WholeOp {
-    WholeOp { name, category, us, uses: Some(uses), product: None }
+    WholeOp {
+        name,
+        category,
+        us,
+        uses: Some(uses),
+        product: None,
+    }
 }
 
 const fn silent(name: &'static str, category: &'static str, us: u64) -> WholeOp {
-    WholeOp { name, category, us, uses: None, product: None }
+    WholeOp {
+        name,
+        category,
+        us,
+        uses: None,
+        product: None,
+    }
 }
 
 /// Columns of all products.
@@ -47,7 +59,10 @@ fn picture(ops: &[WholeOp], parts: u64) -> String {
             // A column is half a microsecond.
             cells.extend(std::iter::repeat_n(letter, (2 * op.us / parts) as usize));
             let costs = op.uses.map(|[flops, bytes]| {
-                let [flops, bytes] = [flops * op.us * 2_000_000 / parts, bytes * op.us * 8_000 / parts];
+                let [flops, bytes] = [
+                    flops * op.us * 2_000_000 / parts,
+                    bytes * op.us * 8_000 / parts,
+                ];
                 format!(" flops={flops} hbm_read={bytes} hbm_write=0")
             });
             let text = op.product.map(|[m, k]| {
@@ -60,14 +75,22 @@ fn picture(ops: &[WholeOp], parts: u64) -> String {
             });
             let (costs, text) = (costs.unwrap_or_default(), text.unwrap_or_default());
             let (name, category) = (op.name, op.category);
-            writeln!(legend, "{letter} = {name}.{number} [{category}] source=model.py:{line}{costs}{text}").unwrap();
+            writeln!(
+                legend,
+                "{letter} = {name}.{number} [{category}] source=model.py:{line}{costs}{text}"
+            )
+            .unwrap();
         }
     }
     // Ops of one name that touch would be one slice.
     cells.push('.');
     let length = cells.chars().count();
-    let steps: String = (0..STEPS).flat_map(|step| std::iter::repeat_n(step.to_string(), length)).collect();
-    let modules: String = (0..STEPS).flat_map(|step| std::iter::repeat_n(["M", "N"][step % 2], length)).collect();
+    let steps: String = (0..STEPS)
+        .flat_map(|step| std::iter::repeat_n(step.to_string(), length))
+        .collect();
+    let modules: String = (0..STEPS)
+        .flat_map(|step| std::iter::repeat_n(["M", "N"][step % 2], length))
+        .collect();
     format!(
         "@column 500ns\n@device flops=200e12 hbm=800e9 TPU v5 lite\nsteps: {steps}\nmodules: {modules}\nops: {}\n{legend}\
          M = jit_step(7)\nN = jit_step(7)",
@@ -83,11 +106,30 @@ struct Advice {
 }
 
 fn advice(ops: &[WholeOp], parts: u64) -> Advice {
-    let (model, options, reports) = (text_trace(&picture(ops, parts)), Options::default(), ReportCache::default());
-    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-    let lights = cx.report::<Targets>().unwrap().targets.iter().map(|target| target.light.title()).collect();
+    let (model, options, reports) = (
+        text_trace(&picture(ops, parts)),
+        Options::default(),
+        ReportCache::default(),
+    );
+    let cx = Context {
+        model: &model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
+    let lights = cx
+        .report::<Targets>()
+        .unwrap()
+        .targets
+        .iter()
+        .map(|target| target.light.title())
+        .collect();
     let verdict = cx.report::<Verdict>().unwrap().as_ref().clone();
-    Advice { hints: cx.report::<Hints>().unwrap().as_ref().clone(), verdict, lights }
+    Advice {
+        hints: cx.report::<Hints>().unwrap().as_ref().clone(),
+        verdict,
+        lights,
+    }
 }
 
 fn near(a: i64, b: i64) -> bool {
@@ -96,7 +138,11 @@ fn near(a: i64, b: i64) -> bool {
 
 fn assert_same(name: &str, whole: &Advice, cut: &Advice, parts: u64) {
     let name = format!("{name} in {parts} parts");
-    assert_eq!(about_program(&cut.hints), about_program(&whole.hints), "{name}");
+    assert_eq!(
+        about_program(&cut.hints),
+        about_program(&whole.hints),
+        "{name}"
+    );
     for (one, other) in whole.hints.hints.iter().zip(&cut.hints.hints) {
         assert_eq!((one.id, one.severity), (other.id, other.severity), "{name}");
         match (one.saving_ps, other.saving_ps) {
@@ -105,10 +151,20 @@ fn assert_same(name: &str, whole: &Advice, cut: &Advice, parts: u64) {
         }
     }
     let all = |advice: &Advice| advice.hints.combined_saving_ps.unwrap_or(0);
-    assert!(near(all(whole), all(cut)), "{name}: {} and {}", all(whole), all(cut));
+    assert!(
+        near(all(whole), all(cut)),
+        "{name}: {} and {}",
+        all(whole),
+        all(cut)
+    );
     assert_eq!(cut.verdict.statement, whole.verdict.statement, "{name}");
     let shares = |advice: &Advice| -> Vec<_> {
-        advice.verdict.findings.iter().map(|finding| (finding.id, finding.time_ps, finding.is_named)).collect()
+        advice
+            .verdict
+            .findings
+            .iter()
+            .map(|finding| (finding.id, finding.time_ps, finding.is_named))
+            .collect()
     };
     assert_eq!(shares(cut), shares(whole), "{name}");
     assert_eq!(cut.lights, whole.lights, "{name}");
@@ -116,8 +172,10 @@ fn assert_same(name: &str, whole: &Advice, cut: &Advice, parts: u64) {
 
 /// Programs with what they must be told.
 fn programs() -> Vec<(&'static str, Vec<WholeOp>, Vec<&'static str>)> {
-    let matmul =
-        |rows, depth, us, uses| WholeOp { product: Some([rows, depth]), ..op("convolution", "convolution", us, uses) };
+    let matmul = |rows, depth, us, uses| WholeOp {
+        product: Some([rows, depth]),
+        ..op("convolution", "convolution", us, uses)
+    };
     vec![
         (
             "slow matmuls",
@@ -129,20 +187,50 @@ fn programs() -> Vec<(&'static str, Vec<WholeOp>, Vec<&'static str>)> {
         ),
         (
             "slow streams",
-            vec![op("fusion", "loop fusion", 1800, [1, 20]), op("add_fusion", "loop fusion", 180, [1, 60])],
+            vec![
+                op("fusion", "loop fusion", 1800, [1, 20]),
+                op("add_fusion", "loop fusion", 180, [1, 60]),
+            ],
             vec!["K14"],
         ),
         // Matmuls that memory limits, and that are far from this limit, too.
-        ("matmuls far below memory", vec![op("fusion", "convolution fusion", 1800, [5, 20])], vec!["K14"]),
-        ("slow decoding", vec![matmul(16, 4096, 720, [2, 30])], vec!["K14", "K16"]),
+        (
+            "matmuls far below memory",
+            vec![op("fusion", "convolution fusion", 1800, [5, 20])],
+            vec!["K14"],
+        ),
+        (
+            "slow decoding",
+            vec![matmul(16, 4096, 720, [2, 30])],
+            vec!["K14", "K16"],
+        ),
         // Parts of three microseconds.
-        ("short slow streams", vec![op("fusion", "loop fusion", 180, [1, 20])], vec!["K14"]),
+        (
+            "short slow streams",
+            vec![op("fusion", "loop fusion", 180, [1, 20])],
+            vec!["K14"],
+        ),
         // Parts of one microsecond at their roof do not lose their time by starting.
-        ("streams at their roof", vec![op("fusion", "loop fusion", 60, [1, 90])], vec!["K13"]),
+        (
+            "streams at their roof",
+            vec![op("fusion", "loop fusion", 60, [1, 90])],
+            vec!["K13"],
+        ),
         // 16 rows of 4096 × 61440: 503 MB.
-        ("decoding", vec![matmul(16, 4096, 720, [5, 88])], vec!["K16", "K13"]),
+        (
+            "decoding",
+            vec![matmul(16, 4096, 720, [5, 88])],
+            vec!["K16", "K13"],
+        ),
         // Half of each tile is empty.
-        ("padding", vec![matmul(2048, 64, 120, [55, 1]), silent("add", "loop fusion", 240)], vec!["K11"]),
+        (
+            "padding",
+            vec![
+                matmul(2048, 64, 120, [55, 1]),
+                silent("add", "loop fusion", 240),
+            ],
+            vec!["K11"],
+        ),
         (
             "many causes",
             vec![
@@ -163,7 +251,10 @@ fn advice_does_not_depend_on_how_a_program_is_cut_into_ops() {
     for (name, ops, told) in programs() {
         let whole = advice(&ops, 1);
         let mut ids = about_program(&whole.hints);
-        assert!(told.iter().all(|id| ids.contains(id)), "{name}: {ids:?} lacks one of {told:?}");
+        assert!(
+            told.iter().all(|id| ids.contains(id)),
+            "{name}: {ids:?} lacks one of {told:?}"
+        );
         ids.retain(|id| !told.contains(id));
         assert!(ids.is_empty(), "{name}: {ids:?} besides {told:?}");
         for parts in CUTS {
@@ -185,10 +276,15 @@ fn unrolled_layers_are_judged_as_their_loop() {
         )
     };
     // 48 µs at the peak: 46 to 51 %, together 48.5 %.
-    let layers: Vec<_> = [104, 94, 104, 94].into_iter().enumerate().map(|(number, us)| layer(number, us)).collect();
+    let layers: Vec<_> = [104, 94, 104, 94]
+        .into_iter()
+        .enumerate()
+        .map(|(number, us)| layer(number, us))
+        .collect();
     let cells: String = layers.iter().map(|(cells, _)| cells.as_str()).collect();
     let legend: String = layers.iter().map(|(_, legend)| legend.as_str()).collect();
-    let picture = format!("@column 1us\n@device flops=1e12 hbm=1e9 TPU v5 lite\nops: {cells}\n{legend}");
+    let picture =
+        format!("@column 1us\n@device flops=1e12 hbm=1e9 TPU v5 lite\nops: {cells}\n{legend}");
     let report = super::report(&picture);
     let hint = report.hints.iter().find(|hint| hint.id == "K12").unwrap();
     assert_eq!(hint.ops.len(), 4, "{}", hint.statement);

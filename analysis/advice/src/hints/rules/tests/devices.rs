@@ -10,11 +10,18 @@ use crate::hints::Hints;
 fn straggler_wait_is_measured_at_collectives() {
     let saving = |work: &[i64]| {
         let found = report_of(&parallel(1, &[work; 4]), HintOptions::default());
-        found.hints.iter().find(|hint| hint.id == "K06").and_then(|hint| hint.saving_ps)
+        found
+            .hints
+            .iter()
+            .find(|hint| hint.id == "K06")
+            .and_then(|hint| hint.saving_ps)
     };
     // Ops of picoseconds are tiny, too.
     assert_eq!(
-        about_program(&report_of(&parallel(1, &[&[100, 96][..]; 4]), HintOptions::default())),
+        about_program(&report_of(
+            &parallel(1, &[&[100, 96][..]; 4]),
+            HintOptions::default()
+        )),
         ["K01", "K02", "K15", "K06"]
     );
     // 4 of 120 in each step; 3 of 120 are below three percent.
@@ -28,7 +35,10 @@ fn slowest_host_is_named() {
     let slow = found(&[100, 102, 99, 140]);
     let hint = slow.hints.iter().find(|hint| hint.id == "K08").unwrap();
     assert!(hint.statement.contains("host3"), "{}", hint.statement);
-    assert_eq!(about_program(&slow), ["K06", "K15", "K08", "K07", "K01", "K02"]);
+    assert_eq!(
+        about_program(&slow),
+        ["K06", "K15", "K08", "K07", "K01", "K02"]
+    );
     // Above the median of 101.
     assert_eq!(hint.saving_ps, Some(39));
     assert!(!about_program(&found(&[100, 102, 99, 101])).contains(&"K08"));
@@ -49,7 +59,9 @@ pub(super) fn barrier(columns: usize) -> String {
         )
     };
     let (first, second) = (lines(0), lines(1));
-    format!("@column 1us\n{first}{second}P = jit_step(7)\nM = fusion.1 [convolution fusion]\nb = barrier-cores")
+    format!(
+        "@column 1us\n{first}{second}P = jit_step(7)\nM = fusion.1 [convolution fusion]\nb = barrier-cores"
+    )
 }
 
 #[test]
@@ -57,7 +69,11 @@ fn barrier_time_above_the_threshold_is_a_hint() {
     let waits = report(&barrier(10));
     let hint = waits.hints.iter().find(|hint| hint.id == "K09").unwrap();
     assert_eq!(about_program(&waits), ["K09", "K31"]);
-    assert!(hint.statement.contains("10.0 % of its window"), "{}", hint.statement);
+    assert!(
+        hint.statement.contains("10.0 % of its window"),
+        "{}",
+        hint.statement
+    );
     assert!(!about_program(&report(&barrier(9))).contains(&"K09"));
 }
 
@@ -65,16 +81,37 @@ fn barrier_time_above_the_threshold_is_a_hint() {
 #[test]
 fn slow_warmup_has_no_price_in_a_step() {
     let letters: Vec<char> = ('A'..='I').collect();
-    let steps: String = letters.iter().map(|&letter| run(letter, if letter == 'A' { 60 } else { 10 })).collect();
-    let legend: Vec<String> =
-        letters.iter().enumerate().map(|(at, letter)| format!("{letter} = train step={at}")).collect();
+    let steps: String = letters
+        .iter()
+        .map(|&letter| run(letter, if letter == 'A' { 60 } else { 10 }))
+        .collect();
+    let legend: Vec<String> = letters
+        .iter()
+        .enumerate()
+        .map(|(at, letter)| format!("{letter} = train step={at}"))
+        .collect();
     let legend = legend.join("\n");
     let model = text_trace(&format!("@column 1ms\nhost python: {steps}\n{legend}"));
     let saving = |warmup_steps| {
-        let (options, reports) = (Options { warmup_steps, ..Options::default() }, ReportCache::default());
-        let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
+        let (options, reports) = (
+            Options {
+                warmup_steps,
+                ..Options::default()
+            },
+            ReportCache::default(),
+        );
+        let cx = Context {
+            model: &model,
+            scope: Scope::WholeTrace,
+            options: &options,
+            reports: &reports,
+        };
         let found = cx.report::<Hints>().unwrap();
-        found.hints.iter().find(|hint| hint.id == "K48").and_then(|hint| hint.saving_ps)
+        found
+            .hints
+            .iter()
+            .find(|hint| hint.id == "K48")
+            .and_then(|hint| hint.saving_ps)
     };
     assert_eq!((saving(0), saving(1)), (Some(50_000_000_000 / 9), Some(0)));
 }

@@ -1,21 +1,54 @@
 //! Runs made to show one thing: exactly the hints that belong to it, and no other.
 
-use super::{about_program, compile, gaps, hardware, ids, matmul, mixed, one_op, report, sent, sizes, uneven};
+use super::{
+    about_program, compile, gaps, hardware, ids, matmul, mixed, one_op, report, sent, sizes, uneven,
+};
 
 #[test]
 fn each_sample_triggers_exactly_its_hints() {
     let cases: Vec<(&str, String, &[&str])> = vec![
         ("layout", mixed(10, "copy.1", "copy"), &["K19"]),
-        ("slices", mixed(10, "dynamic-update-slice.1", "dynamic-update-slice"), &["K20"]),
+        (
+            "slices",
+            mixed(10, "dynamic-update-slice.1", "dynamic-update-slice"),
+            &["K20"],
+        ),
         ("gather", mixed(10, "gather.1", "gather fusion"), &["K21"]),
         ("remat", mixed(10, "add.2.remat", "loop fusion"), &["K24"]),
         ("copies", mixed(10, "copy-done.1", "copy-done"), &["K25"]),
-        ("kernel", mixed(10, "flash_attention.1", "custom-call"), &["K29"]),
-        ("megacore", mixed(10, "fusion.9", "megacore fusion"), &["K45"]),
-        ("slow matmul", one_op("convolution fusion", "flops=40e6 hbm_read=1 hbm_write=1"), &["K12"]),
-        ("memory roof", one_op("loop fusion", "flops=1 hbm_read=80_000 hbm_write=0"), &["K13"]),
-        ("slow op", one_op("loop fusion", "flops=1 hbm_read=40_000 hbm_write=0"), &["K14"]),
-        ("matmul far from memory", one_op("convolution fusion", "flops=10e6 hbm_read=40_000 hbm_write=0"), &["K14"]),
+        (
+            "kernel",
+            mixed(10, "flash_attention.1", "custom-call"),
+            &["K29"],
+        ),
+        (
+            "megacore",
+            mixed(10, "fusion.9", "megacore fusion"),
+            &["K45"],
+        ),
+        (
+            "slow matmul",
+            one_op("convolution fusion", "flops=40e6 hbm_read=1 hbm_write=1"),
+            &["K12"],
+        ),
+        (
+            "memory roof",
+            one_op("loop fusion", "flops=1 hbm_read=80_000 hbm_write=0"),
+            &["K13"],
+        ),
+        (
+            "slow op",
+            one_op("loop fusion", "flops=1 hbm_read=40_000 hbm_write=0"),
+            &["K14"],
+        ),
+        (
+            "matmul far from memory",
+            one_op(
+                "convolution fusion",
+                "flops=10e6 hbm_read=40_000 hbm_write=0",
+            ),
+            &["K14"],
+        ),
         ("padding", matmul(1024, 64, 1024, ""), &["K11", "K12"]),
         ("launches", gaps('h', 10, "tpu::System::Execute"), &["K32"]),
         ("reading", gaps('h', 10, "np.asarray(jax.Array)"), &["K33"]),
@@ -26,7 +59,11 @@ fn each_sample_triggers_exactly_its_hints() {
         ("few rows", sizes::few_rows(45, 16), &["K16", "K13"]),
         ("narrow types", sizes::dense(90, ("bf16", "bf16")), &["K18"]),
         ("short loops", sizes::looping(64, 19), &["K23", "K22"]),
-        ("sent twice", sent::gathers(20, "w.1"), &["K01", "K02", "K05"]),
+        (
+            "sent twice",
+            sent::gathers(20, "w.1"),
+            &["K01", "K02", "K05"],
+        ),
         ("slices of a machine", sent::slices(10, 80, 8), &["K10"]),
         ("calls", sent::calls(10), &["K42"]),
         ("stalls", hardware::stalled(20_000_000), &["K28"]),
@@ -54,7 +91,10 @@ fn run_without_problems_has_no_hint() {
     let picture = one_op("convolution fusion", "flops=90e6 hbm_read=1 hbm_write=1");
     let report = report(&picture);
     assert_eq!(about_program(&report), [""; 0]);
-    assert_eq!((report.combined_saving_ps, report.not_combined.len()), (None, 0));
+    assert_eq!(
+        (report.combined_saving_ps, report.not_combined.len()),
+        (None, 0)
+    );
 }
 
 /// Half of the time communicates synchronously; twenty columns of compute could hide it.
@@ -67,12 +107,26 @@ fn combined_savings_stay_within_shared_bounds() {
         "x".repeat(10),
     );
     let report = report(&picture);
-    let saving = |id: &str| report.hints.iter().find(|hint| hint.id == id).and_then(|hint| hint.saving_ps).unwrap();
+    let saving = |id: &str| {
+        report
+            .hints
+            .iter()
+            .find(|hint| hint.id == id)
+            .and_then(|hint| hint.saving_ps)
+            .unwrap()
+    };
     // Compute that hides nothing yet bounds both, copies count as work that can hide.
     let free = saving("K01");
     assert_eq!(saving("K19"), 100_000_000);
     let exposed = report.hints.iter().find(|hint| hint.id == "K01").unwrap();
-    assert_eq!(exposed.also.iter().map(|other| other.id).collect::<Vec<_>>(), ["K02"]);
+    assert_eq!(
+        exposed
+            .also
+            .iter()
+            .map(|other| other.id)
+            .collect::<Vec<_>>(),
+        ["K02"]
+    );
     assert!(!exposed.overlaps_with.contains(&"K19"));
     // What no compute can hide stays once, whichever hint says so.
     assert_eq!(report.combined_saving_ps, Some(free + 100_000_000));

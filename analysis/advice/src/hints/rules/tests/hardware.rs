@@ -8,7 +8,10 @@ use super::{cannot_tell, ids, report, report_of, run, saving};
 
 /// An op of 100 µs that stalls for so many ps.
 pub(super) fn stalled(stall: u64) -> String {
-    format!("@column 1us\nops: {}\nx = fusion.1 [loop fusion] stall={stall}", run('x', 100))
+    format!(
+        "@column 1us\nops: {}\nx = fusion.1 [loop fusion] stall={stall}",
+        run('x', 100)
+    )
 }
 
 #[test]
@@ -16,7 +19,10 @@ fn dma_stalls_above_the_threshold_are_a_hint() {
     let picture = stalled;
     assert_eq!(saving(&picture(10_000_000), "K28"), Some(10_000_000));
     assert_eq!(saving(&picture(9_900_000), "K28"), None);
-    assert!(cannot_tell(&report("ops: MMMM\nM = fusion.1 [convolution fusion]"), "K28"));
+    assert!(cannot_tell(
+        &report("ops: MMMM\nM = fusion.1 [convolution fusion]"),
+        "K28"
+    ));
 }
 
 /// A kernel of a hundred columns that waits for so many of them.
@@ -57,34 +63,66 @@ fn spilled_registers_show_in_the_schedule() {
             K = k.1 [custom-call]
             ",
         );
-        let tracks: Vec<_> = builder.tracks().map(|(id, track)| (id, track.name)).collect();
-        let track = tracks.into_iter().find(|&(_, name)| builder.str(name) == "Vector Spills").unwrap().0;
+        let tracks: Vec<_> = builder
+            .tracks()
+            .map(|(id, track)| (id, track.name))
+            .collect();
+        let track = tracks
+            .into_iter()
+            .find(|&(_, name)| builder.str(name) == "Vector Spills")
+            .unwrap()
+            .0;
         builder.add_counter_sample(track, Timestamp::from_ps(5_000), None, count);
         report_of(&builder.finish(), HintOptions::default())
     };
     let found = spills(3.0);
-    assert!(found.hints.iter().any(|hint| hint.id == "K30" && hint.statement.contains('k')));
+    assert!(
+        found
+            .hints
+            .iter()
+            .any(|hint| hint.id == "K30" && hint.statement.contains('k'))
+    );
     assert_eq!(super::about_program(&found), ["K15", "K30", "K29"]);
     assert!(spills(0.0).quiet.contains(&"K30"));
-    assert!(cannot_tell(&report("ops: KKKK\nK = k.1 [custom-call]"), "K30"));
+    assert!(cannot_tell(
+        &report("ops: KKKK\nK = k.1 [custom-call]"),
+        "K30"
+    ));
 }
 
 #[test]
 fn lowered_clock_saving_is_the_missing_frequency() {
     let at = |columns: usize, scale: f64| {
         let ops = format!("{}{}", run('x', columns), run('M', 100 - columns));
-        let picture = format!("@column 1us\nops: {ops}\nx = fusion.1 [loop fusion]\nM = fusion.2 [convolution fusion]");
+        let picture = format!(
+            "@column 1us\nops: {ops}\nx = fusion.1 [loop fusion]\nM = fusion.2 [convolution fusion]"
+        );
         let mut builder = text_builder(&picture);
-        let ops = builder.tracks().find(|(_, track)| track.kind == TrackKind::Ops).unwrap().0;
-        builder.set_attr(SliceKey::new(ops, 0), SliceAttr::TimeScaleBits, scale.to_bits() as i64);
+        let ops = builder
+            .tracks()
+            .find(|(_, track)| track.kind == TrackKind::Ops)
+            .unwrap()
+            .0;
+        builder.set_attr(
+            SliceKey::new(ops, 0),
+            SliceAttr::TimeScaleBits,
+            scale.to_bits() as i64,
+        );
         report_of(&builder.finish(), HintOptions::default())
     };
     let saving = |report: &crate::hints::HintsReport| {
-        report.hints.iter().find(|hint| hint.id == "K43").and_then(|hint| hint.saving_ps)
+        report
+            .hints
+            .iter()
+            .find(|hint| hint.id == "K43")
+            .and_then(|hint| hint.saving_ps)
     };
     assert_eq!(saving(&at(5, 0.9)), Some(500_000));
     assert_eq!(saving(&at(4, 0.5)), None);
     assert_eq!(saving(&at(50, 0.995)), None);
     assert!(at(50, 1.0).quiet.contains(&"K43"));
-    assert!(cannot_tell(&report("ops: MMMM\nM = fusion.1 [convolution fusion]"), "K43"));
+    assert!(cannot_tell(
+        &report("ops: MMMM\nM = fusion.1 [convolution fusion]"),
+        "K43"
+    ));
 }

@@ -21,22 +21,46 @@ fn slow_start(columns: usize) -> String {
 #[test]
 fn capture_problems_precede_program_hints() {
     let slow = report(&slow_start(31));
-    let order: Vec<_> = slow.hints.iter().map(|hint| (hint.id, hint.severity == HintSeverity::Health)).collect();
+    let order: Vec<_> = slow
+        .hints
+        .iter()
+        .map(|hint| (hint.id, hint.severity == HintSeverity::Health))
+        .collect();
     assert_eq!(order.first(), Some(&("Q09", true)), "{order:?}");
-    assert!(order.iter().any(|(id, health)| *id == "K19" && !health), "{order:?}");
+    assert!(
+        order.iter().any(|(id, health)| *id == "K19" && !health),
+        "{order:?}"
+    );
     let hint = &slow.hints[0];
     assert_eq!((hint.saving_ps, hint.saving_percent), (None, None));
-    assert!(hint.statement.contains("step 0 took 3.1 × the median"), "{}", hint.statement);
+    assert!(
+        hint.statement.contains("step 0 took 3.1 × the median"),
+        "{}",
+        hint.statement
+    );
     assert!(report(&slow_start(29)).quiet.contains(&"Q09"));
 }
 
 #[test]
 fn informational_findings_are_not_hints() {
     // Steps from programs are as good as recorded ones: the doctor mentions it only.
-    let model = text_trace("@column 1us\nmodules: AAA.AAA.AAA\nops: aaa.aaa.aaa\nA = jit_f(1)\na = f [loop fusion]");
+    let model = text_trace(
+        "@column 1us\nmodules: AAA.AAA.AAA\nops: aaa.aaa.aaa\nA = jit_f(1)\na = f [loop fusion]",
+    );
     let (options, reports) = (Options::default(), ReportCache::default());
-    let cx = Context { model: &model, scope: Scope::WholeTrace, options: &options, reports: &reports };
-    assert!(cx.report::<Doctor>().unwrap().findings.iter().any(|finding| finding.id == "Q03"));
+    let cx = Context {
+        model: &model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
+    assert!(
+        cx.report::<Doctor>()
+            .unwrap()
+            .findings
+            .iter()
+            .any(|finding| finding.id == "Q03")
+    );
     assert!(cx.report::<Hints>().unwrap().quiet.contains(&"Q03"));
 }
 
@@ -50,8 +74,13 @@ fn host_only_trace_has_host_hints() {
 #[test]
 fn every_finding_of_the_doctor_has_a_page() {
     let source = include_str!("../../../../../run-reports/src/summary/doctor/rules.rs");
-    let ids = source.match_indices("id: \"Q").filter_map(|(at, _)| source.get(at + 5..at + 8));
+    let ids = source
+        .match_indices("id: \"Q")
+        .filter_map(|(at, _)| source.get(at + 5..at + 8));
     for id in ids {
-        assert!(rules().iter().any(|rule| rule.id == id && rule.is_health()), "{id}");
+        assert!(
+            rules().iter().any(|rule| rule.id == id && rule.is_health()),
+            "{id}"
+        );
     }
 }

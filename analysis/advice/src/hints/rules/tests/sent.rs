@@ -9,7 +9,12 @@ pub(super) fn gathers(columns: usize, second: &str) -> String {
             "%{name} = bf16[64,128]{{1,0}} all-gather(bf16[32,128]{{1,0}} %{operand}), replica_groups={{{{0,1}}}}, dimensions={{0}}"
         )
     };
-    let ops = format!("{}{}{}", run('M', 100 - 2 * columns), run('R', columns), run('S', columns));
+    let ops = format!(
+        "{}{}{}",
+        run('M', 100 - 2 * columns),
+        run('R', columns),
+        run('S', columns)
+    );
     format!(
         "@column 10us\nTPU:0 ops: {ops}\nTPU:1 ops: {ops}\nM = f [convolution fusion]\n\
          R = all-gather.1 [all-gather] :: {}\nS = all-gather.2 [all-gather] :: {}",
@@ -25,13 +30,23 @@ fn repeated_gather_of_an_operand_is_a_hint() {
     assert!(!ids(&gathers(1, "w.2")).contains(&"K05"));
     let statement = |picture: &str| {
         let hints = report(picture).hints;
-        hints.iter().find(|hint| hint.id == "K05").map(|hint| hint.statement.clone()).unwrap_or_default()
+        hints
+            .iter()
+            .find(|hint| hint.id == "K05")
+            .map(|hint| hint.statement.clone())
+            .unwrap_or_default()
     };
-    assert!(statement(&gathers(1, "w.1")).contains("%w.1"), "{}", statement(&gathers(1, "w.1")));
+    assert!(
+        statement(&gathers(1, "w.1")).contains("%w.1"),
+        "{}",
+        statement(&gathers(1, "w.1"))
+    );
     // Half a percent of device time is not worth the memory.
     let short = gathers(1, "w.1").replace("MMM", "MMMMMMMMM");
     assert!(!ids(&short).contains(&"K05"));
-    let silent = gathers(1, "w.1").replace(" :: ", " shape=").replace("%all", "all");
+    let silent = gathers(1, "w.1")
+        .replace(" :: ", " shape=")
+        .replace("%all", "all");
     assert!(cannot_tell(&report(&silent), "K05"));
 }
 
@@ -83,7 +98,10 @@ fn dcn_stall_and_bandwidth_hints() {
     // 800 µs for bytes that need 12.5 GB/s: 10 MB, of which each of two slices sends as much.
     assert!(ids(&slices(4, 80, 4_000_000)).contains(&"K10"));
     assert!(!ids(&slices(4, 80, 2_000_000)).contains(&"K10"));
-    assert!(cannot_tell(&report("ops: MMMM\nM = fusion.1 [convolution fusion]"), "K10"));
+    assert!(cannot_tell(
+        &report("ops: MMMM\nM = fusion.1 [convolution fusion]"),
+        "K10"
+    ));
     // These are no calls back to the host.
     assert!(!ids(&slices(20, 60, 8)).contains(&"K42"));
 }

@@ -35,11 +35,23 @@ pub(super) fn dense(columns: usize, types: (&str, &str)) -> String {
 #[test]
 fn small_batch_reading_all_weights_is_a_hint() {
     let few = few_rows;
-    let hint = report(&few(45, 16)).hints.iter().find(|hint| hint.id == "K16").cloned().unwrap();
-    assert!(hint.statement.contains("has 16, up to 241"), "{}", hint.statement);
+    let hint = report(&few(45, 16))
+        .hints
+        .iter()
+        .find(|hint| hint.id == "K16")
+        .cloned()
+        .unwrap();
+    assert!(
+        hint.statement.contains("has 16, up to 241"),
+        "{}",
+        hint.statement
+    );
     assert_eq!(hint.saving_ps, None);
     // That it is bound by HBM follows from the few rows.
-    let both: Vec<_> = ids(&few(45, 16)).into_iter().filter(|id| ["K13", "K16"].contains(id)).collect();
+    let both: Vec<_> = ids(&few(45, 16))
+        .into_iter()
+        .filter(|id| ["K13", "K16"].contains(id))
+        .collect();
     assert_eq!(both, ["K16", "K13"]);
     // Below a third of the time it does not pay; above the ridge it is no longer memory.
     assert!(!ids(&few(29, 16)).contains(&"K16"));
@@ -50,7 +62,10 @@ fn small_batch_reading_all_weights_is_a_hint() {
 
 #[test]
 fn dense_bfloat16_matmuls_suggest_narrower_types() {
-    assert_eq!(saving(&dense(90, ("bf16", "bf16")), "K18"), Some(45_000_000));
+    assert_eq!(
+        saving(&dense(90, ("bf16", "bf16")), "K18"),
+        Some(45_000_000)
+    );
     assert!(!ids(&dense(90, ("s8", "s8"))).contains(&"K18"));
     // 1024³ takes 11 µs: at a sixth of the peak another type does not help.
     let slow = product(66, (1024, 1024, 1024), ("bf16", "bf16"), 1);
@@ -82,12 +97,22 @@ fn short_loops_suggest_unrolling() {
     assert_eq!(saving(&looping(64, 19), "K23"), Some(48_000_000));
     assert!(!ids(&looping(63, 19)).contains(&"K23"));
     assert!(!ids(&looping(64, 20)).contains(&"K23"));
-    assert!(cannot_tell(&report("ops: MMMM\nM = fusion.1 [convolution fusion]"), "K23"));
+    assert!(cannot_tell(
+        &report("ops: MMMM\nM = fusion.1 [convolution fusion]"),
+        "K23"
+    ));
 }
 
 #[test]
 fn multi_pass_matmuls_are_found_by_precision() {
-    let at = |precision: &str| matmul(1024, 1024, 1024, &format!(", operand_precision={{{precision},{precision}}}"));
+    let at = |precision: &str| {
+        matmul(
+            1024,
+            1024,
+            1024,
+            &format!(", operand_precision={{{precision},{precision}}}"),
+        )
+    };
     // One of six.
     assert_eq!(saving(&at("highest"), "K17"), Some(83_333_333));
     assert_eq!(saving(&at("high"), "K17"), Some(66_666_667));
