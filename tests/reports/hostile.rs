@@ -2,7 +2,7 @@
 //! never a panic. Arithmetic overflows panic in test builds. No report contains an impossible
 //! number (`hostile/honest.rs`).
 //!
-//! The quick form tests ten thousand mutants of small captures, and a hundredth of them through the commands
+//! The quick form tests 2,500 mutants of small captures, and a hundredth of them through the commands
 //! (`hostile/commands.rs`). The long one tests more:
 //!
 //! ```sh
@@ -43,7 +43,7 @@ use self::mutate::Rng;
 use self::seeds::{Content, Seed};
 
 /// Mutants of the quick form.
-const QUICK: u64 = 10_000;
+const QUICK: u64 = 2_500;
 
 /// The mutant with a number: its original capture, and its bytes.
 fn mutant(seeds: &[Seed], number: u64) -> (&Seed, Vec<u8>, Rng) {

@@ -155,11 +155,14 @@ fn host_events(
                 LaunchEventKind::Launch => events.launches.push(slice),
                 LaunchEventKind::Done => events.dones.push(slice),
                 // A repeated run id is ambiguous: the first one counts.
-                LaunchEventKind::Enqueue => {
-                    drop(key().map(|key| *events.enqueues.entry(key).or_insert(slice)))
-                }
-                LaunchEventKind::Complete => {
-                    drop(key().map(|key| *events.completions.entry(key).or_insert(slice)))
+                LaunchEventKind::Enqueue | LaunchEventKind::Complete => {
+                    let by_key = match kind {
+                        LaunchEventKind::Enqueue => &mut events.enqueues,
+                        _ => &mut events.completions,
+                    };
+                    if let Some(key) = key() {
+                        by_key.entry(key).or_insert(slice);
+                    }
                 }
             }
         }

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use egui::epaint::text::FontsView;
 use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Vec2};
 
 /// Widths of the letters of a font. egui looks each one up in the font's file each time, which takes longer than all else
@@ -11,28 +10,33 @@ use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Vec2};
 struct LetterWidths<'a> {
     painter: &'a Painter,
     font: &'a FontId,
-    ascii: Arc<[f32; 128]>,
+    known: Arc<KnownWidths>,
+}
+
+struct KnownWidths {
+    ascii: [f32; 128],
+    ellipsis: f32,
 }
 
 impl<'a> LetterWidths<'a> {
     fn of(painter: &'a Painter, font: &'a FontId) -> Self {
         let id = Id::unique(("letter widths", font, painter.pixels_per_point().to_bits()));
         let kept = painter.ctx().data(|data| data.get_temp(id));
-        let ascii = kept.unwrap_or_else(|| {
-            let width = |fonts: &mut FontsView<'_>, at: usize| {
-                fonts.glyph_width(font, char::from(at as u8))
-            };
-            let ascii =
-                Arc::new(painter.fonts_mut(|fonts| std::array::from_fn(|at| width(fonts, at))));
+        let known = kept.unwrap_or_else(|| {
+            let known = painter.fonts_mut(|fonts| KnownWidths {
+                ascii: std::array::from_fn(|at| fonts.glyph_width(font, char::from(at as u8))),
+                ellipsis: fonts.glyph_width(font, '…'),
+            });
+            let known = Arc::new(known);
             painter
                 .ctx()
-                .data_mut(|data| data.insert_temp(id, Arc::clone(&ascii)));
-            ascii
+                .data_mut(|data| data.insert_temp(id, Arc::clone(&known)));
+            known
         });
         Self {
             painter,
             font,
-            ascii,
+            known,
         }
     }
 
@@ -41,7 +45,11 @@ impl<'a> LetterWidths<'a> {
             self.painter
                 .fonts_mut(|fonts| fonts.glyph_width(self.font, c))
         };
-        self.ascii.get(c as usize).copied().unwrap_or_else(other)
+        self.known
+            .ascii
+            .get(c as usize)
+            .copied()
+            .unwrap_or_else(other)
     }
 
     /// How many bytes of `text` fit into `room`, and their width with that of the first letter that does not. Never
@@ -53,6 +61,31 @@ impl<'a> LetterWidths<'a> {
             used > room
         });
         (beyond.map_or(text.len(), |(at, _)| at), used)
+    }
+
+    /// Writes as much of `text` as fits.
+    fn write(&self, at: Pos2, align: Align2, text: &str, room: f32, color: Color32) -> Vec2 {
+        let fits = self.beginning(text, room).0;
+        let shown = if fits == text.len() {
+            Cow::Borrowed(text)
+        } else {
+            match self.beginning(&text[..fits], room - self.known.ellipsis).0 {
+                0 => return Vec2::ZERO,
+                fits => Cow::Owned(format!("{}…", &text[..fits])),
+            }
+        };
+        if shown.is_empty() {
+            return Vec2::ZERO;
+        }
+        // Texts come from files: a line break would spoil the row.
+        let shown = if shown.contains(char::is_control) {
+            shown.replace(char::is_control, " ")
+        } else {
+            shown.into_owned()
+        };
+        self.painter
+            .text(at, align, shown, self.font.clone(), color)
+            .size()
     }
 }
 
@@ -66,26 +99,7 @@ pub fn elided(
     font: &FontId,
     color: Color32,
 ) -> Vec2 {
-    let widths = LetterWidths::of(painter, font);
-    let fits = widths.beginning(text, room).0;
-    let shown = if fits == text.len() {
-        Cow::Borrowed(text)
-    } else {
-        match widths.beginning(&text[..fits], room - widths.width('…')).0 {
-            0 => return Vec2::ZERO,
-            fits => Cow::Owned(format!("{}…", &text[..fits])),
-        }
-    };
-    if shown.is_empty() {
-        return Vec2::ZERO;
-    }
-    // Texts come from files: a line break would spoil the row.
-    let shown = if shown.contains(char::is_control) {
-        shown.replace(char::is_control, " ")
-    } else {
-        shown.into_owned()
-    };
-    painter.text(at, align, shown, font.clone(), color).size()
+    LetterWidths::of(painter, font).write(at, align, text, room, color)
 }
 
 /// Like [`elided`], but keeps the end as well: names of ops differ in their number.
@@ -97,16 +111,10 @@ pub fn elided_middle(
     font: &FontId,
     color: Color32,
 ) -> Vec2 {
-    let shortened = without_middle(&LetterWidths::of(painter, font), text, room);
-    elided(
-        painter,
-        at,
-        Align2::LEFT_CENTER,
-        shortened.as_deref().unwrap_or(text),
-        room + 1.0,
-        font,
-        color,
-    )
+    let widths = LetterWidths::of(painter, font);
+    let shortened = without_middle(&widths, text, room);
+    let text = shortened.as_deref().unwrap_or(text);
+    widths.write(at, Align2::LEFT_CENTER, text, room + 1.0, color)
 }
 
 /// Beginning and end of a text that is too long, if there is room for enough of both.
@@ -128,7 +136,9 @@ fn without_middle(widths: &LetterWidths<'_>, text: &str, room: f32) -> Option<St
             .map_or(0, |(at, _)| at);
         let (head, tail) = text.split_at(cut);
         let (_, of_tail) = widths.beginning(tail, f32::INFINITY);
-        let head = &head[..widths.beginning(head, room - of_tail - widths.width('…')).0];
+        let head = &head[..widths
+            .beginning(head, room - of_tail - widths.known.ellipsis)
+            .0];
         // An end without a beginning does not identify an op.
         (head.chars().count() >= least).then(|| format!("{head}…{tail}"))
     })
