@@ -9,7 +9,7 @@ use super::*;
 #[path = "gui_pair_files.rs"]
 mod files;
 #[path = "gui_pair_marks.rs"]
-mod marked;
+mod marks;
 #[path = "gui_pair_ops.rs"]
 mod ops;
 #[path = "gui_pair_tracks.rs"]
