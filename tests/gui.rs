@@ -6,12 +6,14 @@ mod gui_figures;
 mod gui_found;
 mod gui_keys;
 mod gui_navigation;
+mod gui_opening;
 mod gui_pair;
 mod gui_panels;
 mod gui_query;
 mod gui_rail;
 mod gui_runs;
 mod gui_scope;
+mod gui_selection;
 mod gui_sessions;
 mod gui_simulated;
 mod gui_views;
@@ -214,62 +216,6 @@ fn on_canvas(window: &Harness<'_, App>, x: f32, y: f32) -> Pos2 {
 }
 
 #[test]
-fn empty_window_explains_how_to_open_a_trace() {
-    let mut window = empty_window();
-    settle(&mut window);
-    window.get_by_label("Open a profile…");
-    window.get_by_label("or drop a file or a log directory here");
-    assert!(window.query_by_label("Fit").is_none());
-}
-
-#[test]
-fn open_error_is_explained_and_can_be_dismissed() {
-    let mut window = empty_window();
-    open(&mut window, "/tmp/notes.txt");
-    window.get_by_label("not a profile that this program reads: /tmp/notes.txt");
-    window.get_by_label("Dismiss").click();
-    settle(&mut window);
-    assert!(window.query_by_label_contains("not a profile").is_none());
-}
-
-#[test]
-fn failed_open_keeps_the_current_trace() {
-    let mut window = opened();
-    open(&mut window, "/tmp/notes.txt");
-    window.get_by_label("Dismiss");
-    assert!(window.state().trace().is_some());
-}
-
-/// A command about a slice must not apply to the trace that replaces its own.
-#[test]
-fn commands_apply_to_the_visible_trace() {
-    let mut window = opened();
-    let last = window
-        .state()
-        .trace()
-        .expect("it is open")
-        .model
-        .all_slices()
-        .last()
-        .expect("it has slices")
-        .id();
-    window
-        .state_mut()
-        .push(AppCommand::Open(PathBuf::from("other trace")));
-    window.step();
-    // Long enough that the other trace is loaded but no frame has taken it over yet.
-    std::thread::sleep(Duration::from_millis(300));
-    window.state_mut().push(ViewCommand::Select(last));
-    window.step();
-    settle(&mut window);
-    assert_eq!(
-        window.state().trace().map(|trace| trace.path.clone()),
-        Some(PathBuf::from("other trace"))
-    );
-    assert_eq!(state(&window).place.selection, None);
-}
-
-#[test]
 fn long_tree_branch_shows_how_many_are_hidden() {
     let mut window = Harness::builder()
         .with_size(vec2(1400.0, 12_000.0))
@@ -327,81 +273,6 @@ fn clicking_names_folds_groups_and_tracks() {
     window.get_by_label("Fold XLA Ops").click();
     settle(&mut window);
     assert_eq!(state(&window).folded_tracks.len(), 1);
-}
-
-#[test]
-fn click_selects_a_slice_and_escape_deselects() {
-    let mut window = opened();
-    // The extent is 20 µs: "B" runs from 10 to 17 in the first lane of the ops.
-    let row = window.get_by_label("Fold XLA Ops").rect();
-    let canvas = window.get_by_label("Timeline").rect();
-    let at = on_canvas(&window, 0.65, row.top() - canvas.top() + 10.0);
-    click_at(&mut window, at);
-    settle(&mut window);
-    assert_eq!(selected(&window).as_deref(), Some("B"));
-    assert!(state(&window).shows(Panel::Details));
-    assert!(window.get_all_by_label("7.000 µs").count() >= 1);
-    window.get_by_label("Zoom to it");
-    press(&mut window, Modifiers::NONE, Key::Escape);
-    assert_eq!(selected(&window), None);
-    window.get_by_label("Nothing is selected.");
-}
-
-#[test]
-fn ctrl_click_highlights_all_slices_of_a_name() {
-    let mut window = opened();
-    let row = window.get_by_label("Fold XLA Ops").rect();
-    let canvas = window.get_by_label("Timeline").rect();
-    // "while.3" runs from 0 to 7, "B" from 10 to 17 of 20 µs.
-    for (x, highlighted) in [(0.65, "B"), (0.2, "B, while.3"), (0.65, "while.3")] {
-        let at = on_canvas(&window, x, row.top() - canvas.top() + 10.0);
-        click_with(&mut window, at, Modifiers::COMMAND);
-        settle(&mut window);
-        assert_eq!(
-            state(&window)
-                .highlighted
-                .as_ref()
-                .map(|highlighted| highlighted.title.as_str()),
-            Some(highlighted)
-        );
-    }
-    assert_eq!(selected(&window), None, "nothing is selected by it");
-    press(&mut window, Modifiers::NONE, Key::Escape);
-    assert!(state(&window).highlighted.is_none());
-}
-
-#[test]
-fn op_costs_are_marked_as_static() {
-    let mut window = opened();
-    window
-        .state_mut()
-        .push(AppCommand::View(ViewCommand::Search("fusion.1".to_owned())));
-    window.step();
-    settle(&mut window);
-    press(&mut window, Modifiers::NONE, Key::Slash);
-    window.get_by_label("Next").click();
-    settle(&mut window);
-    assert_eq!(selected(&window).as_deref(), Some("fusion.1"));
-    assert!(window.get_all_by_label("2.000 GFLOP").count() >= 1);
-    assert!(window.get_all_by_label("static").count() >= 1);
-    // 2 GFLOP in 2 µs.
-    assert!(window.get_all_by_label("1.000 PFLOP/s").count() >= 1);
-}
-
-#[test]
-fn keys_move_between_slices() {
-    let mut window = opened();
-    press(&mut window, Modifiers::NONE, Key::Period);
-    assert!(selected(&window).is_some(), "the first one in sight");
-    let first = state(&window).place.selection;
-    press(&mut window, Modifiers::NONE, Key::ArrowRight);
-    assert_ne!(state(&window).place.selection, first);
-    press(&mut window, Modifiers::NONE, Key::Comma);
-    assert_eq!(state(&window).place.selection, first);
-    press(&mut window, Modifiers::NONE, Key::F);
-    let focused = state(&window).place.time;
-    press(&mut window, Modifiers::NONE, Key::Num0);
-    assert_ne!(state(&window).place.time, focused);
 }
 
 #[test]

@@ -8,6 +8,12 @@ use super::*;
 
 #[path = "gui_pair_files.rs"]
 mod files;
+#[path = "gui_pair_marks.rs"]
+mod marks;
+#[path = "gui_pair_ops.rs"]
+mod ops;
+#[path = "gui_pair_tracks.rs"]
+mod tracks;
 
 /// Ten steps of a program, with the given ops and the given program id.
 fn run((ops, program): (&str, u32)) -> String {
@@ -279,102 +285,6 @@ fn idle_comparison_does_not_repaint() {
 }
 
 #[test]
-fn op_leads_to_its_matched_op() {
-    let mut window = compared("a", "b");
-    let slice = execution(&window, TraceSide::A, "fusion.2", 4);
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::A, ViewCommand::Select(slice)),
-    );
-    assert_eq!(
-        both_selected(&window),
-        [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]
-    );
-    let partner = window
-        .state()
-        .state_of(TraceSide::B)
-        .unwrap()
-        .place
-        .selection;
-    assert_eq!(
-        partner,
-        Some(execution(&window, TraceSide::B, "fusion.2", 4)),
-        "the one of the same step"
-    );
-    assert!(
-        window
-            .get_all_by_label_contains("2.000 µs in A, 4.000 µs in B: +2.000 µs (+100.0 %)")
-            .count()
-            >= 1
-    );
-
-    window.get_by_label("Lock: Ops").click();
-    settle(&mut window);
-    let slice = execution(&window, TraceSide::B, "fusion.2", 7);
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::B, ViewCommand::Select(slice)),
-    );
-    let x = TraceSide::BOTH.map(|side| {
-        let state = window.state().state_of(side).unwrap();
-        let start = window
-            .state()
-            .trace_of(side)
-            .unwrap()
-            .model
-            .slice(state.place.selection.unwrap())
-            .start();
-        state.place.time.fraction(start)
-    });
-    assert!((x[0] - x[1]).abs() < 1e-6, "it stands above it: {x:?}");
-    assert_eq!(window.state().link().unwrap().focus, TraceSide::B);
-
-    let lone = execution(&window, TraceSide::B, "reduce.9", 3);
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::B, ViewCommand::Select(lone)),
-    );
-    assert_eq!(
-        both_selected(&window),
-        [None, Some("reduce.9".to_owned())],
-        "A has no such op"
-    );
-    window.get_by_label("Only in B: A has no matching op.");
-}
-
-#[test]
-fn comparison_row_shows_the_op_on_both_sides() {
-    let mut window = compared("a", "b");
-    window.get_by_label_contains("Table: ").click();
-    settle(&mut window);
-    window.get_by_label_contains("Ops by change").click();
-    settle(&mut window);
-    window.get_by_label("Row fusion.2").click();
-    settle(&mut window);
-    assert_eq!(
-        both_selected(&window),
-        [Some("fusion.2".to_owned()), Some("fusion.2".to_owned())]
-    );
-    for side in TraceSide::BOTH {
-        let highlighted = window.state().state_of(side).unwrap().highlighted.as_ref();
-        assert_eq!(
-            highlighted.map(|highlighted| highlighted.title.as_str()),
-            Some("fusion.2"),
-            "{side:?}"
-        );
-    }
-    press(&mut window, Modifiers::NONE, Key::Escape);
-    assert_eq!(both_selected(&window), [None, None]);
-    window.get_by_label("Row reduce.9").click();
-    settle(&mut window);
-    assert_eq!(
-        both_selected(&window),
-        [None, Some("reduce.9".to_owned())],
-        "the side that has it leads"
-    );
-}
-
-#[test]
 fn clicking_a_step_shows_it_in_both_timelines() {
     let mut window = compared("a", "b");
     let lane = window.get_by_label("Changes of steps").rect();
@@ -417,78 +327,6 @@ fn x_swaps_the_runs_and_c_the_focus() {
             .count()
             >= 1
     );
-}
-
-#[test]
-fn tracks_of_both_are_interleaved_in_one_list() {
-    let mut window = compared("a", "b");
-    let tops = |window: &Harness<'_, App>, label: &str| -> Vec<f32> {
-        let mut tops: Vec<f32> = window
-            .get_all_by_label(label)
-            .map(|node| node.rect().top())
-            .collect();
-        tops.sort_by(f32::total_cmp);
-        tops
-    };
-    let apart = tops(&window, "XLA Ops");
-    assert!(
-        apart[1] - apart[0] > 200.0,
-        "one timeline above the other: {apart:?}"
-    );
-    press(&mut window, Modifiers::SHIFT, Key::X);
-    for track in ["XLA Modules", "XLA Ops"] {
-        let [a, b] = tops(&window, track)[..] else {
-            panic!("{track} is there twice")
-        };
-        assert!(
-            (a - b).abs() < 40.0,
-            "{track} of B is right below that of A: {a} {b}"
-        );
-    }
-    let devices = window.query_all_by_label_contains("Fold TPU:0").count();
-    assert_eq!(devices, 1, "what both have needs one heading");
-    window.get_by_label("Changes of steps");
-
-    // Mouse input goes to the track below the pointer.
-    let ops = tops(&window, "XLA Ops");
-    let canvas = window
-        .get_all_by_label("Time ruler")
-        .next()
-        .expect("there are two")
-        .rect();
-    for (side, top) in TraceSide::BOTH.into_iter().zip(ops) {
-        // The fourth step begins there; the matmul takes the first half of a step and more.
-        let range = trace_model::TimeRange::at(
-            trace_model::Timestamp::from_ps(if side == TraceSide::A { 24 } else { 30 } * 1_000_000),
-            trace_model::Picos::from_ps(8_000_000),
-        );
-        want(&mut window, AppCommand::On(side, ViewCommand::Show(range)));
-        let at = Pos2::new(canvas.left() + canvas.width() * 0.2, top + 10.0);
-        window.hover_at(at);
-        settle(&mut window);
-        click_at(&mut window, at);
-        assert_eq!(
-            window.state().link().unwrap().focus,
-            side,
-            "it was clicked there"
-        );
-        assert_eq!(
-            both_selected(&window),
-            [Some("fusion.1".to_owned()), Some("fusion.1".to_owned())]
-        );
-    }
-    // The interleaved list has one scroll position, even if the time axes are independent.
-    press(&mut window, Modifiers::SHIFT, Key::C);
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::B, ViewCommand::ScrollTo(33.0)),
-    );
-    let scrolls = TraceSide::BOTH.map(|side| window.state().state_of(side).unwrap().place.scroll);
-    assert_eq!(scrolls[0].to_bits(), scrolls[1].to_bits());
-    window.get_by_label("Interleave tracks").click();
-    settle(&mut window);
-    let apart = tops(&window, "XLA Ops");
-    assert!(apart[1] - apart[0] > 200.0, "as before: {apart:?}");
 }
 
 #[test]
@@ -536,15 +374,6 @@ fn held_key_continues_across_runs() {
     let end = views(&window)[0].start();
     window.run_steps(3);
     assert_eq!(views(&window)[0].start(), end, "until the key is up");
-}
-
-#[test]
-fn track_of_only_one_run_follows_without_repaint() {
-    let mut window = compared("a", "two devices");
-    want(&mut window, ComparisonCommand::Interleave);
-    let top = |label: &str| window.get_by_label(label).rect().top();
-    assert!(top("Fold TPU:1") > top("Fold TPU:0"));
-    comes_to_rest(&mut window);
 }
 
 #[test]
@@ -619,176 +448,6 @@ fn incomparable_runs_show_their_differences() {
     press(&mut window, Modifiers::NONE, Key::X);
     settle(&mut window);
     window.get_by_label("Row Devices");
-}
-
-#[test]
-fn go_to_op_shows_it_in_both_runs() {
-    let mut window = compared("a", "late");
-    let slice = execution(&window, TraceSide::A, "fusion.2", 5);
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::A, ViewCommand::GoTo(slice)),
-    );
-    assert_eq!(
-        lock(&window),
-        ViewLock::Op,
-        "steps would put it out of sight"
-    );
-    for side in TraceSide::BOTH {
-        let state = window.state().state_of(side).unwrap();
-        let model = &window.state().trace_of(side).unwrap().model;
-        let range = model.slice(state.place.selection.unwrap()).range();
-        assert!(state.place.time.range().encloses(range), "{side:?}");
-    }
-    // All of the same name, in both.
-    let labels = window
-        .state()
-        .trace_of(TraceSide::A)
-        .unwrap()
-        .labels_named("fusion.1")
-        .to_vec();
-    let highlighted = view::state::HighlightedLabels::new("fusion.1", labels);
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(highlighted))),
-    );
-    let other = window
-        .state()
-        .state_of(TraceSide::B)
-        .unwrap()
-        .highlighted
-        .clone()
-        .unwrap();
-    let named = window
-        .state()
-        .trace_of(TraceSide::B)
-        .unwrap()
-        .labels_named("fusion.1");
-    assert!(
-        !named.is_empty() && other.labels.iter().eq(named),
-        "{other:?}"
-    );
-}
-
-#[test]
-fn highlights_carry_over_once_compared() {
-    let mut window = compared("a", "b");
-    let highlighted = |window: &Harness<'_, App>, side: TraceSide, name: &str| {
-        let labels = window
-            .state()
-            .trace_of(side)
-            .unwrap()
-            .labels_named(name)
-            .to_vec();
-        view::state::HighlightedLabels::new(name, labels)
-    };
-    let first = highlighted(&window, TraceSide::A, "fusion.1");
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(first))),
-    );
-    // After a new comparison, for example after a swap, earlier highlights in B are cleared.
-    let next = highlighted(&window, TraceSide::A, "fusion.2");
-    window.state_mut().push(ComparisonCommand::Resume);
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::A, ViewCommand::Highlight(Some(next))),
-    );
-    let other = window
-        .state()
-        .state_of(TraceSide::B)
-        .unwrap()
-        .highlighted
-        .clone()
-        .expect("B is highlighted too");
-    assert_eq!(other, highlighted(&window, TraceSide::B, "fusion.2"));
-}
-
-/// The marks of both sides: their length in µs, and their number of tracks.
-fn marks(window: &Harness<'_, App>) -> [Option<(i64, usize)>; 2] {
-    TraceSide::BOTH.map(|side| {
-        let state = window.state().state_of(side)?;
-        Some((
-            state.place.mark?.dur().ps() / 1_000_000,
-            state.mark_tracks.len(),
-        ))
-    })
-}
-
-#[test]
-fn marks_apply_to_both_runs() {
-    let mut window = compared("a", "two devices");
-    let slice = execution(&window, TraceSide::A, "fusion.1", 2);
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::A, ViewCommand::Select(slice)),
-    );
-    assert_eq!(marks(&window), [None, None]);
-    want(&mut window, ViewCommand::MarkSelection(false));
-    assert_eq!(marks(&window), [Some((4, 0)), Some((4, 0))]);
-    let range = |window: &Harness<'_, App>| {
-        window
-            .state()
-            .state_of(TraceSide::B)
-            .unwrap()
-            .place
-            .mark
-            .unwrap()
-    };
-    let tracks = |window: &Harness<'_, App>, own: &str| -> std::collections::BTreeSet<_> {
-        let model = &window.state().trace_of(TraceSide::B).unwrap().model;
-        let title = |id| {
-            model
-                .str(model.group(model.track(id).group).name)
-                .to_owned()
-        };
-        model
-            .track_ids()
-            .filter(|&id| title(id).contains(own))
-            .collect()
-    };
-    let (marked, only_b, both) = (
-        range(&window),
-        tracks(&window, "TPU:1"),
-        tracks(&window, "TPU:0"),
-    );
-    assert!(!only_b.is_empty() && !both.is_empty());
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::B, ViewCommand::Mark(marked, both.clone())),
-    );
-    assert_eq!(
-        marks(&window),
-        [Some((4, both.len())), Some((4, both.len()))]
-    );
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::B, ViewCommand::Show(marked)),
-    );
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::B, ViewCommand::Mark(marked, only_b)),
-    );
-    assert_eq!(
-        marks(&window),
-        [None, Some((4, 1))],
-        "A lacks that device: nothing of it is marked, and not all"
-    );
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Undo));
-    assert_eq!(
-        marks(&window),
-        [Some((4, both.len())), Some((4, both.len()))]
-    );
-    want(&mut window, AppCommand::On(TraceSide::B, ViewCommand::Redo));
-    assert_eq!(marks(&window), [None, Some((4, 1))]);
-    want(&mut window, ViewCommand::MarkAll);
-    let whole = [80, 100].map(|us| Some((us, 0)));
-    assert_eq!(marks(&window), whole, "the whole of either");
-    want(
-        &mut window,
-        AppCommand::On(TraceSide::A, ViewCommand::Select(slice)),
-    );
-    assert_eq!(marks(&window), [None, None]);
 }
 
 #[test]

@@ -2,20 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
-use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use sample_traces::write::gzip;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::place::corpus;
-
 /// A custom trace: one process, one thread, nested slices.
-const CHROME_TRACE: &str = r#"{"traceEvents":[
+pub(super) const CHROME_TRACE: &str = r#"{"traceEvents":[
 {"ph":"M","name":"process_name","pid":1,"args":{"name":"simulator"}},
 {"ph":"X","name":"outer","pid":1,"tid":1,"ts":0,"dur":10},
 {"ph":"X","name":"inner","pid":1,"tid":1,"ts":2,"dur":3}
@@ -27,56 +23,35 @@ fn systole() -> Command {
     command
 }
 
-fn run(args: &[&str]) -> Output {
+pub(super) fn run(args: &[&str]) -> Output {
     let output = systole().args(args).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(!stderr.contains("panicked"), "{args:?}: {stderr}");
     output
 }
 
-fn code(output: &Output) -> i32 {
+pub(super) fn code(output: &Output) -> i32 {
     output.status.code().expect("not killed by a signal")
 }
 
-fn stdout(output: &Output) -> &str {
+pub(super) fn stdout(output: &Output) -> &str {
     std::str::from_utf8(&output.stdout).unwrap()
 }
 
-fn stderr(output: &Output) -> &str {
+pub(super) fn stderr(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).unwrap()
 }
 
 /// A directory with one small trace, and the path of the trace.
-fn small_trace() -> (TempDir, String) {
+pub(super) fn small_trace() -> (TempDir, String) {
     file("small.json", CHROME_TRACE.as_bytes())
 }
 
-fn file(name: &str, bytes: &[u8]) -> (TempDir, String) {
+pub(super) fn file(name: &str, bytes: &[u8]) -> (TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(name);
     fs::write(&path, bytes).unwrap();
     (dir, path.to_str().unwrap().to_owned())
-}
-
-/// The command fails with this code, names the reason and the object on stderr, and
-/// prints no data.
-fn assert_refused(path: &str, expected_code: i32, expected_words: &[&str]) {
-    for command in ["analyze", "doctor"] {
-        let output = run(&[command, path]);
-        let said = stderr(&output);
-        assert_eq!(code(&output), expected_code, "{command} {path}: {said}");
-        assert!(stdout(&output).is_empty(), "{command} {path}");
-        assert!(
-            said.starts_with("error: ") && said.contains(path),
-            "{command} {path}: {said}"
-        );
-        for word in expected_words {
-            assert!(
-                said.contains(word),
-                "{command} {path}: no {word:?} in {said}"
-            );
-        }
-    }
 }
 
 #[test]
@@ -114,113 +89,6 @@ fn help_and_version_go_to_stdout() {
         );
     }
     assert!(stdout(&run(&["--help"])).contains("Exit codes"));
-}
-
-#[test]
-fn missing_paths_exit_with_3() {
-    let dir = tempfile::tempdir().unwrap();
-    let below = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-    assert_refused(&below("missing.xplane.pb"), 3, &["No such file"]);
-    assert_refused(&below("no*match"), 3, &["pattern"]);
-    fs::create_dir(dir.path().join("empty")).unwrap();
-    assert_refused(
-        &below("empty"),
-        3,
-        &["plugins/profile/<run>/", ".xplane.pb"],
-    );
-}
-
-#[cfg(unix)]
-#[test]
-fn unreadable_files_exit_with_3() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let (_dir, path) = small_trace();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    if File::open(&path).is_ok() {
-        println!("skipped: this user may read everything");
-        return;
-    }
-    assert_refused(&path, 3, &["ermission"]);
-}
-
-#[test]
-fn files_that_are_no_profile_exit_with_4_and_are_named() {
-    for (name, bytes, word) in [
-        ("a.xplane.pb", &b""[..], "empty"),
-        ("b.json", b"<!DOCTYPE html><html>login</html>", "HTML"),
-        ("c.xplane.pb", b"\x7fELF\x02\x01\x01\0\0\0\0\0", "ELF"),
-        ("d.trace.json.gz", b"PK\x03\x04\0\0\0\0", "ZIP"),
-        ("e.pb", &[0; 10_000], "zeros"),
-        ("f.xplane.pb", b"hello there", "text"),
-    ] {
-        let (_dir, path) = file(name, bytes);
-        assert_refused(&path, 4, &[word]);
-    }
-}
-
-#[test]
-fn huge_sparse_file_is_rejected_without_reading() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("sparse.xplane.pb");
-    File::create(&path).unwrap().set_len(10 << 30).unwrap();
-    assert_refused(path.to_str().unwrap(), 4, &["zeros"]);
-}
-
-/// `head`, then `filler` until 8 GiB are reached, in a few megabytes.
-fn bomb(head: &[u8], filler: u8) -> Vec<u8> {
-    let part = gzip(vec![filler; 64 << 20]);
-    let mut packed = gzip(head);
-    for _ in 0..128 {
-        packed.extend_from_slice(&part);
-    }
-    packed
-}
-
-#[cfg(unix)]
-#[test]
-fn gzip_bomb_is_rejected_with_bounded_memory() {
-    // A field of planes with 8 GiB, and a list of events with 8 GiB.
-    let protobuf = [
-        &[0x0a, 0x80, 0x80, 0x80, 0x80, 0x20, 0x12, 0x04][..],
-        b"/a:b",
-    ]
-    .concat();
-    for (name, bytes) in [
-        ("a.xplane.pb.gz", bomb(&protobuf, 0)),
-        ("b.trace.json.gz", bomb(b"{\"traceEvents\":[", b' ')),
-    ] {
-        let (_dir, path) = file(name, &bytes);
-        // A program that unpacked everything would exceed the limit of 4 GiB of address space.
-        let script = "ulimit -v 4194304; exec \"$0\" analyze --jobs 2 \"$1\"";
-        let output = Command::new("sh")
-            .args(["-c", script, env!("CARGO_BIN_EXE_systole"), &path])
-            .output()
-            .unwrap();
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(4), "{name}: {said}");
-        assert!(
-            said.starts_with("error: ") && !said.contains("panicked"),
-            "{name}: {said}"
-        );
-    }
-}
-
-#[test]
-fn truncated_trace_never_panics() {
-    let dir = tempfile::tempdir().unwrap();
-    for len in 0..CHROME_TRACE.len() {
-        if len % 7 != 0 {
-            continue;
-        }
-        let path = dir.path().join(format!("cut-{len}.json"));
-        fs::write(&path, &CHROME_TRACE[..len]).unwrap();
-        let output = run(&["analyze", path.to_str().unwrap()]);
-        assert!(
-            [0, 4].contains(&code(&output)),
-            "{len}: {}",
-            stderr(&output)
-        );
-    }
 }
 
 #[test]
@@ -536,97 +404,6 @@ fn formats_lists_every_importer() {
     assert_eq!(listed, expected);
     for id in expected {
         assert!(stdout(&run(&["formats"])).contains(id));
-    }
-}
-
-/// The part of the text report below the header: the verdict.
-fn verdict(path: &Path) -> String {
-    let output = run(&["analyze", path.to_str().unwrap()]);
-    assert_eq!(code(&output), 0, "{}", stderr(&output));
-    let paragraphs: Vec<_> = stdout(&output).split("\n\n").collect();
-    assert!(
-        stdout(&output).lines().count() <= 60,
-        "more than a screen:\n{}",
-        stdout(&output)
-    );
-    assert!(
-        stdout(&output)
-            .lines()
-            .all(|line| line.chars().count() <= 100),
-        "{}",
-        stdout(&output)
-    );
-    paragraphs[1]
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-#[test]
-fn corrupted_profile_error_names_the_fix() {
-    let Some(corpus) = corpus() else { return };
-    assert_refused(
-        corpus
-            .join("damaged/utf8_mangled.xplane.pb")
-            .to_str()
-            .unwrap(),
-        4,
-        &["UTF-8"],
-    );
-}
-
-#[test]
-fn every_real_trace_is_analyzed() {
-    let Some(corpus) = corpus() else { return };
-    for folder in ["tpu", "host", "gpu", "big"] {
-        for entry in fs::read_dir(corpus.join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.to_str().unwrap();
-            let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
-            if !["pb", "gz"].contains(&ending) {
-                continue;
-            }
-            let output = run(&["analyze", name, "--format", "json"]);
-            assert_eq!(code(&output), 0, "{name}: {}", stderr(&output));
-            let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-            assert!(json["trace"]["slices"].as_u64().unwrap() > 1000, "{name}");
-        }
-    }
-}
-
-/// The facts are those of the capture's README and of XProf's answers for it.
-#[test]
-fn first_sentence_names_the_dominant_cause() {
-    let Some(corpus) = corpus() else { return };
-    for name in ["v6e_x4_host_offload", "v6e_x4_host_offload_steps_added"] {
-        let offload = verdict(&corpus.join("tpu").join(name).with_extension("xplane.pb"));
-        assert!(
-            offload.starts_with("83.6 % of device time waits for copies (copy-done)"),
-            "{offload}"
-        );
-    }
-    for ending in ["xplane.pb", "trace.json.gz"] {
-        let matmul = verdict(&corpus.join("tpu/v5e_matmul").with_extension(ending));
-        assert!(
-            matmul.starts_with("Compiling takes ") && matmul.contains("idle 99.8"),
-            "{matmul}"
-        );
-        let recompiles = verdict(
-            &corpus
-                .join("host/jax_cpu_transformer_recompiles")
-                .with_extension(ending),
-        );
-        assert!(
-            recompiles.starts_with("Compiling takes 29."),
-            "{recompiles}"
-        );
-        for slow in ["14 (12.39 s)", "9 (11.16 s)", "5 (9.737 s)"] {
-            assert!(recompiles.contains(slow), "{recompiles}");
-        }
-        assert!(
-            recompiles.contains("device metrics do not apply"),
-            "{recompiles}"
-        );
     }
 }
 

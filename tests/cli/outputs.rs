@@ -1,17 +1,15 @@
-//! The output of the built program: formats, standard input and output, terminals, displays, completions.
+//! The output of the built program: formats, standard input and output, files that are missing.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use flate2::read::GzDecoder;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
-use unicode_width::UnicodeWidthStr as _;
 
 pub fn sample(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -26,7 +24,7 @@ pub fn recompile() -> String {
     sample("synthetic_v5e_8chip_recompile.xplane.pb")
 }
 
-fn program(args: &[&str]) -> Command {
+pub(super) fn program(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
     for name in [
         "DISPLAY",
@@ -87,79 +85,6 @@ pub fn refused(args: &[&str]) -> String {
     );
     assert!(output.stdout.is_empty(), "{args:?}");
     text(&output.stderr).to_owned()
-}
-
-#[test]
-fn without_display_help_replaces_the_window() {
-    let output = run(&[]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        text(&output.stderr).contains("Usage: systole"),
-        "{}",
-        text(&output.stderr)
-    );
-    if cfg!(target_os = "linux") {
-        for display in [None, Some(":4711")] {
-            let mut open = program(&["open", &recompile()]);
-            if let Some(display) = display {
-                open.env("DISPLAY", display);
-            }
-            let output = open.output().unwrap();
-            let said = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(3), "{said}");
-            assert!(
-                said.contains("systole analyze PATH") && !said.contains("internal error"),
-                "{said}"
-            );
-        }
-    }
-}
-
-#[test]
-fn help_is_short_or_has_examples() {
-    let (short, long) = (printed(&["analyze", "-h"]), printed(&["analyze", "--help"]));
-    assert!(
-        short.lines().count() < 50 && !short.contains("Examples"),
-        "{short}"
-    );
-    for wanted in [
-        "Examples:",
-        "Output:",
-        "Assumptions:",
-        "Part of the trace:",
-        "Gates:",
-        "json=-",
-    ] {
-        assert!(long.contains(wanted), "{wanted}: {long}");
-    }
-    for format in [
-        "text", "json", "ndjson", "csv", "md", "junit", "sarif", "html",
-    ] {
-        assert!(
-            refused(&["analyze", "x", "-o", "nonsense=x"]).contains(format),
-            "{format}"
-        );
-        let about = short
-            .split("--output")
-            .nth(1)
-            .unwrap()
-            .split("--table")
-            .next()
-            .unwrap();
-        assert!(about.contains(format), "{format}: {about}");
-    }
-    // Options are grouped under headings.
-    let gates = long
-        .split("Gates:")
-        .nth(1)
-        .unwrap()
-        .split("Messages:")
-        .next()
-        .unwrap();
-    assert!(
-        gates.contains("--fail-on") && gates.contains("--budget") && !gates.contains("--format"),
-        "{gates}"
-    );
 }
 
 #[test]
@@ -403,119 +328,6 @@ fn range_needs_units_and_captured_data() {
     printed(&["analyze", &path, "--range", "10ms.."]);
 }
 
-#[test]
-fn lines_fit_the_terminal_from_forty_columns_on() {
-    let samples = [
-        "synthetic_v5e_8chip_recompile.xplane.pb",
-        "synthetic_v6e_pallas_waits.xplane.pb",
-        "jax_cpu_small.xplane.pb",
-        "synthetic_v5e_layer_predicted.txt",
-    ];
-    for name in samples {
-        for columns in [40, 60, 80] {
-            for args in [
-                &["analyze"][..],
-                &["analyze", "--only", "ops,steps,hints,overlap,targets"],
-                &["doctor"],
-            ] {
-                let mut command = program(args);
-                let output = command
-                    .arg(sample(name))
-                    .env("COLUMNS", columns.to_string())
-                    .output()
-                    .unwrap();
-                let wide: Vec<_> = text(&output.stdout)
-                    .lines()
-                    .filter(|line| line.width() > columns)
-                    .collect();
-                assert!(
-                    wide.is_empty(),
-                    "{name} {args:?} in {columns} columns:\n{}",
-                    wide.join("\n")
-                );
-            }
-        }
-    }
-}
-
-#[test]
-fn text_is_ascii_where_the_locale_is() {
-    let path = recompile();
-    for args in [
-        vec!["analyze", &path],
-        vec!["doctor", &path],
-        vec!["formats"],
-        vec!["chips"],
-        vec!["explain", "K01"],
-    ] {
-        for (locale, is_ascii) in [("C", true), ("de_DE.ISO-8859-1", true), ("C.UTF-8", false)] {
-            let output = program(&args).env("LC_ALL", locale).output().unwrap();
-            // `explain` may print only ASCII in every locale.
-            assert!(
-                output.stdout.is_ascii() == is_ascii || args[0] == "explain",
-                "{args:?} {locale}"
-            );
-        }
-    }
-}
-
-#[test]
-fn completions_and_manual_list_the_commands() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = printed(&["completions", shell]);
-        assert!(
-            script.contains("analyze") && script.contains("fail-on"),
-            "{shell}"
-        );
-    }
-    assert!(printed(&["man"]).contains(".TH systole 1"));
-    let page = printed(&["man", "analyze"]);
-    assert!(
-        page.contains("fail\\-on") && page.contains("Examples"),
-        "{page}"
-    );
-    assert!(refused(&["man", "nonsense"]).contains("analyze"));
-}
-
-#[test]
-fn the_version_names_the_commit_where_there_is_one() {
-    let version = printed(&["--version"]);
-    let rest = version
-        .trim_end()
-        .strip_prefix(concat!("systole ", env!("CARGO_PKG_VERSION")))
-        .unwrap();
-    let commit = rest
-        .strip_prefix(" (")
-        .and_then(|rest| rest.strip_suffix(')'));
-    let is_commit = |text: &str| {
-        (7..=40).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-    };
-    assert!(
-        rest.is_empty() || commit.is_some_and(is_commit),
-        "{version}"
-    );
-    let git = |args: &[&str]| {
-        let output = Command::new("git")
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .args(args)
-            .output()
-            .ok()?;
-        output
-            .status
-            .success()
-            .then(|| text(&output.stdout).trim().to_owned())
-    };
-    // Whoever builds a package from the source sets the commit in `SYSTOLE_COMMIT`.
-    let is_told = option_env!("SYSTOLE_COMMIT").is_some_and(|told| !told.is_empty());
-    if !is_told && git(&["rev-parse", "--show-prefix"]).as_deref() == Some("app/") {
-        let commit = commit.expect("a build in a checkout knows its commit");
-        assert!(
-            git(&["rev-parse", "--verify", &format!("{commit}^{{commit}}")]).is_some(),
-            "{version}"
-        );
-    }
-}
-
 /// A path that is missing is no mistake in the words of the command.
 #[test]
 fn missing_files_of_options_are_named_with_a_cure() {
@@ -557,49 +369,4 @@ fn json_has_the_digest_of_the_file() {
         digits + &format!("{byte:02x}")
     });
     assert_eq!(report["input"][0]["sha256"], digest);
-}
-
-/// An override of direction turns what follows: such a name could pass off as another one, or turn numbers around.
-#[test]
-fn names_cannot_turn_or_control_what_is_printed() {
-    const NAME: &str = "fusion\u{202e}.83\u{2066}\u{200f}\u{1b}[31m";
-    let mut json = String::new();
-    let packed = fs::read(sample("synthetic_v5e_8chip_overlap.trace.json.gz")).unwrap();
-    GzDecoder::new(&packed[..])
-        .read_to_string(&mut json)
-        .unwrap();
-    let json = json
-        .replace("fusion.38", &NAME.replace('\u{1b}', "\\u001b"))
-        .replace("jit_train", "jit_\u{202e}train");
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("turned.trace.json");
-    fs::write(&path, json).unwrap();
-    let path = path.to_str().unwrap();
-    let turns = |c: char| matches!(c, '\u{202e}' | '\u{2066}' | '\u{200f}' | '\u{1b}');
-    for args in [
-        &["analyze", path][..],
-        &["analyze", path, "--top", "0", "-v"],
-        &["analyze", path, "--format", "md"],
-        &["events", path, "--name", "fusion*"],
-        &["hlo", path],
-        &["hlo", path, "--text"],
-        &["hlo", path, "--find", "fusion"],
-        &["render", path],
-        &["query", path, "SELECT DISTINCT name, program FROM slices"],
-    ] {
-        let output = run(args);
-        assert_eq!(output.status.code(), Some(0), "{args:?}");
-        for said in [text(&output.stdout), text(&output.stderr)] {
-            let turned = said.lines().find(|line| line.contains(turns));
-            assert_eq!(turned, None, "{args:?}");
-        }
-    }
-    let as_is = |value: &Value| {
-        value
-            .to_string()
-            .contains(NAME.trim_end_matches("\u{1b}[31m"))
-    };
-    assert!(as_is(
-        &serde_json::from_str(&printed(&["analyze", path, "--format", "json"])).unwrap()
-    ));
 }

@@ -3,9 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,14 +13,14 @@ use serde_json::{Value, json};
 use crate::outputs::{printed, run, text};
 use crate::serve_client::Server;
 
-const SAMPLE: &str = concat!(
+pub(super) const SAMPLE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../assets/samples/synthetic_v5e_8chip_recompile.xplane.pb"
 );
-const TOKEN: &str = "0123456789abcdefXYZ";
+pub(super) const TOKEN: &str = "0123456789abcdefXYZ";
 
 /// A log directory with two runs that can be read and one that cannot.
-fn logs() -> tempfile::TempDir {
+pub(super) fn logs() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for (run, bytes) in [
         ("2026_01_01_10_00_00", fs::read(SAMPLE).unwrap()),
@@ -286,279 +285,6 @@ fn assumptions_are_parameters() {
 }
 
 #[test]
-fn files_are_sent_whole_in_part_or_not_again() {
-    let dir = logs();
-    let server = Server::of(dir.path(), &[]);
-    let id = &server.ids()[1];
-    let files = server.json(&format!("/api/v1/runs/{id}/files"));
-    let bytes = fs::read(SAMPLE).unwrap();
-    assert_eq!(files["files"][0]["name"], "host.xplane.pb");
-    assert_eq!(files["files"][0]["bytes"], bytes.len());
-    let facts = server.json(&format!("/api/v1/runs/{id}"));
-    assert_eq!(facts["files"], files["files"]);
-    let [devices, others] =
-        ["devices", "others"].map(|kind| facts["events"][kind].as_u64().unwrap());
-    assert!(
-        others > 0 && devices > others && devices + others < bytes.len() as u64,
-        "{devices} and {others}"
-    );
-    let broken = server.json(&format!("/api/v1/runs/{}", server.ids()[0]));
-    assert_eq!(
-        broken["events"],
-        Value::Null,
-        "what is no profile does not tell"
-    );
-    let path = format!("/api/v1/runs/{id}/files/0");
-    let whole = server.get(&path, &["Accept-Encoding: gzip, br"]);
-    assert!(
-        whole.body == bytes && whole.status == 200 && whole.header("content-encoding").is_none()
-    );
-    assert_eq!(whole.header("accept-ranges"), Some("bytes"));
-    let tag = whole.header("etag").unwrap().to_owned();
-    let part = server.get(&path, &["Range: bytes=10-19"]);
-    assert_eq!((part.status, &part.body[..]), (206, &bytes[10..20]));
-    assert_eq!(
-        part.header("content-range"),
-        Some(&*format!("bytes 10-19/{}", bytes.len()))
-    );
-    let end = server.get(&path, &["Range: bytes=-5", &format!("If-Range: {tag}")]);
-    assert_eq!(
-        (end.status, &end.body[..]),
-        (206, &bytes[bytes.len() - 5..])
-    );
-    let changed = server.get(&path, &["Range: bytes=0-1", "If-Range: \"other\""]);
-    assert_eq!((changed.status, changed.body.len()), (200, bytes.len()));
-    let beyond = server.get(&path, &["Range: bytes=99999999-"]);
-    assert_eq!(
-        (beyond.refused().0, beyond.header("content-range")),
-        (416, Some(&*format!("bytes */{}", bytes.len())))
-    );
-    let known = server.get(&path, &[&format!("If-None-Match: {tag}")]);
-    assert_eq!((known.status, known.body.len()), (304, 0));
-    let head = server.ask("HEAD", &path, &[], "");
-    assert_eq!((head.status, head.body.len()), (200, 0));
-    assert_eq!(
-        head.header("content-length"),
-        Some(&*bytes.len().to_string())
-    );
-    // A file that is written again has another tag.
-    fs::write(
-        dir.path()
-            .join("plugins/profile/2026_01_02_10_00_00/host.xplane.pb"),
-        &bytes[..1000],
-    )
-    .unwrap();
-    let again = server.get(&path, &[&format!("If-None-Match: {tag}")]);
-    assert_eq!((again.status, again.body.len()), (200, 1000));
-    for n in ["1", "-1", "x", "4294967296", "0x0"] {
-        assert!(
-            [400, 404].contains(
-                &server
-                    .get(&format!("/api/v1/runs/{id}/files/{n}"), &[])
-                    .refused()
-                    .0
-            ),
-            "{n}"
-        );
-    }
-    // Texts are packed for clients that take it.
-    let packed = server.get("/api/v1/openapi.json", &["Accept-Encoding: gzip"]);
-    assert_eq!(
-        (packed.header("content-encoding"), &packed.body[..2]),
-        (Some("gzip"), &b"\x1f\x8b"[..])
-    );
-}
-
-#[cfg(unix)]
-#[test]
-fn nothing_outside_the_places_can_be_read() {
-    let (dir, outside) = (logs(), tempfile::tempdir().unwrap());
-    let secret = outside.path().join("secret.xplane.pb");
-    fs::copy(SAMPLE, &secret).unwrap();
-    let run = dir.path().join("plugins/profile/2026_01_09_10_00_00");
-    fs::create_dir_all(&run).unwrap();
-    std::os::unix::fs::symlink(&secret, run.join("host.xplane.pb")).unwrap();
-    std::os::unix::fs::symlink(
-        outside.path(),
-        dir.path().join("plugins/profile/2026_01_10_10_00_00"),
-    )
-    .unwrap();
-    let server = Server::of(dir.path(), &[]);
-    let ids = server.ids();
-    assert_eq!(ids.len(), 4, "a directory that is a link is no run");
-    for path in [
-        "files/0",
-        "files",
-        "reports",
-        "model",
-        "tables/slices",
-        "html",
-    ] {
-        let (status, _) = server
-            .get(&format!("/api/v1/runs/{}/{path}", ids[0]), &[])
-            .refused();
-        assert!([403, 404].contains(&status), "{path}: {status}");
-    }
-    let id = &ids[2];
-    for path in [
-        "/../../etc/passwd".to_owned(),
-        "/%2e%2e/%2e%2e/etc/passwd".to_owned(),
-        "/..%2f..%2fetc%2fpasswd".to_owned(),
-        "/%252e%252e%252fetc%252fpasswd".to_owned(),
-        "/..%5c..%5cetc".to_owned(),
-        "//etc/passwd".to_owned(),
-        "/.%00/index.html".to_owned(),
-        "/api/v1/runs/..%2f..%2fetc%2fpasswd".to_owned(),
-        "/api/v1/runs/%2e%2e/files/0".to_owned(),
-        "/api/v1/runs/%252e%252e/files/0".to_owned(),
-        format!("/api/v1/runs/{id}/files/..%2f0"),
-        format!("/api/v1/runs/{id}/files/%2e%2e%2f%2e%2e%2fsecret.xplane.pb"),
-        format!("/api/v1/runs/{id}/files/../../../../secret.xplane.pb"),
-        format!("/api/v1/runs/{id}/tables/..%2f..%2fsecret"),
-        format!("/api/v1/runs/{id}%2f..%2f{id}"),
-    ] {
-        let answer = server.get(&path, &[]);
-        assert!(
-            [400, 404].contains(&answer.refused().0),
-            "{path}: {}",
-            answer.head
-        );
-    }
-}
-
-#[test]
-fn other_sites_and_other_names_are_refused() {
-    let dir = logs();
-    let server = Server::of(dir.path(), &[]);
-    let port = server.port;
-    for (header, expected) in [
-        ("Host: evil.example".to_owned(), 403),
-        (format!("Host: evil.example:{port}"), 403),
-        (format!("Host: 127.0.0.1:{port}"), 200),
-        ("Host: [::1]:9999".to_owned(), 200),
-        ("Origin: http://evil.example".to_owned(), 403),
-        ("Origin: null".to_owned(), 403),
-        (format!("Origin: http://localhost:{port}"), 200),
-        ("Sec-Fetch-Site: cross-site".to_owned(), 403),
-        ("Sec-Fetch-Site: same-origin".to_owned(), 200),
-    ] {
-        for path in ["/api/v1/runs", "/"] {
-            assert_eq!(
-                server.get(path, &[&header]).status,
-                expected,
-                "{header} {path}"
-            );
-        }
-    }
-    let answer = server.send("GET / HTTP/1.1\r\nConnection: close\r\n\r\n", b"");
-    assert_eq!(answer.refused().0, 400, "without a name");
-    let answer = server.send(
-        "GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-        b"",
-    );
-    assert_eq!(answer.refused().0, 403, "a name in the address");
-    assert_eq!(
-        server
-            .get(&format!("/?{}", "x".repeat(20_000)), &[])
-            .refused()
-            .0,
-        414
-    );
-    assert_eq!(
-        server.get("/", &["X: y"; 100]).status,
-        431,
-        "too many headers"
-    );
-    for header in [
-        "content-security-policy",
-        "x-content-type-options",
-        "referrer-policy",
-        "cross-origin-opener-policy",
-    ] {
-        for path in ["/", "/api/v1/runs", "/nothing"] {
-            assert!(
-                server.get(path, &[]).header(header).is_some(),
-                "{header} {path}"
-            );
-        }
-    }
-    assert!(
-        server
-            .get("/", &["Host: evil.example"])
-            .header("access-control-allow-origin")
-            .is_none()
-    );
-    let named = Server::of(dir.path(), &["--allow-host", "proxy.example"]);
-    assert_eq!(named.get("/", &["Host: proxy.example"]).status, 200);
-}
-
-#[test]
-fn a_token_is_demanded_where_others_can_ask() {
-    let dir = logs();
-    for more in [&["--token", TOKEN][..], &["--host", "0.0.0.0"]] {
-        let server = Server::of(dir.path(), more);
-        let (_, token) = server.address.split_once("?token=").expect(&server.address);
-        assert!(
-            token.len() >= 16 && more.contains(&token) == more.contains(&"--token"),
-            "{}",
-            server.address
-        );
-        for path in ["/", "/api/v1/runs", "/api/v1/health", "/mcp", "/nothing"] {
-            let answer = server.get(path, &[]);
-            assert_eq!(
-                (answer.refused().0, answer.header("www-authenticate")),
-                (401, Some("bearer")),
-                "{path}"
-            );
-        }
-        assert_eq!(server.get("/?token=0123456789abcdef", &[]).status, 401);
-        assert_eq!(
-            server
-                .get("/api/v1/runs", &[&format!("Authorization: Bearer {token}")])
-                .status,
-            200
-        );
-        let entered = server.get(&format!("/?token={token}&run=1"), &[]);
-        assert_eq!(
-            (entered.status, entered.header("location")),
-            (303, Some("/?run=1"))
-        );
-        let cookie = entered.header("set-cookie").unwrap();
-        assert!(
-            cookie.contains("httponly") && cookie.contains("samesite=strict"),
-            "{cookie}"
-        );
-        let cookie = format!("Cookie: {}", cookie.split(';').next().unwrap());
-        assert_eq!(server.get("/api/v1/runs", &[&cookie]).status, 200);
-    }
-    // In a browser it is a page.
-    let server = Server::of(dir.path(), &["--token", TOKEN]);
-    let page = server.get("/", &["Accept: text/html,*/*"]);
-    assert_eq!(
-        (page.status, page.header("content-type")),
-        (401, Some("text/html; charset=utf-8"))
-    );
-    assert!(
-        text(&page.body).contains("open the address that systole serve printed"),
-        "{}",
-        text(&page.body)
-    );
-    // On the command line, others of the machine could see it.
-    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-    command.env("SYSTOLE_TOKEN", TOKEN);
-    let server = Server::start(command, dir.path(), &["--keep", "1"]);
-    assert_eq!(server.get("/api/v1/runs", &[]).status, 401);
-    assert_eq!(
-        server
-            .get("/api/v1/runs", &[&format!("Authorization: Bearer {TOKEN}")])
-            .status,
-        200
-    );
-    let short = run(&["serve", dir.path().to_str().unwrap(), "--token", "short"]);
-    assert_eq!(short.status.code(), Some(2));
-}
-
-#[test]
 fn many_clients_ask_at_once() {
     let dir = logs();
     let server = Server::of(dir.path(), &[]);
@@ -637,33 +363,6 @@ fn it_stops_when_told_and_says_when_it_cannot_start() {
 }
 
 #[test]
-fn log_directories_are_named_as_for_other_tools() {
-    let dir = logs();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-    command.args(["serve", "-l", dir.path().to_str().unwrap(), "-p", "0"]);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let _ = child.kill();
-    let _ = child.wait();
-    assert!(line.starts_with("Systole at http://127.0.0.1:"), "{line}");
-    // A run that appears later is found.
-    let server = Server::of(dir.path(), &[]);
-    let before = server.ids();
-    let run = dir.path().join("plugins/profile/2026_02_01_10_00_00");
-    fs::create_dir_all(&run).unwrap();
-    fs::copy(SAMPLE, run.join("host.xplane.pb")).unwrap();
-    let until = Instant::now() + Duration::from_secs(30);
-    while server.ids().len() == before.len() {
-        assert!(Instant::now() < until, "it is never listed");
-        thread::sleep(Duration::from_millis(100));
-    }
-    assert_eq!(server.ids()[1..], before);
-}
-
-#[test]
 fn agents_have_the_same_tools_over_http() {
     let dir = logs();
     let server = Server::of(dir.path(), &[]);
@@ -718,51 +417,5 @@ fn agents_have_the_same_tools_over_http() {
             )
             .status,
         403
-    );
-}
-
-#[test]
-fn runs_of_buckets_are_served_like_those_of_this_machine() {
-    let bytes = fs::read(SAMPLE).unwrap();
-    let bucket = crate::bucket_server::BucketServer::with(&[
-        (
-            "jobs/plugins/profile/2026_01_01_10_00_00/host.xplane.pb",
-            &bytes,
-        ),
-        (
-            "jobs/plugins/profile/2026_01_02_10_00_00/host.xplane.pb",
-            b"no profile",
-        ),
-    ]);
-    let cache = tempfile::tempdir().unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_systole"));
-    command
-        .env_clear()
-        .envs(bucket.variables())
-        .env("HOME", cache.path())
-        .env("SYSTOLE_CACHE_DIR", cache.path());
-    let server = Server::start(command, std::path::Path::new("gs://logs/jobs"), &[]);
-    let ids = server.ids();
-    assert_eq!(ids.len(), 2);
-    let run = server.json(&format!("/api/v1/runs/{}", ids[1]));
-    assert_eq!(
-        (&run["run"]["is_remote"], &run["files"][0]["name"]),
-        (&json!(true), &json!("host.xplane.pb"))
-    );
-    assert!(
-        server
-            .get(&format!("/api/v1/runs/{}/files/0", ids[1]), &[])
-            .body
-            == bytes,
-        "the copy"
-    );
-    let report = server.json(&format!("/api/v1/runs/{}/reports/verdict", ids[1]));
-    assert!(report["reports"]["verdict"]["report"].is_object());
-    assert_eq!(
-        server
-            .get(&format!("/api/v1/runs/{}/reports/verdict", ids[0]), &[])
-            .refused()
-            .0,
-        422
     );
 }

@@ -6,6 +6,7 @@ mod parts;
 mod pictures;
 mod roofline;
 mod style;
+mod waterfall;
 
 use std::collections::BTreeMap;
 
@@ -93,7 +94,7 @@ fn beside_baseline(gated: &GatedDocument) -> Markup {
             (comparison::numbers(found))
             @if let Some(attribution) = &found.attribution {
                 h3 { "Where the time changed" }
-                (comparison::waterfall(attribution))
+                (waterfall::waterfall(attribution))
             }
         }
     };

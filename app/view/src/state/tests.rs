@@ -1,6 +1,7 @@
 //! Behaviour of the view, without a window.
 
 use super::*;
+use crate::viewport::Viewport;
 use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
 /// One track: `a` 0..1000 contains `b` 100..200 and `c` 300..400; then `d` 2000..2000.

@@ -1,5 +1,6 @@
 //! Two open traces: A above, B below, and the comparison of both.
 
+mod areas;
 mod bar;
 mod lane;
 mod show;

@@ -3,7 +3,7 @@
 use egui::{Pos2, Rect, Ui};
 use trace_model::TimeRange;
 
-use super::{TraceComparison, lane};
+use super::{TraceComparison, areas, lane};
 use crate::command::AppCommand;
 use crate::keys::Keys;
 use crate::settings::Settings;
@@ -27,13 +27,13 @@ impl TraceComparison {
         let shares_head = self.link.lock != ViewLock::Free;
         let areas = if self.is_interleaved {
             let own = TimelineHead::slim(first.state.draws(TimelineLayer::Minimap)).height();
-            lane::ComparisonAreas::interleaved(
+            areas::ComparisonAreas::interleaved(
                 rect,
                 label_width,
                 [own, if shares_head { 0.0 } else { own }],
             )
         } else {
-            lane::ComparisonAreas::of(rect, label_width, self.split)
+            areas::ComparisonAreas::of(rect, label_width, self.split)
         };
         let rows = self.is_interleaved.then(|| {
             let [a, b] = [&*first, &self.second]
@@ -136,7 +136,7 @@ impl TraceComparison {
         &mut self,
         ui: &Ui,
         first: &Workspace,
-        areas: &lane::ComparisonAreas,
+        areas: &areas::ComparisonAreas,
     ) -> Option<TraceSide> {
         let at = ui.input(|i| i.pointer.hover_pos())?;
         let above = TraceSide::BOTH

@@ -1,24 +1,22 @@
 //! One open trace in the window: its state, timeline, panels and background jobs.
 
+mod background;
 mod docks;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use analysis::Analysis as _;
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
-use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::doctor::Doctor;
 use egui::{Align2, CentralPanel, Frame, Panel as EguiPanel, Ui};
 use importers::Progress;
 use trace_model::{Arg, LabelId, SliceId, Timestamp, TrackId};
 
 use crate::AppCommand;
-use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::jobs::{WakeUi, Worker};
 use crate::keys::Keys;
 use crate::panels::context::{OtherRun, PanelContext};
-use crate::panels::dock::{self, DrawTab, PanelState};
+use crate::panels::dock::{DrawTab, PanelState};
 use crate::panels::found::{ResultList, ResultOrder};
 use crate::panels::frame::{self, floating_ui, overlay_command, sized_ui};
 use crate::panels::tabs_with_data::TabsWithData;
@@ -26,19 +24,17 @@ use crate::panels::{
     area as area_panel, details, help, keys as keys_panel, legend, notes, palette,
     search as search_panel, welcome,
 };
-use crate::platform;
 use crate::reports::ReportJobs;
 use crate::settings::{PanelPart, Settings};
 use crate::timeline::{OtherTrace, Timeline, TimelineContext};
 use crate::times;
 use view::palette::ColorKey;
-use view::panels::area::{self, AreaGrouping, AreaSummary, MarkedArea};
-use view::panels::histogram::{self, Histogram};
+use view::panels::area::{AreaSummary, MarkedArea};
+use view::panels::histogram::Histogram;
 use view::panels::op_facts::KnownReports;
-use view::search::{self, SearchFor, SearchResults};
-use view::state::tabs::{FOUND, follows_scope};
-use view::state::{ColorBy, Panel, ReportScope, ViewCommand, ViewState};
-use view::timeline::bands::{StepBand, bands};
+use view::search::{SearchFor, SearchResults};
+use view::state::{ColorBy, Panel, ViewCommand, ViewState};
+use view::timeline::bands::StepBand;
 use view::timeline::trace::OpenTrace;
 use view::viewport::Viewport;
 
@@ -142,153 +138,6 @@ impl Workspace {
             ViewCommand::Restore(_) | ViewCommand::ShowPanel(Panel::Search, false)
         ) {
             self.typed.clone_from(&self.state.search);
-        }
-    }
-
-    /// Takes finished results over.
-    pub fn poll_jobs(&mut self) {
-        if self.reports.poll() {
-            if self.bands.is_none() {
-                self.bands = self
-                    .reports
-                    .get::<Steps>()
-                    .ok()
-                    .flatten()
-                    .map(|report| bands(report).into());
-            }
-            if self.efficiency.is_none() {
-                self.efficiency = self
-                    .reports
-                    .get::<Ops>()
-                    .ok()
-                    .flatten()
-                    .map(|ops| self.trace.by_efficiency(ops));
-            }
-        }
-        self.leave_unknown_steps();
-        if self.scoped.poll() {
-            self.memory.forget_made();
-        }
-        self.ahead.poll();
-        self.args.poll();
-        self.search.poll();
-        self.order.poll();
-        self.area.poll();
-        self.durations.poll();
-        self.with_data.poll();
-        self.memory.poll();
-    }
-
-    /// A session may name steps that other assumptions do not find.
-    fn leave_unknown_steps(&mut self) {
-        let ReportScope::Steps { first, last } = self.state.scope else {
-            return;
-        };
-        let Ok(Some(report)) = self.reports.get::<Steps>() else {
-            return;
-        };
-        let is_known = |number: u32| report.steps.iter().any(|step| step.number == number);
-        if !(is_known(first) && is_known(last)) {
-            self.apply(&ViewCommand::Scope(ReportScope::Capture));
-        }
-    }
-
-    /// Starts the jobs that the state needs; jobs already started cost nothing.
-    pub fn ask_jobs(&mut self) {
-        if self.state.shows(Panel::Reports) {
-            let tabs = [Some(self.state.tab.as_str()), self.state.tab_below()];
-            for tab in tabs.into_iter().flatten() {
-                let is_scoped = self.state.scope != ReportScope::Capture && follows_scope(tab);
-                let reports = if is_scoped {
-                    &mut self.scoped
-                } else {
-                    &mut self.reports
-                };
-                for id in dock::wanted(tab) {
-                    reports.want(id);
-                }
-                for id in dock::wanted_of_whole(tab) {
-                    self.reports.want(id);
-                }
-            }
-        }
-        self.reports.want(Steps::ID);
-        self.reports.want(Doctor::ID);
-        if self.state.color_by == ColorBy::Efficiency {
-            self.reports.want(Ops::ID);
-        }
-        if let Some(slice) = self.state.place.selection {
-            let (model, path) = (self.trace.model.clone(), self.trace.path.clone());
-            let label = model.slice(slice).label_id();
-            self.args.ask_later(slice, move |_, answer| {
-                platform::with_files(&path, move |here| {
-                    answer.give(here.and_then(|()| model.slice(slice).args()))
-                });
-            });
-            let model = self.trace.model.clone();
-            self.durations.ask(label, move |progress| {
-                histogram::durations(&model, label, progress)
-            });
-            if self.state.shows(Panel::Details) && self.trace.model.slice(slice).op().is_some() {
-                for id in details::WANTED {
-                    self.reports.want(id);
-                }
-            }
-        }
-        if let Some(range) = self.state.place.mark {
-            let area = MarkedArea {
-                range,
-                tracks: Arc::clone(&self.state.mark_tracks),
-                pivot: self.choice.pivot,
-            };
-            let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
-            // Sums by step wait for the steps.
-            let is_known = area.pivot != AreaGrouping::Step
-                || self.bands.is_some()
-                || self.reports.get::<Steps>().is_err();
-            if is_known {
-                let steps = self.bands.clone().unwrap_or_default();
-                self.area.ask(area.clone(), move |progress| {
-                    area::summarise(&model, &classes, &steps, &area, progress)
-                });
-            }
-        }
-        match SearchFor::of(&self.state) {
-            None => self.search.clear(),
-            Some(wanted) => {
-                let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
-                self.search.ask(wanted.clone(), move |progress| {
-                    search::search(&model, &classes, &wanted, progress).map(Arc::new)
-                });
-            }
-        }
-        self.ask_order();
-        self.ask_tabs();
-    }
-
-    /// Sorts the search results if they are listed.
-    fn ask_order(&mut self) {
-        let listed = self.state.shows_tab(FOUND) && self.state.is_searching();
-        match self.search.memo() {
-            JobAnswer::Ready(found) if listed => {
-                let Some(order) = self.list.order(found) else {
-                    return;
-                };
-                let (model, tree) = (self.trace.model.clone(), Arc::clone(&self.trace.tree));
-                self.order.ask(order.clone(), move |progress| {
-                    search::order(
-                        &model,
-                        &tree,
-                        &order.found,
-                        order.by,
-                        order.descending,
-                        progress,
-                    )
-                });
-            }
-            // The list can have millions of entries, so it is not kept.
-            _ if !listed => self.order.clear(),
-            _ => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! Trees as pictures.
 
 use super::*;
+use trace_model::{GroupKind, TrackKind};
 use trace_model::{SliceSpec, TimeRange, Timestamp, TraceBuilder};
 
 fn model() -> TraceModel {

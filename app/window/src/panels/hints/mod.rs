@@ -1,29 +1,23 @@
 //! The hints as cards, the largest saving first, below the findings about data quality. A click shows the evidence.
 
+mod evidence;
+
 use analysis::{Percent, counted};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use analysis::facts::sum_over::SumOver;
-use analysis::hints::{
-    FindingPlace, Hint, HintEvidence, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy,
-    rule,
-};
+use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
 use egui::{Color32, Frame, Margin, RichText, Ui};
-use trace_model::{OpId, Picos};
+use trace_model::Picos;
 
+use self::evidence::{evidence_commands, evidence_ui, heading, ops_ui};
 use super::context::{PanelContext, computing_ui, reason_ui};
-use super::number::number;
 use super::what_if::{WhatIfState, hint_what_if_ui};
 use crate::jobs::WakeUi;
 use crate::theme::{self, Theme, readable_on};
-use crate::times::{provenance, time};
+use crate::times::time;
 use render::hints::{doubt, worth};
-use view::state::{HighlightedLabels, ViewCommand};
-use view::timeline::trace::OpenTrace;
+use view::state::ViewCommand;
 use view::words::sentence;
-
-/// Ops named on a card before it is opened.
-const OPS_SHOWN: usize = 3;
 
 /// Which cards are open.
 pub struct HintCards {
@@ -271,89 +265,6 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
     });
 }
 
-fn ops_ui(
-    ui: &mut Ui,
-    trace: &OpenTrace,
-    (hint, over): (&Hint, SumOver),
-    open: bool,
-    out: &mut Vec<ViewCommand>,
-) {
-    if hint.ops.is_empty() {
-        return;
-    }
-    let theme = theme::current(ui);
-    let shown = if open {
-        hint.ops.len().min(12)
-    } else {
-        OPS_SHOWN
-    };
-    for op in hint.ops.iter().take(shown) {
-        ui.horizontal(|ui| {
-            ui.add_space(4.0);
-            if ui
-                .link(&op.name)
-                .on_hover_text("Show the longest execution")
-                .clicked()
-            {
-                let labels = trace.labels_of(&BTreeSet::from([op.op]));
-                out.extend(trace.longest(&labels).map(ViewCommand::GoTo));
-                out.push(ViewCommand::Highlight(Some(HighlightedLabels::new(
-                    &op.name, labels,
-                ))));
-            }
-            let each = time(Picos::from_ps(over.each_ps(op.self_time_ps)));
-            let of = over.title(["Self time in a step on a device", "Self time on a device"]);
-            ui.label(RichText::new(each).small()).on_hover_text(of);
-            let place = op.source.as_deref().unwrap_or(&op.program);
-            ui.add(
-                egui::Label::new(RichText::new(place).small().color(theme.text_weak)).truncate(),
-            );
-        });
-    }
-    if hint.ops.len() > shown {
-        ui.label(
-            RichText::new(format!(
-                "and {}",
-                counted(hint.ops.len() - shown, "more op")
-            ))
-            .small()
-            .color(theme.text_weak),
-        );
-    }
-}
-
-fn evidence_ui(ui: &mut Ui, hint: &Hint) {
-    if hint.evidence.is_empty() {
-        return;
-    }
-    ui.add_space(6.0);
-    heading(ui, "Seen");
-    egui::Grid::new(("evidence", hint.id))
-        .num_columns(3)
-        .spacing([14.0, 3.0])
-        .show(ui, |ui| {
-            for seen in &hint.evidence {
-                row_ui(ui, seen);
-            }
-        });
-}
-
-fn row_ui(ui: &mut Ui, seen: &HintEvidence) {
-    let theme = theme::current(ui);
-    ui.label(RichText::new(&seen.what).color(theme.text_weak));
-    ui.label(RichText::new(number(seen.value, seen.unit)).strong());
-    let limit = seen.threshold.map_or_else(String::new, |limit| {
-        format!("limit {}; ", number(limit, seen.unit))
-    });
-    ui.label(
-        RichText::new(format!("{limit}{}", seen.of))
-            .small()
-            .color(theme.text_weak),
-    )
-    .on_hover_text(provenance(seen.provenance));
-    ui.end_row();
-}
-
 /// The page that `systole explain` prints.
 fn page_ui(ui: &mut Ui, id: &str) {
     let Some(rule) = rule(id) else { return };
@@ -429,45 +340,6 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
     });
 }
 
-/// The ops of a hint, to be highlighted; if it names none, the ops of the slices it refers to.
-fn ops_to_highlight(trace: &OpenTrace, hint: &Hint) -> Option<HighlightedLabels> {
-    let ops: BTreeSet<OpId> = hint.ops.iter().map(|op| op.op).collect();
-    let mut labels = trace.labels_of(&ops);
-    if labels.is_empty() {
-        let slices = hint.spots.iter().filter_map(|spot| spot.slice);
-        labels = slices
-            .map(|slice| trace.model.slice(slice).label_id())
-            .collect();
-    }
-    (!labels.is_empty())
-        .then(|| HighlightedLabels::new(format!("{} {}", hint.id, hint.title), labels))
-}
-
-fn evidence_commands(trace: &OpenTrace, hint: &Hint) -> Vec<ViewCommand> {
-    let highlighted = ops_to_highlight(trace, hint);
-    let first = hint
-        .ops
-        .first()
-        .map(|op| trace.labels_of(&BTreeSet::from([op.op])));
-    let spot = hint.spots.first();
-    let slice = spot.map_or_else(|| trace.longest(&first?), |spot| spot.slice);
-    let span = spot
-        .filter(|spot| spot.slice.is_none())
-        .map(FindingPlace::range);
-    let mark = |range| {
-        [
-            ViewCommand::Mark(range, BTreeSet::new()),
-            ViewCommand::ShowAround(range),
-        ]
-    };
-    let go = slice
-        .map(ViewCommand::GoTo)
-        .into_iter()
-        .chain(span.into_iter().flat_map(mark));
-    go.chain(highlighted.map(|highlighted| ViewCommand::Highlight(Some(highlighted))))
-        .collect()
-}
-
 fn as_text(hint: &Hint, report: &HintsReport) -> String {
     let saving = worth(hint, report, time);
     let text = format!(
@@ -518,15 +390,6 @@ pub fn severity_color(theme: &Theme, severity: HintSeverity) -> Color32 {
         HintSeverity::Medium => theme.accent,
         HintSeverity::Low => theme.text_weak,
     }
-}
-
-fn heading(ui: &mut Ui, title: &str) {
-    ui.label(
-        RichText::new(title)
-            .small()
-            .strong()
-            .color(theme::current(ui).text_weak),
-    );
 }
 
 /// A word on a coloured background.

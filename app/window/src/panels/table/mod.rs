@@ -1,25 +1,22 @@
 //! A table of a report; only visible rows are laid out.
 
-use analysis::{Cell, CellKind, Column, Table, Unit};
-use egui::{
-    Align2, CursorIcon, FontId, Painter, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo,
-    pos2, vec2,
-};
+mod cells;
+
+use analysis::{Cell, Column, Table, Unit};
+use egui::{CursorIcon, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, vec2};
 use regex_lite::RegexBuilder;
 use trace_model::SliceId;
 
+use self::cells::{PAD, cells_ui, is_text, number_of, write_cell};
 use super::copy::row_menu;
 use super::follow::ScrollToSelection;
 use super::number::shown;
 use crate::theme::{self, small_font};
-use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
 use view::time_format::TimeFormat;
 
 /// Height of a row.
 const ROW: f32 = 20.0;
-/// Space beside the text of a cell.
-const PAD: f32 = 6.0;
 /// Number of rows that determine the width of a column.
 const SAMPLE: usize = 200;
 
@@ -132,14 +129,6 @@ fn order(table: &Table, filter: &str, by: Option<(usize, bool)>) -> Vec<u32> {
     order
 }
 
-fn number_of(cell: &Cell) -> Option<f64> {
-    match cell {
-        Cell::Int(number) => Some(*number as f64),
-        Cell::Float(number) => Some(*number),
-        Cell::Text(_) | Cell::Missing => None,
-    }
-}
-
 /// A text, or a regular expression between slashes; an invalid expression matches as text.
 fn matcher(filter: &str) -> Box<dyn Fn(&str) -> bool> {
     let regex = filter
@@ -178,10 +167,6 @@ fn widths(table: &Table) -> Vec<f32> {
         (letters as f32 * LETTER + 2.0 * PAD).clamp(46.0, most)
     };
     table.columns.iter().enumerate().map(column_width).collect()
-}
-
-fn is_text(column: &Column) -> bool {
-    column.unit == Unit::None && !matches!(column.kind, CellKind::Int | CellKind::Float)
 }
 
 /// How rows of a table react to selection and clicks.
@@ -375,98 +360,6 @@ fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: egui::Colo
         y,
         egui::Stroke::new(2.0, color),
     );
-}
-
-fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, widths: &[f32]) {
-    let theme = theme::current(ui);
-    let font = FontId::proportional(12.0);
-    let clip = ui.clip_rect();
-    let pointer = ui
-        .input(|i| i.pointer.hover_pos())
-        .filter(|at| rect.contains(*at) && clip.contains(*at));
-    let mut x = rect.left();
-    for ((column, cell), &width) in table.columns.iter().zip(row).zip(widths) {
-        let area = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
-        x += width;
-        if !area.intersects(clip) {
-            continue;
-        }
-        let painter = ui.painter();
-        if let (Unit::Percent, Some(value)) = (column.unit, number_of(cell))
-            && !is_change(column)
-        {
-            let share = (value / 100.0).clamp(0.0, 1.0) as f32;
-            let bar = area.shrink2(vec2(2.0, 3.0));
-            let bar = bar.with_max_x(bar.left() + bar.width() * share);
-            painter.rect_filled(bar, 2.0, theme.accent.gamma_multiply(0.18));
-        }
-        let text = signed(column, cell);
-        let color = if *cell == Cell::Missing {
-            theme.text_weak
-        } else {
-            theme.text
-        };
-        write_cell(painter, area, &text, is_text(column), &font, color);
-        if pointer.is_some_and(|at| area.contains(at)) {
-            let response =
-                ui.interact(area, ui.scope_id().with(("cell", table.id)), Sense::hover());
-            hover_ui(&response, column, cell, &text);
-        }
-    }
-}
-
-fn is_change(column: &Column) -> bool {
-    column.id.starts_with("change")
-}
-
-/// The text of a cell; changes get a sign, also positive ones.
-fn signed(column: &Column, cell: &Cell) -> String {
-    let text = shown(cell, column.unit);
-    let is_more = is_change(column) && number_of(cell).is_some_and(|number| number > 0.0);
-    if is_more { format!("+{text}") } else { text }
-}
-
-/// Tooltip: details of a number, or the whole of a truncated text.
-fn hover_ui(response: &Response, column: &Column, cell: &Cell, text: &str) {
-    response.clone().on_hover_ui(|ui| {
-        ui.set_max_width(520.0);
-        ui.label(egui::RichText::new(column.title).small().weak());
-        ui.label(text);
-        match cell {
-            Cell::Missing => drop(ui.weak("not recorded in this capture")),
-            Cell::Text(_) => {}
-            Cell::Int(number) => drop(ui.weak(format!("{} = {number}", column.id))),
-            Cell::Float(number) => drop(ui.weak(format!("{} = {number}", column.id))),
-        }
-        if !is_text(column) {
-            ui.weak(times::provenance(column.provenance));
-        }
-    });
-}
-
-fn write_cell(
-    painter: &Painter,
-    area: Rect,
-    text: &str,
-    is_text: bool,
-    font: &FontId,
-    color: egui::Color32,
-) {
-    let room = area.width() - 2.0 * PAD;
-    let y = area.center().y;
-    if is_text {
-        elided_middle(painter, pos2(area.left() + PAD, y), text, room, font, color);
-    } else {
-        elided(
-            painter,
-            pos2(area.right() - PAD, y),
-            Align2::RIGHT_CENTER,
-            text,
-            room,
-            font,
-            color,
-        );
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
 //! Layouts as text: one point is one picosecond unless stated otherwise.
 
+mod counters;
+mod highlights;
+
 use std::fmt::Write as _;
 
 use trace_model::LodIndex;
@@ -10,9 +13,7 @@ use crate::state::{ViewCommand, ViewState};
 use crate::timeline::columns::class_of;
 use crate::timeline::tree::{TrackTree, VisibleRows};
 use crate::viewport::Viewport;
-use trace_model::{
-    FlowEnd, GroupKind, Picos, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind,
-};
+use trace_model::{GroupKind, SliceSpec, TimeRange, Timestamp, TraceBuilder, TrackKind};
 
 fn range(start: i64, end: i64) -> TimeRange {
     TimeRange::new(Timestamp::from_ps(start), Timestamp::from_ps(end))
@@ -268,195 +269,6 @@ fn only_visible_rows_are_laid_out() {
 }
 
 #[test]
-fn next_flow_is_highlighted() {
-    let mut builder = TraceBuilder::new();
-    let host = builder.group(None, GroupKind::Host, "host");
-    let track = builder.track(host, TrackKind::HostThread, 1, "a");
-    let mut add = |name: &str, start| {
-        let label = builder.label(name, None);
-        builder.add_slice(track, SliceSpec::new(range(start, start + 10), label))
-    };
-    let (from, to) = (add("launch", 0), [add("x", 20), add("y", 40), add("z", 60)]);
-    for to in to {
-        builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), 1);
-    }
-    let model = builder.finish();
-    let launch = model
-        .all_slices()
-        .find(|slice| slice.name() == "launch")
-        .unwrap()
-        .id();
-    for (times, end) in [(0, "20"), (1, "40"), (5, "60")] {
-        let shown = picture(&model, range(0, 100), |state| {
-            state.apply(&ViewCommand::Select(launch), &model);
-            (0..times).for_each(|_| state.apply(&ViewCommand::CycleFlow(true), &model));
-        });
-        let chosen: Vec<&str> = shown
-            .lines()
-            .filter(|line| line.ends_with(" chosen"))
-            .collect();
-        assert!(
-            matches!(chosen[..], [arrow] if arrow.contains(&format!("-> {end},"))),
-            "{times}: {shown}"
-        );
-    }
-}
-
-#[test]
-fn selection_and_flows_are_placed() {
-    let mut builder = TraceBuilder::new();
-    let host = builder.group(None, GroupKind::Host, "host");
-    let (a, b) = (
-        builder.track(host, TrackKind::HostThread, 1, "a"),
-        builder.track(host, TrackKind::Ops, 2, "b"),
-    );
-    let label = builder.label("launch", None);
-    let from = builder.add_slice(a, SliceSpec::new(range(10, 20), label));
-    let label = builder.label("program", None);
-    let to = builder.add_slice(b, SliceSpec::new(range(50, 70), label));
-    builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), 1);
-    let model = builder.finish();
-    let launch = model
-        .all_slices()
-        .find(|slice| slice.name() == "launch")
-        .unwrap()
-        .id();
-    let shown = picture(&model, range(0, 100), |state| {
-        state.apply(&ViewCommand::Select(launch), &model)
-    });
-    let rows: Vec<_> = shown
-        .lines()
-        .filter(|line| line.starts_with("row"))
-        .collect();
-    let (launch_top, program_top) = if rows[1].ends_with(" a") {
-        (28.0, 56.0)
-    } else {
-        (56.0, 28.0)
-    };
-    let expected = format!(
-        "selected 10..20 at {launch_top}\narrow 20,{} -> 50,{}\n",
-        launch_top + 11.5,
-        program_top + 11.5
-    );
-    assert!(shown.ends_with(&expected), "{shown}");
-}
-
-#[test]
-fn counter_that_never_changes_is_a_line_unless_it_has_gaps() {
-    let heights = |held_ps: i64| {
-        let mut builder = TraceBuilder::new();
-        let host = builder.group(None, GroupKind::Host, "host");
-        let track = builder.track(host, TrackKind::Counter, 1, "DRAM");
-        for at in [0, 5_000] {
-            builder.add_counter_sample(
-                track,
-                Timestamp::from_ps(at),
-                Some(Picos::from_ps(held_ps)),
-                128.0,
-            );
-        }
-        let op = builder.track(host, TrackKind::Ops, 2, "ops");
-        let label = builder.label("x", None);
-        builder.add_slice(op, SliceSpec::new(range(0, 10_000), label));
-        let shown = picture(&builder.finish(), range(0, 10_000), |_| ());
-        shown
-            .lines()
-            .filter(|line| line.contains(" = 128 "))
-            .map(|line| line.trim().to_owned())
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(
-        heights(5_000),
-        ["0..50 = 128 (0.00)", "50..100 = 128 (0.00)"]
-    );
-    assert_eq!(
-        heights(1_000),
-        ["0..10 = 128 (1.00)", "50..60 = 128 (1.00)"],
-        "nothing between is less than 128"
-    );
-}
-
-#[test]
-fn counters_keep_their_peaks() {
-    let mut builder = TraceBuilder::new();
-    let host = builder.group(None, GroupKind::Host, "host");
-    let track = builder.track(host, TrackKind::Counter, 1, "HBM");
-    for (at, value) in [
-        (0, 10.0),
-        (5_000, 40.0),
-        (5_010, 5.0),
-        (5_020, 20.0),
-        (9_000, 0.0),
-    ] {
-        builder.add_counter_sample(
-            track,
-            Timestamp::from_ps(at),
-            Some(Picos::from_ps(10_000)),
-            value,
-        );
-    }
-    let op = builder.track(host, TrackKind::Ops, 2, "ops");
-    let label = builder.label("x", None);
-    builder.add_slice(op, SliceSpec::new(range(0, 10_000), label));
-    let model = builder.finish();
-    let shown = picture(&model, range(0, 10_000), |_| ());
-    // The value 40 lasts for a tenth of a point and is still visible.
-    assert!(
-        shown.contains("50..50 = 40 (1.00)") && !shown.contains("= 5 "),
-        "{shown}"
-    );
-}
-
-#[test]
-fn dense_counter_is_decimated_and_keeps_peaks() {
-    const SAMPLES: i64 = 20_000;
-    let mut builder = TraceBuilder::new();
-    let host = builder.group(None, GroupKind::Host, "host");
-    let track = builder.track(host, TrackKind::Counter, 1, "HBM");
-    for at in 0..SAMPLES {
-        // A gap from 30 % to 50 %, and one peak at 70 %.
-        if !(6_000..10_000).contains(&at) {
-            let value = if at == 14_000 {
-                1_000.0
-            } else {
-                (at % 7) as f64
-            };
-            builder.add_counter_sample(
-                track,
-                Timestamp::from_ps(at),
-                Some(Picos::from_ps(1)),
-                value,
-            );
-        }
-    }
-    let model = builder.finish();
-    let shown = picture(&model, range(0, SAMPLES), |_| ());
-    let steps: Vec<&str> = shown.lines().filter(|line| line.contains(" = ")).collect();
-    assert!(steps.len() <= 51, "{shown}");
-    assert_eq!(
-        steps.iter().filter(|line| line.contains("= 1000 ")).count(),
-        1,
-        "{shown}"
-    );
-    assert!(
-        steps.iter().any(|line| line.contains("70..72 = 1000")),
-        "{shown}"
-    );
-    assert!(
-        !steps
-            .iter()
-            .any(|line| (32..50).any(|x| line.contains(&format!("{x}..")))),
-        "a gap is a gap:\n{shown}"
-    );
-    // Zoomed in: sample by sample.
-    let near = picture(&model, range(14_000, 14_004), |_| ());
-    assert!(
-        near.contains("0..25 = 1000 (1.00)") && near.contains("25..50 = 1 "),
-        "{near}"
-    );
-}
-
-#[test]
 fn finds_what_is_below_the_pointer() {
     let hit = |model: &TraceModel, time: TimeRange, (x, y): (f32, f32)| {
         let drawn = Drawn::new(model);
@@ -499,52 +311,6 @@ fn finds_what_is_below_the_pointer() {
         [Some(("lone".to_owned(), 1)), Some(("lone".to_owned(), 1))]
     );
     assert_eq!((at(70.0), at(40.0)), (Some(("wide".to_owned(), 1)), None));
-}
-
-#[test]
-fn highlighted_slices_show_in_merged_boxes() {
-    let model = model(&[
-        ("a", 0, 20),
-        ("b", 30, 90),
-        ("c", 100, 120),
-        ("c", 150, 160),
-        ("c", 6_000, 9_000),
-    ]);
-    let drawn = Drawn::new(&model);
-    let mut state = ViewState::new(&model);
-    state.pinned = model.track_ids().collect();
-    let highlighted = model
-        .all_slices()
-        .filter(|slice| slice.name() == "c")
-        .map(trace_model::SliceRef::id)
-        .collect();
-    let highlighted = Highlighted::new(&model, highlighted);
-    for pinned in [false, true] {
-        let rows = if pinned {
-            drawn.tree.rows(&state)
-        } else {
-            drawn.tree.rows(&ViewState::new(&model))
-        };
-        let window = drawn.window(range(0, 10_000), &rows, (100.0, 200.0));
-        let window = LayoutWindow {
-            highlighted: Some(&highlighted),
-            ..window
-        };
-        let mut list = DrawList::default();
-        list.fill(drawn.scene(), &window, &mut LaneTiles::default());
-        let part = if pinned { &list.pinned } else { &list.scrolled };
-        let shown: Vec<_> = part
-            .highlighted
-            .iter()
-            .map(|b| (b.left.round(), b.right.round(), b.count))
-            .collect();
-        assert_eq!(shown, [(1.0, 3.0, 2), (60.0, 90.0, 1)]);
-        let hit = list.hit(drawn.scene(), &window, 1.5, part.columns[0].top + 1.0);
-        assert_eq!(
-            hit.map(|hit| model.slice(hit.drawn.slice).name()),
-            Some("c")
-        );
-    }
 }
 
 #[test]

@@ -1,19 +1,16 @@
 //! Compiled programs: the neighbourhood of an op, the text of a program, a search, with two runs what differs. A click
 //! goes to the slices.
 
-use std::path::PathBuf;
+mod question;
+mod text;
 
-use analysis::reports::hlo::{
-    FoundInstructions, HloNode, HloQuery, Neighbourhood, NodeRelation, ProgramDiff, ProgramList,
-    ProgramListing, Reach, chosen, find, listing, neighbourhood, programs,
-};
 use analysis::reports::ops::op_stats::Ops;
-use analysis::{Analysis as _, AnalysisError, Scope, Table, Tabular as _};
-use egui::{
-    CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
-};
+use analysis::{Analysis as _, Scope};
+use egui::{RichText, Role, ScrollArea, Ui, WidgetInfo};
 use trace_model::{OpId, Picos, ProgramId, SliceId};
 
+use self::question::{AroundOp, HloAnswer, HloQuestion};
+use self::text::text_ui;
 use super::context::{PanelContext, computing_ui};
 use super::hlo_boxes::graph_ui;
 use super::hlo_diff;
@@ -21,23 +18,14 @@ use super::table::{RowReactions, SortedTable};
 use super::tables::one_table_ui;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
-use crate::theme::{self, small_font};
+use crate::theme;
 use crate::times;
-use session::Session;
 use view::compare::TraceSide;
-use view::panels::hlo_graph::HloGraph;
 use view::panels::target::RowTarget;
 use view::state::{HighlightedLabels, ViewCommand};
 
 /// Largest radius that can be chosen: larger graphs are unreadable.
 const MOST_STEPS: u32 = 6;
-/// Instructions drawn at most.
-const MOST_BOXES: usize = 80;
-/// Height of a line of text.
-const LINE: f32 = 17.0;
-/// Width of the times beside the text.
-const MARGIN: f32 = 84.0;
-
 /// What the tab shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum HloMode {
@@ -50,78 +38,6 @@ enum HloMode {
     Found,
     /// What differs from the program of the same name in the other run.
     Diff,
-}
-
-/// A request about programs.
-#[derive(Clone, Debug, PartialEq)]
-enum HloQuestion {
-    Programs(Scope),
-    Around(Scope, ProgramId, String, u32),
-    Text(Scope, ProgramId),
-    Found(Scope, String),
-    Diff(Scope, ProgramId, TraceSide, PathBuf),
-}
-
-enum HloAnswer {
-    Programs(ProgramList),
-    Around(Box<AroundOp>),
-    Text(ProgramListing),
-    Found(FoundInstructions, Table),
-    Diff(Box<ProgramDiff>, Table),
-}
-
-/// A neighbourhood with its layout.
-struct AroundOp {
-    found: Neighbourhood,
-    around: HloGraph,
-    inside: HloGraph,
-}
-
-impl HloQuestion {
-    fn answer(self, session: &Session, other: Option<&Session>) -> Result<HloAnswer, String> {
-        let message = |error: AnalysisError| error.to_string();
-        Ok(match self {
-            Self::Programs(scope) => HloAnswer::Programs(programs(&session.context(scope))),
-            Self::Around(scope, program, name, radius) => {
-                let reach = Reach {
-                    radius,
-                    most: MOST_BOXES,
-                };
-                let found = neighbourhood(&session.context(scope), program, &name, reach)
-                    .map_err(message)?;
-                let is_inside = |node: &HloNode| node.relation == NodeRelation::Inside;
-                let around = HloGraph::of(&found, |node| !is_inside(node));
-                let inside = HloGraph::of(&found, is_inside);
-                HloAnswer::Around(Box::new(AroundOp {
-                    found,
-                    around,
-                    inside,
-                }))
-            }
-            Self::Text(scope, program) => {
-                HloAnswer::Text(listing(&session.context(scope), program).map_err(message)?)
-            }
-            Self::Diff(scope, program, side, _) => {
-                let other = other.ok_or("only one run is open")?;
-                let (found, table) = hlo_diff::diff_of((session, other), scope, program, side)?;
-                HloAnswer::Diff(Box::new(found), table)
-            }
-            Self::Found(scope, words) => {
-                let cx = session.context(scope);
-                let found = find(
-                    &cx,
-                    &chosen(&cx, None).map_err(message)?,
-                    &HloQuery::parse(&words),
-                );
-                let table = found
-                    .tables()
-                    .into_iter()
-                    .next()
-                    .ok_or("nothing was found")?;
-                HloAnswer::Found(found, table)
-            }
-        })
-    }
 }
 
 /// State of the tab.
@@ -487,134 +403,6 @@ fn around_ui(
         });
         lead(context, name, &own.collect::<Vec<_>>(), view);
     }
-}
-
-/// The text of a program; returns name and ops of the line that was clicked.
-fn text_ui(
-    ui: &mut Ui,
-    text: &ProgramListing,
-    center: Option<&str>,
-) -> Option<(String, Vec<OpId>)> {
-    let theme = theme::current(ui);
-    let id = ui.scope_id().with("program text filter");
-    let mut filter = ui
-        .data(|data| data.get_temp::<String>(id))
-        .unwrap_or_default();
-    ui.horizontal(|ui| {
-        let field = egui::TextEdit::singleline(&mut filter).hint_text("Lines that contain");
-        let response = ui.add(field.desired_width(190.0));
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter lines"));
-        let known = text.self_time_ps.map_or_else(String::new, |ps| {
-            format!(
-                " · self {}, on all devices",
-                times::time(Picos::from_ps(ps))
-            )
-        });
-        ui.label(
-            RichText::new(format!("{} lines{known}", text.lines.len()))
-                .small()
-                .weak(),
-        );
-    });
-    ui.data_mut(|data| data.insert_temp(id, filter.clone()));
-    for note in &text.notes {
-        ui.label(RichText::new(note).small().weak());
-    }
-    let wanted = filter.to_lowercase();
-    let lines: Vec<usize> = match wanted.as_str() {
-        "" => (0..text.lines.len()).collect(),
-        wanted => {
-            let holds = |line: &str| line.to_lowercase().contains(wanted);
-            text.lines
-                .iter()
-                .enumerate()
-                .filter(|(_, line)| holds(&line.text))
-                .map(|(at, _)| at)
-                .collect()
-        }
-    };
-    let longest = text
-        .lines
-        .iter()
-        .filter_map(|line| line.self_time_ps)
-        .max()
-        .unwrap_or(0)
-        .max(1);
-    let width = text
-        .lines
-        .iter()
-        .map(|line| line.text.len())
-        .max()
-        .unwrap_or(0)
-        .min(2_000) as f32
-        * 7.3
-        + MARGIN;
-    let mut clicked = None;
-    // Before the rows that fit are counted.
-    ui.spacing_mut().item_spacing.y = 0.0;
-    ScrollArea::both()
-        .auto_shrink([false, false])
-        .id_salt("program text")
-        .show_rows(ui, LINE, lines.len(), |ui, rows| {
-            let shown = lines
-                .get(rows)
-                .into_iter()
-                .flatten()
-                .filter_map(|&at| Some((at, text.lines.get(at)?)));
-            for (at, line) in shown {
-                let (rect, _) = ui.allocate_exact_size(
-                    vec2(width.max(ui.available_width()), LINE),
-                    Sense::hover(),
-                );
-                // The visible lines.
-                let seen = rect.intersect(ui.clip_rect());
-                let response = ui.interact(
-                    seen,
-                    ui.scope_id().with(("program line", at)),
-                    Sense::click(),
-                );
-                let painter = ui.painter();
-                let is_center = line.instruction.is_some() && line.instruction.as_deref() == center;
-                if is_center {
-                    painter.rect_filled(rect, 0.0, theme.accent.gamma_multiply(0.22));
-                } else if response.hovered() && line.instruction.is_some() {
-                    painter.rect_filled(rect, 0.0, theme.raised);
-                }
-                if let Some(ps) = line.self_time_ps {
-                    let share = ps as f32 / longest as f32;
-                    let bar = vec2((MARGIN - 10.0) * share, LINE - 4.0);
-                    let bar = Rect::from_min_size(rect.min + vec2(0.0, 2.0), bar);
-                    painter.rect_filled(bar, 1.0, theme.accent.gamma_multiply(0.35));
-                    let at = pos2(rect.left() + MARGIN - 12.0, rect.center().y);
-                    let time = times::time(Picos::from_ps(ps));
-                    painter.text(
-                        at,
-                        egui::Align2::RIGHT_CENTER,
-                        time,
-                        small_font(),
-                        theme.text,
-                    );
-                }
-                let at = pos2(rect.left() + MARGIN, rect.center().y);
-                painter.text(
-                    at,
-                    egui::Align2::LEFT_CENTER,
-                    &line.text,
-                    FontId::monospace(12.0),
-                    theme.text,
-                );
-                let Some(name) = &line.instruction else {
-                    continue;
-                };
-                response.widget_info(|| {
-                    WidgetInfo::labeled(Role::Button, true, format!("Line of {name}"))
-                });
-                if response.on_hover_cursor(CursorIcon::PointingHand).clicked() {
-                    clicked = Some((name.to_string(), line.ops.clone()));
-                }
-            }
-        });
-    clicked
 }
 
 /// Reports that the tab needs.

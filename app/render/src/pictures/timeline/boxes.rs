@@ -1,0 +1,167 @@
+//! What the tracks hold: slices, columns of short ones, and counters.
+
+use std::collections::BTreeMap;
+
+use super::{DIM, FAINT, FONT, TimelinePicture};
+use crate::pictures::drawing::{Drawing, DrawingPoint, DrawingShape};
+use view::palette::{ColorKey, Rgb, SliceColor};
+use view::timeline::layout::{CounterBox, DrawnColumns, SliceBox};
+use view::timeline::tree::LANE;
+
+impl TimelinePicture<'_> {
+    /// Columns, as bars of each colour; marks of what is too short to be seen.
+    pub(super) fn columns(&self, drawing: &mut Drawing, columns: &DrawnColumns, is_dim: bool) {
+        type Boxes = Vec<(DrawingPoint, (f32, f32))>;
+        let mut bars: BTreeMap<(bool, ColorKey), Boxes> = BTreeMap::new();
+        for bar in columns.bars() {
+            let at = (self.left + bar.left, self.top + bar.top);
+            let own = bars.entry((bar.is_mark, bar.color)).or_default();
+            own.push((at, (bar.right - bar.left, bar.bottom - bar.top)));
+        }
+        for ((is_mark, color), bars) in bars {
+            let fill = self.palette.slice(color).fill;
+            let fill = if is_mark {
+                self.palette.canvas.towards(fill, FAINT)
+            } else {
+                fill
+            };
+            let fill = if is_dim {
+                self.palette.canvas.towards(fill, DIM)
+            } else {
+                fill
+            };
+            drawing.shapes.push(DrawingShape::Bars { bars, fill });
+        }
+    }
+
+    /// The box of a slice, over its columns or over other slices.
+    pub(super) fn slice(
+        &self,
+        drawing: &mut Drawing,
+        drawn: &SliceBox,
+        is_dim: bool,
+        has_columns: bool,
+    ) {
+        let Some(&key) = self.keys.get(drawn.label.index()) else {
+            return;
+        };
+        let key = if drawn.beside_work {
+            key.beside_work()
+        } else {
+            key
+        };
+        let mut color = self.palette.slice(key);
+        if is_dim {
+            color = SliceColor {
+                fill: self.palette.canvas.towards(color.fill, DIM),
+                text: self.palette.text_weak,
+            };
+        }
+        let (x, y, width) = (
+            self.left + drawn.left,
+            self.top + drawn.top,
+            drawn.right - drawn.left,
+        );
+        if drawn.count > 1 {
+            let height = drawn.height * (0.25 + 0.75 * drawn.fill);
+            drawing.rect(x, y + drawn.height - height, width, height, color.fill, "");
+            return;
+        }
+        let model = &self.trace.model;
+        let name = model.str(model.label(drawn.label).name);
+        // A column that it shares with its neighbours shows both.
+        let (from, to) = if has_columns {
+            (x.ceil(), (x + width).floor())
+        } else {
+            (x, x + width)
+        };
+        // Titles make the file several times as large, so only boxes that are wide enough to point at have one.
+        let time = || self.times.text(model.slice(drawn.slice).measured_dur());
+        let title = if width >= 6.0 {
+            format!("{name}: {}", time())
+        } else {
+            String::new()
+        };
+        drawing.rect(from, y, to - from, drawn.height, color.fill, &title);
+        let edge = self.palette.canvas.towards(color.fill, FAINT);
+        drawing.rect(x + width - 1.0, y, 1.0, drawn.height, edge, "");
+        if let Some([corner, _, _]) = drawn.notch() {
+            // Pictures have no triangles.
+            let (from, side) = (
+                self.left + corner.0,
+                x + width - 1.0 - (self.left + corner.0),
+            );
+            for line in 0..side as u8 {
+                let line = f32::from(line);
+                drawing.rect(
+                    from + line,
+                    y + line,
+                    side - line,
+                    1.0,
+                    self.palette.canvas,
+                    "",
+                );
+            }
+        }
+        if !is_dim && self.only.get(drawn.label.index()).is_some_and(|&only| only) {
+            let (from, to) = (
+                x.max(self.left),
+                (x + width - 1.0).min(self.left + self.width),
+            );
+            Self::hatches(
+                drawing,
+                (from, y),
+                to - from,
+                color.fill.towards(color.text, 0.25),
+            );
+        }
+        if drawn.has_text {
+            let from = drawn.left.max(0.0) + 4.0;
+            let room = drawn.right.min(self.width) - 4.0 - from;
+            drawing.fitted(
+                self.left + from,
+                y + drawn.height / 2.0,
+                room,
+                FONT,
+                color.text,
+                name,
+            );
+        }
+    }
+
+    pub(super) fn counter(&self, drawing: &mut Drawing, counter: &CounterBox) {
+        let base = self.top + counter.top + counter.height - 1.0;
+        for step in &counter.steps {
+            let top = self.top + counter.top + counter.y(step.level);
+            let width = (step.right - step.left).max(1.0);
+            drawing.rect(
+                self.left + step.left,
+                top,
+                width,
+                base - top,
+                self.palette.counter,
+                "",
+            );
+        }
+    }
+
+    /// Slanted lines over a box.
+    fn hatches(drawing: &mut Drawing, (x, y): (f32, f32), width: f32, color: Rgb) {
+        const PITCH: f32 = 7.0;
+        // Boxes may reach far out of the picture.
+        let lines = ((width + LANE) / PITCH).clamp(0.0, 4_000.0) as u16;
+        for line in 0..=lines {
+            let start = f32::from(line) * PITCH - LANE;
+            // From the bottom to the top right, cut at the sides of the box.
+            let (from, to) = ((-start).clamp(0.0, LANE), (width - start).clamp(0.0, LANE));
+            if to > from {
+                drawing.line(
+                    (x + start + from, y + LANE - from),
+                    (x + start + to, y + LANE - to),
+                    color,
+                    1.2,
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Commands about the visible place.
+
+use std::sync::Arc;
+
+use trace_model::TraceModel;
+
+use super::command::{Panel, ViewCommand};
+use super::history::HistoryEntry;
+use super::place::{first_view, focused};
+use super::scope::ReportScope;
+use super::{FOCUS_SPAN, ViewState};
+use crate::viewport::Viewport;
+
+impl ViewState {
+    /// Applies commands about the visible place; false for others.
+    pub(super) fn moves(&mut self, command: &ViewCommand, model: &TraceModel) -> bool {
+        use ViewCommand as C;
+        let extent = model.extent();
+        match command {
+            C::Pan(share) => self.place.time = self.place.time.panned(*share).clamped(extent),
+            C::Zoom { factor, anchor } => {
+                self.place.time = self.place.time.zoomed(*factor, *anchor).clamped(extent)
+            }
+            C::Show(range) => self.place.time = Viewport::of(*range).clamped(extent),
+            C::Look { time, .. } => self.place.time = *time,
+            C::Center(at) => {
+                let middle = self.place.time.time_at(0.5);
+                let share = (*at - middle).ps() as f64 / self.place.time.span_ps();
+                self.place.time = self.place.time.panned(share).clamped(extent);
+            }
+            C::RevealTrack(track) => self.reveal_track = Some(*track),
+            C::ShowAround(range) => {
+                self.place.time = Viewport::of(*range)
+                    .zoomed(1.0 / FOCUS_SPAN, 0.5)
+                    .clamped(extent);
+            }
+            C::Fit => {
+                let first = first_view(model);
+                self.place.time = if self.place.time == first {
+                    Viewport::fit(extent)
+                } else {
+                    first
+                };
+            }
+            C::Focus => self.focus(model),
+            C::ScrollTo(points) => self.place.scroll = points.max(0.0),
+            C::Revealed(points) => {
+                self.place.scroll = points.max(0.0);
+                (self.reveal, self.reveal_track) = (None, None);
+            }
+            C::Select(slice) => {
+                // The drawer that opens must not cover the slice.
+                self.reveal = Some(*slice)
+                    .filter(|_| !self.shows(Panel::Details))
+                    .or(self.reveal);
+                self.select(*slice);
+                self.unmark();
+            }
+            C::GoTo(slice) => {
+                self.select(*slice);
+                self.reveal = Some(*slice);
+                self.place.time = focused(model, *slice, FOCUS_SPAN).clamped(extent);
+            }
+            C::Reveal(slice) => {
+                self.select(*slice);
+                self.reveal = Some(*slice);
+                self.unmark();
+            }
+            C::Step(neighbour) => self.step(*neighbour, model),
+            C::FollowFlow(forth) => self.follow_flow(*forth, model),
+            C::CycleFlow(forth) => {
+                self.flow = if *forth {
+                    self.flow + 1
+                } else {
+                    self.flow.saturating_sub(1)
+                }
+            }
+            C::Mark(range, tracks) => {
+                self.place.mark = (!range.is_empty()).then_some(*range);
+                if *self.mark_tracks != *tracks {
+                    self.mark_tracks = Arc::new(tracks.clone());
+                }
+                self.panels.insert(Panel::Details);
+            }
+            C::MarkAll => {
+                self.place.mark = Some(extent).filter(|range| !range.is_empty());
+                self.mark_tracks = Arc::default();
+                self.scope = ReportScope::Capture;
+                self.panels.insert(Panel::Details);
+            }
+            C::Deselect => {
+                (self.place.selection, self.highlighted) = (None, None);
+                self.unmark();
+                self.isolate &= !self.search.is_empty();
+            }
+            C::Undo | C::Redo => {
+                let seen = self.seen();
+                let other = if *command == C::Undo {
+                    self.history.undo(seen)
+                } else {
+                    self.history.redo(seen)
+                };
+                if let Some(HistoryEntry { place, mark_tracks }) = other {
+                    let follows = self
+                        .place
+                        .mark
+                        .is_some_and(|mark| self.scope == ReportScope::Range(mark));
+                    (self.place, self.mark_tracks) = (place, mark_tracks);
+                    if follows {
+                        self.scope_to_mark();
+                    }
+                    self.reveal = None;
+                }
+            }
+            C::EndGesture => {}
+            _ => return false,
+        }
+        true
+    }
+}

@@ -1,0 +1,148 @@
+//! One frame of the window: input, background jobs, drawing.
+
+use super::App;
+use crate::{open_traces, panels, platform, theme, times};
+use view::compare::TraceSide;
+use view::state::Panel;
+use view::timeline::trace::OpenTrace;
+
+impl eframe::App for App {
+    #[cfg(not(target_arch = "wasm32"))]
+    fn raw_input_hook(&mut self, _ctx: &egui::Context, raw: &mut egui::RawInput) {
+        if self.screenshot.is_some() {
+            // A picture must not show a tooltip at the pointer.
+            raw.events
+                .retain(|event| !matches!(event, egui::Event::PointerMoved(_)));
+        }
+    }
+
+    fn logic(&mut self, ctx: &egui::Context, _frame: &mut eframe::Frame) {
+        // Commands about the current trace are applied before a new trace replaces it.
+        self.apply_commands(ctx);
+        self.poll_jobs();
+        self.read_global_input(ctx);
+        self.apply_commands(ctx);
+        if let Some(open_traces) = &mut self.open_traces {
+            open_traces.ask_jobs();
+        }
+        self.ask_for_runs(ctx);
+        self.show_address(ctx);
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(times) = &mut self.start_times {
+            times.frame_begins(ctx, self.open_traces.is_some());
+        }
+        let names: Vec<String> = TraceSide::BOTH
+            .into_iter()
+            .filter_map(|side| self.trace_of(side))
+            .map(OpenTrace::title)
+            .collect();
+        let title = if names.is_empty() {
+            "Systole".to_owned()
+        } else {
+            format!("{} – Systole", names.join(" ↔ "))
+        };
+        if title != self.title {
+            // Only on changes, because every command to the window causes a new frame.
+            ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
+            self.title = title;
+        }
+        if self.loading.memo().is_running() {
+            ctx.request_repaint_after(std::time::Duration::from_millis(100));
+        }
+    }
+
+    /// The ground of the timeline, which then needs not be painted: it is most of the window.
+    fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {
+        visuals.extreme_bg_color.to_normalized_gamma_f32()
+    }
+
+    fn ui(&mut self, ui: &mut egui::Ui, frame: &mut eframe::Frame) {
+        let mut out = Vec::new();
+        times::write_as(self.settings.times);
+        theme::paint_in(
+            self.state()
+                .map_or(self.settings.colors, |state| state.colors),
+        );
+        let loading = self
+            .loading
+            .key()
+            .map(|wanted| &wanted.path)
+            .zip(self.loading.progress());
+        panels::toolbar::toolbar_ui(
+            ui,
+            self.state(),
+            &self.settings,
+            &self.sessions,
+            self.trace(),
+            &mut out,
+        );
+        if let Some(open_traces) = &mut self.open_traces {
+            if let Some(error) = &self.error {
+                panels::welcome::error_ui(ui, error, &mut out);
+            }
+            open_traces.ui(ui, &self.settings, &self.keys, loading, &mut out);
+        } else {
+            let error = self.error.as_ref();
+            panels::welcome::welcome_ui(
+                ui,
+                &self.settings,
+                &self.sessions,
+                &mut self.runs,
+                loading,
+                error,
+                &mut out,
+            );
+            if self.lobby.shows(Panel::Help) {
+                panels::help::help_ui(ui.ctx(), &self.keys, &self.settings, &mut out);
+            }
+            if self.lobby.shows(Panel::Keys) {
+                panels::keys::keys_ui(
+                    ui.ctx(),
+                    &self.keys,
+                    &self.settings,
+                    &mut self.changing,
+                    &mut out,
+                );
+            }
+        }
+        self.saving.step(ui.ctx());
+        self.runs.dialog_ui(ui.ctx(), &mut out);
+        if self
+            .open_path
+            .as_mut()
+            .is_some_and(|dialog| dialog.ui(ui.ctx(), &mut out))
+        {
+            self.open_path = None;
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        self.capture.ui(ui.ctx(), &mut out);
+        panels::welcome::drop_hint_ui(ui);
+        open_traces::dropped_ui(ui, &self.dropped, &mut out);
+        if self.open_traces.is_some() && self.settings.asks_for_wheel() {
+            panels::notice::wheel_ui(ui.ctx(), &mut out);
+        }
+        if let Some(notice) = &mut self.notice {
+            notice.ui(ui.ctx(), &mut out);
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(mut photographer) = self.screenshot.take() {
+            let settled = self.is_settled() && (self.open_traces.is_some() || self.error.is_some());
+            out.extend(photographer.step(ui.ctx(), settled, self.trace().zip(self.state())));
+            self.screenshot = Some(photographer);
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(times) = &mut self.start_times {
+            times.frame_ends(
+                ui.ctx(),
+                self.open_traces
+                    .as_ref()
+                    .is_some_and(|open| open.focused().draws_slices()),
+            );
+        }
+        if !out.is_empty() {
+            self.commands.extend(out);
+            ui.ctx().request_repaint();
+        }
+        platform::publish(|| self.published(frame.info().cpu_usage));
+    }
+}

@@ -1,0 +1,55 @@
+//! Rows and headings of the details.
+
+use egui::{RichText, Ui};
+use trace_model::Picos;
+
+use crate::panels::hints::badge;
+use crate::theme;
+use crate::times::time;
+
+pub(super) const STATIC: &str = "static: by the compiler's cost model, for one execution";
+
+/// A time that can be copied in picoseconds.
+pub(super) fn time_row(ui: &mut Ui, title: &str, value: Picos) {
+    ui.label(RichText::new(title).color(theme::current(ui).text_weak));
+    let label = ui.add(egui::Label::new(time(value)).selectable(true).extend());
+    label.context_menu(|ui| {
+        if ui
+            .button(format!("Copy {} (picoseconds)", value.ps()))
+            .clicked()
+        {
+            ui.ctx().copy_text(value.ps().to_string());
+            ui.close();
+        }
+    });
+    label.on_hover_text(format!("{} ps; right-click to copy", value.ps()));
+    ui.end_row();
+}
+
+pub(super) fn section(ui: &mut Ui, title: &str) {
+    let text = RichText::new(title)
+        .small()
+        .strong()
+        .color(theme::current(ui).text_weak);
+    ui.add(egui::Label::new(text).extend());
+}
+
+pub(super) fn row(ui: &mut Ui, title: &str, value: &str, hint: &str) {
+    ui.label(RichText::new(title).color(theme::current(ui).text_weak));
+    let response = ui.add(egui::Label::new(value).selectable(true).truncate());
+    if !hint.is_empty() {
+        response.on_hover_text(hint);
+    }
+    ui.end_row();
+}
+
+pub(super) fn static_row(ui: &mut Ui, title: &str, value: &str, hint: &str) {
+    ui.label(RichText::new(title).color(theme::current(ui).text_weak));
+    ui.horizontal(|ui| {
+        ui.label(value);
+        badge(ui, "static", theme::current(ui).edge);
+    })
+    .response
+    .on_hover_text(hint);
+    ui.end_row();
+}

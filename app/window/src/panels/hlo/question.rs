@@ -1,0 +1,94 @@
+//! Questions about programs, answered in the background, and their answers.
+
+use std::path::PathBuf;
+
+use analysis::reports::hlo::{
+    FoundInstructions, HloNode, HloQuery, Neighbourhood, NodeRelation, ProgramDiff, ProgramList,
+    ProgramListing, Reach, chosen, find, listing, neighbourhood, programs,
+};
+use analysis::{AnalysisError, Scope, Table, Tabular as _};
+use trace_model::ProgramId;
+
+use crate::panels::hlo_diff;
+use session::Session;
+use view::compare::TraceSide;
+use view::panels::hlo_graph::HloGraph;
+
+/// Instructions drawn at most.
+const MOST_BOXES: usize = 80;
+
+/// A request about programs.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum HloQuestion {
+    Programs(Scope),
+    Around(Scope, ProgramId, String, u32),
+    Text(Scope, ProgramId),
+    Found(Scope, String),
+    Diff(Scope, ProgramId, TraceSide, PathBuf),
+}
+
+pub(super) enum HloAnswer {
+    Programs(ProgramList),
+    Around(Box<AroundOp>),
+    Text(ProgramListing),
+    Found(FoundInstructions, Table),
+    Diff(Box<ProgramDiff>, Table),
+}
+
+/// A neighbourhood with its layout.
+pub(super) struct AroundOp {
+    pub(super) found: Neighbourhood,
+    pub(super) around: HloGraph,
+    pub(super) inside: HloGraph,
+}
+
+impl HloQuestion {
+    pub(super) fn answer(
+        self,
+        session: &Session,
+        other: Option<&Session>,
+    ) -> Result<HloAnswer, String> {
+        let message = |error: AnalysisError| error.to_string();
+        Ok(match self {
+            Self::Programs(scope) => HloAnswer::Programs(programs(&session.context(scope))),
+            Self::Around(scope, program, name, radius) => {
+                let reach = Reach {
+                    radius,
+                    most: MOST_BOXES,
+                };
+                let found = neighbourhood(&session.context(scope), program, &name, reach)
+                    .map_err(message)?;
+                let is_inside = |node: &HloNode| node.relation == NodeRelation::Inside;
+                let around = HloGraph::of(&found, |node| !is_inside(node));
+                let inside = HloGraph::of(&found, is_inside);
+                HloAnswer::Around(Box::new(AroundOp {
+                    found,
+                    around,
+                    inside,
+                }))
+            }
+            Self::Text(scope, program) => {
+                HloAnswer::Text(listing(&session.context(scope), program).map_err(message)?)
+            }
+            Self::Diff(scope, program, side, _) => {
+                let other = other.ok_or("only one run is open")?;
+                let (found, table) = hlo_diff::diff_of((session, other), scope, program, side)?;
+                HloAnswer::Diff(Box::new(found), table)
+            }
+            Self::Found(scope, words) => {
+                let cx = session.context(scope);
+                let found = find(
+                    &cx,
+                    &chosen(&cx, None).map_err(message)?,
+                    &HloQuery::parse(&words),
+                );
+                let table = found
+                    .tables()
+                    .into_iter()
+                    .next()
+                    .ok_or("nothing was found")?;
+                HloAnswer::Found(found, table)
+            }
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! The cells of a row: their texts, bars and tooltips.
+
+use analysis::{Cell, CellKind, Column, Table, Unit};
+use egui::{Align2, FontId, Painter, Rect, Response, Sense, Ui, pos2, vec2};
+
+use crate::panels::number::shown;
+use crate::theme;
+use crate::timeline::elide::{elided, elided_middle};
+use crate::times;
+
+/// Space beside the text of a cell.
+pub(super) const PAD: f32 = 6.0;
+
+pub(super) fn number_of(cell: &Cell) -> Option<f64> {
+    match cell {
+        Cell::Int(number) => Some(*number as f64),
+        Cell::Float(number) => Some(*number),
+        Cell::Text(_) | Cell::Missing => None,
+    }
+}
+
+pub(super) fn is_text(column: &Column) -> bool {
+    column.unit == Unit::None && !matches!(column.kind, CellKind::Int | CellKind::Float)
+}
+
+pub(super) fn cells_ui(ui: &Ui, table: &Table, row: &[Cell], rect: Rect, widths: &[f32]) {
+    let theme = theme::current(ui);
+    let font = FontId::proportional(12.0);
+    let clip = ui.clip_rect();
+    let pointer = ui
+        .input(|i| i.pointer.hover_pos())
+        .filter(|at| rect.contains(*at) && clip.contains(*at));
+    let mut x = rect.left();
+    for ((column, cell), &width) in table.columns.iter().zip(row).zip(widths) {
+        let area = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
+        x += width;
+        if !area.intersects(clip) {
+            continue;
+        }
+        let painter = ui.painter();
+        if let (Unit::Percent, Some(value)) = (column.unit, number_of(cell))
+            && !is_change(column)
+        {
+            let share = (value / 100.0).clamp(0.0, 1.0) as f32;
+            let bar = area.shrink2(vec2(2.0, 3.0));
+            let bar = bar.with_max_x(bar.left() + bar.width() * share);
+            painter.rect_filled(bar, 2.0, theme.accent.gamma_multiply(0.18));
+        }
+        let text = signed(column, cell);
+        let color = if *cell == Cell::Missing {
+            theme.text_weak
+        } else {
+            theme.text
+        };
+        write_cell(painter, area, &text, is_text(column), &font, color);
+        if pointer.is_some_and(|at| area.contains(at)) {
+            let response =
+                ui.interact(area, ui.scope_id().with(("cell", table.id)), Sense::hover());
+            hover_ui(&response, column, cell, &text);
+        }
+    }
+}
+
+fn is_change(column: &Column) -> bool {
+    column.id.starts_with("change")
+}
+
+/// The text of a cell; changes get a sign, also positive ones.
+fn signed(column: &Column, cell: &Cell) -> String {
+    let text = shown(cell, column.unit);
+    let is_more = is_change(column) && number_of(cell).is_some_and(|number| number > 0.0);
+    if is_more { format!("+{text}") } else { text }
+}
+
+/// Tooltip: details of a number, or the whole of a truncated text.
+fn hover_ui(response: &Response, column: &Column, cell: &Cell, text: &str) {
+    response.clone().on_hover_ui(|ui| {
+        ui.set_max_width(520.0);
+        ui.label(egui::RichText::new(column.title).small().weak());
+        ui.label(text);
+        match cell {
+            Cell::Missing => drop(ui.weak("not recorded in this capture")),
+            Cell::Text(_) => {}
+            Cell::Int(number) => drop(ui.weak(format!("{} = {number}", column.id))),
+            Cell::Float(number) => drop(ui.weak(format!("{} = {number}", column.id))),
+        }
+        if !is_text(column) {
+            ui.weak(times::provenance(column.provenance));
+        }
+    });
+}
+
+pub(super) fn write_cell(
+    painter: &Painter,
+    area: Rect,
+    text: &str,
+    is_text: bool,
+    font: &FontId,
+    color: egui::Color32,
+) {
+    let room = area.width() - 2.0 * PAD;
+    let y = area.center().y;
+    if is_text {
+        elided_middle(painter, pos2(area.left() + PAD, y), text, room, font, color);
+    } else {
+        elided(
+            painter,
+            pos2(area.right() - PAD, y),
+            Align2::RIGHT_CENTER,
+            text,
+            room,
+            font,
+            color,
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! Background jobs of an open trace: what the view needs is asked for, answers are taken over.
+
+use std::sync::Arc;
+
+use analysis::Analysis as _;
+use analysis::reports::ops::op_stats::Ops;
+use analysis::reports::steps::step_times::Steps;
+use analysis::reports::summary::doctor::Doctor;
+
+use super::Workspace;
+use crate::jobs::JobAnswer;
+use crate::panels::details;
+use crate::panels::dock;
+use crate::platform;
+use view::panels::area::{self, AreaGrouping, MarkedArea};
+use view::panels::histogram;
+use view::search::{self, SearchFor};
+use view::state::tabs::{FOUND, follows_scope};
+use view::state::{ColorBy, Panel, ReportScope, ViewCommand};
+use view::timeline::bands::bands;
+
+impl Workspace {
+    /// Takes finished results over.
+    pub fn poll_jobs(&mut self) {
+        if self.reports.poll() {
+            if self.bands.is_none() {
+                self.bands = self
+                    .reports
+                    .get::<Steps>()
+                    .ok()
+                    .flatten()
+                    .map(|report| bands(report).into());
+            }
+            if self.efficiency.is_none() {
+                self.efficiency = self
+                    .reports
+                    .get::<Ops>()
+                    .ok()
+                    .flatten()
+                    .map(|ops| self.trace.by_efficiency(ops));
+            }
+        }
+        self.leave_unknown_steps();
+        if self.scoped.poll() {
+            self.memory.forget_made();
+        }
+        self.ahead.poll();
+        self.args.poll();
+        self.search.poll();
+        self.order.poll();
+        self.area.poll();
+        self.durations.poll();
+        self.with_data.poll();
+        self.memory.poll();
+    }
+
+    /// A session may name steps that other assumptions do not find.
+    fn leave_unknown_steps(&mut self) {
+        let ReportScope::Steps { first, last } = self.state.scope else {
+            return;
+        };
+        let Ok(Some(report)) = self.reports.get::<Steps>() else {
+            return;
+        };
+        let is_known = |number: u32| report.steps.iter().any(|step| step.number == number);
+        if !(is_known(first) && is_known(last)) {
+            self.apply(&ViewCommand::Scope(ReportScope::Capture));
+        }
+    }
+
+    /// Starts the jobs that the state needs; jobs already started cost nothing.
+    pub fn ask_jobs(&mut self) {
+        if self.state.shows(Panel::Reports) {
+            let tabs = [Some(self.state.tab.as_str()), self.state.tab_below()];
+            for tab in tabs.into_iter().flatten() {
+                let is_scoped = self.state.scope != ReportScope::Capture && follows_scope(tab);
+                let reports = if is_scoped {
+                    &mut self.scoped
+                } else {
+                    &mut self.reports
+                };
+                for id in dock::wanted(tab) {
+                    reports.want(id);
+                }
+                for id in dock::wanted_of_whole(tab) {
+                    self.reports.want(id);
+                }
+            }
+        }
+        self.reports.want(Steps::ID);
+        self.reports.want(Doctor::ID);
+        if self.state.color_by == ColorBy::Efficiency {
+            self.reports.want(Ops::ID);
+        }
+        if let Some(slice) = self.state.place.selection {
+            let (model, path) = (self.trace.model.clone(), self.trace.path.clone());
+            let label = model.slice(slice).label_id();
+            self.args.ask_later(slice, move |_, answer| {
+                platform::with_files(&path, move |here| {
+                    answer.give(here.and_then(|()| model.slice(slice).args()))
+                });
+            });
+            let model = self.trace.model.clone();
+            self.durations.ask(label, move |progress| {
+                histogram::durations(&model, label, progress)
+            });
+            if self.state.shows(Panel::Details) && self.trace.model.slice(slice).op().is_some() {
+                for id in details::WANTED {
+                    self.reports.want(id);
+                }
+            }
+        }
+        if let Some(range) = self.state.place.mark {
+            let area = MarkedArea {
+                range,
+                tracks: Arc::clone(&self.state.mark_tracks),
+                pivot: self.choice.pivot,
+            };
+            let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
+            // Sums by step wait for the steps.
+            let is_known = area.pivot != AreaGrouping::Step
+                || self.bands.is_some()
+                || self.reports.get::<Steps>().is_err();
+            if is_known {
+                let steps = self.bands.clone().unwrap_or_default();
+                self.area.ask(area.clone(), move |progress| {
+                    area::summarise(&model, &classes, &steps, &area, progress)
+                });
+            }
+        }
+        match SearchFor::of(&self.state) {
+            None => self.search.clear(),
+            Some(wanted) => {
+                let (model, classes) = (self.trace.model.clone(), Arc::clone(&self.trace.classes));
+                self.search.ask(wanted.clone(), move |progress| {
+                    search::search(&model, &classes, &wanted, progress).map(Arc::new)
+                });
+            }
+        }
+        self.ask_order();
+        self.ask_tabs();
+    }
+
+    /// Sorts the search results if they are listed.
+    fn ask_order(&mut self) {
+        let listed = self.state.shows_tab(FOUND) && self.state.is_searching();
+        match self.search.memo() {
+            JobAnswer::Ready(found) if listed => {
+                let Some(order) = self.list.order(found) else {
+                    return;
+                };
+                let (model, tree) = (self.trace.model.clone(), Arc::clone(&self.trace.tree));
+                self.order.ask(order.clone(), move |progress| {
+                    search::order(
+                        &model,
+                        &tree,
+                        &order.found,
+                        order.by,
+                        order.descending,
+                        progress,
+                    )
+                });
+            }
+            // The list can have millions of entries, so it is not kept.
+            _ if !listed => self.order.clear(),
+            _ => {}
+        }
+    }
+}

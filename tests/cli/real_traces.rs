@@ -1,0 +1,90 @@
+//! Real captures: each is analyzed, and the first sentence names the cause that is known for it.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::commands::{code, run, stderr, stdout};
+use crate::place::corpus;
+
+/// The part of the text report below the header: the verdict.
+fn verdict(path: &Path) -> String {
+    let output = run(&["analyze", path.to_str().unwrap()]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let paragraphs: Vec<_> = stdout(&output).split("\n\n").collect();
+    assert!(
+        stdout(&output).lines().count() <= 60,
+        "more than a screen:\n{}",
+        stdout(&output)
+    );
+    assert!(
+        stdout(&output)
+            .lines()
+            .all(|line| line.chars().count() <= 100),
+        "{}",
+        stdout(&output)
+    );
+    paragraphs[1]
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn every_real_trace_is_analyzed() {
+    let Some(corpus) = corpus() else { return };
+    for folder in ["tpu", "host", "gpu", "big"] {
+        for entry in fs::read_dir(corpus.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.to_str().unwrap();
+            let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+            if !["pb", "gz"].contains(&ending) {
+                continue;
+            }
+            let output = run(&["analyze", name, "--format", "json"]);
+            assert_eq!(code(&output), 0, "{name}: {}", stderr(&output));
+            let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert!(json["trace"]["slices"].as_u64().unwrap() > 1000, "{name}");
+        }
+    }
+}
+
+/// The facts are those of the capture's README and of XProf's answers for it.
+#[test]
+fn first_sentence_names_the_dominant_cause() {
+    let Some(corpus) = corpus() else { return };
+    for name in ["v6e_x4_host_offload", "v6e_x4_host_offload_steps_added"] {
+        let offload = verdict(&corpus.join("tpu").join(name).with_extension("xplane.pb"));
+        assert!(
+            offload.starts_with("83.6 % of device time waits for copies (copy-done)"),
+            "{offload}"
+        );
+    }
+    for ending in ["xplane.pb", "trace.json.gz"] {
+        let matmul = verdict(&corpus.join("tpu/v5e_matmul").with_extension(ending));
+        assert!(
+            matmul.starts_with("Compiling takes ") && matmul.contains("idle 99.8"),
+            "{matmul}"
+        );
+        let recompiles = verdict(
+            &corpus
+                .join("host/jax_cpu_transformer_recompiles")
+                .with_extension(ending),
+        );
+        assert!(
+            recompiles.starts_with("Compiling takes 29."),
+            "{recompiles}"
+        );
+        for slow in ["14 (12.39 s)", "9 (11.16 s)", "5 (9.737 s)"] {
+            assert!(recompiles.contains(slow), "{recompiles}");
+        }
+        assert!(
+            recompiles.contains("device metrics do not apply"),
+            "{recompiles}"
+        );
+    }
+}
