@@ -12,6 +12,7 @@ use trace_model::{
 };
 
 use crate::host_class::host_threads;
+
 /// How executions were matched with host events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -156,10 +157,14 @@ fn host_events(
                 LaunchEventKind::Done => events.dones.push(slice),
                 // A repeated run id is ambiguous: the first one counts.
                 LaunchEventKind::Enqueue => {
-                    drop(key().map(|key| *events.enqueues.entry(key).or_insert(slice)))
+                    if let Some(key) = key() {
+                        events.enqueues.entry(key).or_insert(slice);
+                    }
                 }
                 LaunchEventKind::Complete => {
-                    drop(key().map(|key| *events.completions.entry(key).or_insert(slice)))
+                    if let Some(key) = key() {
+                        events.completions.entry(key).or_insert(slice);
+                    }
                 }
             }
         }
