@@ -1,3 +1,6 @@
+mod clock;
+mod damage;
+
 use std::sync::LazyLock;
 
 use sample_traces::slices;
@@ -9,7 +12,7 @@ const HEAD: &str = "[2026-01-01 00:00:00.000] [info] ";
 
 /// Some lines of a complete log.
 fn part(from: usize, count: usize) -> Vec<&'static str> {
-    let log = include_str!("../../../tests/fixtures/onnxim.log").lines();
+    let log = include_str!("../../../../tests/fixtures/onnxim.log").lines();
     log.skip(from)
         .take(count)
         .map(|line| line.strip_prefix(HEAD).unwrap())
@@ -18,7 +21,7 @@ fn part(from: usize, count: usize) -> Vec<&'static str> {
 
 /// A chip with two cores and 2 × 2 × 8 × 16 FLOPs per cycle at 1 GHz.
 static BEGIN: LazyLock<Vec<&str>> = LazyLock::new(|| part(0, 4));
-const CONFIG: &str = include_str!("../../../tests/fixtures/onnxim.json");
+const CONFIG: &str = include_str!("../../../../tests/fixtures/onnxim.json");
 /// A product of 8 × 16 by 16 × 32 with bias, with two bytes per number.
 static PRODUCT: LazyLock<Vec<&str>> = LazyLock::new(|| part(4, 3));
 static LAYER: LazyLock<Vec<&str>> = LazyLock::new(|| part(7, 7));
@@ -339,197 +342,6 @@ fn interval_dram_statistics_are_not_totals() {
 }
 
 #[test]
-fn clock_comes_from_option_config_or_log_end() {
-    let clock = |model: &TraceModel| {
-        let facts = &model.sources()[0].facts;
-        let fact = facts.iter().find(|(name, _)| name == "clock").unwrap();
-        (
-            fact.1.clone(),
-            model.import_log().count(IssueKind::AssumedClock),
-        )
-    };
-    let all = [&BEGIN as &[&str], &LAYER, &END].concat();
-    assert_eq!(
-        clock(&try_open(&all, Some(500.0)).unwrap()),
-        ("500 MHz (named)".to_owned(), 0)
-    );
-    let (text, assumed) = clock(&try_open(&all, None).unwrap());
-    assert!(
-        text.starts_with("1000 MHz (2000 cycles in 2 µs") && assumed == 1,
-        "{text}"
-    );
-    let (text, assumed) = clock(&try_open(&[&BEGIN as &[&str], &LAYER].concat(), None).unwrap());
-    assert!(text.contains("not known") && assumed == 1, "{text}");
-
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("run.log");
-    std::fs::write(&path, log(&all)).unwrap();
-    let open =
-        || importers::import_path(&path, &ImportOptions::default(), &Progress::new()).unwrap();
-    std::fs::write(dir.path().join("other.json"), CONFIG.replace("16", "32")).unwrap();
-    assert_eq!(clock(&open()).1, 1, "a configuration of another chip");
-    let log = open().import_log().counts().to_vec();
-    let skipped = log
-        .iter()
-        .find(|entry| entry.kind == IssueKind::SourceSkipped)
-        .unwrap();
-    assert!(
-        skipped.examples[0].starts_with("other.json: a peak of 1.0240e12 FLOP/s"),
-        "{:?}",
-        skipped.examples
-    );
-    std::fs::write(dir.path().join("chip.json"), CONFIG).unwrap();
-    assert_eq!(clock(&open()), ("1000 MHz (chip.json)".to_owned(), 0));
-    assert_eq!(
-        open().import_log().counts(),
-        [],
-        "others lie there for other runs"
-    );
-    let device = open()
-        .group(open().tensor_cores()[0])
-        .device
-        .clone()
-        .unwrap();
-    assert_eq!(device.type_name.as_deref(), Some("2 systolic arrays 8×16"));
-}
-
-#[test]
-fn clock_changes_the_peaks() {
-    let all = [&BEGIN as &[&str], &LAYER, &END].concat();
-    let model = try_open(&all, Some(500.0)).unwrap();
-    let device = model.group(model.tensor_cores()[0]).device.clone().unwrap();
-    assert_eq!(
-        (device.peak_flops, device.peak_hbm_bytes),
-        (Some(256e9), Some(50e9))
-    );
-    assert_eq!(slices(&model, "Layers"), ["Gemm_0 0-200"]);
-}
-
-#[test]
-fn log_problems_are_logged() {
-    let count = |parts: &[&[&str]], kind| open(parts).import_log().count(kind);
-    assert_eq!(count(&[&BEGIN, &LAYER], IssueKind::TruncatedFile), 1);
-    assert_eq!(
-        count(
-            &[&BEGIN, &LAYER, &BEGIN, &LAYER, &END],
-            IssueKind::Duplicate
-        ),
-        1
-    );
-    assert_eq!(
-        count(
-            &[&BEGIN, &LAYER, &["Layer a finish at 50"], &END],
-            IssueKind::BadTimestamp
-        ),
-        1
-    );
-    assert_eq!(
-        count(
-            &[&BEGIN, &LAYER, &["Layer a finish at 1x"], &END],
-            IssueKind::MalformedEvent
-        ),
-        1
-    );
-    assert_eq!(
-        count(
-            &[
-                &BEGIN,
-                &[
-                    "Start layer a",
-                    "Layer a finish at 9",
-                    "Total compute time 10"
-                ],
-                &END
-            ],
-            IssueKind::BadDuration
-        ),
-        1
-    );
-    assert_eq!(
-        count(
-            &[&BEGIN, &LAYER, &["Layer 9 Core 0 Finish Tile at 100"], &END],
-            IssueKind::EndWithoutBegin
-        ),
-        1
-    );
-    assert_eq!(
-        count(
-            &[&BEGIN, &LAYER, &["Layer a finish at 150"], &END],
-            IssueKind::EndWithoutBegin
-        ),
-        1
-    );
-    let (first, second, later) = (idle(0, 500), idle(1, 500), idle(1, 600));
-    let begun = ["Start layer b", "Layer b Core 0 Get Tile at 101"];
-    let stuck = open(&[&BEGIN, &LAYER, &begun, &[&first, &second]]);
-    assert_eq!(stuck.import_log().count(IssueKind::ProfilerError), 1);
-    let errors = |parts: &[&[&str]]| {
-        count(
-            &[&[&BEGIN as &[&str], &LAYER], parts].concat(),
-            IssueKind::ProfilerError,
-        )
-    };
-    assert_eq!(
-        errors(&[&begun, &[&first]]),
-        0,
-        "what the other core does is not known"
-    );
-    assert_eq!(
-        errors(&[&begun, &[&first, &later]]),
-        0,
-        "nor what the first one does by then"
-    );
-    assert_eq!(errors(&[&[&first, &second]]), 0, "nothing is left to do");
-    assert_eq!(slices(&stuck, "Layers"), ["Gemm_0 0-100", "b 101-500"]);
-
-    let error = |lines: &[&str]| try_open(lines, None).unwrap_err().to_string();
-    assert!(error(&[&BEGIN as &[&str], &[&first, &second]].concat()).contains("hangs"));
-    assert!(error(&[&BEGIN as &[&str], &END].concat()).contains("--log_level"));
-}
-
-#[test]
-fn extreme_numbers_do_not_panic() {
-    let far = i64::MAX.to_string();
-    let model = open(&[
-        &BEGIN,
-        &[
-            "[GemmWs] Keys K = 1099511627776, N = 1099511627776, M = 1099511627776",
-            "[GemmWS]: total 1e308 GFLOPs, 1e308 GB",
-        ],
-        &[
-            "Start layer a",
-            "Layer a Core 4294967295 Get Tile at 0",
-            "Layer a Core 0 Get Tile at 1",
-        ],
-        &[
-            &format!("Layer 1 Core 0 Finish Tile at {far}"),
-            &format!("Layer a finish at {far}"),
-            "Total compute time 1",
-        ],
-        &[&format!("Simulation Finished at {far} cycle {far} us")],
-    ]);
-    let log = model.import_log();
-    assert_eq!(
-        log.count(IssueKind::BeyondTimeline),
-        4,
-        "the layer, its tile, the model, and all of the run"
-    );
-    assert_eq!(
-        log.count(IssueKind::TimeOutOfRange),
-        0,
-        "nothing was clipped"
-    );
-    assert_eq!(
-        model
-            .tracks()
-            .iter()
-            .filter(|track| track.kind == TrackKind::Counter)
-            .count(),
-        0
-    );
-}
-
-#[test]
 fn concurrent_tiles_end_in_layer_order() {
     let tiles = 400;
     let got = (0..tiles).map(|at| {
@@ -559,74 +371,4 @@ fn concurrent_tiles_end_in_layer_order() {
     assert!(ends.contains(&format!("a 1-{}", tiles + tiles / 2 + 1)));
     assert!(ends.contains(&format!("b {}-{tiles}", tiles / 2)));
     assert_eq!(model.import_log().count(IssueKind::EndWithoutBegin), 0);
-}
-
-#[test]
-fn requests_start_on_the_simulator_clock() {
-    let request = ["Model[mlp] Request: 0 us, Start: 1 us, finish:2 us, Current Cycle:2000"];
-    let log = [&BEGIN[..], &LAYER, &request, &END].concat();
-    // 1000 cycles at the simulator's 1 GHz take half the time at 2 GHz.
-    assert_eq!(
-        slices(&try_open(&log, Some(1000.0)).unwrap(), "Models"),
-        ["mlp 1000-2000"]
-    );
-    assert_eq!(
-        slices(&try_open(&log, Some(2000.0)).unwrap(), "Models"),
-        ["mlp 500-1000"]
-    );
-}
-
-#[test]
-fn unterminated_last_line_is_ignored() {
-    let lines = [
-        &BEGIN as &[&str],
-        &LAYER,
-        &END[..1],
-        &["Core [0] : Systolic Array Utilization(%) 50.00"],
-    ]
-    .concat();
-    let open = |cut: &str| {
-        let text = String::from_utf8(log(&lines)).unwrap();
-        let text = text.split_inclusive(cut).next().unwrap().to_owned();
-        let source = InputSource::from_bytes("run.log", text.into_bytes()).unwrap();
-        let mut builder = TraceBuilder::new();
-        OnnxIm
-            .import(
-                &source,
-                &ImportOptions::default(),
-                &Progress::new(),
-                &mut builder,
-            )
-            .unwrap();
-        builder.finish()
-    };
-    let said = |model: &TraceModel| {
-        let counts = model.import_log().counts().to_vec();
-        counts
-            .into_iter()
-            .find(|issue| issue.kind == IssueKind::TruncatedFile)
-            .map(|issue| issue.examples)
-    };
-    let model = open("Layer Gemm_0 finish at 10");
-    assert_eq!(
-        slices(&model, "Layers"),
-        ["Gemm_0 0-100"],
-        "until the last tile ends"
-    );
-    let log = said(&model).unwrap();
-    assert_eq!(
-        log[0],
-        "run.log: line 10 has no end, so it may be cut: it was passed over"
-    );
-    // A log without its last line end is otherwise complete.
-    assert_eq!(
-        said(&open("Simulation Finished at 2000 cycle 2 us\n")),
-        None
-    );
-    assert_eq!(
-        said(&open("Simulation Finished at 2000 cycle 2 us"))
-            .unwrap()
-            .len(),
-        2
-    );
 }
