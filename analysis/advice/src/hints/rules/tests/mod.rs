@@ -1,12 +1,15 @@
 //! Each rule just above and just below its threshold, and without what it needs.
 
 mod advice;
+mod communication;
 mod compile;
+mod compute;
 mod cut;
 mod devices;
 mod exact;
 mod hardware;
 mod health;
+mod idle;
 mod sent;
 mod sizes;
 mod waits;
@@ -89,6 +92,48 @@ fn mixed(columns: usize, name: &str, category: &str) -> String {
         ops: {rest}{some}
         M = fusion.1 [convolution fusion]
         x = {name} [{category}]
+        "
+    )
+}
+
+/// Compute and a collective, so many columns of 10 µs each, and devices that do the same.
+fn communicating(compute: usize, wait: usize, op: &str, text: &str) -> String {
+    let ops = format!("{}{}", run('M', compute), run('R', wait));
+    let devices = [0, 1, 2, 3]
+        .map(|device| format!("TPU:{device} ops: {ops}"))
+        .join("\n");
+    format!(
+        "@column 10us\n@device flops=197e12 hbm=819e9 TPU v5 lite\n{devices}\nM = f [convolution fusion]\nR = {op}.1 [{op}]{text}"
+    )
+}
+
+/// Programs with gaps between, in which the host does something for so many of 10 columns.
+fn gaps(host: char, columns: usize, event: &str) -> String {
+    let gap = format!("{}{}", run(host, columns), run('.', 10 - columns));
+    let (program, idle) = (run('A', 30), run('.', 10));
+    format!(
+        "
+        @column 10us
+        modules: {program}{idle}{program}{idle}{program}
+        ops: {0}{idle}{0}{idle}{0}
+        host main: {1}{gap}{1}{gap}
+        A = jit_step(7)
+        a = fusion.1 [convolution fusion]
+        {host} = {event}
+        ",
+        run('a', 30),
+        run('.', 30),
+    )
+}
+
+/// One op of ten columns of 10 µs on a chip of 1 TFLOP/s and 1 GB/s.
+fn one_op(category: &str, costs: &str) -> String {
+    format!(
+        "
+        @column 10us
+        @device flops=1e12 hbm=1e9 TPU v5 lite
+        ops: xxxxxxxxxx
+        x = fusion.1 [{category}] {costs}
         "
     )
 }
@@ -178,95 +223,6 @@ fn loop_hint_uses_self_time() {
     assert_eq!(saving(&picture(1), "K22"), None);
 }
 
-/// One op of ten columns of 10 µs on a chip of 1 TFLOP/s and 1 GB/s.
-fn one_op(category: &str, costs: &str) -> String {
-    format!(
-        "
-        @column 10us
-        @device flops=1e12 hbm=1e9 TPU v5 lite
-        ops: xxxxxxxxxx
-        x = fusion.1 [{category}] {costs}
-        "
-    )
-}
-
-#[test]
-fn slow_matmuls_are_judged_against_the_peak() {
-    // 100 µs at the peak are 1e8 operations.
-    let matmul = |flops: &str| {
-        one_op(
-            "convolution fusion",
-            &format!("flops={flops} hbm_read=1 hbm_write=1"),
-        )
-    };
-    assert_eq!(saving(&matmul("49e6"), "K12"), Some(51_000_000));
-    assert_eq!(saving(&matmul("51e6"), "K12"), None);
-    // Another kind of op is a matter of K14.
-    assert_eq!(
-        ids(&one_op("loop fusion", "flops=49e6 hbm_read=1 hbm_write=1")),
-        ["K14"]
-    );
-    // Limited by memory is not far from the peak of compute.
-    assert!(
-        !ids(&one_op(
-            "convolution fusion",
-            "flops=1e6 hbm_read=80_000 hbm_write=1"
-        ))
-        .contains(&"K12")
-    );
-}
-
-#[test]
-fn ops_at_the_memory_roof_are_not_called_slow() {
-    // 100 µs at the peak are 1e5 bytes.
-    let op = |bytes: u32| {
-        one_op(
-            "loop fusion",
-            &format!("flops=1 hbm_read={bytes} hbm_write=0"),
-        )
-    };
-    assert_eq!(ids(&op(71_000)), ["K13"]);
-    assert_eq!(ids(&op(60_000)), Vec::<&str>::new());
-    assert_eq!(ids(&op(49_000)), ["K14"]);
-    assert_eq!(saving(&op(49_000), "K14"), Some(51_000_000));
-}
-
-#[test]
-fn roofline_rules_need_costs_and_peaks() {
-    let report = report(&mixed(50, "add.1", "loop fusion"));
-    let silent: Vec<_> = report.cannot_tell.iter().map(|rule| rule.id).collect();
-    assert!(
-        ["K12", "K13", "K14"].iter().all(|id| silent.contains(id)),
-        "{silent:?}"
-    );
-    assert!(
-        report
-            .cannot_tell
-            .iter()
-            .all(|rule| !rule.reason.is_empty())
-    );
-}
-
-#[test]
-fn tiny_ops_are_counted_together() {
-    let picture = |tiny: usize| {
-        let many: String = "ab".repeat(tiny / 2);
-        format!(
-            "
-            @column 1us
-            ops: {}{many}
-            M = fusion.1 [convolution fusion]
-            a = add.1 [loop fusion]
-            b = add.2 [loop fusion]
-            ",
-            run('M', 100 - tiny),
-        )
-    };
-    assert_eq!(saving(&picture(10), "K15"), Some(5_000_000));
-    assert_eq!(ids(&picture(10)), ["K15"]);
-    assert_eq!(saving(&picture(8), "K15"), None);
-}
-
 #[test]
 fn host_offload_copies_are_recognized_by_memory_space() {
     let picture = |memory: &str| {
@@ -282,56 +238,6 @@ fn host_offload_copies_are_recognized_by_memory_space() {
     };
     assert_eq!(ids(&picture(":S(5)")), ["K26"]);
     assert_eq!(ids(&picture("")), ["K25"]);
-}
-
-#[test]
-fn idle_time_above_the_threshold_is_a_hint() {
-    let picture = |idle: usize| {
-        format!(
-            "@column 10us\nops: M{}{}\nM = f [loop fusion]",
-            run('.', idle),
-            run('M', 99 - idle)
-        )
-    };
-    assert_eq!(saving(&picture(10), "K31"), Some(100_000_000));
-    assert_eq!(saving(&picture(9), "K31"), None);
-    // Where the host shows the cause, a little is worth a hint, too.
-    let severity = |idle: usize| {
-        let rows = |program: &str, gap: char| format!("{program}{}", run(gap, idle)).repeat(10);
-        let [modules, ops] = ['M', 'a'].map(|row| rows(&run(row, 20), '.'));
-        let host = rows(&format!("D{}", run('.', 19)), 'h');
-        let picture = format!(
-            "@column 10us\nmodules: {modules}\nops: {ops}\nhost main: {host}\nM = jit_step(7)\nD = PjitFunction(step)\n\
-             a = f [loop fusion]\nh = $train.py:30 log"
-        );
-        report(&picture)
-            .hints
-            .iter()
-            .find(|hint| hint.id == "K31")
-            .map(|hint| hint.severity)
-    };
-    let expected = [
-        HintSeverity::Medium,
-        HintSeverity::High,
-        HintSeverity::Critical,
-    ]
-    .map(Some);
-    assert_eq!([1, 2, 4].map(severity), expected, "without a cliff");
-}
-
-#[test]
-fn exposed_communication_saving_is_bounded_by_compute() {
-    let picture = |compute: usize, wait: usize| {
-        format!(
-            "@column 10us\nops: {}{}\nM = f [convolution fusion]\nR = all-reduce.1 [all-reduce]",
-            run('M', compute),
-            run('R', wait)
-        )
-    };
-    assert_eq!(saving(&picture(90, 10), "K01"), Some(100_000_000));
-    assert_eq!(saving(&picture(91, 9), "K01"), None);
-    // More communication than compute to hide it.
-    assert_eq!(saving(&picture(20, 80), "K01"), Some(200_000_000));
 }
 
 #[test]
@@ -436,67 +342,6 @@ fn every_rule_has_an_id_a_page_and_reasons() {
     }
 }
 
-/// Programs with gaps between, in which the host does something for so many of 10 columns.
-fn gaps(host: char, columns: usize, event: &str) -> String {
-    let gap = format!("{}{}", run(host, columns), run('.', 10 - columns));
-    let (program, idle) = (run('A', 30), run('.', 10));
-    format!(
-        "
-        @column 10us
-        modules: {program}{idle}{program}{idle}{program}
-        ops: {0}{idle}{0}{idle}{0}
-        host main: {1}{gap}{1}{gap}
-        A = jit_step(7)
-        a = fusion.1 [convolution fusion]
-        {host} = {event}
-        ",
-        run('a', 30),
-        run('.', 30),
-    )
-}
-
-#[test]
-fn gaps_are_attributed_to_host_activity() {
-    let cases = [
-        ("K32", "tpu::System::Execute", 10),
-        ("K33", "np.asarray(jax.Array)", 10),
-        ("K34", "IteratorGetNext", 10),
-        ("K35", "DevicePut", 10),
-    ];
-    for (id, event, columns) in cases {
-        let found = report(&gaps('h', columns, event));
-        let hint = found
-            .hints
-            .iter()
-            .find(|hint| hint.id == id)
-            .unwrap_or_else(|| panic!("{id} is silent about {event}"));
-        assert!(hint.statement.contains(event), "{id}: {}", hint.statement);
-        let spot = hint
-            .spots
-            .first()
-            .map(|spot| (spot.start_ps, spot.length_ps));
-        assert_eq!(
-            spot,
-            Some((300_000_000, 100_000_000)),
-            "{id} shows the first gap"
-        );
-        // Idle time that has a name is not told a second time.
-        assert_eq!(about_program(&found), [id]);
-        // 2.5 % of the window: input can be prefetched, the others have a price.
-        assert_eq!(ids(&gaps('h', 1, event)).contains(&id), id == "K34", "{id}");
-    }
-}
-
-#[test]
-fn gaps_are_unexplained_without_programs() {
-    let report = report(&mixed(50, "add.1", "loop fusion"));
-    assert!(
-        ["K32", "K33", "K34", "K35"]
-            .iter()
-            .all(|id| report.cannot_tell.iter().any(|rule| rule.id == *id))
-    );
-}
-
 /// Steps of two devices; the second works so many columns longer.
 fn uneven(extra: usize) -> String {
     let step = |work: usize| format!("{}{}", run('w', work), run('.', 130 - work));
@@ -567,86 +412,6 @@ fn step_jitter_needs_enough_steps_and_spread() {
     assert!(short.cannot_tell.iter().any(|rule| rule.id == "K48"));
 }
 
-/// Compute and a collective, so many columns of 10 µs each, and devices that do the same.
-fn communicating(compute: usize, wait: usize, op: &str, text: &str) -> String {
-    let ops = format!("{}{}", run('M', compute), run('R', wait));
-    let devices = [0, 1, 2, 3]
-        .map(|device| format!("TPU:{device} ops: {ops}"))
-        .join("\n");
-    format!(
-        "@column 10us\n@device flops=197e12 hbm=819e9 TPU v5 lite\n{devices}\nM = f [convolution fusion]\nR = {op}.1 [{op}]{text}"
-    )
-}
-
-#[test]
-fn synchronous_collectives_save_at_most_the_compute() {
-    let reduce = |compute, wait| communicating(compute, wait, "all-reduce", "");
-    assert_eq!(saving(&reduce(98, 2), "K02"), Some(20_000_000));
-    assert_eq!(saving(&reduce(99, 1), "K02"), None);
-    assert_eq!(saving(&reduce(20, 80), "K02"), Some(200_000_000));
-}
-
-#[test]
-fn communication_exceeding_compute_has_another_hint() {
-    let reduce = |compute, wait| communicating(compute, wait, "all-reduce", "");
-    assert_eq!(ids(&reduce(49, 51)), ["K01", "K02", "K44"]);
-    assert!(!ids(&reduce(51, 49)).contains(&"K44"));
-}
-
-#[test]
-fn all_to_all_has_its_own_hint() {
-    assert_eq!(
-        saving(&communicating(95, 5, "all-to-all", ""), "K47"),
-        Some(50_000_000)
-    );
-    assert_eq!(saving(&communicating(96, 4, "all-to-all", ""), "K47"), None);
-    assert_eq!(ids(&communicating(95, 5, "all-to-all", "")), ["K02", "K47"]);
-    assert_eq!(
-        saving(&communicating(90, 10, "all-reduce", ""), "K47"),
-        None
-    );
-}
-
-#[test]
-fn large_messages_are_judged_against_link_bandwidth() {
-    // 100 µs for so many bytes over four v5e chips.
-    let gather = |elements: u64| {
-        let text = format!(
-            " :: %all-gather.1 = bf16[{elements}]{{0}} all-gather(bf16[{}]{{0}} %p), replica_groups={{{{0,1,2,3}}}}, dimensions={{0}}",
-            elements / 4
-        );
-        communicating(90, 10, "all-gather", &text)
-    };
-    // 1.2 MB take tens of microseconds: far from the links; ten times as much is near them.
-    assert_eq!(ids(&gather(600_000)), ["K01", "K02", "K03"]);
-    assert!(!ids(&gather(6_000_000)).contains(&"K03"));
-    // Below a mebibyte bytes do not matter.
-    assert!(!ids(&gather(100_000)).contains(&"K03"));
-    let unknown = report(&communicating(90, 10, "all-gather", ""));
-    assert!(
-        ["K03", "K04"]
-            .iter()
-            .all(|id| unknown.cannot_tell.iter().any(|rule| rule.id == *id))
-    );
-}
-
-#[test]
-fn small_messages_are_counted_per_step() {
-    let picture = |count: usize| {
-        let ops = format!("{}{}", run('M', 200), "RS".repeat(count / 2));
-        let text = "all-reduce(f32[16]{0} %p), replica_groups={{0,1}}, to_apply=%add";
-        format!(
-            "@column 1us\nTPU:0 ops: {ops}\nTPU:1 ops: {ops}\nM = f [convolution fusion]\n\
-             R = all-reduce.1 [all-reduce] :: %all-reduce.1 = f32[16]{{0}} {text}\n\
-             S = all-reduce.2 [all-reduce] :: %all-reduce.2 = f32[16]{{0}} {text}"
-        )
-    };
-    // All but one of twenty.
-    assert_eq!(saving(&picture(20), "K04"), Some(19_000_000));
-    assert_eq!(saving(&picture(18), "K04"), None);
-    assert_eq!(ids(&picture(20)), ["K02", "K04", "K05"]);
-}
-
 /// A matmul of 100 µs whose text tells its sizes.
 fn matmul(m: u64, k: u64, n: u64, more: &str) -> String {
     one_op(
@@ -656,17 +421,4 @@ fn matmul(m: u64, k: u64, n: u64, more: &str) -> String {
              lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}{more}"
         ),
     )
-}
-
-#[test]
-fn padding_hint_needs_matmul_sizes() {
-    // 64 of 128 are useful.
-    assert_eq!(saving(&matmul(1024, 64, 1024, ""), "K11"), Some(50_000_000));
-    assert_eq!(saving(&matmul(1024, 1024, 1024, ""), "K11"), None);
-    let unknown = report(&one_op("convolution fusion", "flops=1"));
-    assert!(
-        ["K11", "K17"]
-            .iter()
-            .all(|id| unknown.cannot_tell.iter().any(|rule| rule.id == *id))
-    );
 }
