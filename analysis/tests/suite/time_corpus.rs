@@ -1,4 +1,4 @@
-//! Steps, device time, communication, compilation and health of real captures,
+//! Steps, device time, communication and health of real captures,
 //! against what `XProf` says of them and what is known of how they were made.
 
 use analysis::facts::clock_alignment::ClockSync;

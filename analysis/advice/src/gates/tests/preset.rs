@@ -1,4 +1,4 @@
-//! The gates that are used if none is configured.
+//! The default regression gates, on noise, regressions and recompilation.
 
 use super::*;
 

@@ -13,6 +13,8 @@ use crate::summary::utilization::Utilization;
 const WRONG_COSTS_PERCENT: f64 = 5.0;
 /// Ends of a range that differ by less are one value.
 const ONE_VALUE_PERCENT: f64 = 0.05;
+/// Share of the time in flight from which hidden transfers make the speed of links a lower bound.
+const HIDDEN_PERCENT: f64 = 10.0;
 
 /// A value in percent with its denominator.
 pub(super) struct MeasuredShare {
@@ -139,6 +141,3 @@ pub(super) fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
         ..MeasuredShare::exact(value, of, provenance)
     })
 }
-
-/// Share of the time in flight from which hidden transfers make the speed of links a lower bound.
-const HIDDEN_PERCENT: f64 = 10.0;
