@@ -6,24 +6,18 @@
 //! `UPDATE_GOLDEN=1` writes it.
 #![expect(clippy::unwrap_used, reason = "a test says what is wrong by failing")]
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use analysis::hardware::limits::BoundBy;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::ops::roofline::{Roofline, RooflinePoint};
 use analysis::reports::steps::step_times::Steps;
-use analysis::reports::summary::utilization::Utilization;
-use analysis::{Analysis, Context, Options, ReportCache, Scope};
-use importers::{ImportOptions, Progress};
 use serde_json::Value;
-use trace_model::TraceModel;
-use xprof::{GIB, Rows, corpus, rows_of};
+use xprof::{GIB, Rows, rows_of};
 
+use super::agreement_capture::{Capture, program_row};
+use super::agreement_section::{CLOSE, Section};
 use crate::xprof;
-
-/// Counts as equal.
-const CLOSE: f64 = 1e-3;
 
 const CLOCK: &str = "two clocks: XProf takes steps and windows from the timeline, here the clock that timed the ops";
 const NO_STEPS: &str = "XProf finds no steps and prints 0; here program executions mark them";
@@ -32,148 +26,6 @@ const STATISTIC: &str =
     "XProf shows a host statistic, 0 where it was not recorded; here it is missing then";
 const NO_DEVICE: &str = "no device in this capture: XProf prints 0, here it is missing";
 const NO_TPU: &str = "device analyses read TPU cores only";
-
-/// One capture's lines.
-struct Section {
-    text: String,
-    equal: usize,
-    explained: usize,
-}
-
-impl Section {
-    fn new(capture: &str, about: &str) -> Self {
-        let head = "| number | XProf | here | |\n|---|---:|---:|---|\n";
-        Self {
-            text: format!("\n## {capture}\n\n{about}\n\n{head}"),
-            equal: 0,
-            explained: 0,
-        }
-    }
-
-    /// One number; `printed` is half of the last digit where `XProf` prints few.
-    fn number(
-        &mut self,
-        name: &str,
-        theirs: Option<f64>,
-        ours: Option<f64>,
-        printed: f64,
-        why: &str,
-    ) {
-        if theirs.is_none() && ours.is_none() {
-            return;
-        }
-        let close =
-            |a: f64, b: f64| (a - b).abs() <= (CLOSE * a.abs().max(b.abs())).max(printed * 1.001);
-        let equal = match (theirs, ours) {
-            (Some(theirs), Some(ours)) => close(theirs, ours),
-            _ => false,
-        };
-        self.line(name, &shown(theirs), &shown(ours), equal, why);
-    }
-
-    fn texts(&mut self, name: &str, theirs: &str, ours: &str, why: &str) {
-        self.line(name, theirs, ours, theirs == ours, why);
-    }
-
-    fn line(&mut self, name: &str, theirs: &str, ours: &str, equal: bool, why: &str) {
-        assert!(
-            equal || !why.is_empty(),
-            "{}\n{name}: XProf {theirs}, here {ours}, and no reason",
-            self.text
-        );
-        let remark = if equal { "=" } else { why };
-        let _ = writeln!(self.text, "| {name} | {theirs} | {ours} | {remark} |");
-        if equal {
-            self.equal += 1
-        } else {
-            self.explained += 1
-        }
-    }
-}
-
-/// Six digits are more than the tolerance needs, and hide rounding of sums.
-fn shown(value: Option<f64>) -> String {
-    let Some(value) = value else {
-        return "–".to_owned();
-    };
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let decimals = (5 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
-/// A file of the corpus with `XProf`'s answers.
-struct Capture {
-    model: TraceModel,
-    answers: PathBuf,
-    reports: ReportCache,
-    options: Options,
-}
-
-impl Capture {
-    fn open(folder: &str, name: &str) -> Option<Self> {
-        let root = corpus()?.join("..").join(folder);
-        let path = root.join(format!("{name}.xplane.pb"));
-        let model =
-            importers::import_path(&path, &ImportOptions::default(), &Progress::default()).unwrap();
-        let answers = root.join("xprof").join(name);
-        Some(Self {
-            model,
-            answers,
-            reports: ReportCache::default(),
-            options: Options::default(),
-        })
-    }
-
-    fn answer(&self, tool: &str) -> Value {
-        serde_json::from_str(
-            &std::fs::read_to_string(self.answers.join(format!("{tool}.json"))).unwrap(),
-        )
-        .unwrap()
-    }
-
-    /// A number of the overview's first line, `86.5%`; with half of its last digit.
-    fn overview(&self, key: &str) -> (Option<f64>, f64) {
-        let answer = self.answer("cli/get_overview");
-        let Some(text) = answer["performance_summary"][key].as_str() else {
-            return (None, 0.0);
-        };
-        let text = text.trim_end_matches('%');
-        let digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
-        (text.parse().ok(), 0.5 * 0.1_f64.powi(digits as i32))
-    }
-
-    fn report<A: Analysis>(&self) -> Option<std::sync::Arc<A::Report>> {
-        let scope = Scope::WholeTrace;
-        Context {
-            model: &self.model,
-            scope,
-            options: &self.options,
-            reports: &self.reports,
-        }
-        .report::<A>()
-        .ok()
-    }
-
-    fn utilization(&self, id: &str) -> Option<f64> {
-        self.report::<Utilization>()?.metric(id)?.value
-    }
-}
-
-/// The row of a whole: `step` is `Total` or `Average`.
-fn program_row<'a>(rows: &'a Rows, step: &str, with_host_io: bool) -> Option<&'a Vec<Value>> {
-    rows.rows.iter().find(|row| {
-        rows.text(row, "operation") == "Program"
-            && rows.text(row, "step") == step
-            && rows.get(row, "include_infeed_outfeed") == &Value::Bool(with_host_io)
-    })
-}
 
 fn roofline_point(
     section: &mut Section,

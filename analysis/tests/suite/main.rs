@@ -2,9 +2,12 @@
 //!
 //! One program, so that it links once: `cargo test -p analysis --test suite NAME`.
 
+mod agreement_capture;
+mod agreement_section;
 mod agreement_table;
 mod capture;
 mod compare_corpus;
+mod compile_corpus;
 mod example_analysis;
 mod example_chip;
 mod example_rule;
@@ -13,9 +16,12 @@ mod hlo;
 mod hlo_corpus;
 mod host_corpus;
 mod ici;
+mod matmul_sizes;
+mod megascale_cases;
 mod memory_corpus;
 mod memory_synthetic;
 mod noise;
+mod op_times_corpus;
 mod options;
 mod planted;
 mod planted_devices;
@@ -29,3 +35,4 @@ mod step_corpus;
 mod time_corpus;
 mod xprof;
 mod xprof_agreement;
+mod xprof_roofline;

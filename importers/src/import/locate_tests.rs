@@ -1,5 +1,5 @@
 use std::fs::{self, File};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 

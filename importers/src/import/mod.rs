@@ -3,9 +3,11 @@
 mod captures;
 mod file_names;
 mod locate;
+mod opened;
 mod opening;
 pub(crate) mod packed;
 mod reopen;
+mod run_search;
 mod runs;
 mod writing;
 
@@ -18,9 +20,10 @@ use input::{ImportError, InputSource, Progress, prepare_heap, shown_path};
 use trace_model::{IssueKind, TraceBuilder, TraceModel};
 
 use crate::registry::IMPORTERS;
+use opened::{OpenedFile, drop_copies, note_runs, note_what_was_left_out};
+use opening::FileOpener;
 
 pub use locate::{HostFiles, LocatedRun, locate};
-use opening::FileOpener;
 pub use reopen::from_snapshot;
 pub use runs::{ListedFile, ListedRun, list_files, list_runs};
 
@@ -213,15 +216,6 @@ fn finish(builder: TraceBuilder, progress: &Progress) -> Result<TraceModel, Impo
     builder
         .finish_unless(&|| progress.check().is_err())
         .ok_or(ImportError::Cancelled)
-}
-
-/// A file with the importer that recognized it.
-struct OpenedFile<'a> {
-    host: Option<&'a str>,
-    source: InputSource,
-    importer: &'a dyn Importer,
-    /// The same events in other formats, used if this file fails.
-    others: &'a [PathBuf],
 }
 
 fn import_packed(
@@ -458,74 +452,6 @@ fn import_into(
         });
     }
     importer.import(source, options, progress, builder)
-}
-
-/// Removes files with the same content as another and logs them: one capture under two names would count as two hosts.
-fn drop_copies(opened: &mut Vec<OpenedFile<'_>>) -> Vec<String> {
-    let mut notes = Vec::new();
-    let mut kept: Vec<OpenedFile<'_>> = Vec::with_capacity(opened.len());
-    for open in opened.drain(..) {
-        let is_copy = |other: &&OpenedFile<'_>| {
-            !open.importer.name_tells() && other.source.has_content_of(&open.source)
-        };
-        match kept.iter().find(is_copy) {
-            Some(other) => {
-                notes.push(format!(
-                    "{} is {} under another name",
-                    shown(&open.source),
-                    shown(&other.source)
-                ));
-            }
-            None => kept.push(open),
-        }
-    }
-    *opened = kept;
-    notes
-}
-
-/// The folder and name of a file, for messages.
-fn shown(source: &InputSource) -> String {
-    let folder = source
-        .path()
-        .and_then(|path| path.parent()?.file_name())
-        .map(|name| name.to_string_lossy());
-    folder.map_or_else(
-        || source.name().to_owned(),
-        |folder| format!("{folder}/{}", source.name()),
-    )
-}
-
-/// Records which runs were joined, which may belong to them, and which files were copies.
-fn note_runs(builder: &mut TraceBuilder, located: &LocatedRun, same: &[String]) {
-    if let (Some(run), false) = (&located.run, located.joined_runs.is_empty()) {
-        builder.log(IssueKind::RunsJoined, || {
-            format!("{run} with {}", located.joined_runs.join(", "))
-        });
-    }
-    for run in &located.nearby_runs {
-        builder.log(IssueKind::RunNearby, || format!("--run {run}"));
-    }
-    for note in same {
-        builder.log(IssueKind::SameContent, || note.clone());
-    }
-}
-
-fn note_what_was_left_out(
-    builder: &mut TraceBuilder,
-    opened: &[OpenedFile<'_>],
-    skipped: &[String],
-) {
-    for why in skipped {
-        builder.log(IssueKind::SourceSkipped, || why.clone());
-    }
-    for open in opened {
-        for other in open.others {
-            let name = other.file_name().unwrap_or_default().to_string_lossy();
-            builder.log(IssueKind::Duplicate, || {
-                format!("{name} holds the same session as {}", open.source.name())
-            });
-        }
-    }
 }
 
 #[cfg(test)]

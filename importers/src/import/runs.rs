@@ -9,7 +9,8 @@ use input::{ImportError, Progress, glob};
 
 use crate::access::tree_of;
 use crate::import::captures;
-use crate::import::locate::{hosts_of, nothing, runs_below};
+use crate::import::locate::{hosts_of, nothing};
+use crate::import::run_search::runs_below;
 
 /// A capture in a log directory: one folder, or several of different hosts that began within seconds.
 #[derive(Clone, Debug, PartialEq, Eq)]

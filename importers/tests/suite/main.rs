@@ -4,8 +4,10 @@
 
 mod both_formats;
 mod common;
+mod damage_corpus;
 mod example_format;
 mod json_corpus;
+mod perfetto_rows;
 mod perfetto_suite;
 mod simulator_corpus;
 mod snapshots;

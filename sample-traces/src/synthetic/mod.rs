@@ -6,6 +6,7 @@
 
 mod chip;
 mod clock;
+mod collectives;
 mod decode;
 mod device;
 mod expected;
@@ -18,6 +19,9 @@ mod run;
 mod schedule;
 mod spec;
 
+use crate::session::{SamplePlane, SampleSession};
+use run::REMARK;
+
 pub use chip::SyntheticChip;
 pub use clock::SyntheticStepTimes;
 pub use decode::DecodeSpec;
@@ -25,13 +29,10 @@ pub use expected::{ExpectedCompile, ExpectedNumbers, ExpectedOp, ExpectedStep};
 pub use hosts::HostClock;
 pub use op::{InnerOp, ReplicaGroupPattern, SyntheticOp, SyntheticRole};
 pub use program::SyntheticProgram;
+pub use run::SyntheticRun;
 pub use schedule::{ScheduleSums, ScheduledExecution, ScheduledTransfer, SyntheticSchedule};
 pub use spec::{AsyncLine, TrainingSpec};
 
-use crate::session::{SamplePlane, SampleSession};
-use run::REMARK;
-
-pub use run::SyntheticRun;
 /// Time between the last step and the end of the session.
 const TAIL_PS: i64 = 3_000_000_000;
 

@@ -22,6 +22,7 @@ macro_rules! report {
 
 mod arithmetic;
 mod closed_form;
+mod compilation;
 mod files;
 mod fleet;
 mod gaps;

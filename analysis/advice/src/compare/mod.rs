@@ -20,18 +20,23 @@
 //! takes several runs on each side.
 
 mod attribution;
+mod attribution_table;
 mod change;
 mod classes;
 mod collect;
 pub mod comparable;
 mod comparison;
+mod family;
 mod headline;
 mod idle;
 mod matching;
+mod op_times;
 mod pool;
 mod predicted;
 mod run_loop;
 mod run_spread;
+mod run_values;
+mod saved;
 mod several;
 mod summary;
 mod table;
@@ -45,22 +50,23 @@ use math::unit::Unit;
 
 use pool::PooledRuns;
 
-pub use attribution::{Attribution, FamilyChange, OpChange};
+pub use attribution::{Attribution, OpChange};
 pub use change::{ChangeVerdict, ENOUGH_RUNS, MetricChange, ShiftEstimate, TestOptions};
 pub use classes::{MatchedClasses, matched_classes};
 pub use comparable::{Difference, Weight};
+pub use comparison::{CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange};
 pub use comparison::{PredictedOp, PredictionError};
+pub use family::FamilyChange;
 pub use headline::sentence;
 pub use matching::{MatchedBy, Matching, OpPair};
 pub use run_loop::{LOOP_COMPILATIONS, LOOP_STEP, LoopChange, SLOW_SHARE, signed};
 pub(crate) use run_spread::{RunSpread, assumed_limit_percent};
+pub use saved::SummaryError;
 pub use several::{RUNS_SCHEMA, from_json, is_meant, to_json};
 pub use summary::{
     Better, ClassTimes, HealthFact, OpTimes, ProgramFacts, RestTimes, RunFacts, RunValue, SCHEMA,
-    StepFacts, StepSeries, Summary, SummaryError, SummaryInput, thinned,
+    StepFacts, StepSeries, Summary, SummaryInput, thinned,
 };
-
-pub use comparison::{CompareOptions, Comparison, ComparisonSide, SeriesChange, ValueChange};
 
 /// Compares `cand` with `base`: one run or several on each side.
 pub fn compare(base: &[Summary], cand: &[Summary], options: &CompareOptions) -> Comparison {

@@ -13,9 +13,10 @@ use math::unit::Unit;
 use trace_model::Picos;
 
 use super::MetricChange;
-use super::attribution::{FamilyChange, OpChange};
+use super::attribution::OpChange;
 use super::comparable::{Difference, Weight};
 use super::comparison::{Comparison, PredictedOp, PredictionError};
+use super::family::FamilyChange;
 use super::run_loop::signed;
 use super::summary::Summary;
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::summary::{Summary, SummaryError, SummaryInput, thinned};
+use super::saved::SummaryError;
+use super::summary::{Summary, SummaryInput, thinned};
 
 /// Fields may be added under the same number, never changed or removed.
 pub const RUNS_SCHEMA: &str = "systole.runs/1";

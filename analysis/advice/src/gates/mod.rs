@@ -11,122 +11,25 @@ mod metrics;
 pub mod nearest;
 mod preset;
 mod proof;
+mod report;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use engine::{Table, Tabular};
-use math::unit::Unit;
-use serde::Serialize;
-
 use crate::compare::{CompareOptions, Comparison, Summary, TestOptions, compare, matched_classes};
 use measure::MetricOfBoth;
 use metrics::{number, written_difference, written_unit};
 use proof::{NoiseVerdict, proof};
+use report::{statement, titled};
 
 pub use config::{Comparable, GateConfig, GateConfigError, GateDefaults, OnMismatch};
 pub use limits::{Budget, GateLevel, Regression, StepAggregate};
 pub use measure::MetricRuns;
 pub use metrics::{GateMetric, METRICS, MetricScope, is_listed, suffixes};
 pub use preset::preset;
-
-/// The result of a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Status {
-    /// The value keeps the limit.
-    Pass,
-    /// The value exceeds the limit.
-    Fail,
-    /// The gate is inconclusive.
-    Inconclusive,
-}
-
-impl Status {
-    /// Display name.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "FAIL",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-}
-
-/// The result of one gate.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Gate {
-    /// `budget` or `regression`.
-    pub kind: &'static str,
-    /// The metric as the user names it.
-    pub metric: String,
-    /// The ops, for metrics of ops.
-    pub op: Option<String>,
-    /// How the steps of a run are aggregated.
-    pub aggregate: StepAggregate,
-    /// The effect of a failure.
-    pub level: GateLevel,
-    /// The result.
-    pub status: Status,
-    /// Value of the run, in the unit of the metric's name.
-    pub actual: Option<f64>,
-    /// Value of the baseline.
-    pub base: Option<f64>,
-    /// The limit as text: `at most 412`.
-    pub limit: String,
-    /// One sentence.
-    pub message: String,
-}
-
-impl Gate {
-    /// `step.time_ms (p90)`: unique enough to identify the gate in every run.
-    pub fn name(&self) -> String {
-        let op = self
-            .op
-            .as_ref()
-            .map(|op| format!(" of {op}"))
-            .unwrap_or_default();
-        format!(
-            "{}{op} {}",
-            titled(&self.metric, self.aggregate),
-            self.limit
-        )
-    }
-}
-
-/// The results of all gates; none by default.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct GatesReport {
-    /// The headline.
-    pub statement: String,
-    /// Failed gates first, then inconclusive ones.
-    pub gates: Vec<Gate>,
-}
-
-impl GatesReport {
-    /// Gates whose failure fails the run.
-    pub fn failed(&self) -> impl Iterator<Item = &Gate> {
-        self.gates
-            .iter()
-            .filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Error)
-    }
-
-    /// Gates that fail with a warning only.
-    pub fn warned(&self) -> impl Iterator<Item = &Gate> {
-        self.gates
-            .iter()
-            .filter(|gate| gate.status == Status::Fail && gate.level == GateLevel::Warn)
-    }
-
-    /// Inconclusive gates.
-    pub fn inconclusive(&self) -> impl Iterator<Item = &Gate> {
-        self.gates
-            .iter()
-            .filter(|gate| gate.status == Status::Inconclusive)
-    }
-}
+pub use report::{Gate, GatesReport, Status};
 
 /// Options of the comparison, from the configuration of the gates.
 pub fn compare_options(config: &GateConfig) -> CompareOptions {
@@ -205,34 +108,6 @@ pub fn judge(
         statement: statement(&gates),
         gates,
     }
-}
-
-fn statement(gates: &[Gate]) -> String {
-    let count = |wanted: &dyn Fn(&&Gate) -> bool| gates.iter().filter(wanted).count();
-    let failed = count(&|gate| gate.status == Status::Fail && gate.level == GateLevel::Error);
-    let warned = count(&|gate| gate.status == Status::Fail && gate.level == GateLevel::Warn);
-    let unclear = count(&|gate| gate.status == Status::Inconclusive);
-    let passed = count(&|gate| gate.status == Status::Pass);
-    if gates.is_empty() {
-        return "no gates are set".to_owned();
-    }
-    let mut parts = Vec::new();
-    for (number, what) in [
-        (failed, "failed"),
-        (warned, "warned"),
-        (unclear, "inconclusive"),
-        (passed, "passed"),
-    ] {
-        if number > 0 {
-            parts.push(format!("{number} {what}"));
-        }
-    }
-    let all = gates.len();
-    format!(
-        "{all} {}: {}",
-        if all == 1 { "gate" } else { "gates" },
-        parts.join(", ")
-    )
 }
 
 fn judge_budget(runs: &[Summary], budget: &Budget, level: GateLevel, config: &GateConfig) -> Gate {
@@ -503,15 +378,6 @@ fn compared(
     Ok((status, after, before, message))
 }
 
-/// `step.time_ms (p90)`; the median is not mentioned.
-fn titled(metric: &str, aggregate: StepAggregate) -> String {
-    if aggregate == StepAggregate::Median {
-        metric.to_owned()
-    } else {
-        format!("{metric} ({})", aggregate.title())
-    }
-}
-
 /// Compares with a baseline and evaluates the gates.
 pub fn against(
     run: &Summary,
@@ -527,18 +393,4 @@ pub fn against(
         judge(run, Some((baseline, &comparison)), config),
         Some(comparison),
     )
-}
-
-impl Tabular for GatesReport {
-    fn tables(&self) -> Vec<Table> {
-        let table = Table::of("gates", "Gates", &self.gates)
-            .derived("status", "Status", Unit::None, |gate| gate.status.title())
-            .derived("level", "Level", Unit::None, |gate| gate.level.title())
-            .derived("gate", "Gate", Unit::None, Gate::name)
-            .derived("actual", "Actual", Unit::None, |gate| gate.actual)
-            .derived("base", "Baseline", Unit::None, |gate| gate.base)
-            .derived("message", "Message", Unit::None, |gate| &gate.message)
-            .note(self.statement.clone());
-        vec![table.build()]
-    }
 }

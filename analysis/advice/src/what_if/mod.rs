@@ -23,6 +23,7 @@ mod predict;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod transfers;
 
 use trace_model::Picos;
 

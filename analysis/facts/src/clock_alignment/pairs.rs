@@ -12,6 +12,7 @@ use trace_model::{
 };
 
 use crate::host_class::host_threads;
+
 /// How executions were matched with host events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -155,13 +156,14 @@ fn host_events(
                 LaunchEventKind::Launch => events.launches.push(slice),
                 LaunchEventKind::Done => events.dones.push(slice),
                 // A repeated run id is ambiguous: the first one counts.
-                LaunchEventKind::Enqueue | LaunchEventKind::Complete => {
-                    let by_key = match kind {
-                        LaunchEventKind::Enqueue => &mut events.enqueues,
-                        _ => &mut events.completions,
-                    };
+                LaunchEventKind::Enqueue => {
                     if let Some(key) = key() {
-                        by_key.entry(key).or_insert(slice);
+                        events.enqueues.entry(key).or_insert(slice);
+                    }
+                }
+                LaunchEventKind::Complete => {
+                    if let Some(key) = key() {
+                        events.completions.entry(key).or_insert(slice);
                     }
                 }
             }

@@ -13,6 +13,8 @@
 //! every core that lacks one. If a core has a recorded async track, only the spans
 //! on the device clock are added, because the profiler does not record them.
 
+mod operands;
+
 use std::collections::VecDeque;
 
 use hashbrown::{HashMap, HashSet};
@@ -20,6 +22,8 @@ use trace_model::{
     FlowEnd, GroupId, GroupKind, IssueKind, LabelId, OpId, SliceAttr, SliceBatch, SliceKey,
     SliceSpec, StringId, TimeRange, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
+
+use operands::OpcodeAndOperands;
 
 /// Name of the track that profilers give to in-flight spans.
 pub(crate) const ASYNC_TRACK: &str = "Async XLA Ops";
@@ -326,58 +330,6 @@ fn half(word: &str) -> Option<(AsyncHalf, &str)> {
 /// The name without the numbers at its end: `copy-start` of `copy-start.12` and of `copy-start.1.2`.
 fn without_suffix(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')
-}
-
-/// The opcode and operands of `%name = shape opcode(operands), attributes`.
-struct OpcodeAndOperands<'a> {
-    opcode: &'a str,
-    operands: &'a str,
-}
-
-impl<'a> OpcodeAndOperands<'a> {
-    fn parse(text: &'a str) -> Option<Self> {
-        let (_, right) = text.split_once(" = ")?;
-        let shape = if right.starts_with('(') {
-            balanced(right)?
-        } else {
-            right.find(' ')?
-        };
-        let call = right.get(shape..)?.trim_start();
-        let open = call.find('(')?;
-        let (opcode, rest) = call.split_at(open);
-        let close = balanced(rest).unwrap_or(rest.len());
-        Some(Self {
-            opcode,
-            operands: rest.get(..close)?,
-        })
-    }
-
-    fn operands(&self) -> impl Iterator<Item = &'a str> + use<'a> {
-        self.operands.split('%').skip(1).map(|rest| {
-            let end = rest
-                .find(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-' | '_')))
-                .unwrap_or(rest.len());
-            &rest[..end]
-        })
-    }
-}
-
-/// Position after the parenthesis that closes the one at the beginning of `text`.
-fn balanced(text: &str) -> Option<usize> {
-    let mut open = 0_usize;
-    for (i, byte) in text.bytes().enumerate() {
-        match byte {
-            b'(' => open += 1,
-            b')' => {
-                open = open.checked_sub(1)?;
-                if open == 0 {
-                    return Some(i + 1);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 /// Fills the async track of a core from pairs.

@@ -15,6 +15,7 @@
 mod args;
 mod convert;
 mod counters;
+mod decode;
 mod detect;
 mod event;
 mod facts;
@@ -28,14 +29,14 @@ mod programs;
 mod space;
 mod tables;
 
-pub use space::{SpaceElement, visit_xplane_elements};
-
 use std::sync::Arc;
 
 use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
 use input::source::SourceContent;
 use input::{ImportError, InputSource, Progress, SharedBytes};
 use trace_model::{ArgSource, ImportLog, IssueKind, TraceBuilder, wire};
+
+pub use space::{SpaceElement, visit_xplane_elements};
 
 static FORMAT: TraceFormat = TraceFormat {
     id: args::FORMAT_ID,

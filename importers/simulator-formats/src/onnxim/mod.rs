@@ -33,6 +33,7 @@
 //! of other versions.
 
 mod config;
+mod labels;
 mod line;
 mod run;
 mod timeline;

@@ -1,16 +1,13 @@
-//! Rules about compilation, and about programs that are compiled piecemeal.
+//! Rules about compilation.
 
 use std::collections::BTreeSet;
 
 use device_reports::steps::step_times::Steps;
 use engine::{AnalysisError, Percent, Provenance, Scope, Threshold};
-use facts::TraceFacts as _;
 use facts::steps::Step;
 use facts::time_use::TimeUse;
-use math::stats;
 use math::unit::Unit;
-use run_reports::host::compile::{Compilation, Compile, CompilePlace, CompileReport, LazyTensors};
-use run_reports::host::gaps::Gaps;
+use run_reports::host::compile::{Compilation, Compile, CompilePlace, CompileReport};
 use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
@@ -44,30 +41,6 @@ pub(super) static RULES: &[Rule] = &[
         page: include_str!("../../../../../docs/hints/K38.md"),
     },
     Rule {
-        id: "K39",
-        title: "Steps are not marked",
-        confidence: Confidence::Medium,
-        thresholds: &[&SYNC_TIME],
-        check: unmarked,
-        page: include_str!("../../../../../docs/hints/K39.md"),
-    },
-    Rule {
-        id: "K40",
-        title: "Graph breaks within steps",
-        confidence: Confidence::Medium,
-        thresholds: &[&SYNCS],
-        check: syncs,
-        page: include_str!("../../../../../docs/hints/K40.md"),
-    },
-    Rule {
-        id: "K41",
-        title: "Ops run as separate programs",
-        confidence: Confidence::Medium,
-        thresholds: &[&SMALL_PROGRAMS, &SMALL_PROGRAM_TIME],
-        check: op_by_op,
-        page: include_str!("../../../../../docs/hints/K41.md"),
-    },
-    Rule {
         id: "K49",
         title: "Much of the capture is compilation",
         confidence: Confidence::High,
@@ -99,35 +72,10 @@ static COLD: Threshold = Threshold::new(
     Unit::None,
     "below this a cache is not worth the effort",
 );
-static SYNC_TIME: Threshold = Threshold::new(
-    "K39.sync_s",
-    30.0,
-    Unit::None,
-    "PyTorch/XLA's own analysis calls an execution this long a step that was not marked",
-);
-static SYNCS: Threshold = Threshold::new(
-    "K40.per_step",
-    0.5,
-    Unit::None,
-    "the limit of PyTorch/XLA's own metrics analysis",
-);
-static SMALL_PROGRAMS: Threshold = Threshold::new(
-    "K41.programs",
-    10.0,
-    Unit::Count,
-    "a step of few programs pays few launches",
-);
-static SMALL_PROGRAM_TIME: Threshold = Threshold::new(
-    "K41.mean_us",
-    50.0,
-    Unit::None,
-    "launching takes tens of microseconds: longer programs hide the launch of the next",
-);
 
 /// A step that compiles is slow, and devices idle meanwhile.
 const COMPILING: &[TimeUse] = &[TimeUse::Compile, TimeUse::Idle, TimeUse::SlowSteps];
 const PS_PER_S: f64 = 1e12;
-const PS_PER_US: f64 = 1e6;
 /// Compilations that a sentence names.
 const NAMED: usize = 3;
 
@@ -456,137 +404,6 @@ fn cold_cache(facts: &HintFacts<'_>) -> RuleResult {
         spots: spots(facts, &longest(report.list.iter())),
         // The next start saves it, this loop does not.
         saving: PossibleSaving::Unknown,
-        ..Finding::default()
-    }))
-}
-
-fn fact(lazy: &LazyTensors, id: &str) -> Option<f64> {
-    lazy.facts.iter().find(|fact| fact.id == id)?.value
-}
-
-fn unmarked(facts: &HintFacts<'_>) -> RuleResult {
-    let report = facts.report::<Compile>()?;
-    let Some(lazy) = &report.lazy else {
-        return Ok(None);
-    };
-    let markers = lazy.facts.iter().find(|fact| fact.id == "step_markers");
-    let limit = facts.limit(&SYNC_TIME) * PS_PER_S;
-    let longest = fact(lazy, "longest_sync_ps").unwrap_or(0.0);
-    let statement = match markers.and_then(|fact| fact.statement.clone()) {
-        Some(statement) => statement,
-        None if longest >= limit => {
-            format!(
-                "one graph took {}: it holds more than a step",
-                Picos::from_ps(longest as i64)
-            )
-        }
-        None => return Ok(None),
-    };
-    let evidence = vec![
-        HintEvidence::count(
-            "step markers",
-            markers.and_then(|fact| fact.value).unwrap_or(0.0),
-            "capture",
-            Some(1.0),
-        ),
-        HintEvidence {
-            threshold: Some(limit),
-            ..HintEvidence::time("longest sync", longest, "all syncs")
-        },
-    ];
-    Ok(Some(Finding {
-        statement,
-        evidence,
-        ..Finding::default()
-    }))
-}
-
-fn syncs(facts: &HintFacts<'_>) -> RuleResult {
-    let report = facts.report::<Compile>()?;
-    let Some(lazy) = &report.lazy else {
-        return Ok(None);
-    };
-    let limit = facts.limit(&SYNCS);
-    let kinds = [
-        ("early_syncs_per_step", "graphs are cut"),
-        ("fetches_per_step", "values are copied to the host"),
-    ];
-    let known: Vec<(&str, f64)> = kinds
-        .iter()
-        .filter_map(|&(id, what)| Some((what, fact(lazy, id)?)))
-        .collect();
-    if known.is_empty() {
-        let why = "no step is marked, so nothing can be counted per step: call mark_step (K39)";
-        return Err(AnalysisError::NotApplicable(why.to_owned()));
-    }
-    let many: Vec<(&str, f64)> = known
-        .into_iter()
-        .filter(|(_, count)| *count > limit)
-        .collect();
-    if many.is_empty() {
-        return Ok(None);
-    }
-    let clauses: Vec<String> = many
-        .iter()
-        .map(|(what, count)| format!("{what} {count:.1} times"))
-        .collect();
-    let evidence = many
-        .iter()
-        .map(|&(what, count)| HintEvidence::number(what, count, "step marker", Some(limit)));
-    Ok(Some(Finding {
-        statement: format!("in each step {}", clauses.join(" and ")),
-        evidence: evidence.collect(),
-        // What of it the device waits for is the matter of K33.
-        saving: PossibleSaving::Unknown,
-        ..Finding::default()
-    }))
-}
-
-fn op_by_op(facts: &HintFacts<'_>) -> RuleResult {
-    let gaps = facts.in_steps::<Gaps>()?;
-    let steps = facts.step()?.count.max(1) as f64;
-    let (least, most) = (
-        facts.limit(&SMALL_PROGRAMS),
-        facts.limit(&SMALL_PROGRAM_TIME) * PS_PER_US,
-    );
-    let Some(device) = gaps.devices.iter().max_by_key(|device| device.between_ps()) else {
-        return Ok(None);
-    };
-    let programs = facts.cx.programs_on_host(device.group);
-    let kinds = programs
-        .iter()
-        .map(|(program, _)| program.label_id())
-        .collect::<BTreeSet<_>>()
-        .len() as f64;
-    let per_step = device.programs as f64 / steps;
-    let lengths: Vec<f64> = programs
-        .iter()
-        .map(|(program, _)| program.dur().ps() as f64)
-        .collect();
-    let Some(mean) = stats::Stats::of(&lengths).map(|stats| stats.mean) else {
-        return Ok(None);
-    };
-    if kinds < least || per_step < least || mean >= most {
-        return Ok(None);
-    }
-    Ok(Some(Finding {
-        statement: format!(
-            "{} runs {per_step:.0} programs in each step, of {kinds:.0} kinds and {} on average",
-            device.core,
-            Picos::from_ps(mean as i64)
-        ),
-        evidence: vec![
-            HintEvidence::count("different programs", kinds, "capture", Some(least)),
-            HintEvidence::count("programs", per_step, "step", Some(least)),
-            HintEvidence {
-                threshold: Some(most),
-                ..HintEvidence::time("length of a program", mean, "mean of all")
-            },
-        ],
-        about: &[TimeUse::Idle],
-        saving: PossibleSaving::PerStep(Picos::from_ps(
-            (device.between_ps() as f64 / steps) as i64,
-        )),
         ..Finding::default()
     }))
 }

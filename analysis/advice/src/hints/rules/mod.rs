@@ -7,8 +7,10 @@ mod devices;
 mod hardware;
 mod health;
 mod host;
+mod lazy_tensors;
 mod matmuls;
 mod memory;
+mod messages;
 mod offload;
 mod serving;
 
@@ -27,8 +29,10 @@ pub fn rules() -> &'static [&'static Rule] {
             hardware::RULES,
             health::RULES,
             host::RULES,
+            lazy_tensors::RULES,
             matmuls::RULES,
             memory::RULES,
+            messages::RULES,
             serving::RULES,
         ];
         let mut rules: Vec<&Rule> = themes.into_iter().flatten().collect();

@@ -26,6 +26,7 @@ mod hiding_ops;
 mod report;
 mod rows;
 pub mod skew;
+mod sums;
 mod table;
 
 use engine::{Analysis, AnalysisError, Context};

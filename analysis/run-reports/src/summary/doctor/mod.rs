@@ -2,21 +2,21 @@
 //!
 //! The rules are a list; each checks one thing and reports its findings. They do not judge performance.
 
+mod clocks;
 mod facts;
 mod finding;
 mod kernels;
 mod rules;
 mod table;
 
-pub use facts::CaptureFact;
-
+use ::facts::clock_alignment::ClockShift;
+use engine::{Analysis, AnalysisError, Context};
 use serde::Serialize;
 use trace_model::{IssueCount, MemoryUse, Source};
 
-use ::facts::clock_alignment::ClockShift;
-use engine::{Analysis, AnalysisError, Context};
-use rules::clock_shifts;
+use clocks::clock_shifts;
 
+pub use facts::CaptureFact;
 pub use finding::CaptureFinding;
 
 /// The health analysis.

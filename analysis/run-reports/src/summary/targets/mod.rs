@@ -16,21 +16,18 @@
 //!
 //! All limits are thresholds in the user's configuration (`"targets.mxu_green_percent" = 75`).
 
-use device_reports::communication::collectives::{CollectiveRow, Collectives, Remark};
+mod measured;
+
 use device_reports::ops::expected::{Expected, TimeLimit};
-use device_reports::ops::kernels::{DeclaredCosts, Kernels};
 use engine::{
     Analysis, AnalysisError, Cell, Context, Percent, Provenance, Table, Tabular, Threshold, counted,
 };
-use facts::host_class::host_threads;
 use hardware::limits::{BoundBy, is_beyond_peak};
 use math::unit::Unit;
 use serde::Serialize;
 use trace_model::Caveat;
 
-use crate::host::compile::{self, Compile};
-use crate::host::input::Input;
-use crate::summary::utilization::Utilization;
+use measured::{MeasuredShare, compiling, input, links, metric, speed_of_matrix_ops};
 
 /// The analysis `targets`.
 pub struct Targets;
@@ -204,28 +201,6 @@ pub fn thresholds() -> impl Iterator<Item = &'static Threshold> {
         .flat_map(|goal| [&goal.green, &goal.red])
 }
 
-/// A value in percent with its denominator.
-struct MeasuredShare {
-    value: f64,
-    low: Option<f64>,
-    of: String,
-    provenance: Provenance,
-    /// Why the value is only a lower bound, if it is one.
-    at_least_because: Option<String>,
-}
-
-impl MeasuredShare {
-    fn exact(value: f64, of: impl Into<String>, provenance: Provenance) -> Self {
-        Self {
-            value,
-            low: None,
-            of: of.into(),
-            provenance,
-            at_least_because: None,
-        }
-    }
-}
-
 impl TargetDefinition {
     /// The target with what was measured, or the reason why nothing was.
     fn target(&self, cx: &Context<'_>, found: Result<MeasuredShare, String>) -> Target {
@@ -304,44 +279,6 @@ impl Analysis for Targets {
         })
     }
 }
-
-/// The first of these metrics that is known: rates during the work come before rates over the whole capture, which
-/// include idle time.
-fn metric(cx: &Context<'_>, ids: &[&str]) -> Result<MeasuredShare, String> {
-    let report = cx.report::<Utilization>().map_err(|why| why.to_string())?;
-    let mut found = ids.iter().filter_map(|id| report.metric(id));
-    let first = found.clone().next().and_then(|metric| metric.note.clone());
-    let known = found.find_map(|metric| {
-        let at_least_because = metric
-            .is_lower_bound
-            .then(|| metric.note.clone().unwrap_or_default());
-        Some(MeasuredShare {
-            at_least_because,
-            ..MeasuredShare::exact(metric.value?, &metric.of, metric.provenance)
-        })
-    });
-    known.ok_or_else(|| first.unwrap_or_else(|| "not recorded in this capture".to_owned()))
-}
-
-/// Excludes values from costs that contradict the shapes of the kernels that declare them.
-fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, String> {
-    let kernels = cx.report::<Kernels>().ok();
-    let wrong = kernels
-        .iter()
-        .flat_map(|report| &report.kernels)
-        .filter(|kernel| kernel.declared == DeclaredCosts::TooFew);
-    let share: f64 = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
-    if share >= WRONG_COSTS_PERCENT {
-        return Err(format!(
-            "kernels of {share:.1} of op time declare fewer operations than their shapes need",
-            share = Percent(share)
-        ));
-    }
-    metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])
-}
-
-/// Share of op time in kernels with wrong costs from which matrix ops are not judged.
-const WRONG_COSTS_PERCENT: f64 = 5.0;
 
 /// It is enough to be close to one of the two roofs.
 fn one_roof(cx: &Context<'_>, targets: &mut [Target]) {
@@ -435,81 +372,6 @@ fn leave_modelled(cx: &Context<'_>, targets: &mut [Target]) {
         (target.light, target.note) = (TargetColor::NotJudged, Some(why.to_owned()));
     }
 }
-
-fn compiling(cx: &Context<'_>) -> Result<MeasuredShare, String> {
-    let report = cx.report::<Compile>().map_err(|why| why.to_string())?;
-    if !report.is_recorded {
-        return Err(compile::NOT_RECORDED.to_owned());
-    }
-    // If threads were recorded and show no compilation, nothing was compiled.
-    Ok(MeasuredShare::exact(
-        report.share_percent.unwrap_or(0.0),
-        cx.scope.title(),
-        Provenance::Measured,
-    ))
-}
-
-fn input(cx: &Context<'_>) -> Result<MeasuredShare, String> {
-    if host_threads(cx.model).next().is_none() {
-        return Err("the host was not recorded, so it is unknown what devices wait for".to_owned());
-    }
-    let report = cx.report::<Input>().map_err(|why| why.to_string())?;
-    let known = report
-        .devices
-        .iter()
-        .filter_map(|device| Some((device.percent?, &device.name)));
-    let (percent, name) = known
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .ok_or("no device has both steps and a duration")?;
-    let of = if cx.tensor_cores().is_empty() {
-        format!("steps of {name}")
-    } else {
-        format!("{name} from its first program to its last")
-    };
-    Ok(MeasuredShare::exact(percent, of, Provenance::Inferred))
-}
-
-fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
-    let report = cx.report::<Collectives>().map_err(|why| why.to_string())?;
-    if report.kinds.last().is_none_or(|kind| kind.share.is_none()) {
-        return Err("the speed of the links, or the size of the messages, is not known".to_owned());
-    }
-    let small = "all messages are so small that hop latency dominates";
-    let share = report.share_of_links().ok_or(small)?;
-    let is_small = |row: &CollectiveRow| row.remarks.contains(&Remark::LatencyBound);
-    let rest = if report.rows.iter().any(is_small) {
-        ", small messages left out"
-    } else {
-        ""
-    };
-    let is_range = share.high_percent - share.low_percent > ONE_VALUE_PERCENT;
-    let layout = if is_range {
-        "the most to the fewest links possible"
-    } else {
-        "the links possible"
-    };
-    let of = format!("published speed of {layout}{rest}");
-    let low = is_range.then_some(share.low_percent);
-    let hidden = report
-        .hidden_percent()
-        .filter(|&hidden| hidden > HIDDEN_PERCENT);
-    let at_least_because = hidden.map(|hidden| {
-        let hidden = Percent(hidden);
-        format!("transfers that nothing waits for take {hidden:.1} of the time in flight, and may have arrived earlier")
-    });
-    let (value, provenance) = (share.high_percent, Provenance::AssumedPeak);
-    Ok(MeasuredShare {
-        low,
-        at_least_because,
-        ..MeasuredShare::exact(value, of, provenance)
-    })
-}
-
-/// Share of the time in flight from which hidden transfers make the speed of links a lower bound.
-const HIDDEN_PERCENT: f64 = 10.0;
-
-/// Ends of a range that differ by less are one value.
-const ONE_VALUE_PERCENT: f64 = 0.05;
 
 fn statement(targets: &[Target]) -> String {
     let count = |light| {

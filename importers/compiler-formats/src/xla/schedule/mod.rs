@@ -10,23 +10,19 @@
 
 mod proto;
 mod render;
+mod rows;
 #[cfg(test)]
 mod tests;
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
+use input::{ImportError, InputSource, Progress};
 use trace_model::{
     Arg, ArgRows, ArgSourceId, ArgValue, Caveat, GroupId, GroupKind, IssueKind, LabelId,
     ProgramBytes, SliceAttr, SliceSpec, Timestamp, TraceBuilder, TrackId, TrackKind,
 };
-
-use proto::{TextProtoDamage, TextProtoMessage};
-use render::InstructionNames;
-
-use importer_common::{DetectionConfidence, ImportOptions, Importer, TraceFormat};
-use input::{ImportError, InputSource, Progress};
 
 use super::collective::collective;
 use super::emit;
@@ -34,19 +30,13 @@ use super::hlo::ScheduledProgram;
 use super::labels::ScheduleLabels;
 use super::simulate::InstructionIndex;
 use super::text_of;
+use proto::{TextProtoDamage, TextProtoMessage};
+use render::InstructionNames;
+use rows::{FORMAT, ParsedSchedule, ScheduleCut, ScheduleRow, malformed};
 
 /// Reads schedules of the latency-hiding scheduler.
 #[derive(Debug)]
 pub struct LatencyHidingSchedule;
-
-static FORMAT: TraceFormat = TraceFormat {
-    id: "xla-schedule",
-    title: "latency-hiding schedule of XLA",
-    extensions: &["schedule.txt"],
-    markers: &[],
-    about: "Schedules of XLA's latency-hiding scheduler (--xla_dump_latency_hiding_schedule): order, what is in \
-            flight meanwhile, expected waits and memory.",
-};
 
 const CANNOT_KNOW: [&str; 3] = [
     "measured times",
@@ -56,9 +46,6 @@ const CANNOT_KNOW: [&str; 3] = [
 
 /// Limit of the HLO text as a multiple of the text-format protobuf.
 const MAX_GROWTH: usize = 4;
-
-/// Latest plausible time: 27 hours, in picoseconds.
-const LAST: f64 = 1e17;
 
 impl Importer for LatencyHidingSchedule {
     fn format(&self) -> &'static TraceFormat {
@@ -141,129 +128,6 @@ impl Importer for LatencyHidingSchedule {
         let len = hlo.len();
         out.set_program_hlo(id, ProgramBytes::new(Arc::new(hlo.clone()), 0..len));
         Ok(())
-    }
-}
-
-/// Where a truncated file ends.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ScheduleCut {
-    /// After a row.
-    Schedule,
-    /// Inside a row.
-    Row,
-}
-
-impl ScheduleCut {
-    /// Determined by the names of the unclosed fields.
-    fn of(open: &[&str]) -> Option<Self> {
-        match open {
-            ["computation_schedules", "instructions", ..] => Some(Self::Row),
-            ["computation_schedules", ..] => Some(Self::Schedule),
-            _ => None,
-        }
-    }
-}
-
-fn malformed(offset: usize, line: usize, what: &str) -> ImportError {
-    let what = format!("line {line}: {what}; dump the schedule again");
-    ImportError::Malformed {
-        format: FORMAT.title,
-        offset: offset as u64,
-        what,
-    }
-}
-
-/// One instruction of a schedule, in picoseconds.
-struct ScheduleRow {
-    id: u64,
-    start: i64,
-    end: i64,
-    cycles: f64,
-    memory: u64,
-}
-
-/// The schedule of one computation.
-struct ParsedSchedule {
-    computation: Rc<str>,
-    /// Whether the file ends inside it.
-    is_cut: bool,
-    mhz: f64,
-    rows: Vec<ScheduleRow>,
-    memory_peak: Option<u64>,
-    statistics: Vec<(String, String)>,
-}
-
-impl ParsedSchedule {
-    fn read(
-        message: &TextProtoMessage<'_>,
-        names: &InstructionNames,
-        options: &ImportOptions,
-        cut: Option<ScheduleCut>,
-    ) -> Result<Self, ImportError> {
-        let computation = names
-            .computations
-            .get(&message.number("computation_id").unwrap_or(0));
-        let computation = computation
-            .cloned()
-            .unwrap_or_else(|| "(unknown computation)".into());
-        let recorded = message.number::<f64>("cycles_per_microsecond");
-        let clock = options
-            .clock_mhz
-            .or(recorded)
-            .filter(|mhz| mhz.is_finite() && *mhz > 0.0);
-        let Some(mhz) = clock else {
-            let what = format!(
-                "line {}: the schedule of {computation} has no clock (cycles_per_microsecond); give it with --clock 1.75GHz",
-                message.line
-            );
-            return Err(ImportError::Unusable {
-                format: FORMAT.title,
-                what,
-            });
-        };
-        let mut written: Vec<&TextProtoMessage<'_>> = message.all("instructions").collect();
-        if cut == Some(ScheduleCut::Row) {
-            // Missing numbers would be read as 0.
-            written.pop();
-        }
-        let mut rows = Vec::new();
-        for row in written {
-            let cycles = |key| row.number::<f64>(key).unwrap_or(0.0);
-            let (start, end) = (
-                cycles("start_timestamp_cycles"),
-                cycles("end_timestamp_cycles"),
-            );
-            let backwards = end < start || start < 0.0 || !start.is_finite() || !end.is_finite();
-            if backwards {
-                let what = format!("an instruction that lasts from cycle {start} to {end}");
-                return Err(malformed(row.offset, row.line, &what));
-            }
-            let ps = |cycles: f64| (cycles / mhz * 1e6).min(LAST).round() as i64;
-            rows.push(ScheduleRow {
-                id: row.number("id").unwrap_or(0),
-                start: ps(start),
-                end: ps(end),
-                cycles: end - start,
-                memory: row.number("memory_usage_after").unwrap_or(0),
-            });
-        }
-        let statistics = message.message("scheduler_statistics");
-        Ok(Self {
-            computation,
-            is_cut: cut.is_some(),
-            mhz,
-            rows,
-            memory_peak: statistics.and_then(|it| it.number("memory_pressure_peak")),
-            statistics: statistics
-                .into_iter()
-                .flat_map(TextProtoMessage::every_scalar)
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .collect(),
-        })
-    }
-
-    fn end(&self) -> i64 {
-        self.rows.iter().map(|row| row.end).max().unwrap_or(0)
     }
 }
 

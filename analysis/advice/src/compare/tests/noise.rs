@@ -1,0 +1,106 @@
+//! Planted changes and noise, in one run and in several.
+
+use super::*;
+
+#[test]
+fn planted_regression_is_found_and_noise_is_not() {
+    let verdict = |cand: Summary| {
+        let compared = compare(
+            &[made(100.0, 0.5, 30, 0)],
+            &[cand],
+            &CompareOptions::default(),
+        );
+        (
+            compared.steps[0].change.finding,
+            compared.ops[0].change.finding,
+        )
+    };
+    assert_eq!(
+        verdict(made(100.0, 0.5, 30, 3)),
+        (ChangeVerdict::Noise, ChangeVerdict::Noise)
+    );
+    assert_eq!(
+        verdict(made(110.0, 0.5, 30, 3)),
+        (ChangeVerdict::Changed, ChangeVerdict::Changed)
+    );
+    assert_eq!(
+        verdict(made(90.0, 0.5, 30, 3)),
+        (ChangeVerdict::Changed, ChangeVerdict::Changed)
+    );
+    // Two runs of the same program may differ by as much.
+    assert_eq!(
+        verdict(made(102.0, 0.5, 30, 3)),
+        (ChangeVerdict::BetweenRuns, ChangeVerdict::BetweenRuns)
+    );
+}
+
+#[test]
+fn several_runs_of_a_side_are_pooled() {
+    let base = [made(100.0, 0.2, 20, 0), made(102.0, 0.2, 20, 1)];
+    let compared = compare(
+        &base,
+        &[made(102.5, 0.2, 20, 2)],
+        &CompareOptions::default(),
+    );
+    assert_eq!(compared.base.steps, 40);
+    // The runs of base differ among themselves by the same amount.
+    assert_eq!(compared.steps[0].change.finding, ChangeVerdict::BetweenRuns);
+    assert_eq!(compared.ops[0].change.base.unwrap().count, 40);
+    let found = compare(
+        &base,
+        &[made(110.0, 0.2, 20, 2)],
+        &CompareOptions::default(),
+    );
+    assert_eq!(found.steps[0].change.finding, ChangeVerdict::Changed);
+    let attribution = found.attribution.unwrap();
+    assert_eq!((attribution.base_ps, attribution.change_ps), (101e9, 9e9));
+}
+
+/// `count` ops of 1 ms each beside one of `ms`, over six steps with little variation.
+fn many_ops(ms: f64, count: u32, us: f64) -> Summary {
+    let mut run = made(100.0, 0.01, 6, 0);
+    run.ops[0]
+        .values
+        .iter_mut()
+        .for_each(|value| *value *= ms / 50.0);
+    run.ops[0].middle_ps *= ms / 50.0;
+    for number in 0..count {
+        let mut op = run.ops[0].clone();
+        (op.name, op.framework) = (format!("copy.{number}"), Some(format!("copy {number}")));
+        op.values = (0..6)
+            .map(|step| us * 1e6 * (1.0 + 0.001 * f64::from((step * 7 + number) % 10)))
+            .collect();
+        op.middle_ps = us * 1e6;
+        run.ops.push(op);
+    }
+    run
+}
+
+#[test]
+fn many_tested_ops_need_more_steps_and_negligible_ops_are_not_tested() {
+    // 2 of 924 orders times 101 tests: no change of any size could be significant.
+    let asked = |us: f64| {
+        let (base, cand) = (many_ops(20.0, 100, us), many_ops(30.0, 100, us));
+        let compared = compare(&[base], &[cand], &CompareOptions::default());
+        let small = compared
+            .ops
+            .iter()
+            .filter(|op| op.base_name.as_deref() != Some("fusion.1"));
+        let small: Vec<ChangeVerdict> = small.map(|op| op.change.finding).collect();
+        assert!(small.windows(2).all(|two| two[0] == two[1]), "{small:?}");
+        (
+            compared.ops[0].change.finding,
+            small[0],
+            compared.notes.len(),
+        )
+    };
+    assert_eq!(
+        asked(500.0),
+        (ChangeVerdict::TooFew, ChangeVerdict::TooFew, 2)
+    );
+    // Ops below a thousandth of the step cannot change by the relevant amount: they are not tested.
+    assert_eq!(
+        asked(50.0),
+        (ChangeVerdict::Changed, ChangeVerdict::Noise, 1)
+    );
+}

@@ -1,0 +1,93 @@
+//! Matmuls and other ops beside their peaks.
+
+use super::*;
+
+#[test]
+fn slow_matmuls_are_judged_against_the_peak() {
+    // 100 µs at the peak are 1e8 operations.
+    let matmul = |flops: &str| {
+        one_op(
+            "convolution fusion",
+            &format!("flops={flops} hbm_read=1 hbm_write=1"),
+        )
+    };
+    assert_eq!(saving(&matmul("49e6"), "K12"), Some(51_000_000));
+    assert_eq!(saving(&matmul("51e6"), "K12"), None);
+    // Another kind of op is a matter of K14.
+    assert_eq!(
+        ids(&one_op("loop fusion", "flops=49e6 hbm_read=1 hbm_write=1")),
+        ["K14"]
+    );
+    // Limited by memory is not far from the peak of compute.
+    assert!(
+        !ids(&one_op(
+            "convolution fusion",
+            "flops=1e6 hbm_read=80_000 hbm_write=1"
+        ))
+        .contains(&"K12")
+    );
+}
+
+#[test]
+fn ops_at_the_memory_roof_are_not_called_slow() {
+    // 100 µs at the peak are 1e5 bytes.
+    let op = |bytes: u32| {
+        one_op(
+            "loop fusion",
+            &format!("flops=1 hbm_read={bytes} hbm_write=0"),
+        )
+    };
+    assert_eq!(ids(&op(71_000)), ["K13"]);
+    assert_eq!(ids(&op(60_000)), Vec::<&str>::new());
+    assert_eq!(ids(&op(49_000)), ["K14"]);
+    assert_eq!(saving(&op(49_000), "K14"), Some(51_000_000));
+}
+
+#[test]
+fn roofline_rules_need_costs_and_peaks() {
+    let report = report(&mixed(50, "add.1", "loop fusion"));
+    let silent: Vec<_> = report.cannot_tell.iter().map(|rule| rule.id).collect();
+    assert!(
+        ["K12", "K13", "K14"].iter().all(|id| silent.contains(id)),
+        "{silent:?}"
+    );
+    assert!(
+        report
+            .cannot_tell
+            .iter()
+            .all(|rule| !rule.reason.is_empty())
+    );
+}
+
+#[test]
+fn tiny_ops_are_counted_together() {
+    let picture = |tiny: usize| {
+        let many: String = "ab".repeat(tiny / 2);
+        format!(
+            "
+            @column 1us
+            ops: {}{many}
+            M = fusion.1 [convolution fusion]
+            a = add.1 [loop fusion]
+            b = add.2 [loop fusion]
+            ",
+            run('M', 100 - tiny),
+        )
+    };
+    assert_eq!(saving(&picture(10), "K15"), Some(5_000_000));
+    assert_eq!(ids(&picture(10)), ["K15"]);
+    assert_eq!(saving(&picture(8), "K15"), None);
+}
+
+#[test]
+fn padding_hint_needs_matmul_sizes() {
+    // 64 of 128 are useful.
+    assert_eq!(saving(&matmul(1024, 64, 1024, ""), "K11"), Some(50_000_000));
+    assert_eq!(saving(&matmul(1024, 1024, 1024, ""), "K11"), None);
+    let unknown = report(&one_op("convolution fusion", "flops=1"));
+    assert!(
+        ["K11", "K17"]
+            .iter()
+            .all(|id| unknown.cannot_tell.iter().any(|rule| rule.id == *id))
+    );
+}

@@ -1,0 +1,80 @@
+//! Idle devices, and what the host does meanwhile.
+
+use super::*;
+
+#[test]
+fn idle_time_above_the_threshold_is_a_hint() {
+    let picture = |idle: usize| {
+        format!(
+            "@column 10us\nops: M{}{}\nM = f [loop fusion]",
+            run('.', idle),
+            run('M', 99 - idle)
+        )
+    };
+    assert_eq!(saving(&picture(10), "K31"), Some(100_000_000));
+    assert_eq!(saving(&picture(9), "K31"), None);
+    // Where the host shows the cause, a little is worth a hint, too.
+    let severity = |idle: usize| {
+        let rows = |program: &str, gap: char| format!("{program}{}", run(gap, idle)).repeat(10);
+        let [modules, ops] = ['M', 'a'].map(|row| rows(&run(row, 20), '.'));
+        let host = rows(&format!("D{}", run('.', 19)), 'h');
+        let picture = format!(
+            "@column 10us\nmodules: {modules}\nops: {ops}\nhost main: {host}\nM = jit_step(7)\nD = PjitFunction(step)\n\
+             a = f [loop fusion]\nh = $train.py:30 log"
+        );
+        report(&picture)
+            .hints
+            .iter()
+            .find(|hint| hint.id == "K31")
+            .map(|hint| hint.severity)
+    };
+    let expected = [
+        HintSeverity::Medium,
+        HintSeverity::High,
+        HintSeverity::Critical,
+    ]
+    .map(Some);
+    assert_eq!([1, 2, 4].map(severity), expected, "without a cliff");
+}
+
+#[test]
+fn gaps_are_attributed_to_host_activity() {
+    let cases = [
+        ("K32", "tpu::System::Execute", 10),
+        ("K33", "np.asarray(jax.Array)", 10),
+        ("K34", "IteratorGetNext", 10),
+        ("K35", "DevicePut", 10),
+    ];
+    for (id, event, columns) in cases {
+        let found = report(&gaps('h', columns, event));
+        let hint = found
+            .hints
+            .iter()
+            .find(|hint| hint.id == id)
+            .unwrap_or_else(|| panic!("{id} is silent about {event}"));
+        assert!(hint.statement.contains(event), "{id}: {}", hint.statement);
+        let spot = hint
+            .spots
+            .first()
+            .map(|spot| (spot.start_ps, spot.length_ps));
+        assert_eq!(
+            spot,
+            Some((300_000_000, 100_000_000)),
+            "{id} shows the first gap"
+        );
+        // Idle time that has a name is not told a second time.
+        assert_eq!(about_program(&found), [id]);
+        // 2.5 % of the window: input can be prefetched, the others have a price.
+        assert_eq!(ids(&gaps('h', 1, event)).contains(&id), id == "K34", "{id}");
+    }
+}
+
+#[test]
+fn gaps_are_unexplained_without_programs() {
+    let report = report(&mixed(50, "add.1", "loop fusion"));
+    assert!(
+        ["K32", "K33", "K34", "K35"]
+            .iter()
+            .all(|id| report.cannot_tell.iter().any(|rule| rule.id == *id))
+    );
+}

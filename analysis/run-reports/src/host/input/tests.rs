@@ -1,0 +1,144 @@
+//! Waiting for input, and transfers to devices.
+
+use engine::{Options, ReportCache, Scope};
+use trace_model::*;
+
+use super::*;
+
+fn report(model: &TraceModel) -> InputReport {
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context {
+        model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
+    cx.report::<Input>().unwrap().as_ref().clone()
+}
+
+#[test]
+fn infeed_and_input_gaps_sum_to_the_input_wait() {
+    let model = sample_traces::text_trace(
+        "
+        steps    : 00000000001111111111
+        modules  : AAAAAA....AAAAAA....
+        ops      : iiffff....ifffff....
+        host main: ......IIp.......IIId
+        A = jit_f(1)
+        i = infeed.1 [infeed]
+        f = fusion.1 [loop fusion]
+        I = IteratorGetNext
+        p = batched_device_put
+        d = PjitFunction(f)
+        ",
+    );
+    let report = report(&model);
+    let device = &report.devices[0];
+    // The time after the last program is not input wait of a step.
+    assert_eq!(
+        (device.length_ps, device.infeed_ps, device.gap_ps),
+        (16_000, Some(3_000), 2_000)
+    );
+    assert_eq!(device.percent, Some(31.25));
+    let steps: Vec<_> = report
+        .steps
+        .iter()
+        .map(|step| (step.infeed_ps, step.gap_ps))
+        .collect();
+    assert_eq!(steps, [(Some(2_000), 2_000), (Some(1_000), 3_000)]);
+    assert!(report.transfers.is_empty());
+}
+
+/// Three of five columns of each step wait; the work of a pool in parallel does not count.
+#[test]
+fn host_only_trace_reports_the_waiting_share_of_steps() {
+    let model = sample_traces::text_trace(
+        "
+        @column 1ms
+        host python: AAAAABBBBBCCCCCDDDDD
+                   : nnn..nnn..nnn..nnn..
+        host pool  : mmmmmmmmmmmmmmmmmmmm
+        host tf    : ..g....g....g....g..
+        A = train step=0
+        B = train step=1
+        C = train step=2
+        D = train step=3
+        n = DataLoader.__next__
+        m = Iterator::Root::Map
+        g = IteratorGetNext
+        ",
+    );
+    let found = report(&model);
+    let [host] = &found.devices[..] else {
+        panic!("{:?}", found.devices)
+    };
+    assert_eq!(
+        (host.length_ps, host.gap_ps, host.percent),
+        (20_000_000_000, 12_000_000_000, Some(60.0))
+    );
+    assert_eq!(host.event.as_deref(), Some("DataLoader.__next__"));
+    assert!(
+        found.steps.iter().all(|step| step.percent == Some(60.0)),
+        "{:?}",
+        found.steps
+    );
+}
+
+#[test]
+fn host_input_wait_is_unknown_without_input_events() {
+    let model =
+        sample_traces::text_trace("host python: AAAAABBBBB\nA = train step=0\nB = train step=1");
+    let (options, reports) = (Options::default(), ReportCache::default());
+    let cx = Context {
+        model: &model,
+        scope: Scope::WholeTrace,
+        options: &options,
+        reports: &reports,
+    };
+    assert!(cx.report::<Input>().is_err());
+}
+
+/// Two transfers of 4 kB that overlap in flight: 8 kB in 3 µs. Stages repeat sizes.
+#[test]
+fn overlapping_transfers_count_once_until_they_end() {
+    let mut builder = sample_traces::text_builder("@device TPU v5 lite\nmodules: A\n A = jit_f(1)");
+    let host = builder.group(None, GroupKind::Host, "text");
+    let cpu = builder.group(Some(host), GroupKind::HostProcess, "/host:CPU");
+    let thread = builder.track(cpu, TrackKind::HostThread, 71, "main");
+    let [begin, done] = [
+        "tpu::System::TransferToDevice",
+        "tpu::System::TransferToDevice=>IssueEvent=>Done",
+    ]
+    .map(|name| builder.label(name, None));
+    let at = |us: i64, ns: i64| {
+        TimeRange::at(
+            Timestamp::from_ps(us * 1_000_000),
+            Picos::from_ps(ns * 1_000),
+        )
+    };
+    for (id, (from, to)) in [(10, 12), (11, 13)].into_iter().enumerate() {
+        let [from, to] = [(from, begin), (to, done)].map(|(us, label)| {
+            let key = builder.add_slice(thread, SliceSpec::new(at(us, 100), label));
+            builder.set_attr(key, SliceAttr::TransferBytes, 4_000);
+            key
+        });
+        builder.add_flow(FlowEnd::Slice(from), FlowEnd::Slice(to), id as u64);
+    }
+    let report = report(&builder.finish());
+    let [transfers] = &report.transfers[..] else {
+        panic!("{:?}", report.transfers)
+    };
+    assert_eq!(
+        (transfers.direction, transfers.count, transfers.bytes),
+        ("host to device", 2, 8_000)
+    );
+    assert_eq!(transfers.in_flight_ps, Some(3_000_000));
+    assert!((transfers.bytes_per_second.unwrap() - 8_000.0 / 3e-6).abs() < 1.0);
+    let tables = Tabular::tables(&report);
+    assert!(tables.iter().all(|table| {
+        table
+            .rows
+            .iter()
+            .all(|row| row.len() == table.columns.len())
+    }));
+}

@@ -1,0 +1,159 @@
+//! Rules about clocks: of devices, of hosts, and assumed ones.
+
+use engine::{Context, counted};
+use facts::clock_alignment::{ClockShift, ClockSync, ClocksReport};
+use trace_model::{IssueKind, Picos, Severity, SliceSpans, TrackKind};
+
+use super::finding::CaptureFinding;
+use crate::host::clocks::Clocks;
+
+/// A shift above this gets a finding.
+const SHIFT_PS: i64 = 50_000_000;
+
+pub(super) fn clock_skew(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let shifts = clock_shifts(cx);
+    let worst = shifts
+        .iter()
+        .max_by_key(|shift| (shift.sync, shift.shift_ps.saturating_abs()))?;
+    let us = |ps: i64| ps as f64 / 1e6;
+    let upper = worst
+        .bounds
+        .at_most_ps
+        .map_or("unknown".to_owned(), |ps| format!("{:.1} µs", us(ps)));
+    let evidence = format!(
+        "{}: {} programs need a shift of at least {:.1} µs and at most {upper}",
+        worst.core,
+        worst.pairs,
+        us(worst.bounds.at_least_ps)
+    );
+    let (severity, message, cure) = match worst.sync {
+        ClockSync::Aligned => return None,
+        ClockSync::Shifted if worst.shift_ps.saturating_abs() <= SHIFT_PS => return None,
+        ClockSync::Shifted => (
+            Severity::Info,
+            format!("Device and host clocks differ; device times are shifted by {:.1} µs.", us(worst.shift_ps)),
+            "Numbers are correct; on the timeline, allow for the shift between device and host.",
+        ),
+        ClockSync::Drifting => (
+            Severity::Info,
+            format!(
+                "Device and host clocks drift apart by {:.1} ppm; device times are shifted accordingly.",
+                worst.drift.map(|line| line.drift_ppm).unwrap_or_default()
+            ),
+            "Numbers are correct; on the timeline, allow for the shift between device and host.",
+        ),
+        ClockSync::Poor => (
+            Severity::Warning,
+            "No shift aligns device and host: some programs seem to end after the host was notified of it.".to_owned(),
+            "Compare devices with devices and hosts with hosts; between the two, allow for the difference.",
+        ),
+    };
+    Some(CaptureFinding {
+        id: "Q06",
+        name: "clock-skew",
+        severity,
+        message,
+        evidence,
+        cure,
+    })
+}
+
+/// Hosts whose clocks are apart, by the ends of collectives.
+pub(super) fn host_clocks(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let hosts = &cx.fact::<ClocksReport>().hosts;
+    let worst = hosts
+        .iter()
+        .max_by_key(|host| host.offset_ps.saturating_abs())?;
+    let apart = Picos::from_ps(worst.offset_ps.saturating_abs());
+    if apart.ps() <= SHIFT_PS.max(worst.spread_ps) {
+        return None;
+    }
+    let side = if worst.offset_ps > 0 {
+        "ahead of"
+    } else {
+        "behind"
+    };
+    Some(CaptureFinding {
+        id: "Q18",
+        name: "host-clocks",
+        severity: Severity::Warning,
+        message: format!(
+            "The clocks of hosts are apart: {} is {apart} {side} {}.",
+            worst.host, worst.against
+        ),
+        evidence: format!(
+            "median of {}, which all participants leave together; the middle 80 % lie within {}",
+            counted(worst.collectives, "collective"),
+            Picos::from_ps(worst.spread_ps)
+        ),
+        cure: "Waiting is computed from durations and stays right; on the timeline, compare times within a host only. \
+               Synchronize the clocks of the hosts (NTP or PTP) before the next capture.",
+    })
+}
+
+/// Ops whose span on the timeline is off by more than this are misplaced.
+const MISPLACED_PS: i64 = 1_000_000;
+
+/// The profiler's conversion to host time is wrong for single ops in real captures.
+pub(super) fn misplaced_ops(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let model = cx.model;
+    let tracks = cx
+        .tensor_cores()
+        .into_iter()
+        .flat_map(|core| model.tracks_of(core));
+    let ops = tracks.filter(|&track| model.track(track).kind == TrackKind::Ops);
+    let (mut misplaced, mut all, mut worst) = (0_usize, 0_usize, 0);
+    for SliceSpans {
+        shown, measured, ..
+    } in cx.watched(ops.flat_map(|track| model.spans_on(track)))
+    {
+        all += 1;
+        let off = (measured.dur() - shown.dur()).ps().saturating_abs();
+        misplaced += usize::from(off > MISPLACED_PS);
+        worst = worst.max(off);
+    }
+    (misplaced > 0).then(|| CaptureFinding {
+        id: "Q11",
+        name: "misplaced-ops",
+        severity: Severity::Info,
+        message: "Some ops are misplaced on the timeline; durations are by the device's own clock."
+            .to_owned(),
+        evidence: format!(
+            "{misplaced} of {all}, off by up to {}",
+            Picos::from_ps(worst)
+        ),
+        cure: "Numbers are correct; where the timeline and a number disagree, trust the number.",
+    })
+}
+
+/// Cycles without a clock frequency: shares are right, times are not.
+pub(super) fn assumed_clock(cx: &Context<'_>) -> Option<CaptureFinding> {
+    let issue = cx
+        .model
+        .import_log()
+        .counts()
+        .iter()
+        .find(|issue| issue.kind == IssueKind::AssumedClock);
+    issue.map(|issue| CaptureFinding {
+        id: "Q14",
+        name: "assumed-clock",
+        severity: Severity::Warning,
+        message:
+            "Times are cycles of an assumed clock: shares are correct, times and rates are unknown."
+                .to_owned(),
+        evidence: issue.examples.first().cloned().unwrap_or_default(),
+        cure: "Name the clock of the device: --clock 940MHz.",
+    })
+}
+
+/// The shifts of the selected devices.
+pub(super) fn clock_shifts(cx: &Context<'_>) -> Vec<ClockShift> {
+    let cores = cx.tensor_cores();
+    let all = cx
+        .report::<Clocks>()
+        .map(|clocks| clocks.devices.clone())
+        .unwrap_or_default();
+    all.into_iter()
+        .filter(|shift| cores.contains(&shift.group))
+        .collect()
+}

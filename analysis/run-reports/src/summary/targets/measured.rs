@@ -1,0 +1,143 @@
+//! What a run reached of each target.
+
+use device_reports::communication::collectives::{CollectiveRow, Collectives, Remark};
+use device_reports::ops::kernels::{DeclaredCosts, Kernels};
+use engine::{Context, Percent, Provenance};
+use facts::host_class::host_threads;
+
+use crate::host::compile::{self, Compile};
+use crate::host::input::Input;
+use crate::summary::utilization::Utilization;
+
+/// Share of op time in kernels with wrong costs from which matrix ops are not judged.
+const WRONG_COSTS_PERCENT: f64 = 5.0;
+/// Ends of a range that differ by less are one value.
+const ONE_VALUE_PERCENT: f64 = 0.05;
+/// Share of the time in flight from which hidden transfers make the speed of links a lower bound.
+const HIDDEN_PERCENT: f64 = 10.0;
+
+/// A value in percent with its denominator.
+pub(super) struct MeasuredShare {
+    pub(super) value: f64,
+    pub(super) low: Option<f64>,
+    pub(super) of: String,
+    pub(super) provenance: Provenance,
+    /// Why the value is only a lower bound, if it is one.
+    pub(super) at_least_because: Option<String>,
+}
+
+impl MeasuredShare {
+    fn exact(value: f64, of: impl Into<String>, provenance: Provenance) -> Self {
+        Self {
+            value,
+            low: None,
+            of: of.into(),
+            provenance,
+            at_least_because: None,
+        }
+    }
+}
+
+/// The first of these metrics that is known: rates during the work come before rates over the whole capture, which
+/// include idle time.
+pub(super) fn metric(cx: &Context<'_>, ids: &[&str]) -> Result<MeasuredShare, String> {
+    let report = cx.report::<Utilization>().map_err(|why| why.to_string())?;
+    let mut found = ids.iter().filter_map(|id| report.metric(id));
+    let first = found.clone().next().and_then(|metric| metric.note.clone());
+    let known = found.find_map(|metric| {
+        let at_least_because = metric
+            .is_lower_bound
+            .then(|| metric.note.clone().unwrap_or_default());
+        Some(MeasuredShare {
+            at_least_because,
+            ..MeasuredShare::exact(metric.value?, &metric.of, metric.provenance)
+        })
+    });
+    known.ok_or_else(|| first.unwrap_or_else(|| "not recorded in this capture".to_owned()))
+}
+
+/// Excludes values from costs that contradict the shapes of the kernels that declare them.
+pub(super) fn speed_of_matrix_ops(cx: &Context<'_>) -> Result<MeasuredShare, String> {
+    let kernels = cx.report::<Kernels>().ok();
+    let wrong = kernels
+        .iter()
+        .flat_map(|report| &report.kernels)
+        .filter(|kernel| kernel.declared == DeclaredCosts::TooFew);
+    let share: f64 = wrong.filter_map(|kernel| kernel.of_op_time_percent).sum();
+    if share >= WRONG_COSTS_PERCENT {
+        return Err(format!(
+            "kernels of {share:.1} of op time declare fewer operations than their shapes need",
+            share = Percent(share)
+        ));
+    }
+    metric(cx, &["mxu_util_on_mxu_ops_percent", "mxu_hw_percent"])
+}
+
+pub(super) fn compiling(cx: &Context<'_>) -> Result<MeasuredShare, String> {
+    let report = cx.report::<Compile>().map_err(|why| why.to_string())?;
+    if !report.is_recorded {
+        return Err(compile::NOT_RECORDED.to_owned());
+    }
+    // If threads were recorded and show no compilation, nothing was compiled.
+    Ok(MeasuredShare::exact(
+        report.share_percent.unwrap_or(0.0),
+        cx.scope.title(),
+        Provenance::Measured,
+    ))
+}
+
+pub(super) fn input(cx: &Context<'_>) -> Result<MeasuredShare, String> {
+    if host_threads(cx.model).next().is_none() {
+        return Err("the host was not recorded, so it is unknown what devices wait for".to_owned());
+    }
+    let report = cx.report::<Input>().map_err(|why| why.to_string())?;
+    let known = report
+        .devices
+        .iter()
+        .filter_map(|device| Some((device.percent?, &device.name)));
+    let (percent, name) = known
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .ok_or("no device has both steps and a duration")?;
+    let of = if cx.tensor_cores().is_empty() {
+        format!("steps of {name}")
+    } else {
+        format!("{name} from its first program to its last")
+    };
+    Ok(MeasuredShare::exact(percent, of, Provenance::Inferred))
+}
+
+pub(super) fn links(cx: &Context<'_>) -> Result<MeasuredShare, String> {
+    let report = cx.report::<Collectives>().map_err(|why| why.to_string())?;
+    if report.kinds.last().is_none_or(|kind| kind.share.is_none()) {
+        return Err("the speed of the links, or the size of the messages, is not known".to_owned());
+    }
+    let small = "all messages are so small that hop latency dominates";
+    let share = report.share_of_links().ok_or(small)?;
+    let is_small = |row: &CollectiveRow| row.remarks.contains(&Remark::LatencyBound);
+    let rest = if report.rows.iter().any(is_small) {
+        ", small messages left out"
+    } else {
+        ""
+    };
+    let is_range = share.high_percent - share.low_percent > ONE_VALUE_PERCENT;
+    let layout = if is_range {
+        "the most to the fewest links possible"
+    } else {
+        "the links possible"
+    };
+    let of = format!("published speed of {layout}{rest}");
+    let low = is_range.then_some(share.low_percent);
+    let hidden = report
+        .hidden_percent()
+        .filter(|&hidden| hidden > HIDDEN_PERCENT);
+    let at_least_because = hidden.map(|hidden| {
+        let hidden = Percent(hidden);
+        format!("transfers that nothing waits for take {hidden:.1} of the time in flight, and may have arrived earlier")
+    });
+    let (value, provenance) = (share.high_percent, Provenance::AssumedPeak);
+    Ok(MeasuredShare {
+        low,
+        at_least_because,
+        ..MeasuredShare::exact(value, of, provenance)
+    })
+}

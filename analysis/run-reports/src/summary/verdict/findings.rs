@@ -1,0 +1,398 @@
+//! What takes the time, from the reports of devices and of the host.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use device_reports::communication::overlap::{Overlap, OverlapReport};
+use device_reports::memory::hbm::{MemoryReport, NEARLY_FULL_PERCENT};
+use device_reports::ops::op_stats::OpsReport;
+use device_reports::steps::balance::{Balance, BalanceReport};
+use engine::{Context, Percent, Provenance, Scope};
+use facts::category::OpGroup;
+use facts::steps::{Step, StepsReport};
+use facts::time_use::TimeUse;
+use math::stats::percent;
+use serde::Serialize;
+use trace_model::{Caveat, Picos, TimeRange, without_number};
+
+use crate::host::compile::CompileReport;
+use crate::host::gaps::Gaps;
+use crate::host::input::InputReport;
+use crate::summary::utilization::{Utilization, UtilizationReport};
+
+/// Smaller shares get no clause in the sentence.
+pub(super) const WORTH_SAYING_PERCENT: f64 = 10.0;
+
+/// A cause that takes a share of the time.
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct VerdictFinding {
+    /// The use of the time.
+    pub id: TimeUse,
+    /// Whether the statement of the report names it, as one of the largest.
+    pub is_named: bool,
+    /// A clause without a full stop.
+    pub statement: String,
+    /// Its time.
+    pub time_ps: i64,
+    /// The same as a share of `of`.
+    pub share_percent: Option<f64>,
+    /// The denominator.
+    pub of: String,
+    /// Provenance of the time.
+    pub provenance: Provenance,
+    /// The spans, for steps.
+    #[serde(skip)]
+    pub ranges: Vec<TimeRange>,
+}
+
+/// Facts from other reports: the efficiency of devices, and causes.
+pub(super) struct VerdictReports {
+    has_loops_apart: bool,
+    utilization: Option<Arc<UtilizationReport>>,
+    overlap: Option<Arc<OverlapReport>>,
+    balance: Option<Arc<BalanceReport>>,
+    idle: Option<String>,
+}
+
+impl VerdictReports {
+    pub(super) fn of(cx: &Context<'_>) -> Self {
+        Self {
+            has_loops_apart: cx.model.has_caveat(Caveat::LoopsApart),
+            utilization: cx.report::<Utilization>().ok(),
+            overlap: cx.report::<Overlap>().ok(),
+            balance: cx.report::<Balance>().ok(),
+            idle: cx.report::<Gaps>().ok().and_then(|gaps| gaps.main_cause()),
+        }
+    }
+
+    /// The part of the time in collectives in which devices wait for the last one, and which device that is; nothing
+    /// if the part is small.
+    fn awaited(&self, collective_ps: i64) -> Option<String> {
+        const MOST_PERCENT: f64 = 50.0;
+        let balance = self.balance.as_ref()?;
+        let ((device, part), waiting) = (balance.awaited()?, balance.skew_wait_ps()?);
+        let of_it = |time: f64| {
+            percent(time as i64, collective_ps).filter(|&share| share >= WORTH_SAYING_PERCENT)
+        };
+        if part > MOST_PERCENT {
+            let share = of_it(waiting * part / 100.0)?;
+            return Some(format!(
+                ", {} of it waiting for {}, which comes last",
+                shown(Some(share)),
+                device.core
+            ));
+        }
+        let share = shown(Some(of_it(waiting)?));
+        Some(format!(
+            ", {share} of it waiting for whichever device comes last, most often {}",
+            device.core
+        ))
+    }
+}
+
+/// Shares of device time, the largest first.
+pub(super) fn device_findings(
+    ops: &OpsReport,
+    known: &VerdictReports,
+    scope: Scope,
+) -> Vec<VerdictFinding> {
+    let total = ops.total_time_ps;
+    let devices = ops.cores.len();
+    let window = match scope {
+        Scope::WholeTrace => "from first op to last",
+        Scope::Range(_) => "in the range",
+        Scope::Steps { .. } => "in these steps",
+    };
+    let of = match devices {
+        1 => format!("device time: {} {window}", length(total as f64)),
+        n => format!(
+            "device time: {} {window}, {n} devices added up",
+            length(total as f64)
+        ),
+    };
+    let finding = |id, time_ps, statement| VerdictFinding {
+        id,
+        is_named: false,
+        statement,
+        time_ps,
+        share_percent: percent(time_ps, total),
+        of: of.clone(),
+        provenance: Provenance::Measured,
+        ranges: Vec::new(),
+    };
+    let mut findings: Vec<VerdictFinding> = ops
+        .groups
+        .iter()
+        .map(|row| {
+            let text = format!(
+                "{} {}",
+                of_device_time(row.self_time_ps, total),
+                activity(ops, row.group, known)
+            );
+            finding(row.group.into(), row.self_time_ps, text)
+        })
+        .collect();
+    let idle = if devices == 1 {
+        "the device is idle"
+    } else {
+        "the devices are idle"
+    };
+    let why = known
+        .idle
+        .as_ref()
+        .map_or_else(String::new, |why| format!(", mostly {why}"));
+    let idle = format!(
+        "{idle} {} of the time {window}{why}",
+        shown(percent(ops.idle_ps, total))
+    );
+    findings.push(finding(TimeUse::Idle, ops.idle_ps, idle));
+    findings.retain(|finding| finding.time_ps > 0);
+    findings.sort_by(|a, b| {
+        b.time_ps
+            .cmp(&a.time_ps)
+            .then_with(|| a.id.id().cmp(b.id.id()))
+    });
+    findings
+}
+
+fn of_device_time(time_ps: i64, total: i64) -> String {
+    format!("{} of device time", shown(percent(time_ps, total)))
+}
+
+/// The activity of the devices in this time, with its efficiency if known.
+fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
+    let names = || names_of(ops, group);
+    match group {
+        OpGroup::AsyncWait => {
+            let time = ops.group_self(group).ps();
+            format!(
+                "waits for copies ({}), {} of op time",
+                names(),
+                shown(percent(time, ops.op_time_ps))
+            )
+        }
+        OpGroup::Collective => {
+            let hidden = known
+                .overlap
+                .as_ref()
+                .and_then(|report| report.summary.overlap_ratio_percent);
+            let hidden = hidden.map_or_else(String::new, |part| {
+                format!(", compute hides {} of all communication", shown(Some(part)))
+            });
+            let awaited = known
+                .awaited(ops.group_self(group).ps())
+                .unwrap_or_default();
+            format!(
+                "is communication that blocks the core ({}){awaited}{hidden}",
+                names()
+            )
+        }
+        OpGroup::MatMul => {
+            let metric = |id| {
+                known
+                    .utilization
+                    .as_ref()
+                    .and_then(|report| report.metric(id)?.value)
+            };
+            let speed = metric("mxu_util_on_mxu_ops_percent");
+            let speed = speed.map_or_else(String::new, |at| {
+                format!(", at {} of peak FLOP/s", shown(Some(at)))
+            });
+            format!("multiplies matrices{speed}")
+        }
+        OpGroup::Vector => "is elementwise work and reductions".to_owned(),
+        OpGroup::DataMovement => format!("moves data ({})", names()),
+        OpGroup::CustomKernel => format!("runs custom kernels ({})", names()),
+        OpGroup::HostIo => format!("exchanges data with the host ({})", names()),
+        OpGroup::Control if known.has_loops_apart => {
+            format!(
+                "is in loops, whose bodies appear as separate ops ({})",
+                names()
+            )
+        }
+        OpGroup::Control => "is overhead of loops, branches and calls".to_owned(),
+        OpGroup::SparseCore => "is work for SparseCores".to_owned(),
+        OpGroup::Other | OpGroup::Idle => format!("is in ops of unknown category ({})", names()),
+    }
+}
+
+/// The names, without numbers, whose ops take most of a group's time; long names are shortened.
+fn names_of(ops: &OpsReport, group: OpGroup) -> String {
+    const SHOWN: usize = 3;
+    const LONGEST: usize = 40;
+    let mut times: BTreeMap<&str, i64> = BTreeMap::new();
+    for row in ops.rows.iter().filter(|row| row.group == group) {
+        let time = times.entry(without_number(&row.name)).or_default();
+        *time = time.saturating_add(row.self_time_ps);
+    }
+    let mut names: Vec<&str> = times.keys().copied().collect();
+    names.sort_by_key(|name| std::cmp::Reverse(times[name]));
+    let more = if names.len() > SHOWN { " …" } else { "" };
+    let names: Vec<String> = names
+        .into_iter()
+        .take(SHOWN)
+        .map(|name| engine::shortened(name, LONGEST))
+        .collect();
+    names.join(", ") + more
+}
+
+/// Whether the name is known: it is not `(unknown)`.
+fn is_name(function: &&str) -> bool {
+    !function.starts_with('(')
+}
+
+pub(super) fn compiling(report: &CompileReport, scope: Scope) -> Option<VerdictFinding> {
+    let time_ps = report.wall_ps.filter(|&wall| wall > 0)?;
+    let names: Vec<_> = report
+        .functions
+        .iter()
+        .filter(|f| f.compilations > 0)
+        .map(|f| f.function.as_str())
+        .filter(is_name)
+        .take(2)
+        .map(|name| engine::shortened(name, 40))
+        .collect();
+    let what = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", names.join(", "))
+    };
+    let again = match report.recompilations {
+        0 => String::new(),
+        1 if report.compilations == 1 => ", a recompilation".to_owned(),
+        n if n == report.compilations => format!(", all {n} compilations are recompilations"),
+        1 => format!(
+            ", 1 of {} compilations is a recompilation",
+            report.compilations
+        ),
+        n => format!(
+            ", {n} of {} compilations are recompilations",
+            report.compilations
+        ),
+    };
+    let part = shown(percent(time_ps, report.window_ps));
+    Some(VerdictFinding {
+        id: TimeUse::Compile,
+        is_named: false,
+        statement: format!(
+            "compiling takes {}, {part} of the {}{what}{again}",
+            length(time_ps as f64),
+            scope.title()
+        ),
+        time_ps,
+        share_percent: percent(time_ps, report.window_ps),
+        of: format!("{}: {}", scope.title(), length(report.window_ps as f64)),
+        provenance: Provenance::Measured,
+        ranges: Vec::new(),
+    })
+}
+
+/// Without a TPU: the host that waits for input for most of its steps.
+pub(super) fn input(report: &InputReport) -> Option<VerdictFinding> {
+    let known = report.devices.iter().filter(|host| {
+        host.percent
+            .is_some_and(|part| part >= WORTH_SAYING_PERCENT)
+    });
+    let host = known.max_by(|a, b| {
+        a.percent
+            .unwrap_or(0.0)
+            .total_cmp(&b.percent.unwrap_or(0.0))
+    })?;
+    let event = host
+        .event
+        .as_ref()
+        .map_or_else(String::new, |event| format!(" ({event})"));
+    Some(VerdictFinding {
+        id: TimeUse::Input,
+        is_named: false,
+        statement: format!(
+            "{} of the time of steps is waiting for input on {}{event}",
+            shown(host.percent),
+            host.name
+        ),
+        time_ps: host.gap_ps,
+        share_percent: host.percent,
+        of: format!("steps of {}: {}", host.name, length(host.length_ps as f64)),
+        provenance: Provenance::Inferred,
+        ranges: Vec::new(),
+    })
+}
+
+/// Steps that take much longer than the median.
+pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
+    let slow = report.slow_steps();
+    let (first, median) = *slow.first()?;
+    let is_one_class = slow.iter().all(|(step, _)| step.class == first.class);
+    let usual = match (is_one_class, report.classes.len()) {
+        (true, 1) => format!("against a median of {}", length(median)),
+        (true, _) => format!("against a median of {} in their class", length(median)),
+        (false, _) => "each against the median of its class".to_owned(),
+    };
+    let slow: Vec<&Step> = slow.into_iter().map(|(step, _)| step).collect();
+    let shown: Vec<_> = slow
+        .iter()
+        .take(3)
+        .map(|step| format!("{} ({})", step.title(), length(step.time_ps as f64)))
+        .collect();
+    let more = if slow.len() > 3 { " …" } else { "" };
+    let compiled = slow.iter().filter(|step| step.mostly_compiles()).count();
+    let why = match (compiled, slow.len()) {
+        (0, _) => String::new(),
+        (1, 1) => "; it mostly compiles".to_owned(),
+        (all, slow) if all == slow => "; all of them mostly compile".to_owned(),
+        (1, _) => "; one of them mostly compiles".to_owned(),
+        (some, _) => format!("; {some} of them mostly compile"),
+    };
+    let time_ps = slow.iter().map(|step| step.time_ps).sum::<Picos>().ps();
+    let all = report
+        .steps
+        .iter()
+        .map(|step| step.time_ps)
+        .sum::<Picos>()
+        .ps();
+    let count = slow.len();
+    let steps = if count == 1 { "step is" } else { "steps are" };
+    Some(VerdictFinding {
+        id: TimeUse::SlowSteps,
+        is_named: false,
+        statement: format!(
+            "{count} {steps} slow: {}{more}, {usual}{why}",
+            shown.join(", ")
+        ),
+        time_ps,
+        share_percent: percent(time_ps, all),
+        of: format!("all steps: {}", length(all as f64)),
+        provenance: Provenance::Measured,
+        ranges: slow.iter().filter_map(|step| step.range()).collect(),
+    })
+}
+
+/// A clause about the fullest device memory, if it is nearly full.
+pub(super) fn full_memory(memory: &MemoryReport) -> Option<String> {
+    let (fullest, peak) = memory
+        .device_peaks()
+        .next()
+        .filter(|&(_, peak)| peak >= NEARLY_FULL_PERCENT)?;
+    Some(format!(
+        "; the memory of {} is {} full at its peak",
+        fullest.memory,
+        shown(Some(peak))
+    ))
+}
+
+pub(super) fn length(ps: f64) -> String {
+    Picos::from_ps(ps.round() as i64).to_string()
+}
+
+pub(super) fn share(finding: &VerdictFinding) -> f64 {
+    finding.share_percent.unwrap_or(0.0)
+}
+
+/// A percentage with the digits that matter: 12.3 %, 99.87 %, 0.06 %.
+fn shown(percent: Option<f64>) -> String {
+    match percent {
+        None => "an unknown share".to_owned(),
+        Some(percent) if (1.0..99.0).contains(&percent) => format!("{:.1}", Percent(percent)),
+        Some(percent) => format!("{:.2}", Percent(percent)),
+    }
+}

@@ -1,0 +1,227 @@
+//! What limits the program, in one sentence, with the evidence.
+//!
+//! Every [`VerdictFinding`] is a share of time with its denominator. Shares of device time (the sum of the windows of
+//! all devices) do not overlap, so the largest share dominates. Compilation is a share of the capture on the host; it
+//! comes first if the devices are mostly idle, because it is then the reason. If another report knows the cause, the
+//! sentence names it: the device that others wait for, the host activity while devices are idle, the slow steps. A
+//! device memory that is nearly full takes no time; it comes last, because any change must still fit into it.
+//!
+//! The verdict gives no advice, and every statement has a number. `advice::hints` must have an answer to everything
+//! that the sentence names.
+
+mod findings;
+
+use device_reports::memory::hbm::Memory;
+use device_reports::ops::op_stats::Ops;
+use device_reports::steps::balance::Balance;
+use device_reports::steps::step_times::Steps;
+use engine::{Analysis, AnalysisError, Context, Table, Tabular};
+use facts::steps::StepsReport;
+use facts::time_use::TimeUse;
+use math::unit::Unit;
+use serde::Serialize;
+use trace_model::Caveat;
+
+use crate::host::compile::Compile;
+use crate::host::input::Input;
+use findings::{
+    VerdictReports, WORTH_SAYING_PERCENT, compiling, device_findings, full_memory, input, length,
+    share, slow_steps,
+};
+
+pub use findings::VerdictFinding;
+
+/// Above this idle share the reason lies with the host.
+const MOSTLY_IDLE_PERCENT: f64 = 50.0;
+
+/// The analysis `verdict`.
+pub struct Verdict;
+
+/// What limits the program.
+#[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
+pub struct VerdictReport {
+    /// The headline.
+    pub statement: String,
+    /// The evidence, the dominant finding first.
+    pub findings: Vec<VerdictFinding>,
+}
+
+impl VerdictReport {
+    /// The findings that the sentence names.
+    pub fn named(&self) -> impl Iterator<Item = &VerdictFinding> {
+        self.findings.iter().filter(|finding| finding.is_named)
+    }
+
+    /// The finding that starts the sentence because it explains the others.
+    pub fn leading(&self) -> Option<TimeUse> {
+        self.named()
+            .next()
+            .map(|finding| finding.id)
+            .filter(|&id| id == TimeUse::Compile)
+    }
+}
+
+/// The statement if no durations are known.
+const PLACEHOLDERS: &str = "Times are placeholders: the file gives the order of nodes, not their durations, so no share of time is judged";
+
+impl Analysis for Verdict {
+    type Report = VerdictReport;
+    const ID: &'static str = "verdict";
+    const TITLE: &'static str = "Verdict";
+
+    fn run(cx: &Context<'_>) -> Result<VerdictReport, AnalysisError> {
+        if cx.model.has_caveat(Caveat::PlaceholderTimes) {
+            return Ok(VerdictReport {
+                statement: PLACEHOLDERS.to_owned(),
+                findings: Vec::new(),
+            });
+        }
+        let ops = cx.report::<Ops>().ok();
+        let mut findings = Vec::new();
+        if let Some(ops) = &ops {
+            findings = device_findings(ops, &VerdictReports::of(cx), cx.scope);
+        }
+        let mostly_idle = findings
+            .first()
+            .is_none_or(|first| first.id == TimeUse::Idle && share(first) > MOSTLY_IDLE_PERCENT);
+        if let Some(compile) = cx
+            .report::<Compile>()
+            .ok()
+            .and_then(|report| compiling(&report, cx.scope))
+        {
+            let at = if mostly_idle && share(&compile) >= WORTH_SAYING_PERCENT {
+                0
+            } else {
+                findings.len()
+            };
+            findings.insert(at, compile);
+        }
+        if ops.is_none() {
+            findings.extend(cx.report::<Input>().ok().and_then(|report| input(&report)));
+            findings.sort_by(|a, b| share(b).total_cmp(&share(a)).then_with(|| a.id.cmp(&b.id)));
+        }
+        let steps = cx.report::<Steps>().ok();
+        findings.extend(steps.as_deref().and_then(slow_steps));
+        name_the_largest(&mut findings);
+        let mut statement = statement(ops.is_some(), steps.as_deref(), &findings);
+        if let Some(absent) = cx
+            .report::<Balance>()
+            .ok()
+            .and_then(|balance| balance.absent())
+        {
+            statement.push_str("; ");
+            statement.push_str(&absent);
+        }
+        if let Some(full) = cx
+            .report::<Memory>()
+            .ok()
+            .and_then(|memory| full_memory(&memory))
+        {
+            statement.push_str(&full);
+        }
+        Ok(VerdictReport {
+            statement,
+            findings,
+        })
+    }
+}
+
+/// Marks the findings that the sentence names: the first ones that are large enough.
+fn name_the_largest(findings: &mut [VerdictFinding]) {
+    const CLAUSES: usize = 2;
+    for finding in findings
+        .iter_mut()
+        .filter(|finding| share(finding) >= WORTH_SAYING_PERCENT)
+        .take(CLAUSES)
+    {
+        finding.is_named = true;
+    }
+}
+
+/// The named findings as one sentence; if none is large enough, the first of all.
+fn statement(
+    has_devices: bool,
+    steps: Option<&StepsReport>,
+    findings: &[VerdictFinding],
+) -> String {
+    let named = findings.iter().filter(|finding| finding.is_named);
+    let mut clauses: Vec<&str> = named.map(|finding| finding.statement.as_str()).collect();
+    if clauses.is_empty() {
+        clauses.extend(findings.first().map(|finding| finding.statement.as_str()));
+    }
+    let mut text = clauses.join("; ");
+    if !has_devices {
+        if text.is_empty() {
+            text = match steps.and_then(|steps| steps.time.filter(|_| steps.has_steps())) {
+                Some(time) if time.count == 1 => format!("one step, {}", length(time.median)),
+                Some(time) => format!("{} steps, median {}", time.count, length(time.median)),
+                None => {
+                    return "No TPU ops, steps or compilations are recorded, so there is nothing to judge".to_owned();
+                }
+            };
+        }
+        text.push_str("; no TPU ops in this trace, so device metrics do not apply");
+    }
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+impl Tabular for VerdictReport {
+    fn tables(&self) -> Vec<Table> {
+        vec![
+            Table::of("findings", self.statement.clone(), &self.findings)
+                .measured("finding", "Finding", Unit::None, |finding| finding.id.id())
+                .measured("time_ps", "Time", Unit::Picoseconds, |finding| {
+                    finding.time_ps
+                })
+                .measured("share_percent", "Share", Unit::Percent, |finding| {
+                    finding.share_percent
+                })
+                .measured("of", "Of", Unit::None, |finding| &finding.of)
+                .measured("statement", "In words", Unit::None, |finding| {
+                    &finding.statement
+                })
+                .build(),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::Provenance;
+
+    use super::*;
+
+    fn finding(id: TimeUse, statement: &str, share: f64) -> VerdictFinding {
+        VerdictFinding {
+            id,
+            is_named: false,
+            statement: statement.to_owned(),
+            time_ps: 1,
+            share_percent: Some(share),
+            of: String::new(),
+            provenance: Provenance::Measured,
+            ranges: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn verdict_names_the_dominant_and_other_causes() {
+        let mut findings = [
+            finding(TimeUse::AsyncWait, "80 % waits", 80.0),
+            finding(TimeUse::Idle, "15 % idle", 15.0),
+            finding(TimeUse::Vector, "no", 5.0),
+        ];
+        name_the_largest(&mut findings);
+        assert_eq!(statement(true, None, &findings), "80 % waits; 15 % idle");
+        assert_eq!(statement(true, None, &findings[2..]), "No");
+    }
+
+    #[test]
+    fn no_verdict_without_evidence() {
+        let text = statement(false, None, &[]);
+        assert!(text.contains("nothing to judge"), "{text}");
+    }
+}
