@@ -394,7 +394,7 @@ fn cycles(files: &BTreeMap<Vec<String>, String>) -> Vec<Vec<String>> {
             let length = known.unwrap_or(0);
             match path.get(..=length).and_then(|name| handed_on.get(name)) {
                 Some(target) if path[..=length] != target[..] => {
-                    path = [target, &path[length + 1..]].concat()
+                    path = [target, &path[length + 1..]].concat();
                 }
                 _ => return known.map(|length| path[..length].to_vec()),
             }

@@ -53,7 +53,7 @@ fn main() {
     for (what, shape) in shapes::SHAPES {
         match (cost(shape(FEW)), cost(shape(FEW * TIMES))) {
             (Some(few), Some(many)) => {
-                println!("{what:<22} {few:>9.3} {many:>9.3} {:>6.1}", many / few)
+                println!("{what:<22} {few:>9.3} {many:>9.3} {:>6.1}", many / few);
             }
             _ => println!("{what:<22} cannot be opened"),
         }

@@ -132,7 +132,7 @@ impl Stage<'_> {
                 state,
                 &TimelineContext::default(),
                 &mut wanted,
-            )
+            );
         });
         output.textures_delta.clear();
         let primitives = self.ctx.tessellate(output.shapes, output.pixels_per_point);

@@ -78,7 +78,7 @@ pub fn big_xspace(spec: BigSpec) -> Vec<u8> {
         for track in (0..spec.tracks).filter(|&track| device_of(track).is_none()) {
             let name = format!("thread/{track}");
             plane.message(3, |line| {
-                write_line(spec, track, u64::from(track), &name, line)
+                write_line(spec, track, u64::from(track), &name, line);
             });
         }
         write_metadata(plane);

@@ -46,6 +46,7 @@ fn training(spec: TrainingSpec) -> SampleSession {
     SyntheticRun::new(spec).session()
 }
 
+#[expect(clippy::too_many_lines, reason = "one list of causes")]
 fn planted() -> Vec<PlantedCause> {
     let one_chip = || TrainingSpec {
         data: 1,

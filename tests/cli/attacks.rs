@@ -59,10 +59,10 @@ fn many_empty_runs_are_listed_soon() {
     }
     let server = Server::of(place.dir.path(), &[]);
     soon("serve", &|| {
-        assert_eq!(server.json("/api/v1/runs?limit=1")["total"], 1)
+        assert_eq!(server.json("/api/v1/runs?limit=1")["total"], 1);
     });
     soon("serve again", &|| {
-        (0..20).for_each(|_| drop(server.json("/api/v1/runs?limit=1")))
+        (0..20).for_each(|_| drop(server.json("/api/v1/runs?limit=1")));
     });
 }
 
@@ -286,7 +286,7 @@ fn hostile_messages_end_no_server_of_agents() {
         stdin
             .write_all(text.as_bytes())
             .and_then(|()| stdin.write_all(b"\n"))
-            .unwrap()
+            .unwrap();
     };
     line(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).to_string());
     line(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());

@@ -40,6 +40,7 @@ fn steps_with(other: usize, legend: &str) -> Session {
     )))
 }
 
+#[expect(clippy::too_many_lines, reason = "one list of cases")]
 fn judged() -> Vec<Judged> {
     let ms = |ms: i64| Picos::from_ps(ms * trace_model::time::PS_PER_MS);
     let fleet = |spec: FleetSpec| captured(&spec.session());

@@ -168,6 +168,7 @@ fn files_beside_a_run_are_read_below_the_root_only() {
 
 /// The tool that asks other machines and writes files is there on demand only, and writes below the root only.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one conversation")]
 fn captures_are_allowed_explicitly_and_stay_below_the_root() {
     let dir = tempfile::tempdir().unwrap();
     let server = MockProfiler::new(|_, _| Reply::Message(response(&profile(2))));

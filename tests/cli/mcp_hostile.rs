@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::mcp::{RECOMPILE, at_samples};
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one list of wrong requests")]
 fn hostile_arguments_are_refused_by_name() {
     let mut client = at_samples();
     let path = RECOMPILE;

@@ -59,7 +59,7 @@ fn values(message: &[u8], path: &[u32]) -> Vec<(Option<u64>, Option<Vec<u8>>)> {
         match value {
             _ if number != wanted => {}
             WireValue::Bytes(range) if rest.is_empty() => {
-                found.push((None, Some(message[range].to_vec())))
+                found.push((None, Some(message[range].to_vec())));
             }
             WireValue::Bytes(range) => found.extend(values(&message[range], rest)),
             WireValue::Varint(number) => found.push((Some(number), None)),

@@ -35,6 +35,7 @@ pub(super) fn logs() -> tempfile::TempDir {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one visit of a server")]
 fn runs_reports_tables_and_queries_are_those_of_the_commands() {
     let dir = logs();
     let server = Server::of(dir.path(), &[]);

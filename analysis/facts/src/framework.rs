@@ -96,7 +96,7 @@ mod tests {
         let ops = "ops: MM\nM = fusion.1 [convolution fusion]";
         assert_eq!(of(ops, |_| {}), Framework::Jax);
         let simulate = |builder: &mut TraceBuilder| {
-            builder.source_mut().simulator = Some("a model".to_owned())
+            builder.source_mut().simulator = Some("a model".to_owned());
         };
         assert_eq!(of(ops, simulate), Framework::Any);
         let program = format!(

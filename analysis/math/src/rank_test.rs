@@ -111,9 +111,9 @@ pub fn shift_range(first: &[f64], second: &[f64], alpha: f64) -> Option<(f64, f6
     while low < high {
         let middle = usize::midpoint(low, high);
         if p_below(middle) <= alpha {
-            low = middle + 1
+            low = middle + 1;
         } else {
-            high = middle
+            high = middle;
         }
     }
     let outside = low.checked_sub(1)?;

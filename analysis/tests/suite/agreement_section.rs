@@ -56,9 +56,9 @@ impl Section {
         let remark = if equal { "=" } else { why };
         let _ = writeln!(self.text, "| {name} | {theirs} | {ours} | {remark} |");
         if equal {
-            self.equal += 1
+            self.equal += 1;
         } else {
-            self.explained += 1
+            self.explained += 1;
         }
     }
 }

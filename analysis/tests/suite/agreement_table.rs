@@ -245,6 +245,7 @@ fn steps(section: &mut Section, capture: &Capture, why: &str) {
     );
 }
 
+#[expect(clippy::too_many_lines, reason = "one list of captures")]
 fn tpu(name: &str, step_why: &str, mxu_why: &str) -> Option<(String, usize, usize)> {
     let capture = Capture::open("tpu", name)?;
     let mut section = Section::new(&format!("{name}.xplane.pb"), "A TPU capture.");

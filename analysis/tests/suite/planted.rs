@@ -55,7 +55,7 @@ fn planted_causes_are_found_in_programs_of_few_and_of_many_ops() {
             let saved = first.saving_ps.map(|saving| saving as f64 / report.step_ps);
             match (saved, share) {
                 (Some(saved), Some(share)) => {
-                    assert!((saved - share).abs() < 0.01, "{name}_{cut}: {saved}")
+                    assert!((saved - share).abs() < 0.01, "{name}_{cut}: {saved}");
                 }
                 (saved, share) => assert_eq!(saved, share, "{name}_{cut}"),
             }

@@ -86,7 +86,7 @@ fn named(profile: &[u8], entry: Range<usize>, name: &[u8]) -> Option<u64> {
             (1, WireValue::Varint(key)) => id = Some(key),
             (2, WireValue::Bytes(metadata)) => {
                 let _ = fields(profile, metadata, |number, range| {
-                    found |= number == 2 && &profile[range] == name
+                    found |= number == 2 && &profile[range] == name;
                 });
             }
             _ => {}

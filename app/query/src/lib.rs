@@ -226,7 +226,7 @@ impl Database {
                 .filter(|_| !self.has_reports)
             {
                 Some(table) if self.tables.iter().all(|known| known.name != table.name) => {
-                    self.add(table)?
+                    self.add(table)?;
                 }
                 _ if self.has_reports => break,
                 _ => self.add_reports()?,

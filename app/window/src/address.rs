@@ -87,7 +87,7 @@ impl std::fmt::Display for Place {
         }
         match self.scope {
             Some(ReportScope::Steps { first, last }) => {
-                write!(text, "&scope=steps:{first}..{last}")?
+                write!(text, "&scope=steps:{first}..{last}")?;
             }
             Some(ReportScope::Range(range)) => write!(text, "&scope={}", written(range))?,
             Some(ReportScope::Capture) | None => {}

@@ -48,7 +48,7 @@ impl App {
                     .map(FailedToOpen::save);
             }
             AppCommand::DeleteSession(name) => {
-                self.error = self.sessions.delete(&name).err().map(FailedToOpen::save)
+                self.error = self.sessions.delete(&name).err().map(FailedToOpen::save);
             }
             AppCommand::Save(save) => self.saving.text(save),
             AppCommand::SavePicture(panel, format) => self.save_picture(panel, format, ctx),
@@ -307,7 +307,7 @@ impl App {
             .save(&name, &first.trace.path, &first.state, second)
         {
             Ok(()) if name == wanted => {
-                self.notice = Some(PassingNotice::passing(format!("Saved as “{name}”")))
+                self.notice = Some(PassingNotice::passing(format!("Saved as “{name}”")));
             }
             Ok(()) => {
                 let text = format!("Saved as “{name}”: “{wanted}” is another session");
@@ -364,7 +364,7 @@ pub(super) fn load(loading: &mut LoadJob, loader: &TraceLoader, path: &Path, bes
     loading.ask_later(wanted, move |progress, answer| {
         let (named, shared) = (path.clone(), Arc::clone(&progress));
         let load = move |there: Result<(), String>| {
-            answer.give(there.and_then(|()| loader(&path, &shared)))
+            answer.give(there.and_then(|()| loader(&path, &shared)));
         };
         platform::fetch(&named, &progress, Box::new(load));
     });

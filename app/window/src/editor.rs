@@ -21,7 +21,7 @@ fn command(editor: &str, path: &Path, line: u32) -> Option<(String, Vec<String>)
     );
     match name {
         "code" | "codium" | "cursor" | "windsurf" => {
-            args.extend(["-g".to_owned(), format!("{path}:{line}")])
+            args.extend(["-g".to_owned(), format!("{path}:{line}")]);
         }
         "subl" | "zed" | "hx" | "helix" | "micro" => args.push(format!("{path}:{line}")),
         "idea" | "pycharm" | "kate" => args.extend(["--line".to_owned(), line.to_string(), path]),

@@ -227,7 +227,7 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
                     key,
                     progress,
                     answer,
-                })
+                });
             }
             Err(error) => {
                 self.memo = JobAnswer::Failed {

@@ -392,7 +392,7 @@ impl App {
             // A key that moves the focus into a text field must not be typed there.
             ctx.input_mut(|i| {
                 i.events
-                    .retain(|event| !matches!(event, egui::Event::Text(_)))
+                    .retain(|event| !matches!(event, egui::Event::Text(_)));
             });
         }
     }

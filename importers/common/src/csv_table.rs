@@ -71,9 +71,9 @@ impl CsvTable {
                 progress.check()?;
             }
             if row.len() < table.columns.len() {
-                short.push(line(&row))
+                short.push(line(&row));
             } else {
-                table.rows.push(Arc::new(row))
+                table.rows.push(Arc::new(row));
             }
         }
         table.log_short(&short, ends_in_a_line, out);

@@ -127,7 +127,7 @@ impl SyntheticSchedule {
         let sums = &mut self.sums;
         match self.ops[op].role {
             SyntheticRole::Matmul => {
-                (sums.compute, sums.matmul) = (sums.compute + dur_ps, sums.matmul + dur_ps)
+                (sums.compute, sums.matmul) = (sums.compute + dur_ps, sums.matmul + dur_ps);
             }
             SyntheticRole::Vector => sums.compute += dur_ps,
             SyntheticRole::SyncCollective => {
@@ -135,7 +135,7 @@ impl SyntheticSchedule {
                 sums.comm_blocking += dur_ps;
             }
             SyntheticRole::CollectiveStart | SyntheticRole::CollectiveDone => {
-                sums.comm_blocking += dur_ps
+                sums.comm_blocking += dur_ps;
             }
             SyntheticRole::CopyStart | SyntheticRole::CopyDone => sums.copy_wait += dur_ps,
             SyntheticRole::Loop => {}

@@ -70,7 +70,7 @@ impl LegendEntry {
                 Some((key, _)) if key.contains('#') => name.push(word),
                 Some((key, value)) => drop(entry.values.insert(key.to_owned(), value.to_owned())),
                 None if matches!(word, "instant" | "root") => {
-                    drop(entry.values.insert(word.to_owned(), "1".into()))
+                    drop(entry.values.insert(word.to_owned(), "1".into()));
                 }
                 None => name.push(word),
             }

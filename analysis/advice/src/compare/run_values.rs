@@ -19,6 +19,7 @@ use super::run_loop;
 use super::summary::{Better, RunValue};
 
 /// Numbers of the whole run from the other reports, as far as they apply.
+#[expect(clippy::too_many_lines, reason = "one list of values")]
 pub(super) fn values(
     cx: &Context<'_>,
     steps: &StepsReport,

@@ -172,7 +172,7 @@ impl MetricRuns {
                                 .note
                                 .clone()
                                 .unwrap_or_else(|| "it is not known".to_owned()),
-                        )
+                        );
                     }
                 }
             } else if wanted.metric.per != MetricScope::Run && run.steps.why_none.is_some() {

@@ -260,6 +260,7 @@ fn judge_regression(
 
 type GateJudgement = (Status, f64, f64, String);
 
+#[expect(clippy::too_many_lines, reason = "one kind of limit after the other")]
 fn compared(
     GateSides { runs, baseline }: GateSides<'_>,
     regression: &Regression,

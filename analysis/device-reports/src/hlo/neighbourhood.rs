@@ -144,11 +144,11 @@ pub fn neighbourhood(
         most: usize::MAX,
     };
     let up = nearest(whole, center, |id, add| {
-        users.operands(id).iter().for_each(|&id| add(id))
+        users.operands(id).iter().for_each(|&id| add(id));
     })
     .0;
     let down = nearest(whole, center, |id, add| {
-        users.of_one(id).iter().for_each(|&id| add(id))
+        users.of_one(id).iter().for_each(|&id| add(id));
     })
     .0;
     let mut places: Vec<(InstructionId, u32, NodeRelation)> = around

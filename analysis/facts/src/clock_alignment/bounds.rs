@@ -92,9 +92,9 @@ pub(crate) fn line(lower: &[ShiftBound], upper: &[ShiftBound]) -> Option<ShiftLi
             high - low
         };
         if width(left) < width(right) {
-            from = left
+            from = left;
         } else {
-            to = right
+            to = right;
         }
     }
     let drift_ppm = f64::midpoint(from, to);

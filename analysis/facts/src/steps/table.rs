@@ -45,6 +45,7 @@ impl StepsReport {
     }
 
     /// Rows for all steps, then for each class where there are several.
+    #[expect(clippy::too_many_lines, reason = "one list of columns")]
     fn statistics_table(&self) -> Table {
         let mut notes = vec![format!(
             "Steps are {}: {}.",

@@ -138,7 +138,7 @@ impl<'a> ProtoReader<'a> {
                 2 => {
                     out = usize::try_from(number(&value))
                         .ok()
-                        .and_then(|id| self.payloads.get(id).cloned())
+                        .and_then(|id| self.payloads.get(id).cloned());
                 }
                 _ => {}
             }
@@ -175,17 +175,17 @@ fn read_facts(
         // Compilers write 0 or -1 if there is none.
         26 => {
             pending.collective.channel_id =
-                Some(number(value)).filter(|&id| id > 0 && i64::try_from(id).is_ok())
+                Some(number(value)).filter(|&id| id > 0 && i64::try_from(id).is_ok());
         }
         28 => {
-            facts.custom_call_target = Some(bytes.text(value)).filter(|target| !target.is_empty())
+            facts.custom_call_target = Some(bytes.text(value)).filter(|target| !target.is_empty());
         }
         30 => {
             facts.dot = Some(Box::new(dot_dimensions(
                 bytes,
                 value,
                 *facts.dot.take().unwrap_or_default(),
-            )?))
+            )?));
         }
         43 => facts.backend_config = Some(range(value)).filter(|range| !range.is_empty()),
         47 => facts.is_host_transfer = number(value) != 0,

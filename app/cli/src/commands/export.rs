@@ -93,6 +93,7 @@ impl PartitionColumn {
 /// Tables of reports that are written unless others are named.
 const REPORTS: [&str; 5] = ["runs", "steps", "ops", "collectives", "hints"];
 
+#[expect(clippy::too_many_lines, reason = "one branch for each format")]
 pub fn run(args: &ExportArgs, stderr: &Stderr) -> Result<CommandOutcome, RequestError> {
     let session = loading::open_without_digest(&args.input, stderr)?;
     checks::check_scope(&session, &args.input, &args.scope)?;

@@ -221,7 +221,7 @@ fn budgets(text: &mut String, runs: &[Summary], left_out: &mut Vec<String>) {
         };
         match too_few(runs, Some(aggregate), Some(metric)) {
             Some(why) => {
-                left_out.push(format!("budget of {metric} ({}): {why}", aggregate.title()))
+                left_out.push(format!("budget of {metric} ({}): {why}", aggregate.title()));
             }
             None => budget(text, runs, metric, ps / 1e9, aggregate),
         }

@@ -23,6 +23,10 @@ const TOP: f32 = 58.0;
 const BOTTOM: f32 = 44.0;
 
 /// Ops, program and roofs. The error says why there is none.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the parts of a picture, from back to front"
+)]
 pub fn roofline(
     trace: &OpenTrace,
     scope: ReportScope,
@@ -232,7 +236,7 @@ fn draw_ceilings(
             RooflineRoof::Links => dashed(drawing, at(*from), at(*to), color(*roof)),
             RooflineRoof::Memory => drawing.line(at(*from), at(*to), color(*roof), 1.0),
             RooflineRoof::Compute | RooflineRoof::Hbm => {
-                drawing.line(at(*from), at(*to), color(*roof), 2.0)
+                drawing.line(at(*from), at(*to), color(*roof), 2.0);
             }
         }
     }

@@ -19,6 +19,10 @@ const TOP: f32 = 58.0;
 const BOTTOM: f32 = 30.0;
 
 /// The steps of a trace; of many steps, a bar is the mean of several, with a line for the longest. The error explains why there are none.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the parts of a picture, from back to front"
+)]
 pub fn steps(trace: &OpenTrace, look: PictureStyle) -> Result<Drawing, String> {
     let report = trace
         .session

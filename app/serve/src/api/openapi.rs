@@ -90,6 +90,7 @@ impl Writer {
         });
     }
 
+    #[expect(clippy::too_many_lines, reason = "one list of paths")]
     fn add_all(&mut self) {
         let answer = Answer::Json(self.of::<runs::Health>());
         self.get(

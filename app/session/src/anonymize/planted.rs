@@ -211,10 +211,10 @@ fn no_marker_is_left_in_any_field() {
     let mut space = ProtoMessage::default();
     space.message(1, |plane| {
         plane.message(3, |line| {
-            line.message(4, |event| event.message(4, |stat| stat.uint(1, 1)))
+            line.message(4, |event| event.message(4, |stat| stat.uint(1, 1)));
         });
         plane.message(4, |entry| {
-            entry.message(2, |metadata| metadata.message(5, |stat| stat.uint(1, 1)))
+            entry.message(2, |metadata| metadata.message(5, |stat| stat.uint(1, 1)));
         });
         plane.message(5, |entry| entry.message(2, |metadata| metadata.uint(1, 1)));
         plane.message(6, |stat| stat.uint(1, 1));

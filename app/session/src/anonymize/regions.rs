@@ -148,7 +148,7 @@ fn message(bytes: &[u8], range: Range<usize>, what: XplaneMessage, regions: &mut
         let at = cursor.position();
         match cursor.next() {
             Ok(Some((number, WireValue::Bytes(range)))) => {
-                field(bytes, range, what.field(number), regions)
+                field(bytes, range, what.field(number), regions);
             }
             Ok(Some(_)) => {}
             Ok(None) => return,

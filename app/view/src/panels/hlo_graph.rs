@@ -191,9 +191,9 @@ fn ordered(mut layers: Vec<Vec<usize>>, edges: &[(usize, usize)]) -> Vec<Vec<usi
             put(layer, &mut place);
         };
         if sweep % 2 == 0 {
-            layers.iter_mut().for_each(&mut step)
+            layers.iter_mut().for_each(&mut step);
         } else {
-            layers.iter_mut().rev().for_each(&mut step)
+            layers.iter_mut().rev().for_each(&mut step);
         }
     }
     layers

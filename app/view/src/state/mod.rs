@@ -324,10 +324,10 @@ impl ViewState {
                 self.track_filter.clear();
             }
             C::Move(TreeItem::Group(group), by) => {
-                *self.moved_groups.entry(*group).or_default() += by
+                *self.moved_groups.entry(*group).or_default() += by;
             }
             C::Move(TreeItem::Track(track), by) => {
-                *self.moved_tracks.entry(*track).or_default() += by
+                *self.moved_tracks.entry(*track).or_default() += by;
             }
             C::FilterTracks(text) => self.track_filter.clone_from(text),
             C::ShowPanel(panel, show) => {

@@ -13,13 +13,14 @@ use crate::viewport::Viewport;
 
 impl ViewState {
     /// Applies commands about the visible place; false for others.
+    #[expect(clippy::too_many_lines, reason = "one branch for each command")]
     pub(super) fn moves(&mut self, command: &ViewCommand, model: &TraceModel) -> bool {
         use ViewCommand as C;
         let extent = model.extent();
         match command {
             C::Pan(share) => self.place.time = self.place.time.panned(*share).clamped(extent),
             C::Zoom { factor, anchor } => {
-                self.place.time = self.place.time.zoomed(*factor, *anchor).clamped(extent)
+                self.place.time = self.place.time.zoomed(*factor, *anchor).clamped(extent);
             }
             C::Show(range) => self.place.time = Viewport::of(*range).clamped(extent),
             C::Look { time, .. } => self.place.time = *time,

@@ -33,7 +33,7 @@ pub fn bar_ui(
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 ends_ui(ui, comparison, out);
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                    statement_ui(ui, comparison, out)
+                    statement_ui(ui, comparison, out);
                 });
             });
         });

@@ -317,7 +317,7 @@ impl TraceComparison {
         match range {
             // An empty list would mean all tracks, but the other side has none of the marked ones.
             Some(range) if theirs.is_empty() == tracks.is_empty() => {
-                other.apply(&ViewCommand::Mark(range, theirs))
+                other.apply(&ViewCommand::Mark(range, theirs));
             }
             _ => {
                 let mark = other.state.place.mark;

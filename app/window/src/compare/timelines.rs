@@ -13,6 +13,10 @@ use view::compare::{TraceSide, ViewLock, interleave};
 use view::state::{TimelineLayer, ViewCommand};
 
 impl TraceComparison {
+    #[expect(
+        clippy::too_many_lines,
+        reason = "the parts of a frame in the order in which they are drawn"
+    )]
     pub(super) fn timelines_ui(
         &mut self,
         ui: &mut Ui,
@@ -85,7 +89,7 @@ impl TraceComparison {
                 .max_rect(areas.timelines[side.index()])
                 .id_salt(side.name());
             ui.scope_builder(builder, |ui| {
-                own.timeline_ui(ui, settings, keys, Some(beside), &mut wanted)
+                own.timeline_ui(ui, settings, keys, Some(beside), &mut wanted);
             });
             out.extend(
                 wanted

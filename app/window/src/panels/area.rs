@@ -51,7 +51,7 @@ pub fn area_ui(
         ui.horizontal(|ui| {
             title_ui(ui);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                buttons_ui(ui, summary, out)
+                buttons_ui(ui, summary, out);
             });
         });
     }

@@ -224,13 +224,14 @@ fn head_ui(
                 view.push(ViewCommand::WideReports(!wide));
             }
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                scope::scope_ui(ui, context, view)
+                scope::scope_ui(ui, context, view);
             });
         });
     });
 }
 
 /// The content of the open tab of one side, below a line with its title; `extras` are tabs that are no reports.
+#[expect(clippy::too_many_lines, reason = "one branch for each tab")]
 pub fn dock_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
@@ -287,19 +288,25 @@ pub fn dock_ui(
                         "hints" => {
                             let what_if = CollapsingHeader::new("What if").id_salt("what if");
                             what_if.show(ui, |ui| {
-                                what_if::what_if_ui(ui, context, &mut memory.what_if)
+                                what_if::what_if_ui(ui, context, &mut memory.what_if);
                             });
                             hints::hints_ui(ui, context, &mut memory.hints, &mut view);
                         }
                         _ => {
-                            overview::overview_ui(ui, context, &mut memory.overview, out, &mut view)
+                            overview::overview_ui(
+                                ui,
+                                context,
+                                &mut memory.overview,
+                                out,
+                                &mut view,
+                            );
                         }
                     }
                     ui.add_space(12.0);
                     // The tables with every number of the view above.
                     let all = CollapsingHeader::new("All tables").id_salt(("all tables", tab));
                     all.show_unindented(ui, |ui| {
-                        tables_ui(ui, context, &mut memory.tables, out, &mut view)
+                        tables_ui(ui, context, &mut memory.tables, out, &mut view);
                     });
                     ui.add_space(12.0);
                 });
@@ -340,7 +347,7 @@ pub fn dock_ui(
             MemoryView::Tables => tables_ui(ui, context, &mut memory.tables, out, &mut view),
             MemoryView::Recorded => memory_curve_ui(ui, context, &mut memory.curve, out, &mut view),
             MemoryView::Planned => {
-                memory_map::memory_map_ui(ui, context, &mut memory.map, out, &mut view)
+                memory_map::memory_map_ui(ui, context, &mut memory.map, out, &mut view);
             }
         },
         _ => tables_ui(ui, context, &mut memory.tables, out, &mut view),

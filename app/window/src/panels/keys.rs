@@ -231,7 +231,7 @@ fn add_ui(
             out.push(AppCommand::Remap(Remap::Assign(action.id, chord)));
         }
         Some((_, Some(chord))) => {
-            (changing.waiting, changing.taken) = (None, Some((action.id, chord)))
+            (changing.waiting, changing.taken) = (None, Some((action.id, chord)));
         }
         None if elsewhere => changing.waiting = None,
         // Keys that operate widgets are ignored, too.

@@ -217,7 +217,7 @@ impl OpenPath {
         match self.entries.memo() {
             JobAnswer::Failed { error, .. } => drop(ui.weak(error)),
             JobAnswer::Ready(_) if fitting.is_empty() => {
-                drop(ui.weak("Nothing here begins like this."))
+                drop(ui.weak("Nothing here begins like this."));
             }
             _ => {}
         }

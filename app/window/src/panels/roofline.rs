@@ -30,6 +30,10 @@ pub struct RooflinePlot {
 }
 
 /// The plot with its controls; the table follows below.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the parts of a plot, from back to front"
+)]
 pub fn roofline_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,

@@ -30,7 +30,7 @@ pub fn floating_ui(
     out: &mut Vec<ViewCommand>,
 ) {
     frame::floating_ui(ui, "search", Align2::RIGHT_TOP, |ui| {
-        search_ui(ui, model, state, typed, found, out)
+        search_ui(ui, model, state, typed, found, out);
     });
 }
 
@@ -60,7 +60,7 @@ fn search_ui(
             ("Next", "Next (Enter)", true),
         ] {
             let draw = |painter: &egui::Painter, center, color| {
-                icons::arrow(painter, center, 12.0, color, forth)
+                icons::arrow(painter, center, 12.0, color, forth);
             };
             if icons::button(ui, (label, true, false), draw)
                 .on_hover_text(about)
@@ -145,11 +145,11 @@ fn outcome_ui(
 ) {
     match found {
         _ if state.search.is_empty() && state.highlighted.is_none() => {
-            drop(ui.weak("over the whole trace"))
+            drop(ui.weak("over the whole trace"));
         }
         JobAnswer::Running { .. } => drop(ui.weak("searching …")),
         JobAnswer::Failed { error, .. } => {
-            drop(ui.label(RichText::new(error).color(ui.visuals().warn_fg_color)))
+            drop(ui.label(RichText::new(error).color(ui.visuals().warn_fg_color)));
         }
         JobAnswer::Empty => {}
         JobAnswer::Ready(found) if found.total == 0 => {

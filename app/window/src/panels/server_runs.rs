@@ -83,7 +83,7 @@ impl ServerRuns {
         self.list
             .ask_later((now_s / AGE_S) as u64, move |_, answer| {
                 source(Box::new(move |text| {
-                    answer.give(text.and_then(|text| text.map(|text| parsed(&text)).transpose()))
+                    answer.give(text.and_then(|text| text.map(|text| parsed(&text)).transpose()));
                 }));
             });
     }
@@ -187,7 +187,7 @@ impl ServerRuns {
             ui.label(RichText::new("Runs of this server").strong());
             if count > FEW {
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    drop(self.filter_ui(ui))
+                    drop(self.filter_ui(ui));
                 });
             }
         });

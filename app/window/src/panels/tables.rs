@@ -169,9 +169,9 @@ fn notes_ui(ui: &mut Ui, id: &'static str, notes: &[&str]) {
             .auto_shrink([false, true])
             .max_height(room);
         list.show(ui, |ui| {
-            notes
-                .iter()
-                .for_each(|note| drop(ui.add(small(note).wrap())))
+            for note in notes {
+                ui.add(small(note).wrap());
+            }
         });
     }
 }

@@ -81,7 +81,7 @@ fn without_data(session: &Session, progress: &Progress) -> Result<Vec<TabWithout
             progress.check().map_err(|error| error.to_string())?;
             match session.report_by_id(id, Scope::WholeTrace) {
                 Ok(report) => {
-                    has_data |= report.tables().iter().any(|table| !table.rows.is_empty())
+                    has_data |= report.tables().iter().any(|table| !table.rows.is_empty());
                 }
                 Err(error) => reason = reason.or(Some(error.to_string())),
             }

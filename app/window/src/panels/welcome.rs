@@ -216,7 +216,7 @@ impl FailedToOpen {
 /// The error message above open traces, in a bar below the toolbar that covers the content there.
 pub fn error_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
     floating_ui(ui, "error", Align2::CENTER_TOP, |ui| {
-        failed_ui(ui, failed, out)
+        failed_ui(ui, failed, out);
     });
 }
 

@@ -101,7 +101,7 @@ impl Timeline {
         if response.clicked() {
             match hit {
                 Some(hit) if ui.input(|i| i.modifiers.command) => {
-                    out.push(light_up_too(trace, state, hit.drawn.slice))
+                    out.push(light_up_too(trace, state, hit.drawn.slice));
                 }
                 Some(hit) => out.push(ViewCommand::Select(hit.drawn.slice)),
                 None => out.push(

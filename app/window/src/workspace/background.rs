@@ -97,7 +97,7 @@ impl Workspace {
             let label = model.slice(slice).label_id();
             self.args.ask_later(slice, move |_, answer| {
                 platform::with_files(&path, move |here| {
-                    answer.give(here.and_then(|()| model.slice(slice).args()))
+                    answer.give(here.and_then(|()| model.slice(slice).args()));
                 });
             });
             let model = self.trace.model.clone();

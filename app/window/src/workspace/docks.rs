@@ -82,7 +82,7 @@ impl Workspace {
             (&self.trace, &self.state, self.search.memo(), &self.order);
         let list = &mut self.list;
         let mut found = |ui: &mut Ui, out: &mut Vec<AppCommand>| {
-            found_tab_ui(ui, (trace, state), search, order, list, out)
+            found_tab_ui(ui, (trace, state), search, order, list, out);
         };
         let mut extras = Vec::new();
         extras.extend(comparison.map(|draw| ComparisonTab {

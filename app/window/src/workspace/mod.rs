@@ -187,6 +187,10 @@ impl Workspace {
     }
 
     /// Draws everything around the timeline.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "the parts of a frame in the order in which they are drawn"
+    )]
     pub fn panels_ui(
         &mut self,
         ui: &mut Ui,
@@ -203,7 +207,7 @@ impl Workspace {
         let mut wanted: Vec<ViewCommand> = Vec::new();
         if let Some((path, progress)) = loading {
             floating_ui(ui, "loading", Align2::CENTER_TOP, |ui| {
-                welcome::progress_ui(ui, path, progress, out)
+                welcome::progress_ui(ui, path, progress, out);
             });
         }
         EguiPanel::bottom("legend").exact_size(26.0).show(ui, |ui| {

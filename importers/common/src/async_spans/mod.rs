@@ -49,7 +49,7 @@ pub fn complete(builder: &mut TraceBuilder) {
         let pairs = pair_up(builder, &core);
         match core.recorded {
             Some(track) if !builder.batch(track).is_empty() => {
-                add_device_clock(builder, &core, track, &pairs)
+                add_device_clock(builder, &core, track, &pairs);
             }
             recorded => add_spans(builder, &core, recorded, &pairs),
         }

@@ -207,7 +207,7 @@ fn near(programs: &[&Path], out: &mut TraceBuilder) -> Vec<PathBuf> {
                             "{} is named after {named}, the program after {of}: it was not read",
                             inside.display()
                         )
-                    })
+                    });
                 }
                 _ => dumps.push(inside),
             }

@@ -205,7 +205,7 @@ impl<'a> ScheduleSimulator<'_, 'a> {
                     .insert(instruction.name, self.run.events.len() - 1);
             }
             InstructionEffect::Unknown(why) => {
-                self.issue(IssueKind::CostMissing, instruction, || why.to_owned())
+                self.issue(IssueKind::CostMissing, instruction, || why.to_owned());
             }
         }
         Ok(())

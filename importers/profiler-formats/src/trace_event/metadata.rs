@@ -82,7 +82,7 @@ impl ProfilerSession {
             }
             (b"filteredByVisibility", value) => self.is_downsampled |= value.is_true(),
             (b"host_name" | b"hostname", JsonValue::Text(text)) => {
-                self.host = Some(text.decode().0.into_owned())
+                self.host = Some(text.decode().0.into_owned());
             }
             (b"baseTimeNanoseconds", value) => self.base_unix_ns = number::integer(value.number()),
             (_, JsonValue::Object(_)) => {

@@ -25,7 +25,7 @@ impl EventCollector<'_> {
             b'i' | b'I' | b'R' => self.instant(event, offset),
             b'C' => self.counter(event, offset),
             b'b' | b'n' | b'e' | b'S' | b'T' | b'p' | b'F' => {
-                self.asynchronous_event(event, offset)
+                self.asynchronous_event(event, offset);
             }
             b's' | b't' | b'f' => self.flow(event, offset),
             // Writers end their list with `{}` so that every event is followed by a comma.
@@ -317,7 +317,7 @@ impl EventCollector<'_> {
             }
             b"process_labels" => self.threads.process_of(event).labels = Some(text_of(value)),
             b"process_sort_index" => {
-                self.threads.process_of(event).sort = number::integer(value.number())
+                self.threads.process_of(event).sort = number::integer(value.number());
             }
             b"thread_name" => {
                 let name = text_of(value);

@@ -65,7 +65,7 @@ fn device_fact(
     let flag = || tables.int(value).map(|v| v != 0);
     match known {
         Known::DeviceType => {
-            device.type_name = tables.text(value).map(std::borrow::Cow::into_owned)
+            device.type_name = tables.text(value).map(std::borrow::Cow::into_owned);
         }
         Known::PeakTeraflops => device.peak_flops = peak(TERA),
         Known::PeakHbm => device.peak_hbm_bytes = peak(GIGA),

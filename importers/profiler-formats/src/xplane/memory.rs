@@ -57,7 +57,7 @@ impl MemoryCurves {
                 SliceAttr::MemoryReserved => sample.reserved = value,
                 SliceAttr::MemoryAllocated => sample.allocated = value,
                 SliceAttr::FragmentationBits => {
-                    sample.fragmentation = Some(f64::from_bits(value as u64))
+                    sample.fragmentation = Some(f64::from_bits(value as u64));
                 }
                 _ => {}
             }

@@ -30,7 +30,7 @@ pub(super) fn hlo_protos(
         for (id, value) in &metadata.stats {
             match (tables.known(*id), value) {
                 (Known::HloProto | Known::HloProtoMisspelt, StatValue::Bytes(range)) => {
-                    proto = Some(range.clone())
+                    proto = Some(range.clone());
                 }
                 (Known::ProgramId, value) => stat_id = tables.int(value).map(|id| id as u64),
                 _ => {}

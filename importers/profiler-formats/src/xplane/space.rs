@@ -399,7 +399,7 @@ impl PlaneFields {
                 Ok(Some((number, WireValue::Bytes(range)))) => match number {
                     2 => {
                         plane.name = String::from_utf8_lossy(file.get(range).unwrap_or_default())
-                            .into_owned()
+                            .into_owned();
                     }
                     3 => plane.lines.push(range),
                     4 => plane.event_metadata.push(range),

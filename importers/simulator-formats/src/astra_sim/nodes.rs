@@ -81,7 +81,7 @@ impl AstraSimRuns {
                 }
             }
             AstraSimLine::Finished { sys } => {
-                self.last.npus.entry(sys).or_default().finished = true
+                self.last.npus.entry(sys).or_default().finished = true;
             }
             AstraSimLine::Statistic { sys, name, value } => {
                 let npu = self.last.npus.entry(sys).or_default();

@@ -223,10 +223,10 @@ impl OnnximRun {
             OnnximLine::DramPeak { gigabytes } => self.dram_gigabytes = Some(gigabytes),
             // Before the end of the run, the value refers to an interval.
             OnnximLine::DramUsage { percent } if self.ended.is_some() => {
-                self.dram_percent = Some(percent)
+                self.dram_percent = Some(percent);
             }
             OnnximLine::Sizes(_) | OnnximLine::Work { .. } | OnnximLine::LeastCompute { .. } => {
-                self.product(line)
+                self.product(line);
             }
             OnnximLine::Begin | OnnximLine::DramUsage { .. } | OnnximLine::Ready { layers: 0 } => {}
             OnnximLine::Ready { layers } => {
@@ -239,7 +239,7 @@ impl OnnximRun {
             }
             OnnximLine::GetTile { layer, core, cycle } => self.get_tile(layer, core, cycle, out)?,
             OnnximLine::FinishTile { layer, core, cycle } => {
-                self.finish_tile(layer, core, cycle)?
+                self.finish_tile(layer, core, cycle)?;
             }
             OnnximLine::Finish { layer, cycle } => self.finish_layer(layer, cycle, out)?,
             OnnximLine::Took { cycles } => {
@@ -283,9 +283,9 @@ impl OnnximRun {
                     },
                 );
                 if ended {
-                    core.total = Some(sample)
+                    core.total = Some(sample);
                 } else {
-                    core.samples.push(sample)
+                    core.samples.push(sample);
                 }
             }
         }

@@ -45,6 +45,10 @@ const PS_PER_MS: f64 = 1e9;
 const MAX_MS: f64 = 5e6;
 
 /// Reads the table.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one row of the file, column by column"
+)]
 fn read(
     source: &InputSource,
     progress: &Progress,

@@ -200,22 +200,22 @@ fn fill(model: &TraceModel, memories: &mut MemoryNumbers, events: &mut [MemoryEv
         });
     });
     join(SliceAttr::MemoryReserved, |_, event, value| {
-        event.reserved = value.max(0)
+        event.reserved = value.max(0);
     });
     join(SliceAttr::MemoryAvailable, |_, event, value| {
-        event.available = value
+        event.available = value;
     });
     join(SliceAttr::RequestedBytes, |_, event, value| {
-        event.requested = value
+        event.requested = value;
     });
     join(SliceAttr::AllocationBytes, |_, event, value| {
-        event.size = value
+        event.size = value;
     });
     join(SliceAttr::Address, |_, event, value| {
-        (event.address, event.has_address) = (value, true)
+        (event.address, event.has_address) = (value, true);
     });
     join(SliceAttr::FragmentationBits, |_, event, bits| {
-        event.fragmentation = f64::from_bits(bits as u64)
+        event.fragmentation = f64::from_bits(bits as u64);
     });
 }
 

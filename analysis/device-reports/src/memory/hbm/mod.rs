@@ -387,6 +387,7 @@ fn statement(memories: &[MemoryTimeline]) -> String {
 }
 
 /// The numbers of one memory, with their denominators.
+#[expect(clippy::too_many_lines, reason = "one list of metrics")]
 fn metrics(memory: &MemoryTimeline) -> Vec<Metric> {
     let name = &memory.memory;
     let capacity = memory

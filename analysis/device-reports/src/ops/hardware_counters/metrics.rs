@@ -183,6 +183,7 @@ pub(super) fn metrics(counts: &Counts, limits: &Limits) -> Vec<CounterMetric> {
     out
 }
 
+#[expect(clippy::too_many_lines, reason = "one list of formulas")]
 fn core_metrics(core: &CoreCounts<'_>, cycles: f64, limits: &Limits, out: &mut Vec<CounterMetric>) {
     use CounterUnit::{Bytes, Cycles, Instructions};
     let mut add = |id, title, achieved: Option<f64>, peak: f64, unit, of: &str| {

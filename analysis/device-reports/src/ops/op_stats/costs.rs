@@ -100,7 +100,7 @@ impl OpCosts {
         for limit in limits {
             match limit {
                 BoundBy::Compute => {
-                    (work.flops, costs.flops, costs.model_flops) = (None, None, None)
+                    (work.flops, costs.flops, costs.model_flops) = (None, None, None);
                 }
                 BoundBy::Hbm => work.hbm_bytes = None,
                 BoundBy::CmemRead => work.cmem_read_bytes = None,

@@ -47,6 +47,7 @@ impl OpsReport {
     }
 
     /// Times, rates and limits of each op; idle time is in its place among them.
+    #[expect(clippy::too_many_lines, reason = "one list of columns")]
     fn time_table(&self) -> Table {
         let rate_provenance = Provenance::of_peak(self.peaks.flops);
         let (hbm_rate, bound_provenance) = if self.hbm_is_estimated {

@@ -301,6 +301,7 @@ impl Tabular for RooflineReport {
 }
 
 impl RooflineReport {
+    #[expect(clippy::too_many_lines, reason = "one list of columns")]
     fn table<'a>(
         &self,
         id: &'static str,

@@ -26,7 +26,7 @@ fn small_batch_lies_on_the_memory_slope() {
     };
     let point = RooflinePoint::new("op", work, 166_440_633, &peaks);
     let near = |value: Option<f64>, expected: f64| {
-        assert!((value.unwrap() / expected - 1.0).abs() < 1e-3, "{value:?}")
+        assert!((value.unwrap() / expected - 1.0).abs() < 1e-3, "{value:?}");
     };
     assert_eq!(point.bound_by, Some(BoundBy::Hbm));
     near(point.efficiency_percent, 100.0);

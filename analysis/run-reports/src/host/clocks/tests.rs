@@ -58,7 +58,7 @@ fn capture(told: LaunchEvidence, programs: &[(i64, i64, i64)]) -> TraceModel {
                 }
             }
             LaunchEvidence::Flows => {
-                builder.add_flow(FlowEnd::Slice(start), FlowEnd::Slice(program), run as u64)
+                builder.add_flow(FlowEnd::Slice(start), FlowEnd::Slice(program), run as u64);
             }
             LaunchEvidence::Nothing => {}
         }

@@ -172,7 +172,7 @@ fn without_call(events: Vec<PhaseEvent<'_>>) -> Vec<EventGroup<'_>> {
     for event in events {
         match event.class {
             HostClass::Trace | HostClass::Lower => {
-                waiting.entry(event.slice.track()).or_default().push(event)
+                waiting.entry(event.slice.track()).or_default().push(event);
             }
             HostClass::Compile => {
                 let before = waiting.remove(&event.slice.track()).unwrap_or_default();

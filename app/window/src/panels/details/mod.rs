@@ -168,7 +168,7 @@ fn heading_ui(
             buttons_ui(ui, trace, slice, memory, out);
             // The width that the buttons leave.
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                name_ui(ui, trace, slice)
+                name_ui(ui, trace, slice);
             });
         });
     });

@@ -16,6 +16,10 @@ const LINE: f32 = 17.0;
 const MARGIN: f32 = 84.0;
 
 /// The text of a program; returns name and ops of the line that was clicked.
+#[expect(
+    clippy::too_many_lines,
+    reason = "the parts of a panel, from top to bottom"
+)]
 pub(super) fn text_ui(
     ui: &mut Ui,
     text: &ProgramListing,

@@ -221,7 +221,7 @@ fn line(instruction: &TextProtoMessage<'_>, names: &InstructionNames) -> String 
         for (key, value) in metadata.every_scalar() {
             match key {
                 "op_name" | "source_file" => {
-                    cells.push(format!("{key}={}", quoted(&unquoted(value))))
+                    cells.push(format!("{key}={}", quoted(&unquoted(value))));
                 }
                 "stack_frame_id" | "source_line" => cells.push(format!("{key}={value}")),
                 _ => {}

@@ -113,7 +113,7 @@ fn reference_matmul_is_compute_bound() {
     let report = ops_of(&rig.builder.finish());
     let row = report.rows.first().unwrap();
     let near = |value: Option<f64>, expected: f64| {
-        assert!((value.unwrap() - expected).abs() < 0.005, "{value:?}")
+        assert!((value.unwrap() - expected).abs() < 0.005, "{value:?}");
     };
     near(row.rates.flops_per_second.map(|rate| rate / 1e12), 78.26);
     near(row.rates.flops_percent, 38.61);
@@ -379,7 +379,7 @@ fn op_on_two_chip_types_has_no_share_of_peak() {
         let mut rig = Rig::new();
         let tracks = [rig.core(0), rig.core(1)];
         let dot = rig.op("fusion.1", "convolution fusion", |op| {
-            op.flops = Some(1_000)
+            op.flops = Some(1_000);
         });
         for track in tracks {
             rig.add(track, dot, 0, 100_000);

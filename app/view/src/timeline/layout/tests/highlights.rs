@@ -59,7 +59,7 @@ fn selection_and_flows_are_placed() {
         .unwrap()
         .id();
     let shown = picture(&model, range(0, 100), |state| {
-        state.apply(&ViewCommand::Select(launch), &model)
+        state.apply(&ViewCommand::Select(launch), &model);
     });
     let rows: Vec<_> = shown
         .lines()

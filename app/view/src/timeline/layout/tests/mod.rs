@@ -187,12 +187,12 @@ fn folding_keeps_the_top_lane_and_headings() {
     let model = model(&[("outer", 0, 80), ("inner", 10, 40)]);
     let track = model.track_ids().next().unwrap();
     let folded = picture(&model, range(0, 100), |state| {
-        state.apply(&ViewCommand::FoldTrack(track, true), &model)
+        state.apply(&ViewCommand::FoldTrack(track, true), &model);
     });
     assert_eq!(folded, "row 0 host\nrow 28 ops\n  0..80 at 28 outer text\n");
     let host = model.group_ids().next().unwrap();
     let folded = picture(&model, range(0, 100), |state| {
-        state.apply(&ViewCommand::FoldGroup(host, true), &model)
+        state.apply(&ViewCommand::FoldGroup(host, true), &model);
     });
     assert_eq!(folded, "row 0 host\n  0..80 at 2.5 outer text\n");
 }
@@ -259,7 +259,7 @@ fn only_visible_rows_are_laid_out() {
     let model = builder.finish();
     // A row is 28 points high, so the eleventh begins after 28 + 280 points.
     let shown = picture(&model, range(0, 100), |state| {
-        state.apply(&ViewCommand::ScrollTo(308.0), &model)
+        state.apply(&ViewCommand::ScrollTo(308.0), &model);
     });
     assert!(shown.starts_with("row 0 thread 10\n"), "{shown}");
     assert_eq!(
@@ -319,7 +319,7 @@ fn folded_device_shows_ops_in_its_heading() {
         sample_traces::text_trace("@column 1ps\nmodules: MMMMMMMM\nops: AAAA..BB\n   : .cc.....\n");
     let core = model.tensor_cores()[0];
     let folded = picture(&model, range(0, 10), |state| {
-        state.apply(&ViewCommand::FoldGroup(core, true), &model)
+        state.apply(&ViewCommand::FoldGroup(core, true), &model);
     });
     let heading = folded
         .split("row ")
