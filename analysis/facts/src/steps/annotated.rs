@@ -20,8 +20,8 @@ use super::marks::{MarkedSteps, NO_NEXT, StepMark, join};
 use super::programs::{dominant, function_of};
 use crate::clock_alignment::{ClocksReport, programs_on_host};
 
-/// How the annotation of a program is known.
-#[derive(Clone, Copy)]
+/// How the annotation of a program is known, the surest way first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum OwnedBy {
     Launch,
     Order,
@@ -52,7 +52,7 @@ pub(super) fn find(cx: &Context<'_>, devices: &[GroupId]) -> Result<MarkedSteps,
             continue;
         };
         let (owners, by) = programs.owners(marks);
-        owned_by = by;
+        owned_by = owned_by.max(by);
         let steps = programs.steps(&owners, marks);
         if !programs.are_regular(&steps, marks) {
             return Err(format!(

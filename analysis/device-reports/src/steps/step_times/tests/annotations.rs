@@ -98,3 +98,45 @@ fn steps_of_two_hosts_are_matched_by_number() {
     };
     assert!(on_both.iter().all(same_number), "{on_both:?}");
 }
+
+/// A host that annotates three steps, and devices whose programs start at these times.
+fn programs_of_annotations(starts: [&[i64]; 2]) -> TraceModel {
+    let mut builder = trace_model::TraceBuilder::new();
+    let [train, program] = ["train", "jit_step(7)"].map(|name| builder.label(name, None));
+    let at = |start: i64, len: i64| TimeRange::at(Timestamp::from_ps(start), Picos::from_ps(len));
+    let host = builder.group(None, trace_model::GroupKind::Host, "host");
+    let process = builder.group(Some(host), trace_model::GroupKind::HostProcess, "/host:CPU");
+    let thread = builder.track(process, TrackKind::HostThread, 0, "main");
+    for number in 0..3 {
+        let key = builder.add_slice(thread, SliceSpec::new(at(100 * number, 100), train));
+        builder.set_attr(key, SliceAttr::StepNum, number);
+    }
+    for (ordinal, starts) in (0..).zip(starts) {
+        let kind = trace_model::GroupKind::TensorCore { ordinal };
+        let device = builder.group(Some(host), kind, &format!("/device:TPU:{ordinal}"));
+        let programs = builder.track(device, TrackKind::Modules, 10, "XLA Modules");
+        for &start in starts {
+            builder.add_slice(programs, SliceSpec::new(at(start, 10), program));
+        }
+    }
+    builder.finish()
+}
+
+#[test]
+fn the_weakest_of_several_devices_says_how_programs_are_known() {
+    let (even, uneven) = ([5, 105, 205], [5, 105, 120, 205]);
+    for (starts, by) in [
+        ([&even[..], &even[..]], "their order"),
+        ([&even, &uneven], "the times at which they start"),
+        ([&uneven, &even], "the times at which they start"),
+    ] {
+        let report = whole(&programs_of_annotations(starts));
+        assert_eq!(
+            report.source,
+            StepSource::AnnotatedPrograms,
+            "{:?}",
+            report.why
+        );
+        assert!(report.why[1].ends_with(by), "{:?}", report.why);
+    }
+}
