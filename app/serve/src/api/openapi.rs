@@ -310,6 +310,7 @@ fn described(operation: Operation, problem: &Value) -> Value {
         "401": failed("The token is missing or wrong."),
         "403": failed("The request comes from another site, or a file leads outside."),
         "404": failed("There is no such thing."),
+        "414": failed("The address is too long."),
         "422": failed("The run cannot be read, or has no answer."),
         "503": failed("Too much is asked at once, or it takes too long."),
     });
