@@ -4,6 +4,7 @@
 
 mod analysis;
 mod cache;
+mod columns;
 mod context;
 mod counted;
 mod error;
@@ -23,11 +24,15 @@ mod watched;
 
 pub use analysis::{Analysis, AnalysisEntry, entry};
 pub use cache::{ReportCache, ReportCost};
+pub use columns::{Columns, DeclaredColumns, NestedRow, cell_of, kind_of};
+/// Derives the trait of the same name.
+pub use columns_derive::Columns;
 pub use context::Context;
 pub use counted::counted;
 pub use error::AnalysisError;
 pub use fact::Fact;
 pub use glob::glob;
+pub use math::unit::Unit;
 pub use name::{beginning, is_printable, printable, shortened, turns_text};
 pub use once::OnceMap;
 pub use options::{HintOptions, Options, ServingPattern, Suppression, Threshold};

@@ -2,9 +2,15 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A percentage with its sign, in a statement: `format!("{:.1}", Percent(12.34))` is `12.3 %`. The precision is the
 /// least number of decimals: values other than 0 and 100 are never printed as 0 or 100 (`99.96 %`, not `100.0 %`).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(transparent)]
+#[schemars(inline)]
 pub struct Percent(pub f64);
 
 /// Largest number of decimals.

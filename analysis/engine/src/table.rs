@@ -5,6 +5,10 @@ use std::sync::Arc;
 use math::unit::Unit;
 use serde::Serialize;
 
+use trace_model::Picos;
+
+use super::columns::{Columns, DeclaredColumn, DeclaredColumns};
+use super::percent::Percent;
 use super::provenance::Provenance;
 
 /// One column of a [`Table`].
@@ -77,70 +81,68 @@ impl Cell {
     }
     /// A count.
     pub fn count(count: u64) -> Self {
-        count.into()
+        count.cell()
     }
 }
 
-/// A type of the cells of a column.
-pub trait CellType: Into<Cell> {
+/// What a column can show: the types of fields of reports. `None` is [`Cell::Missing`].
+pub trait CellType {
     /// What its cells are.
     const KIND: CellKind;
+
+    /// The cell that shows it.
+    fn cell(&self) -> Cell;
 }
 
 impl CellType for Cell {
     const KIND: CellKind = CellKind::Mixed;
+
+    fn cell(&self) -> Cell {
+        self.clone()
+    }
 }
 
 impl<T: CellType> CellType for Option<T> {
     const KIND: CellKind = T::KIND;
+
+    fn cell(&self) -> Cell {
+        self.as_ref().map_or(Cell::Missing, CellType::cell)
+    }
 }
 
-impl<'a, T> CellType for &'a Option<T>
-where
-    &'a T: CellType,
-{
-    const KIND: CellKind = <&'a T>::KIND;
+impl<T: CellType + ?Sized> CellType for &T {
+    const KIND: CellKind = T::KIND;
+
+    fn cell(&self) -> Cell {
+        (*self).cell()
+    }
 }
 
-/// Conversions from the types of report fields; `None` becomes [`Cell::Missing`].
+/// Types of fields and their cells.
 macro_rules! cells {
     ($($of:ty: $value:ident => $kind:ident($cell:expr);)*) => {
-        $(impl From<$of> for Cell {
-            fn from($value: $of) -> Self {
-                Self::$kind($cell)
-            }
-        }
-        impl CellType for $of {
+        $(impl CellType for $of {
             const KIND: CellKind = CellKind::$kind;
+
+            fn cell(&self) -> Cell {
+                let $value = self;
+                Cell::$kind($cell)
+            }
         })*
     };
 }
 
 cells! {
-    String: text => Text(text);
-    &String: text => Text(text.clone());
-    &str: text => Text(text.to_owned());
-    &Arc<str>: text => Text(text.to_string());
-    i64: value => Int(value);
-    u32: value => Int(value.into());
-    u64: count => Int(i64::try_from(count).unwrap_or(i64::MAX));
-    usize: count => Int(i64::try_from(count).unwrap_or(i64::MAX));
-    f64: value => Float(value);
-}
-
-impl<T: Into<Self>> From<Option<T>> for Cell {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Missing, Into::into)
-    }
-}
-
-impl<'a, T> From<&'a Option<T>> for Cell
-where
-    &'a T: Into<Self>,
-{
-    fn from(value: &'a Option<T>) -> Self {
-        value.as_ref().map_or(Self::Missing, Into::into)
-    }
+    String: text => Text(text.clone());
+    str: text => Text(text.to_owned());
+    Arc<str>: text => Text(text.to_string());
+    i64: value => Int(*value);
+    u32: value => Int((*value).into());
+    u64: count => Int(i64::try_from(*count).unwrap_or(i64::MAX));
+    usize: count => Int(i64::try_from(*count).unwrap_or(i64::MAX));
+    f64: value => Float(*value);
+    Picos: time => Int(time.ps());
+    Percent: percent => Float(percent.0);
 }
 
 /// A table of a report, ready to be printed, exported or shown.
@@ -171,6 +173,7 @@ impl Table {
             title: title.into(),
             columns: Vec::new(),
             rows,
+            peak: Provenance::Derived,
             notes: Vec::new(),
         }
     }
@@ -198,6 +201,7 @@ pub struct TableBuilder<'a, R> {
     title: String,
     columns: Vec<TypedColumn<'a, R>>,
     rows: Vec<R>,
+    peak: Provenance,
     notes: Vec<String>,
 }
 
@@ -238,7 +242,7 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
         };
         self.columns.push(TypedColumn {
             head,
-            cell: Box::new(move |row| cell(row).into()),
+            cell: Box::new(move |row| cell(row).cell()),
         });
         self
     }
@@ -249,6 +253,12 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
         compiler: StaticCost;
         derived: Derived;
         inferred: Inferred;
+    }
+
+    /// How well the peak is known that shares of a peak use, in the declared columns that follow.
+    pub fn peak(mut self, provenance: Provenance) -> Self {
+        self.peak = provenance;
+        self
     }
 
     /// Adds a note for the reader.
@@ -278,5 +288,43 @@ impl<'a, R: Copy> TableBuilder<'a, R> {
             columns: self.columns.into_iter().map(|column| column.head).collect(),
             notes: self.notes,
         }
+    }
+}
+
+impl<'a, R: Columns> TableBuilder<'a, &'a R> {
+    /// Adds the columns of these ids that the rows declare, in this order.
+    ///
+    /// # Panics
+    /// If the rows do not declare one.
+    pub fn declared<const N: usize>(mut self, ids: [&str; N]) -> Self {
+        let mut all = DeclaredColumns::<R>::of_rows();
+        for id in ids {
+            let place = all.iter().position(|column| column.head.id == id);
+            let place = place.unwrap_or_else(|| panic!("rows do not declare {id}"));
+            self.add(all.swap_remove(place));
+        }
+        self
+    }
+
+    /// Adds the columns that the rows declare and the table does not have yet, in the order of the fields.
+    pub fn remaining(mut self) -> Self {
+        for column in DeclaredColumns::<R>::of_rows() {
+            if self.columns.iter().all(|own| own.head.id != column.head.id) {
+                self.add(column);
+            }
+        }
+        self
+    }
+
+    fn add(&mut self, declared: DeclaredColumn<R>) {
+        let mut head = declared.head;
+        if declared.is_of_peak {
+            head.provenance = self.peak;
+        }
+        let cell = declared.cell;
+        self.columns.push(TypedColumn {
+            head,
+            cell: Box::new(move |row| cell(row)),
+        });
     }
 }

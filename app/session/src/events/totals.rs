@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use analysis::math::quantile::of_sorted;
 use analysis::math::stats::Stats;
-use analysis::{Cell, CellKind, Column, Provenance, Table, Tabular, Unit};
+use analysis::{Cell, CellKind, CellType as _, Column, Provenance, Table, Tabular, Unit};
 use serde::Serialize;
 
 use super::EventPage;
@@ -338,8 +338,8 @@ fn row(group: EventGroupRow<'_>, self_of_all: i128) -> Vec<Cell> {
         (self_of_all > 0).then(|| 100.0 * group.self_sum as f64 / self_of_all as f64);
     let figures = [
         Cell::count(group.stats.count as u64),
-        exact(group.total_sum).into(),
-        exact(group.self_sum).into(),
+        exact(group.total_sum).cell(),
+        exact(group.self_sum).cell(),
         maybe(share),
         Cell::Float(group.stats.mean),
         Cell::Int(group.min_ps),

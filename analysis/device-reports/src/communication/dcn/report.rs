@@ -20,123 +20,175 @@ pub struct DcnReport {
 }
 
 /// All executions of one collective on all devices.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct DcnCollective {
     /// Rendezvous name.
+    #[column("Rendezvous")]
     pub rendezvous: String,
-    /// Program, with its id.
-    pub program: Option<String>,
     /// `ALL_REDUCE` …, as the compiler records it.
+    #[column("Kind", compiler)]
     pub transfer: Option<String>,
     /// Number of slices that take part.
+    #[column("Slices", inferred)]
     pub slices: Option<u64>,
     /// Executions over all devices whose `recv-done` begins in the scope.
+    #[column("Runs")]
     pub occurrences: u64,
     /// Time that devices spent in one of the four ops, as far as it lies in the scope.
+    #[column("Stall")]
     pub stall_ps: i64,
     /// The same as a share of the windows of the devices that took part.
+    #[column("of window")]
     pub stall_percent: Option<f64>,
     /// Means over these executions; `None` if there are none.
+    #[column(nested)]
     pub mean: Option<DcnTimes>,
     /// Bytes that one device transmits in one execution.
+    #[column("Transmitted", inferred)]
     pub transmitted_bytes: Option<f64>,
     /// `transmitted / mean slack`, bytes/s; `None` without slack.
     #[serde(rename = "required_bandwidth_bytes_per_second")]
+    #[column("Required", inferred)]
     pub required_bandwidth: Option<f64>,
     /// `transmitted / mean observed`, bytes/s.
     #[serde(rename = "observed_bandwidth_bytes_per_second")]
+    #[column("Observed", inferred)]
     pub observed_bandwidth: Option<f64>,
+    /// Program, with its id.
+    #[column("Program")]
+    pub program: Option<String>,
 }
 
 /// Times of a collective.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Serialize, schemars::JsonSchema, engine::Columns,
+)]
+#[columns(measured)]
 pub struct DcnTimes {
     /// From the start of send to the end of recv-done.
+    #[column("Mean observed")]
     pub observed_ps: f64,
     /// From the start of send to the start of recv-done, minus other DCN ops between them.
+    #[column("Mean slack")]
     pub slack_ps: f64,
     /// In the four ops together.
     pub stall_ps: f64,
     /// Time in `send`.
+    #[column("send")]
     pub send_ps: f64,
     /// Time in `send-done`.
+    #[column("send-done")]
     pub send_done_ps: f64,
     /// Time in `recv`.
+    #[column("recv")]
     pub recv_ps: f64,
     /// Time in `recv-done`.
+    #[column("recv-done")]
     pub recv_done_ps: f64,
 }
 
 /// One device.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(measured)]
 pub struct DcnDevice {
     /// Its name.
+    #[column("Device")]
     pub device: String,
     /// Window: the denominator.
+    #[column("Window")]
     pub window_ps: i64,
     /// Time in ops of collectives between slices.
+    #[column("Stall")]
     pub stall_ps: i64,
     /// The same as a share of the window.
+    #[column("of window")]
     pub stall_percent: Option<f64>,
     /// Executions that ended.
+    #[column("Runs")]
     pub occurrences: u64,
 }
 
 /// One host.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct DcnHost {
     /// Its name.
+    #[column("Host")]
     pub host: String,
     /// Messages from other slices.
+    #[column("Messages")]
     pub messages: u64,
     /// Bytes of these messages.
+    #[column("Bytes")]
     pub bytes: f64,
     /// Time with any message in flight.
+    #[column("Active")]
     pub active_ps: i64,
     /// `bytes / active time`, bytes/s.
     #[serde(rename = "mean_bandwidth_bytes_per_second")]
+    #[column("Mean")]
     pub mean_bandwidth: Option<f64>,
     /// Highest bandwidth at any instant, assuming that each message moves at a constant rate.
     #[serde(rename = "peak_bandwidth_bytes_per_second")]
+    #[column("Most")]
     pub peak_bandwidth: f64,
     /// Active time by bandwidth: below 4.17, 8.34, 12.5 GB/s (thirds of a NIC of 100 Gb/s), above.
     #[serde(serialize_with = "by_bandwidth")]
     #[schemars(with = "TimeByBandwidth")]
+    #[column("< 4.17 GB/s", id = "low_ps", with = |host| host.active_ps_by_class[0])]
+    #[column("< 8.34 GB/s", id = "medium_ps", with = |host| host.active_ps_by_class[1])]
+    #[column("≤ 12.5 GB/s", id = "high_ps", with = |host| host.active_ps_by_class[2])]
+    #[column("above", id = "above_ps", with = |host| host.active_ps_by_class[3])]
     pub active_ps_by_class: [i64; 4],
     /// Messages within the slice, which the numbers above exclude.
+    #[column("Within slice")]
     pub loopback: u64,
     /// Messages that do not say their size, duration or slices, which the numbers above exclude.
+    #[column("Incomplete")]
     pub invalid: u64,
 }
 
 /// Messages of one collective.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct DcnMessages {
     /// Label that the runtime gives it.
+    #[column("Collective")]
     pub label: String,
     /// Number of messages.
+    #[column("Messages")]
     pub messages: u64,
     /// Bytes of these messages.
+    #[column("Bytes")]
     pub bytes: f64,
     /// Mean time in flight.
+    #[column("Mean time")]
     pub mean_ps: f64,
     /// Longest time in flight.
+    #[column("Longest")]
     pub max_ps: i64,
     /// Sum of bytes ÷ sum of times, bytes/s: the bandwidth of a single message.
     #[serde(rename = "bandwidth_bytes_per_second")]
+    #[column("One at a time")]
     pub bandwidth: Option<f64>,
 }
 
 /// One kind of host event of the runtime.
-#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, schemars::JsonSchema, engine::Columns)]
+#[columns(recorded)]
 pub struct DcnAction {
     /// Name without `MegaScale: `.
+    #[column("Event")]
     pub action: String,
     /// Number of events.
+    #[column("How often")]
     pub count: u64,
     /// Sum of the durations that the events state.
+    #[column("Total")]
     pub total_ps: i64,
     /// Longest duration.
+    #[column("Longest")]
     pub max_ps: i64,
 }
 

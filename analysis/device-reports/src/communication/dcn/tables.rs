@@ -1,7 +1,6 @@
 //! The tables of the report on communication between slices.
 
 use engine::{Table, Tabular};
-use math::unit::Unit;
 
 use super::report::DcnReport;
 
@@ -41,50 +40,16 @@ impl DcnReport {
             "Collectives over slices",
             &self.collectives,
         )
-        .measured("rendezvous", "Rendezvous", Unit::None, |row| {
-            &row.rendezvous
-        })
-        .measured("stall_ps", "Stall", Unit::Picoseconds, |row| row.stall_ps)
-        .measured("stall_percent", "of window", Unit::Percent, |row| {
-            row.stall_percent
-        })
-        .measured("slack_ps", "Mean slack", Unit::Picoseconds, |row| {
-            Some(row.mean?.slack_ps)
-        })
-        .measured("observed_ps", "Mean observed", Unit::Picoseconds, |row| {
-            Some(row.mean?.observed_ps)
-        })
-        .inferred(
+        .declared([
+            "rendezvous",
+            "stall_ps",
+            "stall_percent",
+            "slack_ps",
+            "observed_ps",
             "required_bandwidth",
-            "Required",
-            Unit::BytesPerSecond,
-            |row| row.required_bandwidth,
-        )
-        .measured("occurrences", "Runs", Unit::Count, |row| row.occurrences)
-        .compiler("transfer", "Kind", Unit::None, |row| &row.transfer)
-        .inferred("slices", "Slices", Unit::Count, |row| row.slices)
-        .inferred("transmitted_bytes", "Transmitted", Unit::Bytes, |row| {
-            row.transmitted_bytes
-        })
-        .inferred(
-            "observed_bandwidth",
-            "Observed",
-            Unit::BytesPerSecond,
-            |row| row.observed_bandwidth,
-        )
-        .measured("send_ps", "send", Unit::Picoseconds, |row| {
-            Some(row.mean?.send_ps)
-        })
-        .measured("send_done_ps", "send-done", Unit::Picoseconds, |row| {
-            Some(row.mean?.send_done_ps)
-        })
-        .measured("recv_ps", "recv", Unit::Picoseconds, |row| {
-            Some(row.mean?.recv_ps)
-        })
-        .measured("recv_done_ps", "recv-done", Unit::Picoseconds, |row| {
-            Some(row.mean?.recv_done_ps)
-        })
-        .measured("program", "Program", Unit::None, |row| &row.program)
+            "occurrences",
+        ])
+        .remaining()
         .notes(notes)
         .build()
     }
@@ -95,36 +60,15 @@ impl DcnReport {
             "Devices in transfers over slices",
             &self.devices,
         )
-        .measured("device", "Device", Unit::None, |device| &device.device)
-        .measured("stall_ps", "Stall", Unit::Picoseconds, |device| {
-            device.stall_ps
-        })
-        .measured("stall_percent", "of window", Unit::Percent, |device| {
-            device.stall_percent
-        })
-        .measured("occurrences", "Runs", Unit::Count, |device| {
-            device.occurrences
-        })
-        .measured("window_ps", "Window", Unit::Picoseconds, |device| {
-            device.window_ps
-        })
+        .declared(["device", "stall_ps", "stall_percent", "occurrences"])
+        .remaining()
         .build()
     }
 
     fn host_table(&self) -> Table {
         Table::of("dcn_hosts", "Network bandwidth of hosts", &self.hosts)
-            .recorded("host", "Host", Unit::None, |host| &host.host)
-            .recorded("messages", "Messages", Unit::Count, |host| host.messages)
-            .recorded("bytes", "Bytes", Unit::Bytes, |host| host.bytes)
-            .recorded("mean_bandwidth", "Mean", Unit::BytesPerSecond, |host| host.mean_bandwidth)
-            .recorded("peak_bandwidth", "Most", Unit::BytesPerSecond, |host| host.peak_bandwidth)
-            .recorded("active_ps", "Active", Unit::Picoseconds, |host| host.active_ps)
-            .recorded("low_ps", "< 4.17 GB/s", Unit::Picoseconds, |host| host.active_ps_by_class[0])
-            .recorded("medium_ps", "< 8.34 GB/s", Unit::Picoseconds, |host| host.active_ps_by_class[1])
-            .recorded("high_ps", "≤ 12.5 GB/s", Unit::Picoseconds, |host| host.active_ps_by_class[2])
-            .recorded("above_ps", "above", Unit::Picoseconds, |host| host.active_ps_by_class[3])
-            .recorded("loopback", "Within slice", Unit::Count, |host| host.loopback)
-            .recorded("invalid", "Incomplete", Unit::Count, |host| host.invalid)
+            .declared(["host", "messages", "bytes", "mean_bandwidth", "peak_bandwidth"])
+            .remaining()
             .note(
                 "Messages received from other slices, each taken to move at an even pace from its start to its arrival.",
             )
@@ -133,14 +77,7 @@ impl DcnReport {
 
     fn message_table(&self) -> Table {
         Table::of("dcn_messages", "Messages between slices", &self.messages)
-            .recorded("label", "Collective", Unit::None, |row| &row.label)
-            .recorded("messages", "Messages", Unit::Count, |row| row.messages)
-            .recorded("bytes", "Bytes", Unit::Bytes, |row| row.bytes)
-            .recorded("mean_ps", "Mean time", Unit::Picoseconds, |row| row.mean_ps)
-            .recorded("max_ps", "Longest", Unit::Picoseconds, |row| row.max_ps)
-            .recorded("bandwidth", "One at a time", Unit::BytesPerSecond, |row| {
-                row.bandwidth
-            })
+            .remaining()
             .build()
     }
 
@@ -150,10 +87,7 @@ impl DcnReport {
             "Events of the Megascale runtime",
             &self.actions,
         )
-        .recorded("action", "Event", Unit::None, |row| &row.action)
-        .recorded("count", "How often", Unit::Count, |row| row.count)
-        .recorded("total_ps", "Total", Unit::Picoseconds, |row| row.total_ps)
-        .recorded("max_ps", "Longest", Unit::Picoseconds, |row| row.max_ps)
+        .remaining()
         .note("Durations as the events state them; they overlap.")
         .build()
     }

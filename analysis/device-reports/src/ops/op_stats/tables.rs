@@ -1,6 +1,6 @@
 //! The tables of the op report.
 
-use engine::{Cell, Column, Provenance, Table, Tabular, counted};
+use engine::{Cell, CellType as _, Column, Provenance, Table, Tabular, counted};
 use math::unit::Unit;
 
 use super::report::{GroupRow, OpsReport};
@@ -155,7 +155,7 @@ impl OpsReport {
             "name" | "category" => Cell::text("IDLE"),
             "self_time_each_ps" => Cell::Int(over.each_ps(self.idle_ps)),
             "self_time_ps" | "total_time_ps" => Cell::Int(self.idle_ps),
-            "self_of_total_percent" => self.idle_percent().into(),
+            "self_of_total_percent" => self.idle_percent().cell(),
             "occurrences" => Cell::Int(0),
             _ => Cell::Missing,
         };

@@ -1,0 +1,187 @@
+//! The columns that one field declares.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::ext::IdentExt as _;
+use syn::parse::{Parse, ParseStream};
+use syn::{Error, Expr, Field, Ident, LitStr, Result, Token, Type};
+
+/// Words for provenances and their variants; `peak` is that of the peak which the table names.
+const PROVENANCES: [(&str, Option<&str>); 6] = [
+    ("measured", Some("Measured")),
+    ("recorded", Some("Profile")),
+    ("compiler", Some("StaticCost")),
+    ("derived", Some("Derived")),
+    ("inferred", Some("Inferred")),
+    ("peak", None),
+];
+
+/// The words for provenances, for messages.
+pub fn provenance_words() -> String {
+    PROVENANCES.map(|(word, _)| word).join(", ")
+}
+
+/// `word`, if it names a provenance.
+pub fn checked_provenance(word: Ident) -> Result<Ident> {
+    if PROVENANCES.iter().any(|(known, _)| word == known) {
+        return Ok(word);
+    }
+    let message = format!("no provenance `{word}`: one of {}", provenance_words());
+    Err(Error::new_spanned(word, message))
+}
+
+/// A field with its columns.
+pub struct FieldColumns {
+    name: Ident,
+    tokens: Vec<TokenStream>,
+}
+
+impl FieldColumns {
+    /// Reads the attributes of `field`.
+    pub fn parse(field: &Field, provenance: &Ident) -> Result<Self> {
+        let name = field
+            .ident
+            .clone()
+            .unwrap_or_else(|| Ident::new("_", Span::call_site()));
+        let mut columns = Self {
+            name,
+            tokens: Vec::new(),
+        };
+        for attribute in &field.attrs {
+            if attribute.path().is_ident("column") {
+                let tokens = match attribute.parse_args()? {
+                    Attribute::Nested => columns.nested(),
+                    Attribute::Column(column) => columns.column(column, field, provenance),
+                };
+                columns.tokens.push(tokens);
+            }
+        }
+        Ok(columns)
+    }
+
+    /// Calls that declare the columns.
+    pub fn tokens(self) -> TokenStream {
+        self.tokens.into_iter().collect()
+    }
+
+    fn nested(&self) -> TokenStream {
+        let name = &self.name;
+        quote!(columns.nested(|row: &Self| ::engine::NestedRow::row(&row.#name));)
+    }
+
+    fn column(&self, column: ColumnAttribute, field: &Field, provenance: &Ident) -> TokenStream {
+        let name = &self.name;
+        let id = column
+            .id
+            .map_or_else(|| name.unraw().to_string(), |id| id.value());
+        let unit = column
+            .unit
+            .unwrap_or_else(|| Ident::new(unit_of(&id, &field.ty), Span::call_site()));
+        let provenance = column.provenance.as_ref().unwrap_or(provenance);
+        let variant = PROVENANCES.iter().find(|(word, _)| provenance == word);
+        let provenance = match variant.and_then(|(_, variant)| *variant) {
+            Some(variant) => {
+                let variant = Ident::new(variant, Span::call_site());
+                quote!(Some(::engine::Provenance::#variant))
+            }
+            None => quote!(None),
+        };
+        let title = column.title;
+        let (kind, cell) = match column.with {
+            Some(with) => (
+                quote!(::engine::kind_of::<Self, _, _>(#with)),
+                quote!(::engine::cell_of(row, #with)),
+            ),
+            None => {
+                let of = &field.ty;
+                (
+                    quote!(<#of as ::engine::CellType>::KIND),
+                    quote!(::engine::CellType::cell(&row.#name)),
+                )
+            }
+        };
+        quote! {
+            columns.column([#id, #title], ::engine::Unit::#unit, #provenance, #kind, |row: &Self| #cell);
+        }
+    }
+}
+
+/// What is in the parentheses of `#[column(…)]`.
+enum Attribute {
+    /// The columns of the row in this field.
+    Nested,
+    Column(ColumnAttribute),
+}
+
+struct ColumnAttribute {
+    title: LitStr,
+    provenance: Option<Ident>,
+    id: Option<LitStr>,
+    unit: Option<Ident>,
+    with: Option<Expr>,
+}
+
+impl Parse for Attribute {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        if !input.peek(LitStr) {
+            let word: Ident = input.parse()?;
+            return if word == "nested" {
+                Ok(Self::Nested)
+            } else {
+                Err(Error::new_spanned(word, "a title in quotes, or `nested`"))
+            };
+        }
+        let mut column = ColumnAttribute {
+            title: input.parse()?,
+            provenance: None,
+            id: None,
+            unit: None,
+            with: None,
+        };
+        while input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
+            let word: Ident = input.parse()?;
+            if input.parse::<Option<Token![=]>>()?.is_none() {
+                column.provenance = Some(checked_provenance(word)?);
+                continue;
+            }
+            match word.to_string().as_str() {
+                "id" => column.id = Some(input.parse()?),
+                "unit" => column.unit = Some(input.parse()?),
+                "with" => column.with = Some(input.parse()?),
+                _ => return Err(Error::new_spanned(word, "`id`, `unit` or `with`")),
+            }
+        }
+        Ok(Self::Column(column))
+    }
+}
+
+/// The unit that the name of a column tells; whole numbers without such a name are counts.
+fn unit_of(id: &str, field: &Type) -> &'static str {
+    let by_name = [
+        ("_ps", "Picoseconds"),
+        ("percent", "Percent"),
+        ("flops_per_second", "FlopPerSecond"),
+        ("bytes_per_second", "BytesPerSecond"),
+        ("bandwidth", "BytesPerSecond"),
+        ("_per_byte", "FlopPerByte"),
+        ("_per_hbm_byte", "FlopPerByte"),
+        ("flops", "Flop"),
+        ("bytes", "Bytes"),
+    ];
+    let found = by_name.iter().find(|(ending, _)| id.ends_with(ending));
+    match found {
+        Some(&(_, unit)) => unit,
+        None if is_whole_number(field) => "Count",
+        None => "None",
+    }
+}
+
+/// Whether `field` is an integer, or one that may be missing.
+fn is_whole_number(field: &Type) -> bool {
+    let text: String = quote!(#field).to_string().split_whitespace().collect();
+    let inner = text
+        .strip_prefix("Option<")
+        .and_then(|inner| inner.strip_suffix('>'))
+        .unwrap_or(&text);
+    ["u8", "u16", "u32", "u64", "usize", "i32", "i64"].contains(&inner)
+}
