@@ -41,6 +41,7 @@ pub fn value(value: f64, unit: Unit) -> String {
 fn percent(value: f64) -> String {
     match digits(value) {
         text if text.trim_start_matches('-') == "100.0" => format!("{:.1}", Percent(value)),
+        _ if value.abs() >= super::percent::MULTIPLE => Percent(value).to_string(),
         text => format!("{text} %"),
     }
 }

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// A percentage with its sign, in a statement: `format!("{:.1}", Percent(12.34))` is `12.3 %`. The precision is the
-/// least number of decimals: values other than 0 and 100 are never printed as 0 or 100 (`99.96 %`, not `100.0 %`).
+/// least number of decimals: values other than 0 and 100 are never printed as 0 or 100 (`99.96 %`, not `100.0 %`), as far
+/// as six decimals tell them apart. What is a thousand times as much is said as a multiple: `885,224 times`.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -15,6 +16,8 @@ pub struct Percent(pub f64);
 
 /// Largest number of decimals.
 const MOST: usize = 6;
+/// From here on, percentages are multiples.
+pub(crate) const MULTIPLE: f64 = 100_000.0;
 /// From here on, digits are none of the number's.
 const LARGEST: f64 = 1e18;
 /// Tolerance for rounding in sums of shares.
@@ -44,9 +47,12 @@ impl fmt::Display for Percent {
         let size = self.0.abs();
         let text = match self.decimals(least) {
             _ if size >= LARGEST && size.is_finite() => format!("{size:.1e} %"),
+            _ if size >= MULTIPLE && size.is_finite() => {
+                format!("{} times", crate::number::count(size / 100.0))
+            }
             Some(decimals) => format!("{size:.decimals$} %"),
             None if size < 1.0 => format!("{size:.1e} %"),
-            None => format!("{size:.MOST$} %"),
+            None => format!("{size:.least$} %"),
         };
         f.pad_integral(!self.0.is_sign_negative(), "", &text)
     }
@@ -71,7 +77,9 @@ mod tests {
             (0.04, "0.04 %"),
             (-0.04, "-0.04 %"),
             (0.000_000_12, "1.2e-7 %"),
+            (100.0 + 2e-7, "100.0 %"),
             (203.0, "203.0 %"),
+            (88_522_437.0, "885,224 times"),
             (-2.5e300, "-2.5e300 %"),
         ] {
             assert_eq!(text(value), expected);

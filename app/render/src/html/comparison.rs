@@ -202,7 +202,11 @@ fn percent(change: &MetricChange) -> String {
     change
         .change_percent
         .map_or(number::MISSING.to_owned(), |percent| {
-            format!("{} %", two_digits(percent))
+            if percent.abs() < 1000.0 {
+                format!("{} %", two_digits(percent))
+            } else {
+                format!("{:+.0}", Percent(percent))
+            }
         })
 }
 
