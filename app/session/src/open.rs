@@ -199,9 +199,9 @@ impl Drop for RequestSession {
     }
 }
 
-/// Devices of a model by their type as recorded: `4 × TPU v6 Lite`. Devices without a
-/// type are described by their names: only those named TPU count as TPUs.
-pub fn devices_in_words(model: &TraceModel) -> Option<String> {
+/// Devices of a model by their type as recorded: `4 × TPU v6 Lite`, else by the chip that the user names. Devices
+/// without either are described by their names: only those named TPU count as TPUs.
+pub fn devices_in_words(model: &TraceModel, options: &Options) -> Option<String> {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for core in model.tensor_cores() {
         let group = model.group(core);
@@ -211,8 +211,9 @@ pub fn devices_in_words(model: &TraceModel) -> Option<String> {
             .device
             .as_ref()
             .and_then(|device| device.type_name.clone());
-        let kind =
-            recorded.unwrap_or_else(|| format!("{} of unknown type", word.unwrap_or("device")));
+        let kind = recorded
+            .or_else(|| Some(options.chip()?.id.clone()))
+            .unwrap_or_else(|| format!("{} of unknown type", word.unwrap_or("device")));
         *kinds.entry(kind).or_default() += 1;
     }
     let kinds: Vec<_> = kinds
@@ -324,7 +325,11 @@ mod tests {
     #[test]
     fn tpu_devices_are_recognized_from_the_capture() {
         use trace_model::{DeviceInfo, GroupKind, TraceBuilder};
-        let words = |names: &[(&str, Option<&str>)]| {
+        let words_with = |names: &[(&str, Option<&str>)], named: Option<&str>| {
+            let options = Options {
+                device_spec: named.map(str::to_owned),
+                ..Options::default()
+            };
             let mut builder = TraceBuilder::new();
             for (ordinal, (name, kind)) in (0..).zip(names) {
                 let core = builder.group(None, GroupKind::TensorCore { ordinal }, name);
@@ -337,8 +342,9 @@ mod tests {
                     },
                 );
             }
-            devices_in_words(&builder.finish())
+            devices_in_words(&builder.finish(), &options)
         };
+        let words = |names| words_with(names, None);
         assert_eq!(words(&[]), None);
         assert_eq!(
             words(&[("NPU 0", None)]).as_deref(),
@@ -356,6 +362,10 @@ mod tests {
         assert_eq!(
             words(&mixed).as_deref(),
             Some("1 × TPU of unknown type + 2 × TPU v4")
+        );
+        assert_eq!(
+            words_with(&mixed, Some("v7x")).as_deref(),
+            Some("2 × TPU v4 + 1 × v7x")
         );
     }
 }

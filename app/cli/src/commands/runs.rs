@@ -103,7 +103,7 @@ fn opened(args: &RunsArgs, name: &str, loading: &Loading<'_>) -> Result<OpenedRu
     let steps = session.report::<Steps>(Scope::WholeTrace).ok();
     let verdict = session.report::<Verdict>(Scope::WholeTrace).ok();
     Ok(OpenedRun {
-        devices: devices_in_words(session.model()),
+        devices: devices_in_words(session.model(), session.options()),
         lost: losses_in_words(session.model()),
         steps: steps.as_ref().map(|report| report.steps.len()),
         step_ps: steps

@@ -34,7 +34,8 @@ impl McpTool for Open {
         let steps = session
             .report::<Steps>(Scope::WholeTrace)
             .map_or(0, |steps| steps.steps.len());
-        let devices = devices_in_words(model).unwrap_or_else(|| "no TPU devices".to_owned());
+        let devices = devices_in_words(model, session.options())
+            .unwrap_or_else(|| "no TPU devices".to_owned());
         let statement = format!(
             "{devices}, {} on {}, {} captured, {}, {} lost on import",
             counted(model.slice_count() as u64, "slice"),

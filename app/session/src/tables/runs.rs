@@ -87,7 +87,7 @@ impl RunRow<'_> {
                 verdict.as_ref().map(|it| &*it.statement)
             })
             .recorded("device_type", "Devices", Unit::None, |_| {
-                devices_in_words(model)
+                devices_in_words(model, self.session.options())
             })
             .measured(
                 "devices",

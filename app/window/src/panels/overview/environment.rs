@@ -170,6 +170,7 @@ pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
                     .peaks
                     .device_type
                     .clone()
+                    .or_else(|| Some(context.trace.session.options().chip()?.id.clone()))
                     .unwrap_or_else(|| "of unknown type".to_owned());
                 row("Devices", format!("{} × {device}", ops.cores.len()), "");
                 for (title, peak, unit) in [
@@ -180,7 +181,7 @@ pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
                         let from = match peak.source {
                             PeakSource::Recorded => "recorded in the capture",
                             PeakSource::Configured => "from the simulator's configuration",
-                            PeakSource::Assumed => "of the chip named on the command line",
+                            PeakSource::Assumed => "of the chip that you named",
                             PeakSource::Published => {
                                 "published for the chip that the capture names"
                             }

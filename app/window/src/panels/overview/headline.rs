@@ -43,7 +43,7 @@ pub fn verdict_ui(ui: &mut Ui, context: PanelContext<'_>) {
     let model = &context.trace.model;
     let mut facts = vec![times::time(model.extent().dur())];
     facts.push(counted(model.slice_count() as u64, "slice"));
-    facts.extend(devices_in_words(model));
+    facts.extend(devices_in_words(model, context.trace.session.options()));
     ui.label(RichText::new(facts.join("  ·  ")).small().weak());
 }
 
