@@ -1,13 +1,23 @@
 //! Sentences from the clauses of reports.
 
-/// The text with a capital first letter and a full stop.
+/// The text with a full stop, and with a capital first letter unless it begins with a name.
 pub fn sentence(clause: &str) -> String {
-    let mut letters = clause.chars();
-    let first: String = letters
-        .next()
-        .map(|first| first.to_uppercase().collect())
-        .unwrap_or_default();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+    let clause = clause.trim_end_matches('.');
+    if begins_with_name(clause) {
+        format!("{clause}.")
+    } else {
+        format!("{}.", capitalised(clause))
+    }
+}
+
+/// Whether the first word is a name of an op, a type or a device (`fusion.1`, `bfloat16`, `vm TPU:0`), which has its own
+/// spelling.
+fn begins_with_name(clause: &str) -> bool {
+    let mut words = clause.split_whitespace();
+    let is_device = |word: &str| word.trim_end_matches(':').contains(':');
+    words.next().is_some_and(|word| {
+        word.contains(['_', '.', '/']) || word.contains(|c: char| c.is_ascii_digit())
+    }) || words.next().is_some_and(is_device)
 }
 
 /// With a capital letter.
@@ -16,4 +26,21 @@ pub fn capitalised(text: &str) -> String {
     letters.next().map_or(String::new(), |first| {
         first.to_uppercase().chain(letters).collect()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_at_the_beginning_keep_their_spelling() {
+        assert_eq!(sentence("steps vary."), "Steps vary.");
+        assert_eq!(sentence("all-to-all exchanges"), "All-to-all exchanges.");
+        assert_eq!(sentence("fusion.1 repeats"), "fusion.1 repeats.");
+        assert_eq!(sentence("bfloat16 matmuls"), "bfloat16 matmuls.");
+        assert_eq!(sentence("host_b TPU:1 waits"), "host_b TPU:1 waits.");
+        assert_eq!(sentence("vm TPU:1 waits"), "vm TPU:1 waits.");
+        assert_eq!(sentence("what changed: a"), "What changed: a.");
+        assert_eq!(sentence(""), ".");
+    }
 }
