@@ -193,7 +193,7 @@ impl Chip {
             None => None,
             Some(base) => {
                 let named = base.as_str().and_then(Self::named);
-                Some(named.ok_or_else(|| ChipError(format!("base: no known chip; {}", known())))?)
+                Some(named.ok_or_else(|| ChipError(format!("base: no such chip; {}", known())))?)
             }
         };
         Self::from_table(&table, file_name, base)

@@ -100,7 +100,10 @@ fn trend(lines: &[HistoryLine]) -> Table {
     };
     Table::of(
         "trend",
-        format!("The last {} runs", lines.len()),
+        match lines.len() {
+            1 => "The last run".to_owned(),
+            runs => format!("The last {runs} runs"),
+        },
         lines.iter().zip(changes),
     )
     .derived("verdict", "Gates", Unit::None, |(line, _)| line.verdict())
