@@ -256,7 +256,12 @@ pub(super) fn statement(
     }
     clauses.extend(match pattern {
         ImbalancePattern::Persistent { core, steps, uneven } => {
-            Some(format!("{core} works most in {steps} of {uneven} uneven steps"))
+            let who = if stragglers[..] == [core.as_str()] {
+                String::new()
+            } else {
+                format!("{core} works ")
+            };
+            Some(format!("{who}most in {steps} of {uneven} uneven steps"))
         }
         ImbalancePattern::Rotating { cores, uneven } => Some(format!(
             "in {uneven} uneven steps, {cores} different devices were slowest: uneven work rather than a slow chip"

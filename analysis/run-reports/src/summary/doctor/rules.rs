@@ -97,15 +97,24 @@ fn no_steps(cx: &Context<'_>) -> Option<CaptureFinding> {
         StepSource::Modules => Severity::Info,
         StepSource::WholeCapture => Severity::Warning,
     };
+    let inferred = format!(
+        "Steps are not recorded but inferred: {}.",
+        steps.source.title()
+    );
+    // The last reason is why this one was taken, which the message says of the whole capture.
+    let (message, reasons) = match (steps.source, steps.why.split_last()) {
+        (StepSource::WholeCapture, Some((_, reasons))) => (
+            "Steps are not recorded: the whole capture counts as one step.".to_owned(),
+            reasons,
+        ),
+        _ => (inferred, &steps.why[..]),
+    };
     Some(CaptureFinding {
         id: "Q03",
         name: "no-steps",
         severity,
-        message: format!(
-            "Steps are not recorded but inferred: {}.",
-            steps.source.title()
-        ),
-        evidence: steps.why.join("; "),
+        message,
+        evidence: reasons.join("; "),
         cure: if cx.model.simulator().is_some() {
             "Nothing to do where one step was simulated; several need their executions as a line of programs."
         } else if has_annotations(cx.model) {
@@ -265,7 +274,7 @@ fn partial_hosts(cx: &Context<'_>) -> Option<CaptureFinding> {
         name: "partial-hosts",
         severity: Severity::Warning,
         message: format!(
-            "The program runs on {devices} devices, of which {captured} were captured."
+            "The program runs on {devices} devices, and the capture holds {captured} of them."
         ),
         evidence: format!("replica groups of {op}"),
         cure: "Capture all hosts and open their common run directory; otherwise waiting between hosts is not visible.",
@@ -341,6 +350,7 @@ fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
         .counts()
         .iter()
         .filter(|e| e.kind.severity() == Severity::Loss && !known.contains(&e.kind));
+    let events: u64 = lost.clone().map(|entry| entry.count).sum();
     let parts: Vec<String> = lost
         .map(|entry| format!("{} × {}", entry.count, entry.kind.id()))
         .collect();
@@ -361,8 +371,10 @@ fn unreadable_events(cx: &Context<'_>) -> Option<CaptureFinding> {
         id: "Q12",
         name: "unreadable-events",
         severity: Severity::Loss,
-        message: files
-            .unwrap_or_else(|| "Some events could not be read and are missing.".to_owned()),
+        message: files.unwrap_or_else(|| match events {
+            1 => "One event could not be read and is missing.".to_owned(),
+            _ => format!("{events} events could not be read and are missing."),
+        }),
         evidence: parts.join(", "),
         cure: "See the import log for the first events of each kind.",
     })
@@ -420,7 +432,6 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
             )
         })
         .collect();
-    let more = if rows.len() > NAMED { "; …" } else { "" };
     let (count, verb) = if rows.len() == 1 {
         ("1 op".to_owned(), "is")
     } else {
@@ -431,7 +442,7 @@ fn impossible_rates(cx: &Context<'_>) -> Option<CaptureFinding> {
         name: "impossible-rates",
         severity: Severity::Warning,
         message: format!("{count} {verb} faster than a peak allows; utilizations exclude their claimed work."),
-        evidence: format!("{share:.2} of op time: {}{more}", named.join("; "), share = Percent(share)),
+        evidence: format!("{share:.2} of op time: {}", named.join("; "), share = Percent(share)),
         cure: "Name the right chip with --device-spec where the peak is assumed, and correct the cost_estimate of kernels.",
     })
 }

@@ -11,7 +11,7 @@ use engine::{Context, Percent, Provenance, Scope};
 use facts::category::OpGroup;
 use facts::steps::{Step, StepsReport};
 use facts::time_use::TimeUse;
-use math::stats::percent;
+use math::stats::{Stats, percent};
 use serde::Serialize;
 use trace_model::{Caveat, Picos, TimeRange, without_number};
 
@@ -220,6 +220,7 @@ fn activity(ops: &OpsReport, group: OpGroup, known: &VerdictReports) -> String {
 fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     const SHOWN: usize = 3;
     const LONGEST: usize = 40;
+    const LEAST: f64 = 0.05;
     let mut times: BTreeMap<&str, i64> = BTreeMap::new();
     for row in ops.rows.iter().filter(|row| row.group == group) {
         let time = times.entry(without_number(&row.name)).or_default();
@@ -227,6 +228,9 @@ fn names_of(ops: &OpsReport, group: OpGroup) -> String {
     }
     let mut names: Vec<&str> = times.keys().copied().collect();
     names.sort_by_key(|name| std::cmp::Reverse(times[name]));
+    let least = LEAST * ops.group_self(group).ps() as f64;
+    let matter = names.partition_point(|name| times[name] as f64 >= least);
+    names.truncate(matter.max(1));
     let more = if names.len() > SHOWN { " …" } else { "" };
     let names: Vec<String> = names
         .into_iter()
@@ -323,6 +327,22 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
     let slow = report.slow_steps();
     let (first, median) = *slow.first()?;
     let is_one_class = slow.iter().all(|(step, _)| step.class == first.class);
+    let steady: Vec<f64> = report
+        .counted()
+        .filter(|step| {
+            step.class == first.class && slow.iter().all(|(own, _)| own.number != step.number)
+        })
+        .map(|step| step.time_ps as f64)
+        .collect();
+    let varies = Stats::of(&steady)
+        .and_then(|stats| stats.cv_percent)
+        .filter(|&spread| spread >= WORTH_SAYING_PERCENT)
+        .map_or_else(String::new, |spread| {
+            format!(
+                "; the others vary, too: standard deviation {} of their mean",
+                shown(Some(spread))
+            )
+        });
     let usual = match (is_one_class, report.classes.len()) {
         (true, 1) => format!("against a median of {}", length(median)),
         (true, _) => format!("against a median of {} in their class", length(median)),
@@ -356,7 +376,7 @@ pub(super) fn slow_steps(report: &StepsReport) -> Option<VerdictFinding> {
         id: TimeUse::SlowSteps,
         is_named: false,
         statement: format!(
-            "{count} {steps} slow: {}{more}, {usual}{why}",
+            "{count} {steps} slow: {}{more}, {usual}{why}{varies}",
             shown.join(", ")
         ),
         time_ps,
