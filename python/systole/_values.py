@@ -85,8 +85,12 @@ class Hint:
     severity: str
     #: What was found in this trace.
     statement: str
+    #: The first thing to do, in one short sentence.
+    brief: str
     #: What to do.
     action: str
+    #: The code or setting to change, to be copied; ``None`` if a few lines do not cure it.
+    code: str | None
     #: What it saves at most of a step; savings cannot be added up.
     saving_ps: int | None
     saving_percent: float | None

@@ -31,6 +31,7 @@ mod range_partition;
 mod rare_captures;
 mod replay;
 mod scopes;
+mod statements;
 mod step_corpus;
 mod time_corpus;
 mod xprof;

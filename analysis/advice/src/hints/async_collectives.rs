@@ -34,10 +34,14 @@ static KNOWN: LazyLock<Vec<AsyncCollective>> = LazyLock::new(|| {
     list.collective
 });
 
-/// Which of these kinds a chip can be told to make asynchronous, and how, as sentences; empty where nothing is known.
-pub(super) fn advice(kinds: &BTreeSet<CollectiveKind>, chip: Option<&str>) -> String {
+/// Which of these kinds a chip can be told to make asynchronous, as sentences, and the setting that does; empty where
+/// nothing is known.
+pub(super) fn advice(
+    kinds: &BTreeSet<CollectiveKind>,
+    chip: Option<&str>,
+) -> (String, Option<String>) {
     let Some(chip) = chip else {
-        return String::new();
+        return (String::new(), None);
     };
     let known = |kind: &CollectiveKind| {
         KNOWN
@@ -57,7 +61,7 @@ pub(super) fn advice(kinds: &BTreeSet<CollectiveKind>, chip: Option<&str>) -> St
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let mut sentences = Vec::new();
+    let (mut sentences, mut setting) = (Vec::new(), None);
     let switchable = of(&|known| !known.by_default && !known.flags.is_empty());
     if !switchable.is_empty() {
         let flags: BTreeSet<&str> = switchable
@@ -65,13 +69,13 @@ pub(super) fn advice(kinds: &BTreeSet<CollectiveKind>, chip: Option<&str>) -> St
             .flat_map(|known| &known.flags)
             .map(String::as_str)
             .collect();
-        let flags = flags
-            .into_iter()
-            .map(|flag| format!("--{flag}"))
-            .collect::<Vec<_>>()
-            .join(" ");
+        // What is set already stays.
+        setting = Some(format!(
+            "export LIBTPU_INIT_ARGS=\"$LIBTPU_INIT_ARGS \\\n  --{}\"",
+            Vec::from_iter(flags).join(" \\\n  --")
+        ));
         sentences.push(format!(
-            "`LIBTPU_INIT_ARGS=\"{flags}\"` makes asynchronous what {chip} by default does not ({COMPILER}): {}.",
+            "Set flags of libtpu: by default {chip} does not make asynchronous ({COMPILER}): {}.",
             names(&switchable)
         ));
     }
@@ -90,5 +94,5 @@ pub(super) fn advice(kinds: &BTreeSet<CollectiveKind>, chip: Option<&str>) -> St
             "On {chip} no flag is known that makes asynchronous ({COMPILER}): {never}."
         ));
     }
-    sentences.join(" ")
+    (sentences.join(" "), setting)
 }

@@ -13,7 +13,7 @@ use facts::framework::Framework;
 use facts::steps::StepsReport;
 use trace_model::{GroupId, OpId, Picos, TimeRange};
 
-use super::{Finding, HintEvidence, PossibleSaving};
+use super::{Finding, HintEvidence, PossibleSaving, short_name};
 use crate::what_if::{Replay, Scenario};
 
 /// What changes save; the error says why that is unknown.
@@ -319,25 +319,34 @@ impl<'r> OpSelection<'r> {
         self.rows.iter().filter_map(factor).collect()
     }
 
-    /// Names of the first ops, for a sentence.
+    /// Names of the first ops, for a sentence: those that take a considerable part of the time, and at least one.
     pub(crate) fn names(&self) -> String {
         const SHOWN: usize = 3;
-        let names: Vec<&str> = self.rows.iter().take(SHOWN).map(|row| &*row.name).collect();
-        match self.rows.len().saturating_sub(SHOWN) {
+        const LEAST: f64 = 0.05;
+        let matters = |&(nth, row): &(usize, &&OpRow)| {
+            nth == 0 || row.self_time_ps as f64 >= LEAST * self.self_ps as f64
+        };
+        let rows = self.rows.iter().enumerate().take(SHOWN);
+        let names: Vec<String> = rows
+            .take_while(matters)
+            .map(|(_, row)| short_name(&row.name))
+            .collect();
+        match self.rows.len().saturating_sub(names.len()) {
             0 => names.join(", "),
             more => format!("{} and {more} more", names.join(", ")),
         }
+    }
+
+    /// `what` takes so much of the device time, as a clause.
+    pub(crate) fn take(&self, what: &str) -> String {
+        format!("{what} take {:.1} of device time", Percent(self.percent()))
     }
 
     /// What most rules about ops say: `what` takes so much of the device time.
     pub(crate) fn finding(&self, what: &str, limit: f64, saving: PossibleSaving) -> Finding {
         let share = self.percent();
         Finding {
-            statement: format!(
-                "{what} take {share:.1} of device time ({})",
-                self.names(),
-                share = Percent(share)
-            ),
+            statement: format!("{} ({})", self.take(what), self.names()),
             evidence: vec![HintEvidence::percent(
                 what,
                 share,

@@ -10,6 +10,14 @@ use trace_model::{OpId, Picos, SliceId, SliceRef, TimeRange, Timestamp};
 
 use crate::what_if::Scenario;
 
+/// Columns of a name in a statement.
+const LONGEST_NAME: usize = 32;
+
+/// A name in a statement, short enough to be read.
+pub(super) fn short_name(name: &str) -> String {
+    engine::shortened(name, LONGEST_NAME)
+}
+
 /// What a rule saw.
 #[derive(Clone, Debug, Default)]
 pub struct Finding {
@@ -17,6 +25,8 @@ pub struct Finding {
     pub statement: String,
     /// What to do about just this, as sentences that come before those of the page; empty where the page says it all.
     pub advice: String,
+    /// The code or setting to copy, where it depends on the capture; that of the page where `None`.
+    pub code: Option<String>,
     /// What was compared with what.
     pub evidence: Vec<HintEvidence>,
     /// The ops concerned, most important first.

@@ -34,6 +34,8 @@ mod rules;
 
 use ::engine::{Analysis, AnalysisError, Context};
 
+use finding::short_name;
+
 pub use facts::{HintFacts, OpSelection, StepTime};
 pub use finding::{Finding, FindingPlace, HintEvidence, PossibleSaving};
 pub use page::{Page, SECTIONS};

@@ -88,8 +88,12 @@ pub struct Hint {
     /// What was played again, with the bound of the saving: a replay of it saves as much.
     #[serde(skip)]
     pub changes: Vec<Scenario>,
+    /// The first thing to do, in one short sentence.
+    pub brief: String,
     /// What to do, in the words of the framework.
     pub action: String,
+    /// The code or setting to change, to be copied as it is.
+    pub code: Option<String>,
     /// The ops concerned, most important first.
     pub ops: Vec<HintOp>,
     /// Other hints that are about the same time: their savings do not add up.
@@ -115,8 +119,12 @@ pub struct Remedy {
     pub statement: String,
     /// What was compared with what.
     pub evidence: Vec<HintEvidence>,
+    /// The first thing to do, in one short sentence.
+    pub brief: String,
     /// What to do, in the words of the framework.
     pub action: String,
+    /// The code or setting to change, to be copied as it is.
+    pub code: Option<String>,
 }
 
 impl From<Hint> for Remedy {
@@ -127,7 +135,9 @@ impl From<Hint> for Remedy {
             confidence,
             statement,
             evidence,
+            brief,
             action,
+            code,
             ..
         } = hint;
         Self {
@@ -136,7 +146,9 @@ impl From<Hint> for Remedy {
             confidence,
             statement,
             evidence,
+            brief,
             action,
+            code,
         }
     }
 }
@@ -293,6 +305,7 @@ impl HintsReport {
             })
             .derived("statement", "Seen", Unit::None, |hint| &hint.statement)
             .derived("action", "Do", Unit::None, |hint| &hint.action)
+            .derived("code", "Code", Unit::None, |hint| &hint.code)
             .derived("overlaps_with", "Overlaps with", Unit::None, |hint| {
                 hint.overlaps_with.join(", ")
             })

@@ -323,7 +323,8 @@ fn hint_of(
     } else {
         None
     };
-    let action = Page(rule.page).action(facts.framework);
+    let page = Page(rule.page);
+    let action = page.action(facts.framework);
     let ops = finding
         .ops
         .iter()
@@ -351,6 +352,10 @@ fn hint_of(
         once_ps: once.map(Picos::ps),
         saving_by: by,
         changes,
+        brief: page.brief(),
+        code: finding
+            .code
+            .or_else(|| page.code(facts.framework).map(str::to_owned)),
         action: if finding.advice.is_empty() {
             action
         } else {

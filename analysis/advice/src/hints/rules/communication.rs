@@ -98,6 +98,7 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
     };
     let free = free_compute(facts, worst)?;
     let collectives = facts.select(|row| row.collective.is_some())?;
+    let (advice, code) = flags(facts, &collectives);
     let hidden = worst.overlap_ratio_percent.map_or_else(
         || "how much is hidden is not recorded".to_owned(),
         |part| format!("compute hides {:.1} of all communication", Percent(part)),
@@ -121,7 +122,8 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
                 "step, on the same device",
             ),
         ],
-        advice: flags(facts, &collectives),
+        advice,
+        code,
         ops: collectives.ops(),
         saving: PossibleSaving::Replay {
             changes: vec![Scenario::Collectives(0.0)],
@@ -132,7 +134,7 @@ fn exposed(facts: &HintFacts<'_>) -> RuleResult {
 }
 
 /// What is known of the flags that make the synchronous ones of these collectives asynchronous on this chip.
-fn flags(facts: &HintFacts<'_>, collectives: &OpSelection<'_>) -> String {
+fn flags(facts: &HintFacts<'_>, collectives: &OpSelection<'_>) -> (String, Option<String>) {
     let synchronous = collectives
         .rows
         .iter()
@@ -174,8 +176,10 @@ fn synchronous(facts: &HintFacts<'_>) -> RuleResult {
         changes,
         at_most: free,
     };
+    let (advice, code) = flags(facts, &found);
     Ok(Some(Finding {
-        advice: flags(facts, &found),
+        advice,
+        code,
         ..found.finding("synchronous collectives", share, saving)
     }))
 }

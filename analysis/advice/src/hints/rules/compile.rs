@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use device_reports::steps::step_times::Steps;
 use engine::{AnalysisError, Percent, Provenance, Scope, Threshold};
+use facts::framework::Framework;
 use facts::steps::Step;
 use facts::time_use::TimeUse;
 use math::unit::Unit;
@@ -12,6 +13,7 @@ use trace_model::{Picos, TimeRange};
 
 use crate::hints::{
     Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    short_name,
 };
 use crate::what_if::Scenario;
 
@@ -317,6 +319,24 @@ fn functions(list: &[&Compilation]) -> String {
     )
 }
 
+/// How to give an argument of these compilations the same size each time, in JAX, where it is known which size changes.
+fn one_shape(framework: Framework, list: &[&Compilation]) -> Option<String> {
+    let changes = || list.iter().flat_map(|own| &own.changes);
+    let first = changes().find(|change| !change.dims.is_empty())?;
+    let dim = first.dims.first()?.dim;
+    let dims = changes()
+        .filter(|change| change.what == first.what)
+        .flat_map(|change| &change.dims)
+        .filter(|own| own.dim == dim);
+    let most = dims.map(|dim| dim.from.max(dim.to)).max()?;
+    (framework == Framework::Jax).then(|| {
+        format!(
+            "pad = [(0, 0)] * x.ndim  # x: {}\npad[{dim}] = (0, {most} - x.shape[{dim}])\nx = jnp.pad(x, pad)",
+            short_name(&first.what)
+        )
+    })
+}
+
 fn again(facts: &HintFacts<'_>) -> RuleResult {
     let report = facts.report::<Compile>()?;
     let list = longest(report.list.iter().filter(|own| own.again.is_some()));
@@ -355,7 +375,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(Finding {
         statement: format!(
             "the same function is compiled again: {} {count}{}{more}{changed}",
-            first.function,
+            short_name(&first.function),
             places(&own)
         ),
         evidence: vec![
@@ -368,6 +388,7 @@ fn again(facts: &HintFacts<'_>) -> RuleResult {
             .by(Provenance::Inferred),
             HintEvidence::time("they take", time as f64, "capture, on the host"),
         ],
+        code: one_shape(facts.framework, &own),
         about: COMPILING,
         spots: spots(facts, &list),
         saving: saving(facts, &list, list.len() == report.list.len())?,

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use device_reports::ops::kernels::{DeclaredCosts, Kernel, Kernels, KernelsReport};
 use device_reports::ops::loops::{LoopRow, Loops};
 use device_reports::ops::op_stats::{LikeOps, OpRow};
-use engine::{AnalysisError, Percent, Threshold, counted};
+use engine::{AnalysisError, Percent, Threshold};
 use facts::category::OpGroup;
 use hardware::limits::BoundBy;
 use math::unit::Unit;
 use trace_model::{Caveat, OpId, Picos};
 
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[
@@ -344,7 +344,7 @@ fn short_loops(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(Finding {
         statement: format!(
             "{} repeats {count:.0} times for {} each, and such loops themselves take {:.1} of device time",
-            first.name,
+            short_name(&first.name),
             Picos::from_ps(time as i64),
             Percent(found.percent())
         ),
@@ -392,10 +392,7 @@ fn kernels_without_costs(facts: &HintFacts<'_>) -> RuleResult {
         .ok()
         .and_then(|report| kernel_names(&report))
     {
-        finding.statement = format!(
-            "kernels without declared costs take {:.1} of device time: {names}",
-            Percent(found.percent())
-        );
+        finding.statement = format!("{}: {names}", found.take("kernels without declared costs"));
     }
     Ok(Some(finding))
 }
@@ -412,10 +409,9 @@ fn kernel_names(report: &KernelsReport) -> Option<String> {
         .filter(silent)
         .map(|kernel| {
             format!(
-                "{} ({:.1}, {})",
-                kernel.kernel,
-                Percent(kernel.of_op_time_percent.unwrap_or(0.0)),
-                counted(kernel.ops, "op")
+                "{} ({:.1})",
+                short_name(&kernel.kernel),
+                Percent(kernel.of_op_time_percent.unwrap_or(0.0))
             )
         })
         .collect();

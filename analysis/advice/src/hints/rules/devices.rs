@@ -278,7 +278,7 @@ fn straggler(facts: &HintFacts<'_>) -> RuleResult {
     let late = host.most_work_ps.unwrap_or(0.0) - stats::median(&works).unwrap_or(0.0);
     Ok(Some(Finding {
         statement: format!(
-            "{} works longer in each step than the other hosts",
+            "the host {} works longer in each step than the others",
             host.host
         ),
         evidence: host
@@ -462,7 +462,9 @@ fn spread(facts: &HintFacts<'_>, steps: &StepsReport) -> RuleResult {
     };
     Ok(Some(Finding {
         statement: format!(
-            "steps of one class deviate by {spread:.1} from their mean: {} to {}{slowest}{short_note}",
+            "the standard deviation of {} steps is {spread:.1} of their mean ({}): {} to {}{slowest}{short_note}",
+            time.count,
+            Picos::from_ps(time.mean as i64),
             Picos::from_ps(time.min as i64),
             Picos::from_ps(time.max as i64),
             spread = Percent(spread)

@@ -10,7 +10,7 @@ use engine::{AnalysisError, Percent, Provenance, Threshold};
 use trace_model::{OpId, Picos};
 
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[
@@ -134,7 +134,7 @@ fn sparse_wait(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(Finding {
         statement: format!(
             "the TensorCore waits for SparseCores for {share:.1} of device time, most for what {} starts",
-            first.op,
+            short_name(&first.op),
             share = Percent(share)
         ),
         evidence: vec![HintEvidence::percent(
@@ -228,7 +228,7 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
         rows.extend(own);
     }
     let more = if waiting.len() > 1 {
-        format!("; so do {} more", waiting.len() - 1)
+        format!("; {} more as well", waiting.len() - 1)
     } else {
         String::new()
     };
@@ -239,7 +239,7 @@ fn dma_stall(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(Finding {
         statement: format!(
             "the kernel {} waits for its copies for {percent:.1} of its time{more}",
-            kernel.kernel,
+            short_name(&kernel.kernel),
             percent = Percent(percent)
         ),
         evidence: vec![
@@ -345,7 +345,7 @@ fn spills(facts: &HintFacts<'_>) -> RuleResult {
     Ok(Some(Finding {
         statement: format!(
             "the schedule of {}{others} keeps values in VMEM for lack of registers",
-            kernel.kernel
+            short_name(&kernel.kernel)
         ),
         evidence: vec![
             number("vector spills", spills),

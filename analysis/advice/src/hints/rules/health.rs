@@ -26,7 +26,7 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q02", "The hardware dropped events"),
     health!("Q03", "Steps are not recorded"),
     health!("Q04", "No device to analyze"),
-    health!("Q05", "The peaks of the devices are assumed"),
+    health!("Q05", "The peaks of the devices are not recorded"),
     health!("Q06", "Device and host clocks do not agree"),
     health!(
         "Q07",
@@ -36,7 +36,7 @@ pub(super) static RULES: &[Rule] = &[
     health!("Q09", "The capture contains warm-up"),
     health!("Q10", "The profiler slows down the host"),
     health!("Q11", "Ops are misplaced on the timeline"),
-    health!("Q12", "Some events could not be read"),
+    health!("Q12", "Events could not be read"),
     health!("Q13", "No time here was measured"),
     health!("Q14", "Times are cycles"),
     health!("Q15", "Rates are above their peaks"),
@@ -51,9 +51,25 @@ fn found(facts: &HintFacts<'_>, id: &str) -> RuleResult {
     Ok(finding
         .filter(|finding| finding.severity > trace_model::Severity::Info)
         .map(|finding| Finding {
-            statement: format!("{} ({})", clause(&finding.message), finding.evidence),
+            statement: statement(&finding.message, &finding.evidence),
             ..Finding::default()
         }))
+}
+
+/// What was found, with as much of the evidence as one sentence holds: its first clause, and others that fit.
+fn statement(message: &str, evidence: &str) -> String {
+    const LONGEST: usize = 185;
+    let mut seen = clause(message);
+    let room = LONGEST.saturating_sub(seen.chars().count());
+    let mut used = 0;
+    let fits = |(nth, clause): &(usize, &str)| {
+        used += clause.chars().count() + 2;
+        *nth == 0 || used <= room
+    };
+    let clauses = evidence.split("; ").enumerate().take_while(fits);
+    let clauses: Vec<&str> = clauses.map(|(_, clause)| clause).collect();
+    seen.push_str(&format!(" ({})", clauses.join("; ")));
+    seen
 }
 
 /// A sentence as a clause.

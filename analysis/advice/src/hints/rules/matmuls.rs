@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use device_reports::ops::matmuls::{MatmulRow, Matmuls};
 use engine::{AnalysisError, Percent, Provenance, Threshold};
 use hardware::limits::BoundBy;
+use hardware::padding::Dimension;
 use hardware::peaks::NO_PEAK;
 use math::stats;
 use trace_model::OpId;
 
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 
 pub(super) static RULES: &[Rule] = &[
@@ -151,8 +152,12 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
     let what = row
         .and_then(|row| Some((row, row.sizes.as_ref()?)))
         .map_or_else(String::new, |(row, sizes)| {
-            format!(": {} is {} × {} × {}", row.name, sizes.m, sizes.k, sizes.n)
+            let name = short_name(&row.name);
+            format!(": {name} is {} × {} × {}", sizes.m, sizes.k, sizes.n)
         });
+    let code = row
+        .zip(matmuls.tile)
+        .and_then(|(row, tile)| tiled(row, tile));
     let padded = matmuls
         .rows
         .iter()
@@ -175,10 +180,27 @@ fn padding(facts: &HintFacts<'_>) -> RuleResult {
             .by(Provenance::Derived),
             HintEvidence::percent("padded matmuls", percent, "device time", Some(share)),
         ],
+        code,
         ops,
         saving: PossibleSaving::ops("padded matmuls", factors),
         ..Finding::default()
     }))
+}
+
+/// The size to choose for the dimension of a matmul that wastes most, in Python.
+fn tiled(row: &MatmulRow, tile: u64) -> Option<String> {
+    let (sizes, dimension) = (row.sizes.as_ref()?, row.pad_first?);
+    let size = match dimension {
+        Dimension::M => sizes.m,
+        Dimension::K => sizes.k,
+        Dimension::N => sizes.n,
+    };
+    Some(format!(
+        "{} = {}  # {size} in {}; multiples of {tile} fill the matrix unit",
+        dimension.title(),
+        size.checked_next_multiple_of(tile)?,
+        short_name(&row.name)
+    ))
 }
 
 fn passes(facts: &HintFacts<'_>) -> RuleResult {
@@ -277,7 +299,7 @@ fn small_batch(facts: &HintFacts<'_>) -> RuleResult {
         statement: format!(
             "matmuls that take {percent:.1} of device time read their weights for few rows: {} has {rows:.0}, up to \
              {at_ridge:.0} would take hardly longer, for up to {gain:.0} × the throughput",
-            first.name,
+            short_name(&first.name),
             percent = Percent(percent)
         ),
         evidence: vec![

@@ -3,14 +3,16 @@
 use device_reports::memory::hbm::{Memory, NEARLY_FULL_PERCENT, bytes_text};
 use device_reports::ops::expected::{Expected, LimitRow, TimeLimit};
 use device_reports::ops::op_stats::OpRow;
-use engine::{AnalysisError, Percent, Provenance, Threshold, shortened};
+use engine::{AnalysisError, Percent, Provenance, Threshold};
 use facts::category::OpGroup;
+use facts::framework::Framework;
 use math::unit::Unit;
 use run_reports::host::serving::Serving;
 use trace_model::{Picos, TimeRange, Timestamp};
 
 use crate::hints::{
     Confidence, Finding, FindingPlace, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    short_name,
 };
 use crate::what_if::Scenario;
 
@@ -72,9 +74,6 @@ pub(super) static RULES: &[Rule] = &[
         page: include_str!("../../../../../docs/hints/K50.md"),
     },
 ];
-
-/// Letters of a name in a sentence.
-const LONGEST_NAME: usize = 60;
 
 static LAYOUT: Threshold = Threshold::percent(
     "K19.layout_percent",
@@ -158,14 +157,19 @@ fn slices(facts: &HintFacts<'_>) -> RuleResult {
         facts.limit(&SLICES),
         saving,
     );
+    let (advice, code) = slices_of(facts);
     Ok(Some(Finding {
-        advice: slices_of(facts).to_owned(),
+        advice: advice.to_owned(),
+        code: code
+            .filter(|_| facts.framework == Framework::Jax)
+            .map(str::to_owned),
         ..finding
     }))
 }
 
-/// What slices are for in a program that differentiates, and in one that serves; empty where it is neither.
-fn slices_of(facts: &HintFacts<'_>) -> &'static str {
+/// What slices are for in a program that differentiates, with code for JAX, and in one that serves; empty where it is
+/// neither.
+fn slices_of(facts: &HintFacts<'_>) -> (&'static str, Option<&'static str>) {
     let model = facts.cx.model;
     // JAX names what it derives for the backward pass so.
     let is_backward = |name: &str| name.contains("transpose(");
@@ -174,8 +178,11 @@ fn slices_of(facts: &HintFacts<'_>) -> &'static str {
         .iter()
         .filter_map(|op| Some(model.str(op.framework_name?)));
     if names.any(is_backward) {
-        return "In training most of them stack what a scan over layers keeps for the backward pass, and read it back: \
-                keep less (a checkpoint policy that saves fewer names), or unroll a few layers.";
+        let advice = "In training most of them stack what a scan over layers keeps for the backward pass, and read it \
+                      back: keep less (a checkpoint policy that saves fewer names), or unroll a few layers.";
+        let code = "policy = jax.checkpoint_policies.dots_with_no_batch_dims_saveable\n\
+                    x, _ = jax.lax.scan(jax.checkpoint(layer, policy=policy), x, params, unroll=2)";
+        return (advice, Some(code));
     }
     let serves = |name: &str| {
         ["decode", "prefill", "generate"]
@@ -188,10 +195,11 @@ fn slices_of(facts: &HintFacts<'_>) -> &'static str {
             .iter()
             .any(|program| serves(model.str(program.name)))
     {
-        return "In serving most of them update the KV cache: donate it, and write the new positions of a whole batch at \
-                once, or inside the attention kernel.";
+        let advice = "In serving most of them update the KV cache: donate it, and write the new positions of a whole \
+                      batch at once, or inside the attention kernel.";
+        return (advice, None);
     }
-    ""
+    ("", None)
 }
 
 fn gather(facts: &HintFacts<'_>) -> RuleResult {
@@ -213,11 +221,8 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
         return Ok(None);
     };
     let saving = PossibleSaving::ops("rematerialised ops", found.vanish());
-    let mut finding = found.finding(
-        "ops computed a second time to save memory",
-        facts.limit(&REMAT),
-        saving,
-    );
+    let what = "ops computed a second time to save memory";
+    let mut finding = found.finding(what, facts.limit(&REMAT), saving);
     let full = facts.limit(&REMAT_FULL);
     if let Some(peak) = facts
         .report::<Memory>()
@@ -233,7 +238,7 @@ fn remat(facts: &HintFacts<'_>) -> RuleResult {
         if peak >= full {
             finding.statement = format!(
                 "{}; memory is {peak:.0} full at its peak, so there is no room to store more",
-                finding.statement,
+                found.take(what),
                 peak = Percent(peak)
             );
             finding.saving = PossibleSaving::Unknown;
@@ -275,7 +280,7 @@ fn host_offload(facts: &HintFacts<'_>) -> RuleResult {
             // However well hidden, the copies keep the link busy for this long.
             at_most = Some(Picos::from_ps((step.ps - link) as i64).clamped());
             finding.statement = format!(
-                "{}; the link needs {} of each step of {}, so that part stays until less is copied",
+                "{}; the link needs {} of each step ({}) until less is copied",
                 finding.statement,
                 Picos::from_ps(link as i64),
                 Picos::from_ps(step.ps as i64)
@@ -327,7 +332,7 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
     };
     let others = memory.device_peaks().filter(full).count() - 1;
     let others = if others > 0 {
-        format!("; so are {others} more")
+        format!("; {others} more as well")
     } else {
         String::new()
     };
@@ -339,11 +344,7 @@ fn full_memory(facts: &HintFacts<'_>) -> RuleResult {
     let largest = fullest.at_peak.iter().max_by_key(|part| part.bytes);
     let largest = largest.map_or_else(String::new, |part| {
         let name = part.op.as_deref().unwrap_or(&part.what);
-        format!(
-            "; {} of it: {}",
-            bytes_text(part.bytes),
-            shortened(name, LONGEST_NAME)
-        )
+        format!("; {} of it: {}", bytes_text(part.bytes), short_name(name))
     });
     let bytes = |what: &str, bytes: i64| HintEvidence {
         unit: Unit::Bytes,

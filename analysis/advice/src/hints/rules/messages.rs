@@ -12,7 +12,7 @@ use trace_model::hlo_text::HloText;
 use trace_model::{OpId, Picos};
 
 use crate::hints::{
-    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult,
+    Confidence, Finding, HintEvidence, HintFacts, PossibleSaving, Rule, RuleResult, short_name,
 };
 use crate::what_if::Scenario;
 
@@ -145,11 +145,12 @@ fn slow_links(facts: &HintFacts<'_>) -> RuleResult {
     );
     Ok(Some(Finding {
         statement: format!(
-            "{} of {} collectives reach less than {limit} % of the links even after the last device has joined; {} at \
+            "{} of {} collectives {} less than {limit} % of the links even after the last device has joined; {} at \
              most {high:.1}",
             rows.len(),
             ledger.rows.len(),
-            first.op,
+            if rows.len() == 1 { "reaches" } else { "reach" },
+            short_name(&first.op),
             high = Percent(high)
         ),
         evidence: vec![
@@ -298,13 +299,17 @@ fn twice(facts: &HintFacts<'_>) -> RuleResult {
     let Some((key, rows)) = longest.filter(|_| share >= limit) else {
         return Ok(None);
     };
-    let names: Vec<&str> = rows.iter().take(3).map(|row| &*row.name).collect();
+    let names: Vec<String> = rows
+        .iter()
+        .take(2)
+        .map(|row| short_name(&row.name))
+        .collect();
     let ops: Vec<OpId> = extra.iter().filter_map(|row| row.op).collect();
     Ok(Some(Finding {
         statement: format!(
             "{} send the same data (%{}): the repeated transfers are exposed for {share:.1} of device time",
             names.join(" and "),
-            key.2.join(", %"),
+            short_name(&key.2.join(", %")),
             share = Percent(share)
         ),
         evidence: vec![
@@ -376,7 +381,7 @@ fn dcn_bound(facts: &HintFacts<'_>) -> RuleResult {
         if too_fast {
             statement = format!(
                 "{statement}; {} leaves the network so little time that a host needs {:.1} GB/s",
-                row.rendezvous,
+                short_name(&row.rendezvous),
                 rate / 1e9
             );
         }

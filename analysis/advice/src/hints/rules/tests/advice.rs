@@ -20,18 +20,21 @@ fn hint(report: &HintsReport, id: &str) -> Hint {
         .unwrap_or_else(|| panic!("no {id}"))
 }
 
-/// What hint `id` says to do, as a hint or as a further remedy.
-fn action(picture: &str, id: &str) -> String {
+/// What hint `id` says to do, and its code, as a hint or as a further remedy.
+fn remedy(picture: &str, id: &str) -> (String, String) {
     let report = report(picture);
     let also = report
         .hints
         .iter()
         .flat_map(|hint| &hint.also)
-        .map(|other| (other.id, &other.action));
-    let own = report.hints.iter().map(|hint| (hint.id, &hint.action));
+        .map(|other| (other.id, &other.action, &other.code));
+    let own = report
+        .hints
+        .iter()
+        .map(|hint| (hint.id, &hint.action, &hint.code));
     own.chain(also)
-        .find(|(own, _)| *own == id)
-        .map(|(_, action)| action.clone())
+        .find(|(own, ..)| *own == id)
+        .map(|(_, action, code)| (action.clone(), code.clone().unwrap_or_default()))
         .unwrap_or_default()
 }
 
@@ -65,42 +68,72 @@ fn padding_is_free_where_reading_the_weights_takes_longer() {
 }
 
 #[test]
+fn the_size_that_wastes_most_is_named_in_code() {
+    let (_, code) = remedy(&matmul(1024, 64, 1024, ""), "K11");
+    assert_eq!(
+        code,
+        "K = 128  # 64 in fusion.1; multiples of 128 fill the matrix unit"
+    );
+}
+
+#[test]
+fn names_in_a_statement_are_those_that_take_time() {
+    let statement = |picture: &str| {
+        report(picture)
+            .hints
+            .into_iter()
+            .find(|hint| hint.id == "K19")
+            .map(|hint| hint.statement)
+            .unwrap_or_default()
+    };
+    let picture = |b: usize| {
+        format!(
+            "@column 10us\nops: {}{}{}\na = copy.1 [copy]\nb = copy.2 [copy]\nM = f [convolution fusion]",
+            run('a', 40),
+            run('b', b),
+            run('M', 20)
+        )
+    };
+    let (seldom, often) = (statement(&picture(1)), statement(&picture(10)));
+    assert!(seldom.ends_with("(copy.1 and 1 more)"), "{seldom}");
+    assert!(often.ends_with("(copy.1, copy.2)"), "{often}");
+}
+
+#[test]
 fn flags_are_those_of_the_collectives_that_ran_on_this_chip() {
     let on = |op: &str, chip: &str| {
         let picture = communicating(80, 20, op, "").replace("TPU v5 lite", chip);
-        (action(&picture, "K01"), action(&picture, "K02"))
+        [remedy(&picture, "K01"), remedy(&picture, "K02")]
     };
-    for advice in [
-        on("all-reduce", "TPU v5 lite").0,
-        on("all-reduce", "TPU v5 lite").1,
-    ] {
+    for (advice, code) in on("all-reduce", "TPU v5 lite") {
+        assert_eq!(
+            code,
+            "export LIBTPU_INIT_ARGS=\"$LIBTPU_INIT_ARGS \\\n  \
+             --xla_enable_async_all_reduce=true \\\n  \
+             --xla_tpu_enable_async_collective_fusion_fuse_all_reduce=true\""
+        );
         assert!(
-            advice.contains("fuse_all_reduce=true")
-                && advice.contains("xla_enable_async_all_reduce"),
+            advice.contains("all-reduce") && !advice.contains("--xla"),
             "{advice}"
         );
-        assert!(!advice.contains("all_gather"), "{advice}");
     }
     // The flags of v5e make other chips fail or compute wrong results.
-    let advice = on("all-reduce", "TPU v6 lite").1;
+    let [_, (_, code)] = on("all-reduce", "TPU v6 lite");
     assert!(
-        advice.contains("xla_tpu_enable_sparse_core_collective_offload_all_reduce=true"),
-        "{advice}"
+        code.contains("--xla_tpu_enable_sparse_core_collective_offload_all_reduce=true\""),
+        "{code}"
     );
-    assert!(!advice.contains("fusion"), "{advice}");
-    let advice = on("all-gather", "TPU v5 lite").1;
-    assert!(
-        advice.contains("by default") && !advice.contains("--xla"),
-        "{advice}"
-    );
-    let advice = on("all-to-all", "TPU v6 lite").1;
-    assert!(
-        advice.contains("no flag is known") && !advice.contains("--xla"),
-        "{advice}"
-    );
-    // Which chip it is nobody says.
-    let advice = on("all-reduce", "TPU x").1;
-    assert!(!advice.contains("--xla") && !advice.is_empty(), "{advice}");
+    assert!(!code.contains("fusion"), "{code}");
+    for (op, chip, word) in [
+        ("all-gather", "TPU v5 lite", "by default"),
+        ("all-to-all", "TPU v6 lite", "no flag is known"),
+        // Which chip it is nobody says.
+        ("all-reduce", "TPU x", "Give the compiler"),
+    ] {
+        let [_, (advice, code)] = on(op, chip);
+        assert!(advice.contains(word), "{advice}");
+        assert!(!code.contains("--xla") && !code.is_empty(), "{code}");
+    }
 }
 
 /// Four devices gather; all but the last are there so many columns early.
@@ -208,14 +241,14 @@ fn offloaded_arrays_that_fit_are_counted_before_anything_else() {
 
 #[test]
 fn slices_of_training_and_of_serving_have_their_own_advice() {
-    let slices = |more: &str, program: &str| {
+    let slices_and_code = |more: &str, program: &str| {
         let picture = mixed(
             10,
             "dynamic-update-slice.1",
             &format!("dynamic-update-slice] {more} [x"),
         )
         .replace(" [x]", "");
-        action(
+        remedy(
             &format!(
                 "{picture}\n        modules: {}\n        P = {program}(1)\n",
                 run('P', 100)
@@ -223,14 +256,16 @@ fn slices_of_training_and_of_serving_have_their_own_advice() {
             "K20",
         )
     };
-    let training = slices(
+    let (training, code) = slices_and_code(
         "tf=jit(train)/transpose(jvp(while))/body/dynamic_update_slice",
         "jit_train",
     );
     assert!(training.starts_with("In training"), "{training}");
-    let serving = slices("", "jit_decode_step");
+    assert!(code.contains("unroll=2"), "{code}");
+    let (serving, code) = slices_and_code("", "jit_decode_step");
     assert!(serving.starts_with("In serving"), "{serving}");
-    let neither = slices("", "jit_f");
+    assert!(code.contains("donate_argnums"), "{code}");
+    let (neither, _) = slices_and_code("", "jit_f");
     assert!(neither.starts_with("Donate"), "{neither}");
 }
 
