@@ -58,6 +58,32 @@ fn overview_data_is_available_as_tables() {
 }
 
 #[test]
+fn code_of_a_hint_is_copied_with_one_click() {
+    let mut window = many();
+    want(&mut window, ViewCommand::ShowTab("hints".to_owned()));
+    let labels: Vec<String> = window
+        .query_all_by_label_contains("Copy code of ")
+        .filter_map(|button| button.accesskit_node().label())
+        .collect();
+    let label = labels.first().expect("a hint has code").clone();
+    window.get_by_label(&label).click();
+    window.run_steps(1);
+    let copied = |command: &egui::OutputCommand| match command {
+        egui::OutputCommand::CopyText(text) => Some(text.clone()),
+        _ => None,
+    };
+    let commands = &window.output().platform_output.commands;
+    let text = commands
+        .iter()
+        .find_map(copied)
+        .expect("something is copied");
+    assert!(!text.is_empty());
+    window.run_steps(1);
+    let answer = label.replace("Copy code", "copied");
+    window.get_by_label(&answer);
+}
+
+#[test]
 fn every_target_has_a_gauge() {
     let mut window = window_of(2_000.0);
     open(&mut window, "trace");

@@ -1,7 +1,9 @@
 //! Hints as cards: the finding, the saving, the remedy.
 
+use std::fmt::Write as _;
+
 use analysis::hints::{Confidence, Hint, HintSeverity, HintsReport, SavingBy};
-use analysis::{Percent, counted};
+use analysis::{Percent, counted, printable};
 use trace_model::Picos;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -132,8 +134,8 @@ fn also(text: &mut String, hint: &Hint, in_full: bool, layout: &TextLayout) {
             layout,
         );
         if in_full {
-            lines(text, "seen  ", &sentence(&other.statement), layout);
-            lines(text, "do    ", &other.action, layout);
+            let code = other.code.as_deref();
+            remedy(text, [&other.statement, &other.action], code, layout);
         }
     }
 }
@@ -152,8 +154,8 @@ pub fn full(report: &HintsReport, layout: &TextLayout) -> String {
     }
     for hint in &report.hints {
         head(&mut text, hint, report, None, layout);
-        lines(&mut text, "seen  ", &sentence(&hint.statement), layout);
-        lines(&mut text, "do    ", &hint.action, layout);
+        let code = hint.code.as_deref();
+        remedy(&mut text, [&hint.statement, &hint.action], code, layout);
         let over = report.sums_over;
         let ops: Vec<String> = hint
             .ops
@@ -233,6 +235,16 @@ fn title(text: &mut String, hint: &Hint, layout: &TextLayout) {
 fn lines(text: &mut String, label: &str, body: &str, layout: &TextLayout) {
     let head = format!("{}{}", " ".repeat(INDENT), layout.style.dim(label));
     text.push_str(&layout.beside(&head, INDENT + label.len(), body));
+}
+
+/// What was seen and what to do. Code stands on lines of its own, as it is to be copied: whatever the width, no line is
+/// broken.
+fn remedy(text: &mut String, [seen, action]: [&str; 2], code: Option<&str>, layout: &TextLayout) {
+    lines(text, "seen  ", &sentence(seen), layout);
+    lines(text, "do    ", action, layout);
+    for line in code.into_iter().flat_map(str::lines) {
+        let _ = writeln!(text, "{:1$}{2}", "", INDENT + 2, printable(line));
+    }
 }
 
 fn footer(report: &HintsReport, layout: &TextLayout) -> String {

@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use analysis::Tabular as _;
 use analysis::compare::{Comparison, Summary};
 use analysis::gates::{GatesReport, Status};
 use analysis::hints::{Hints, HintsReport};
+use analysis::{Tabular as _, printable};
 use trace_model::Picos;
 
 use crate::markdown::{escaped, markdown, shorten};
@@ -147,15 +147,27 @@ fn hints(text: &mut String, report: Option<&HintsReport>) {
             escaped(hint.title),
             escaped(&hint.action)
         );
+        code_block(text, "  ", hint.code.as_deref());
         for other in &hint.also {
             let (title, action) = (escaped(other.title), escaped(&other.action));
             let _ = writeln!(text, "  - `{}` {title}, the same time: {action}", other.id);
+            code_block(text, "    ", other.code.as_deref());
         }
     }
     if report.hints.len() > SHOWN {
         let _ = writeln!(text, "- … {} more", report.hints.len() - SHOWN);
     }
     text.push('\n');
+}
+
+/// A block of code within a list.
+pub(crate) fn code_block(text: &mut String, indent: &str, code: Option<&str>) {
+    let Some(code) = code else { return };
+    let _ = writeln!(text, "{indent}```");
+    for line in code.lines() {
+        let _ = writeln!(text, "{indent}{}", printable(line).replace('`', "'"));
+    }
+    let _ = writeln!(text, "{indent}```");
 }
 
 fn health(text: &mut String, run: &Summary) {

@@ -157,14 +157,21 @@ fn hints(overview: &Overview) -> Markup {
                     span.dim { (worth(hint, report, |time| time.to_string())) " · " (hint.severity.title()) }
                 }
                 p { (hint.statement) }
-                p { (hint.action) }
+                (remedy(&hint.action, hint.code.as_deref()))
                 @for other in &hint.also {
                     p { b { (other.id) } " " (other.title) ", the same time: " (other.statement) }
-                    p { (other.action) }
+                    (remedy(&other.action, other.code.as_deref()))
                 }
             }
         }
         @if report.hints.len() > HINTS { p.dim { "… " (report.hints.len() - HINTS) " more" } }
+    }
+}
+
+fn remedy(action: &str, code: Option<&str>) -> Markup {
+    html! {
+        p { (action) }
+        @if let Some(code) = code { pre { code { (code) } } }
     }
 }
 

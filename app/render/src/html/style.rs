@@ -74,7 +74,7 @@ p{margin:.4rem 0}.dim{color:var(--dim)}.pass{color:var(--pass)}.fail{color:var(-
 th,td{padding:.25rem .7rem .25rem 0;border-bottom:1px solid var(--line);vertical-align:top}.n{text-align:right;white-space:nowrap;overflow-wrap:normal;font-variant-numeric:tabular-nums}
 td:first-child{min-width:11rem}.v{white-space:nowrap}.cap{margin:.3rem 0 0;font-size:.8rem;color:var(--dim)}.share{display:block;height:3px;background:var(--p0)}
 svg{display:block;width:100%;height:auto}svg text{fill:var(--fg);font:11px system-ui,sans-serif}svg .dim{fill:var(--dim)}svg .axis{stroke:var(--line);fill:none}svg.plot{min-width:35rem}svg .halo{paint-order:stroke;stroke:var(--bg);stroke-width:3px}
-details{border-bottom:1px solid var(--line);padding:.35rem 0}summary{cursor:pointer}footer{margin:2.5rem 0 1rem;font-size:.85rem}
+pre{overflow-x:auto;background:var(--soft);padding:.5rem .7rem;font-size:.85rem}details{border-bottom:1px solid var(--line);padding:.35rem 0}summary{cursor:pointer}footer{margin:2.5rem 0 1rem;font-size:.85rem}
 .fall td{vertical-align:middle}.narrow{display:none}.track{position:relative;min-width:9rem;width:45%;padding-right:0}.bar{position:absolute;top:25%;height:50%;border-radius:1px}
 .up{background:var(--fail)}.down{background:var(--pass)}.key{display:flex;flex-wrap:wrap;gap:.2rem 1rem;font-size:.85rem;margin:.4rem 0;padding:0;list-style:none}.key .round{border-radius:50%}.key i{display:inline-block;width:.8em;height:.8em;margin-right:.35em;border-radius:2px}
 @media(max-width:600px){.wide{display:none}.narrow{display:inline}svg.plot text{font-size:14px}td:first-child{min-width:6.5rem}th,td{padding-right:.45rem}.track{min-width:5rem}}

@@ -1,5 +1,6 @@
 //! The hints as cards, the largest saving first, below the findings about data quality. A click shows the evidence.
 
+mod code;
 mod evidence;
 
 use analysis::{Percent, counted};
@@ -9,6 +10,7 @@ use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, Sa
 use egui::{Color32, Frame, Margin, RichText, Ui};
 use trace_model::Picos;
 
+use self::code::code_ui;
 use self::evidence::{evidence_commands, evidence_ui, heading, ops_ui};
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::what_if::{WhatIfState, hint_what_if_ui};
@@ -126,17 +128,13 @@ fn card_ui(
     let wake = &cards.wake;
     framed(ui, severity_color(theme, hint.severity), |ui| {
         head_ui(ui, hint, report);
-        ui.label(RichText::new(sentence(&hint.statement)).color(theme.text));
-        ui.add_space(2.0);
-        ui.horizontal_top(|ui| {
-            ui.label(RichText::new("Do").strong().color(theme.accent));
-            ui.add(
-                egui::Label::new(
-                    RichText::new(hint.action.replace('`', "")).color(theme.text_strong),
-                )
-                .wrap(),
-            );
-        });
+        remedy_ui(
+            ui,
+            "Do",
+            hint.id,
+            [&hint.statement, &hint.action],
+            hint.code.as_deref(),
+        );
         also_ui(ui, hint);
         ui.add_space(2.0);
         ui.horizontal_wrapped(|ui| {
@@ -209,21 +207,30 @@ fn what_if_button(
 
 /// Other rules about the same time, with their remedies.
 fn also_ui(ui: &mut Ui, hint: &Hint) {
-    let theme = theme::current(ui);
     for other in &hint.also {
         ui.add_space(2.0);
         ui.label(RichText::new(format!("The same time: {} ({})", other.title, other.id)).strong());
-        ui.label(RichText::new(sentence(&other.statement)).color(theme.text));
-        ui.horizontal_top(|ui| {
-            ui.label(RichText::new("or").strong().color(theme.accent));
-            ui.add(
-                egui::Label::new(
-                    RichText::new(other.action.replace('`', "")).color(theme.text_strong),
-                )
-                .wrap(),
-            );
-        });
+        remedy_ui(
+            ui,
+            "or",
+            other.id,
+            [&other.statement, &other.action],
+            other.code.as_deref(),
+        );
     }
+}
+
+/// What was seen, what to do about it, and the code of it.
+fn remedy_ui(ui: &mut Ui, head: &str, id: &str, [seen, action]: [&str; 2], code: Option<&str>) {
+    let theme = theme::current(ui);
+    ui.label(RichText::new(sentence(seen)).color(theme.text));
+    ui.add_space(2.0);
+    ui.horizontal_top(|ui| {
+        ui.label(RichText::new(head).strong().color(theme.accent));
+        let text = RichText::new(action.replace('`', "")).color(theme.text_strong);
+        ui.add(egui::Label::new(text).wrap());
+    });
+    code_ui(ui, id, code);
 }
 
 fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
@@ -342,19 +349,15 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
 
 fn as_text(hint: &Hint, report: &HintsReport) -> String {
     let saving = worth(hint, report, time);
-    let text = format!(
-        "{} {} ({saving})\nSeen: {}\nDo: {}",
-        hint.id,
-        hint.title,
-        sentence(&hint.statement),
-        hint.action
-    );
+    let remedy = |statement, action, code: Option<&String>| {
+        let code = code.map_or_else(String::new, |code| format!("\n{code}"));
+        format!("Seen: {}\nDo: {action}{code}", sentence(statement))
+    };
+    let own = remedy(&hint.statement, &hint.action, hint.code.as_ref());
+    let text = format!("{} {} ({saving})\n{own}", hint.id, hint.title);
     hint.also.iter().fold(text, |text, other| {
-        let seen = sentence(&other.statement);
-        format!(
-            "{text}\nThe same time: {} {}\nSeen: {seen}\nDo: {}",
-            other.id, other.title, other.action
-        )
+        let own = remedy(&other.statement, &other.action, other.code.as_ref());
+        format!("{text}\nThe same time: {} {}\n{own}", other.id, other.title)
     })
 }
 
