@@ -48,7 +48,7 @@ pub use self::launch::{NoWindow, WindowOptions, keep_freed_memory, launch};
 #[cfg(target_arch = "wasm32")]
 pub use self::launch::{import_in_worker, start_in_page};
 pub use self::loader::{StartOptions, file_loader};
-pub use self::panels::dock::wanted as wanted_reports;
+pub use self::panels::tabs::{TABS, Tab, TabSubject};
 #[cfg(target_arch = "wasm32")]
 pub use self::platform::{joined, pause, run_task, state};
 #[cfg(not(target_arch = "wasm32"))]

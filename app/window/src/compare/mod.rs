@@ -4,7 +4,6 @@ mod areas;
 mod bar;
 mod lane;
 mod show;
-mod tab;
 mod timelines;
 mod ui;
 
@@ -15,13 +14,13 @@ use trace_model::{Picos, SliceId, Timestamp};
 
 use crate::command::ComparisonCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::panels::tabs::compare::{self, ComparisonTables};
 use crate::workspace::Workspace;
 use view::compare::{
     MatchingTracks, StepAlignment, TraceCorrespondence, TraceSide, ViewLink, ViewLock,
     steps_of_both,
 };
 use view::sessions::SavedSecondTrace;
-use view::state::tabs::COMPARE;
 use view::state::{HighlightedLabels, ReportScope, ViewCommand, first_view};
 
 /// The second trace, and how it is linked to the first.
@@ -36,7 +35,7 @@ pub struct TraceComparison {
     /// The views were restored from a session, so only the user moves the leading one.
     is_restored: bool,
     places: MatchingTracks,
-    tables: tab::ComparisonTables,
+    tables: ComparisonTables,
     /// Share of the height that A takes.
     split: f32,
     /// Whether the tracks of both are in one list.
@@ -50,7 +49,7 @@ pub struct TraceComparison {
 impl TraceComparison {
     /// Links `second` to `first`.
     pub fn new(first: &mut Workspace, mut second: Workspace, wake: &WakeUi) -> Self {
-        first.apply(&ViewCommand::ShowTab(COMPARE.to_owned()));
+        first.apply(&compare::TAB.show());
         second.state.share_window(&first.state);
         Self {
             places: MatchingTracks::new(&first.trace.model, &second.trace.model),
@@ -59,7 +58,7 @@ impl TraceComparison {
             compared: Worker::new("comparison", Arc::clone(wake)),
             steps: Worker::new("steps of both", Arc::clone(wake)),
             is_restored: false,
-            tables: tab::ComparisonTables::default(),
+            tables: ComparisonTables::default(),
             split: 0.5,
             is_interleaved: false,
             pointer: None,

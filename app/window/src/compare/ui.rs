@@ -31,7 +31,7 @@ impl TraceComparison {
         } else {
             &self.second
         };
-        let (about, selected) = (self.about(focused), focused.selected_name());
+        let about = self.about(focused);
         let Self {
             second,
             compared,
@@ -43,17 +43,13 @@ impl TraceComparison {
         } else {
             first.trace.clone()
         };
-        let known = compared.memo().latest();
         let other = OtherRun {
             trace: &other,
             side: focus,
-            compared: known,
-        };
-        let mut tab = |ui: &mut Ui, out: &mut Vec<AppCommand>| {
-            tables.ui(ui, compared.memo(), selected.as_deref(), out);
+            compared: compared.memo(),
         };
         let companion = Companion {
-            tab: &mut tab,
+            tables,
             about,
             other,
         };

@@ -1,11 +1,11 @@
 //! The table of actions.
 
 use crate::command::{AppCommand, ComparisonCommand, ScaleChange};
+use crate::panels::tabs::{compare, found};
 use crate::settings::ThemeChoice;
 use render::pictures::{PictureFormat, PicturePanel as Picture};
 use view::compare::{TraceSide, ViewLock};
 use view::palette::Preset;
-use view::state::tabs;
 use view::state::{ColorBy, MouseMode, Neighbour, Panel, TimelineLayer, ViewCommand, ViewState};
 use view::time_format::TimeFormat;
 
@@ -103,7 +103,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
     ]),
     ("Window", &[
         action("search", "Search; Enter / Shift+Enter: next / previous", &["Slash", "Ctrl+F"], |_| ViewCommand::ShowPanel(Panel::Search, true).into()),
-        action("found-list", "List search results", &["L"], |_| ViewCommand::ShowTab(tabs::FOUND.to_owned()).into()),
+        action("found-list", "List search results", &["L"], |_| found::TAB.show().into()),
         action("palette", "Command palette", &["Ctrl+Shift+P", "F1"], |state| toggle(state, Panel::Palette)),
         action("filter-tracks", "Filter tracks by name", &["Ctrl+P", "Shift+T"], |_| AppCommand::FilterTracks),
         action("details", "Details", &["Q"], |state| toggle(state, Panel::Details)),
@@ -132,7 +132,7 @@ pub const ACTIONS: &[(&str, &[Action])] = &[
         action("lock-ops", "Compare: lock by ops", &[], |_| ComparisonCommand::Lock(ViewLock::Op).into()),
         action("lock-offset", "Compare: lock by an offset", &[], |_| ComparisonCommand::Lock(ViewLock::Offset).into()),
         action("color-change", "Colour by change", &[], |_| ViewCommand::Color(ColorBy::Change).into()),
-        action("compare-tab", "Reports: Compare", &[], |_| ViewCommand::ShowTab(tabs::COMPARE.to_owned()).into()),
+        action("compare-tab", "Reports: Compare", &[], |_| compare::TAB.show().into()),
         action("keep-a", "Compare: close B", &[], |_| ComparisonCommand::Keep(TraceSide::A).into()),
         action("keep-b", "Compare: close A", &[], |_| ComparisonCommand::Keep(TraceSide::B).into()),
     ]),

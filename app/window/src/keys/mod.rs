@@ -17,8 +17,8 @@ pub use focus::KeyFocus;
 pub use remap::remapped;
 
 use crate::command::AppCommand;
+use crate::panels::tabs::{TABS, TabSubject};
 use actions::COMPARE;
-use view::state::tabs::TABS;
 use view::state::{Panel, ViewCommand, ViewState};
 
 /// The current key bindings.
@@ -225,10 +225,11 @@ pub fn palette(
             ))
         })
         .collect();
-    for tab in TABS {
-        let command = ViewCommand::ShowTab(tab.id.to_owned()).into();
-        all.push((format!("Reports: {}", tab.title), String::new(), command));
-    }
+    let tabs = TABS.iter().filter(|tab| tab.subject != TabSubject::Other);
+    all.extend(tabs.map(|tab| {
+        let title = format!("Reports: {}", tab.title);
+        (title, String::new(), tab.show().into())
+    }));
     all
 }
 

@@ -1,11 +1,16 @@
 //! Shared by all panels: the data that they can read, headings, and the placeholder while a report is computed.
 
+use std::sync::Arc;
+
 use egui::{Response, RichText, Ui};
 use trace_model::OpId;
 
+use super::tabs::Tab;
+use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
 use view::compare::{TraceCorrespondence, TraceSide};
 use view::panels::source::SourcePrefix;
+use view::search::SearchResults;
 use view::state::ViewState;
 use view::timeline::trace::OpenTrace;
 
@@ -19,7 +24,8 @@ pub struct PanelContext<'a> {
     /// Reports about the whole trace.
     pub whole: &'a ReportJobs,
     /// The open tab of the side that is drawn.
-    pub tab: &'a str,
+    pub tab: &'static Tab,
+    pub search: &'a JobAnswer<Arc<SearchResults>>,
     /// Where source files are that the capture names elsewhere.
     pub prefixes: &'a [SourcePrefix],
     /// The other run, while two are compared.
@@ -32,8 +38,8 @@ pub struct OtherRun<'a> {
     pub trace: &'a OpenTrace,
     /// The side of the trace that panels show.
     pub side: TraceSide,
-    /// What is known about both, once it is computed.
-    pub compared: Option<&'a TraceCorrespondence>,
+    /// What is known about both.
+    pub compared: &'a JobAnswer<TraceCorrespondence>,
 }
 
 impl<'a> PanelContext<'a> {
@@ -42,7 +48,7 @@ impl<'a> PanelContext<'a> {
         let other = self.other?;
         Some(OpChanges {
             side: other.side,
-            compared: other.compared?,
+            compared: other.compared.latest()?,
         })
     }
 }

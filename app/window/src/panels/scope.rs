@@ -5,9 +5,9 @@ use analysis::reports::steps::step_times::Steps;
 use egui::{Button, RichText, Role, Ui, WidgetInfo};
 
 use super::context::PanelContext;
+use super::tabs::TabSubject;
 use crate::theme;
 use crate::times::time;
-use view::state::tabs::{COMPARE, FOUND, follows_scope};
 use view::state::{ReportScope, ViewCommand};
 
 /// What the reports cover, in the line above them.
@@ -20,14 +20,14 @@ pub fn scope_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
         .filter(|report| report.has_steps());
     let mark = context.state.place.mark;
     let scope = context.state.scope;
-    if scope == ReportScope::Capture && [COMPARE, FOUND].contains(&context.tab) {
+    if scope == ReportScope::Capture && context.tab.subject == TabSubject::Other {
         return;
     }
     if scope == ReportScope::Capture && steps.is_none() && mark.is_none() {
         // There is nothing to choose from.
         return;
     }
-    let is_followed = follows_scope(context.tab);
+    let is_followed = context.tab.subject == TabSubject::Scope;
     let shown = if is_followed {
         scope
     } else {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use trace_model::{SliceId, TraceModel};
 
+use super::tabs::found;
 use super::{frame, icons};
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
 use session::number::counted;
 use view::search::{FIELDS, SearchResults};
-use view::state::tabs::FOUND;
 use view::state::{Panel, ViewCommand, ViewState};
 use view::timeline::tree::group_digits;
 
@@ -87,7 +87,7 @@ fn search_ui(
                 ui.button("List")
                     .on_hover_text(hint(ui.ctx(), "List all results", "found-list"));
             if list.clicked() {
-                out.push(ViewCommand::ShowTab(FOUND.to_owned()));
+                out.push(found::TAB.show());
             }
         }
         let close = ui.add(egui::Button::new("×").frame(false));

@@ -16,7 +16,6 @@ use render::table::shortened;
 use session::number::counted;
 use view::panels::target::RowTarget;
 use view::state::ViewCommand;
-use view::state::tabs::reports_of;
 use view::timeline::tree::group_digits;
 
 /// Reports whose first table is a summary, with the table to open instead.
@@ -26,7 +25,7 @@ const FIRST: [(&str, usize); 2] = [("ops", 1), ("steps", 1)];
 #[derive(Default)]
 pub struct TableBrowser {
     /// By tab: the report and the table that the user chose.
-    open: BTreeMap<String, (&'static str, usize)>,
+    open: BTreeMap<&'static str, (&'static str, usize)>,
     /// By report and table.
     sorted: BTreeMap<(&'static str, usize), SortedTable>,
 }
@@ -38,9 +37,9 @@ impl TableBrowser {
     }
 
     /// Opens a table with only the rows that hold `text`.
-    pub fn find(&mut self, tab: &str, report: &'static str, text: &str) {
+    pub fn find(&mut self, tab: &'static str, report: &'static str, text: &str) {
         let number = table_of(report);
-        self.open.insert(tab.to_owned(), (report, number));
+        self.open.insert(tab, (report, number));
         text.clone_into(&mut self.sorted.entry((report, number)).or_default().filter);
     }
 }
@@ -76,15 +75,16 @@ pub fn tables_ui(
     out: &mut Vec<AppCommand>,
     view: &mut Vec<ViewCommand>,
 ) {
-    let reports = reports_of(context.tab);
+    let tab = context.tab.id;
+    let reports = context.tab.reports();
     let Some(first) = first_of(&reports, |id| context.reports.by_id(id).is_ok()) else {
         return;
     };
-    let (id, number) = browser.open.get(context.tab).copied().unwrap_or(first);
+    let (id, number) = browser.open.get(tab).copied().unwrap_or(first);
     let mut chosen = (id, number);
     chooser_ui(ui, context, &reports, &mut chosen);
     if chosen != (id, number) {
-        browser.open.insert(context.tab.to_owned(), chosen);
+        browser.open.insert(tab, chosen);
     }
     let (id, number) = chosen;
     let answer = match context.reports.by_id(id) {
@@ -197,7 +197,7 @@ fn chooser_ui(
         return;
     }
     let shown = RichText::new(shortened(&title, TITLE_CHARS)).strong();
-    let list = ComboBox::from_id_salt(("tables", context.tab))
+    let list = ComboBox::from_id_salt(("tables", context.tab.id))
         .selected_text(shown)
         .truncate()
         .height(420.0);

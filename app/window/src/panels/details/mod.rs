@@ -14,8 +14,9 @@ use self::op::op_ui;
 use self::rows::{row, section, time_row};
 use super::context::PanelContext;
 use super::dock::PanelState;
-use super::hints::badge;
 use super::histogram::histogram_ui;
+use super::tabs::hints::badge;
+use super::tabs::ops;
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
 use crate::theme;
@@ -228,7 +229,7 @@ fn buttons_ui(
             .op()
             .map_or(slice.name(), |op| trace.model.str(trace.model.op(op).name));
         memory.find_op(name);
-        out.push(ViewCommand::ShowTab(Ops::ID.to_owned()));
+        out.push(ops::TAB.show());
     }
     if ui.button("Copy name").clicked() {
         ui.ctx().copy_text(slice.name().to_owned());

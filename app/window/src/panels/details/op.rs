@@ -9,12 +9,12 @@ use trace_model::{OpId, Picos, SliceRef};
 use super::rows::{STATIC, row, section, static_row};
 use crate::panels::context::PanelContext;
 use crate::panels::number::number;
+use crate::panels::tabs::source;
 use crate::theme;
 use crate::times::{self, time};
 use view::panels::source::SourcePlace;
 use view::panels::transfer::{transfer, transfer_of};
 use view::state::ViewCommand;
-use view::state::tabs::SOURCE;
 
 const ACHIEVED: &str = "static amount divided by the measured duration of this execution";
 
@@ -77,7 +77,7 @@ pub(super) fn op_ui(
                     .on_hover_text(format!("{text}\nClick to see the line and its stack"))
                     .clicked()
                 {
-                    out.push(ViewCommand::ShowTab(SOURCE.to_owned()));
+                    out.push(source::TAB.show());
                 }
                 ui.end_row();
             }

@@ -3,7 +3,7 @@
 use egui::{RichText, Ui};
 use trace_model::Picos;
 
-use crate::panels::hints::badge;
+use crate::panels::tabs::hints::badge;
 use crate::theme;
 use crate::times::time;
 

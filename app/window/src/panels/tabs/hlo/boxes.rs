@@ -7,7 +7,7 @@ use egui::{
 };
 use trace_model::Picos;
 
-use super::number::number;
+use crate::panels::number::number;
 use crate::theme;
 use crate::timeline::elide::{elided, elided_middle};
 use crate::times;

@@ -1,17 +1,19 @@
 //! Ops as a tree, beside their table.
 
+use analysis::Analysis as _;
 use analysis::reports::ops::op_stats::{Ops, OpsReport};
 use egui::{
     Align2, CursorIcon, FontId, Id, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
 };
 use trace_model::{OpId, Picos};
 
-use super::context::{PanelContext, computing_ui, reason_ui};
-use super::copy::{csv_ui, made_row_menu};
-use super::follow::ScrollToSelection;
-use super::icicle::icicle_ui;
-use super::number::{fitting, number};
+use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
+use crate::panels::context::{PanelContext, computing_ui, reason_ui};
+use crate::panels::copy::{csv_ui, made_row_menu};
+use crate::panels::follow::ScrollToSelection;
+use crate::panels::icicle::icicle_ui;
+use crate::panels::number::{fitting, number};
 use crate::theme::{self, small_font};
 use crate::timeline::elide::{elided, elided_middle};
 use crate::timeline::paint::fold_mark;
@@ -20,6 +22,19 @@ use analysis::Unit;
 use view::panels::optree::{OpNode, TreeGrouping, TreeSpec, TreeTime, tree};
 use view::state::{HighlightedLabels, ViewCommand};
 use view::timeline::tree::group_digits;
+
+pub const TAB: Tab = Tab {
+    id: "ops",
+    title: "Ops",
+    reports: &[Ops::ID, "expected", "matmuls", "loops"],
+    icon: |pen| {
+        pen.bar((0.05, 0.1), (0.95, 0.26));
+        pen.bar((0.05, 0.42), (0.7, 0.58));
+        pen.bar((0.05, 0.74), (0.4, 0.9));
+    },
+    panel: |_| Box::new(OpTrees::default()),
+    ..TABLES
+};
 
 /// Height of a row.
 const ROW: f32 = 20.0;
@@ -69,7 +84,7 @@ fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
 
 /// Which tree is shown, if any.
 #[derive(Default)]
-pub struct OpTrees {
+struct OpTrees {
     /// What ops are grouped by, outermost first; empty for the tables.
     levels: Vec<TreeGrouping>,
     made: Option<(TreeSpec, bool, OpNode)>,
@@ -81,16 +96,6 @@ pub struct OpTrees {
 }
 
 impl OpTrees {
-    /// Forgets the trees, because a new report replaces the old one.
-    pub fn forget_made(&mut self) {
-        self.made = None;
-    }
-
-    /// Switches back to the tables.
-    pub fn leave(&mut self) {
-        self.levels.clear();
-    }
-
     fn spec(&self) -> TreeSpec {
         let time = if self.is_icicle {
             self.time
@@ -104,8 +109,26 @@ impl OpTrees {
     }
 }
 
+impl TabPanel for OpTrees {
+    fn forget_made(&mut self) {
+        self.made = None;
+    }
+
+    fn show_tables(&mut self) {
+        self.levels.clear();
+    }
+
+    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+        if choice_ui(ui, self) {
+            tree_ui(ui, tab.context, self, tab.out, tab.view);
+        } else {
+            tab.tables_ui(ui);
+        }
+    }
+}
+
 /// The choice between the table and the trees; returns whether a tree is shown.
-pub fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
+fn choice_ui(ui: &mut Ui, trees: &mut OpTrees) -> bool {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         if ui
@@ -198,7 +221,7 @@ fn nested_ui(ui: &mut Ui, trees: &mut OpTrees) {
     }
 }
 
-pub fn tree_ui(
+fn tree_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     trees: &mut OpTrees,

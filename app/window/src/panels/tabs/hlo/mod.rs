@@ -1,28 +1,56 @@
 //! Compiled programs: the neighbourhood of an op, the text of a program, a search, with two runs what differs. A click
 //! goes to the slices.
 
+mod boxes;
+mod diff;
 mod question;
 mod text;
 
+use analysis::reports::hlo::programs;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, Scope};
 use egui::{RichText, Role, ScrollArea, Ui, WidgetInfo};
 use trace_model::{OpId, Picos, ProgramId, SliceId};
 
+use self::boxes::graph_ui;
 use self::question::{AroundOp, HloAnswer, HloQuestion};
 use self::text::text_ui;
-use super::context::{PanelContext, computing_ui};
-use super::hlo_boxes::graph_ui;
-use super::hlo_diff;
-use super::table::{RowReactions, SortedTable};
-use super::tables::one_table_ui;
+use crate::panels::context::{PanelContext, computing_ui};
+
+use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::panels::table::{RowReactions, SortedTable};
+use crate::panels::tables::one_table_ui;
 use crate::theme;
 use crate::times;
 use view::compare::TraceSide;
 use view::panels::target::RowTarget;
 use view::state::{HighlightedLabels, ViewCommand};
+
+pub const TAB: Tab = Tab {
+    id: "hlo",
+    title: "HLO",
+    also: &[Ops::ID],
+    icon: |pen| {
+        for (from, to) in [
+            ((0.3, 0.0), (0.7, 0.28)),
+            ((0.0, 0.72), (0.36, 1.0)),
+            ((0.64, 0.72), (1.0, 1.0)),
+        ] {
+            pen.frame(from, to);
+        }
+        pen.line(&[(0.5, 0.28), (0.18, 0.72)]);
+        pen.line(&[(0.5, 0.28), (0.82, 0.72)]);
+    },
+    why_empty: |_, session, _| {
+        let can_be_read = programs(&session.context(Scope::WholeTrace)).can_be_read();
+        let reason = "the capture holds no program and no op with its HLO text";
+        Ok((!can_be_read).then(|| reason.to_owned()))
+    },
+    panel: |wake| Box::new(HloPanel::new(wake)),
+    ..TABLES
+};
 
 /// Largest radius that can be chosen: larger graphs are unreadable.
 const MOST_STEPS: u32 = 6;
@@ -41,7 +69,7 @@ enum HloMode {
 }
 
 /// State of the tab.
-pub struct HloPanel {
+struct HloPanel {
     mode: HloMode,
     /// Program and instruction in the middle.
     center: Option<(ProgramId, String)>,
@@ -60,7 +88,7 @@ pub struct HloPanel {
 
 impl HloPanel {
     /// Nothing is requested yet.
-    pub fn new(wake: &WakeUi) -> Self {
+    fn new(wake: &WakeUi) -> Self {
         Self {
             mode: HloMode::default(),
             center: None,
@@ -73,19 +101,6 @@ impl HloPanel {
             programs: Worker::new("programs", wake.clone()),
             answers: Worker::new("program", wake.clone()),
         }
-    }
-
-    /// Takes over finished results.
-    pub fn poll(&mut self) {
-        self.programs.poll();
-        if self.answers.poll() {
-            self.sorted.forget();
-        }
-    }
-
-    /// Whether nothing is being computed.
-    pub fn is_settled(&self) -> bool {
-        !self.programs.memo().is_running() && !self.answers.memo().is_running()
     }
 
     /// Puts the op of the selected slice in the middle when the selection changes; without a selection, the op with
@@ -155,7 +170,24 @@ impl HloPanel {
     }
 }
 
-pub fn hlo_ui(
+impl TabPanel for HloPanel {
+    fn poll(&mut self, _is_open: bool) {
+        self.programs.poll();
+        if self.answers.poll() {
+            self.sorted.forget();
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.programs.memo().is_running() && !self.answers.memo().is_running()
+    }
+
+    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+        hlo_ui(ui, tab.context, self, tab.out, tab.view);
+    }
+}
+
+fn hlo_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     panel: &mut HloPanel,
@@ -210,7 +242,7 @@ pub fn hlo_ui(
         }
         Some(HloAnswer::Diff(found, table)) => {
             let side = context.other.map_or(TraceSide::A, |other| other.side);
-            if let Some(op) = hlo_diff::diff_ui(ui, (found, table), side, &mut panel.sorted, out) {
+            if let Some(op) = diff::diff_ui(ui, (found, table), side, &mut panel.sorted, out) {
                 next = panel
                     .text_of()
                     .map(|program| (program, op.name.to_string(), op.ops.clone()));
@@ -404,6 +436,3 @@ fn around_ui(
         lead(context, name, &own.collect::<Vec<_>>(), view);
     }
 }
-
-/// Reports that the tab needs.
-pub const WANTED: [&str; 1] = [Ops::ID];

@@ -6,6 +6,7 @@ use analysis::compare::Comparison;
 use analysis::{Cell, Table};
 use egui::{ComboBox, RichText, Role, Ui, WidgetInfo};
 
+use super::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::command::{AppCommand, ComparisonCommand};
 use crate::jobs::JobAnswer;
 use crate::panels::context::computing_ui;
@@ -13,7 +14,34 @@ use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
 use crate::theme;
 use view::compare::{TraceCorrespondence, family_rows};
+use view::state::COMPARE_TAB;
 use view::words::capitalised;
+
+pub const TAB: Tab = Tab {
+    id: COMPARE_TAB,
+    title: "Compare",
+    subject: TabSubject::Other,
+    icon: |pen| {
+        pen.frame((0.05, 0.05), (0.65, 0.65));
+        pen.frame((0.35, 0.35), (0.95, 0.95));
+    },
+    is_offered: |context| context.other.is_some(),
+    why_empty: |_, _, _| Ok(None),
+    panel: |_| Box::new(ComparisonPanel),
+    ..TABLES
+};
+
+struct ComparisonPanel;
+
+impl TabPanel for ComparisonPanel {
+    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+        if let (Some(other), Some(tables)) = (tab.context.other, &mut tab.comparison) {
+            let selected = tab.context.state.place.selection;
+            let selected = selected.map(|slice| tab.context.trace.model.slice(slice).name());
+            tables.ui(ui, other.compared, selected, tab.out);
+        }
+    }
+}
 
 /// The table shown first: where the time changed.
 const FIRST: &str = "attribution";
@@ -32,7 +60,7 @@ impl ComparisonTables {
     }
 
     /// Draws the tab; rows about the op `selected` are marked.
-    pub fn ui(
+    fn ui(
         &mut self,
         ui: &mut Ui,
         memo: &JobAnswer<TraceCorrespondence>,

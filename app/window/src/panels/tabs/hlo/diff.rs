@@ -5,9 +5,9 @@ use analysis::{AnalysisError, Cell, Scope, Table, Tabular as _};
 use egui::{RichText, Ui};
 use trace_model::ProgramId;
 
-use super::table::{RowReactions, SortedTable};
-use super::tables::one_table_ui;
 use crate::AppCommand;
+use crate::panels::table::{RowReactions, SortedTable};
+use crate::panels::tables::one_table_ui;
 use session::Session;
 use view::compare::TraceSide;
 use view::timeline::tree::group_digits;

@@ -1,58 +1,86 @@
 //! The hints as cards, the largest saving first, below the findings about data quality. A click shows the evidence.
 
 mod evidence;
+mod what_if;
 
 use analysis::{Percent, counted};
 use std::collections::BTreeMap;
 
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
-use egui::{Color32, Frame, Margin, RichText, Ui};
+use egui::{CollapsingHeader, Color32, Frame, Margin, RichText, Ui};
 use trace_model::Picos;
 
 use self::evidence::{evidence_commands, evidence_ui, heading, ops_ui};
-use super::context::{PanelContext, computing_ui, reason_ui};
-use super::what_if::{WhatIfState, hint_what_if_ui};
+use self::what_if::{WhatIfState, hint_what_if_ui, what_if_ui};
+use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::jobs::WakeUi;
+use crate::panels::context::{PanelContext, computing_ui, reason_ui};
 use crate::theme::{self, Theme, readable_on};
 use crate::times::time;
 use render::hints::{doubt, worth};
 use view::state::ViewCommand;
 use view::words::sentence;
 
+pub const TAB: Tab = Tab {
+    id: "hints",
+    title: "Hints",
+    reports: &["hints"],
+    icon: |pen| {
+        pen.ring((0.5, 0.36), 0.31);
+        pen.line(&[(0.36, 0.78), (0.64, 0.78)]);
+        pen.line(&[(0.41, 0.94), (0.59, 0.94)]);
+    },
+    why_empty: |_, _, _| Ok(None),
+    panel: |wake| Box::new(HintCards::new(wake)),
+    ..TABLES
+};
+
 /// Which cards are open.
-pub struct HintCards {
+struct HintCards {
+    /// The sliders above the cards.
+    what_if: WhatIfState,
     open: BTreeMap<&'static str, bool>,
     /// The card with sliders, and their state.
-    what_if: Option<(&'static str, WhatIfState)>,
+    card_what_if: Option<(&'static str, WhatIfState)>,
     wake: WakeUi,
 }
 
 impl HintCards {
     /// All are closed.
-    pub fn new(wake: &WakeUi) -> Self {
+    fn new(wake: &WakeUi) -> Self {
         Self {
+            what_if: WhatIfState::new(wake),
             open: BTreeMap::new(),
-            what_if: None,
+            card_what_if: None,
             wake: wake.clone(),
         }
     }
+}
 
-    /// Takes a finished prediction over.
-    pub fn poll(&mut self) {
-        if let Some((_, state)) = &mut self.what_if {
+impl TabPanel for HintCards {
+    fn poll(&mut self, _is_open: bool) {
+        self.what_if.poll();
+        if let Some((_, state)) = &mut self.card_what_if {
             state.poll();
         }
     }
 
-    /// Whether nothing is being computed.
-    pub fn is_settled(&self) -> bool {
-        self.what_if
-            .as_ref()
-            .is_none_or(|(_, state)| state.is_settled())
+    fn is_settled(&self) -> bool {
+        let of_card = self.card_what_if.as_ref();
+        self.what_if.is_settled() && of_card.is_none_or(|(_, state)| state.is_settled())
+    }
+
+    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+        tab.view_ui(ui, |ui, tab| {
+            CollapsingHeader::new("What if")
+                .id_salt("what if")
+                .show(ui, |ui| what_if_ui(ui, tab.context, &mut self.what_if));
+            hints_ui(ui, tab.context, self, tab.view);
+        });
     }
 }
 
-pub fn hints_ui(
+fn hints_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     cards: &mut HintCards,
@@ -122,7 +150,7 @@ fn card_ui(
 ) {
     let (theme, trace) = (theme::current(ui), context.trace);
     let open = cards.open.entry(hint.id).or_insert(false);
-    let what_if = &mut cards.what_if;
+    let what_if = &mut cards.card_what_if;
     let wake = &cards.wake;
     framed(ui, severity_color(theme, hint.severity), |ui| {
         head_ui(ui, hint, report);
@@ -323,7 +351,7 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
         "{} could not be applied to this capture",
         counted(report.cannot_tell.len(), "rule")
     );
-    egui::CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
+    CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
         for rule in &report.cannot_tell {
             ui.label(RichText::new(format!("{}  {}", rule.id, rule.title)).small());
             ui.label(RichText::new(&rule.reason).small().weak());

@@ -1,15 +1,49 @@
 //! How far the capture can be trusted, in whole sentences.
 
 use analysis::reports::summary::doctor::Doctor;
-use egui::{RichText, Ui};
+use egui::{RichText, ScrollArea, Ui};
 use trace_model::Severity;
 
-use super::context::PanelContext;
 use super::hints::badge;
+use super::{TABLES, Tab, TabContent, TabPanel, TabSubject};
+use crate::panels::context::PanelContext;
 use crate::theme;
 
+pub const TAB: Tab = Tab {
+    id: "health",
+    title: "Health",
+    reports: &["doctor", "clocks"],
+    subject: TabSubject::Capture,
+    icon: |pen| {
+        pen.line(&[
+            (0.0, 0.55),
+            (0.28, 0.55),
+            (0.42, 0.15),
+            (0.6, 0.9),
+            (0.72, 0.55),
+            (1.0, 0.55),
+        ]);
+    },
+    why_empty: |_, _, _| Ok(None),
+    panel: |_| Box::new(Findings),
+    ..TABLES
+};
+
+struct Findings;
+
+impl TabPanel for Findings {
+    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+        ScrollArea::vertical()
+            .id_salt("findings")
+            .auto_shrink([false, true])
+            .max_height(ui.available_height() * 0.5)
+            .show(ui, |ui| findings_ui(ui, tab.context));
+        tab.tables_ui(ui);
+    }
+}
+
 /// The findings, the worst first; the tables follow below.
-pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>) {
+fn findings_ui(ui: &mut Ui, context: PanelContext<'_>) {
     let Ok(Some(doctor)) = context.whole.get::<Doctor>() else {
         return;
     };

@@ -8,9 +8,9 @@ use analysis::{OpGroup, Scope, Unit};
 use egui::{Rect, RichText, Role, Sense, Slider, Ui, WidgetInfo, vec2};
 use trace_model::{OpId, Picos};
 
-use super::context::PanelContext;
-use super::number::number;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::panels::context::PanelContext;
+use crate::panels::number::number;
 use crate::theme::{self, small_font};
 use crate::times;
 

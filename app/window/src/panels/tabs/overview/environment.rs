@@ -9,8 +9,9 @@ use trace_model::{Picos, Severity, TraceModel};
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::section_ui;
-use crate::panels::hints::{badge, severity_color};
 use crate::panels::number::number;
+use crate::panels::tabs::health;
+use crate::panels::tabs::hints::{self, badge, severity_color};
 use crate::theme;
 use crate::times;
 use render::hints::first;
@@ -56,7 +57,7 @@ pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComma
             .on_hover_text(&text)
             .clicked()
         {
-            out.push(ViewCommand::ShowTab("health".to_owned()));
+            out.push(health::TAB.show());
         }
     });
 }
@@ -125,14 +126,14 @@ pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
                         )
                     });
                     if response.on_hover_text(&hint.action).clicked() {
-                        out.push(ViewCommand::ShowTab("hints".to_owned()));
+                        out.push(hints::TAB.show());
                     }
                 });
             });
         });
     }
     if more > 0 && ui.link(format!("{more} more")).clicked() {
-        out.push(ViewCommand::ShowTab("hints".to_owned()));
+        out.push(hints::TAB.show());
     }
 }
 

@@ -7,29 +7,52 @@ mod top_ops;
 
 use egui::{RichText, Ui};
 
-use super::chip::chip_ui;
-use super::context::{PanelContext, section_ui};
-use super::steps;
+use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
+use crate::panels::chip::chip_ui;
+use crate::panels::context::{PanelContext, section_ui};
+use crate::panels::steps;
 use crate::theme;
 use view::state::ViewCommand;
 use view::timeline::tree::group_digits;
 
+pub const TAB: Tab = Tab {
+    id: "overview",
+    title: "Overview",
+    reports: &["verdict", "targets", "utilization", "devices"],
+    also: &["hints", "steps", "overlap", "ops", "balance"],
+    of_whole: &["doctor", "steps", "step_parts"],
+    icon: |pen| {
+        pen.frame((0.05, 0.05), (0.42, 0.6));
+        pen.frame((0.05, 0.75), (0.42, 0.95));
+        pen.frame((0.58, 0.05), (0.95, 0.25));
+        pen.frame((0.58, 0.4), (0.95, 0.95));
+    },
+    why_empty: |_, _, _| Ok(None),
+    panel: |_| Box::new(OverviewState::default()),
+    ..TABLES
+};
+
 /// State of the overview between frames.
 #[derive(Default)]
-pub struct OverviewState {
+struct OverviewState {
     steps: steps::StepsState,
     ops: top_ops::TopOps,
 }
 
-impl OverviewState {
-    /// Forgets what was made of reports, because new ones replace them.
-    pub fn forget_made(&mut self) {
+impl TabPanel for OverviewState {
+    fn forget_made(&mut self) {
         self.ops.forget_made();
+    }
+
+    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+        tab.view_ui(ui, |ui, tab| {
+            overview_ui(ui, tab.context, self, tab.out, tab.view);
+        });
     }
 }
 
-pub fn overview_ui(
+fn overview_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     made: &mut OverviewState,

@@ -11,17 +11,30 @@ use egui::{
     WidgetInfo,
 };
 
-use super::context::PanelContext;
-use super::table::{RowReactions, SortedTable};
-use super::tables::one_table_ui;
+use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::panels::context::PanelContext;
+use crate::panels::table::{RowReactions, SortedTable};
+use crate::panels::tables::one_table_ui;
 use crate::theme;
 use query::{Database, PRESETS, QueryError, QueryLimits, query_table, word_at};
 use session::Session;
 use view::panels::target::RowTarget;
 use view::state::ViewCommand;
 use view::timeline::tree::group_digits;
+
+pub const TAB: Tab = Tab {
+    id: "query",
+    title: "Query",
+    icon: |pen| {
+        pen.line(&[(0.08, 0.2), (0.38, 0.45), (0.08, 0.7)]);
+        pen.line(&[(0.45, 0.85), (0.95, 0.85)]);
+    },
+    why_empty: |_, _, _| Ok(None),
+    panel: |wake| Box::new(QueryPanel::new(wake)),
+    ..TABLES
+};
 
 /// Maximum numbers of rows that can be chosen.
 const LIMITS: [usize; 3] = [1_000, 10_000, 100_000];
@@ -45,7 +58,7 @@ struct QueryResult {
 type TableDescriptions = Vec<(String, String, String)>;
 
 /// State of the tab.
-pub struct QueryPanel {
+struct QueryPanel {
     text: String,
     limit: usize,
     runs: u32,
@@ -57,7 +70,7 @@ pub struct QueryPanel {
 
 impl QueryPanel {
     /// The first ready-made query, which is run when the tab is opened.
-    pub fn new(wake: &WakeUi) -> Self {
+    fn new(wake: &WakeUi) -> Self {
         Self {
             text: PRESETS[0].sql.to_owned(),
             limit: LIMITS[0],
@@ -67,19 +80,6 @@ impl QueryPanel {
             stop: Arc::default(),
             tables: Worker::new("tables", Arc::clone(wake)),
         }
-    }
-
-    /// Takes over finished results.
-    pub fn poll(&mut self) {
-        if self.answers.poll() {
-            self.sorted = SortedTable::default();
-        }
-        self.tables.poll();
-    }
-
-    /// Whether nothing is being computed.
-    pub fn is_settled(&self) -> bool {
-        !self.answers.memo().is_running() && !self.tables.memo().is_running()
     }
 
     fn run(&mut self, session: &Session, scope: Scope) {
@@ -113,6 +113,23 @@ impl QueryPanel {
         let (asked, error) = self.error()?;
         let (sql, at) = error.place.as_ref()?;
         (asked.sql == self.text && *sql == self.text).then(|| word_at(sql, *at))
+    }
+}
+
+impl TabPanel for QueryPanel {
+    fn poll(&mut self, _is_open: bool) {
+        if self.answers.poll() {
+            self.sorted = SortedTable::default();
+        }
+        self.tables.poll();
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.answers.memo().is_running() && !self.tables.memo().is_running()
+    }
+
+    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+        query_ui(ui, tab.context, self, tab.out, tab.view);
     }
 }
 
@@ -151,7 +168,7 @@ fn tables_of(session: &Session, scope: Scope) -> Result<TableDescriptions, Strin
     Ok(tables.iter().map(about).collect())
 }
 
-pub fn query_ui(
+fn query_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     panel: &mut QueryPanel,

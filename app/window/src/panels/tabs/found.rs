@@ -8,19 +8,81 @@ use egui::{
 };
 use trace_model::{Picos, SliceId, Timestamp};
 
-use super::copy::{csv_ui, made_row_menu};
-use super::follow::ScrollToSelection;
-use super::search::count_text;
+use super::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::AppCommand;
-use crate::jobs::JobAnswer;
+use crate::jobs::{JobAnswer, Worker};
+use crate::panels::context::PanelContext;
+use crate::panels::copy::{csv_ui, made_row_menu};
+use crate::panels::follow::ScrollToSelection;
+use crate::panels::search::count_text;
 use crate::theme::{self, small_font};
 use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
-use view::search::{OrderBy, SearchResults, table};
+use view::search::{OrderBy, SearchResults, order, table};
+use view::state::FOUND_TAB;
 use view::state::{ViewCommand, ViewState};
 use view::time_format::TimeFormat;
 use view::timeline::trace::OpenTrace;
 use view::viewport::tick_label;
+
+pub const TAB: Tab = Tab {
+    id: FOUND_TAB,
+    title: "Found",
+    subject: TabSubject::Other,
+    icon: |pen| pen.magnifier(),
+    is_offered: |context| context.state.is_searching(),
+    count: |context| Some(context.search.latest()?.total),
+    why_empty: |_, _, _| Ok(None),
+    panel: |wake| {
+        Box::new(FoundPanel {
+            list: ResultList::default(),
+            order: Worker::new("order of what was found", wake.clone()),
+        })
+    },
+    ..TABLES
+};
+
+struct FoundPanel {
+    list: ResultList,
+    order: Worker<ResultOrder, Vec<u32>>,
+}
+
+impl TabPanel for FoundPanel {
+    fn poll(&mut self, is_open: bool) {
+        self.order.poll();
+        if !is_open {
+            // The order can have millions of entries, so it is not kept.
+            self.order.clear();
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.order.memo().is_running()
+    }
+
+    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+        let PanelContext { trace, search, .. } = tab.context;
+        let wanted = search.latest().and_then(|found| self.list.order(found));
+        if let (JobAnswer::Ready(_), Some(wanted)) = (search, &wanted) {
+            let (model, tree) = (trace.model.clone(), Arc::clone(&trace.tree));
+            let ResultOrder {
+                found,
+                by,
+                descending,
+            } = wanted.clone();
+            self.order.ask(wanted.clone(), move |progress| {
+                order(&model, &tree, &found, by, descending, progress)
+            });
+        }
+        let order = match self.order.memo() {
+            JobAnswer::Ready(order) if wanted.is_some() && self.order.key() == wanted.as_ref() => {
+                Some(order.as_slice())
+            }
+            _ => None,
+        };
+        found_ui(ui, tab.context, order, &mut self.list, tab.out);
+    }
+}
 
 /// Height of a row.
 const ROW: f32 = 20.0;
@@ -29,7 +91,7 @@ const PAD: f32 = 6.0;
 
 /// A request to sort search results.
 #[derive(Clone)]
-pub struct ResultOrder {
+struct ResultOrder {
     /// The results to sort.
     pub found: Arc<SearchResults>,
     pub by: OrderBy,
@@ -46,7 +108,7 @@ impl PartialEq for ResultOrder {
 
 /// Sort order and scroll position of the list.
 #[derive(Default)]
-pub struct ResultList {
+struct ResultList {
     by: OrderBy,
     descending: bool,
     follow: ScrollToSelection,
@@ -54,7 +116,7 @@ pub struct ResultList {
 
 impl ResultList {
     /// The sort that has to be computed; `None` for time order.
-    pub fn order(&self, found: &Arc<SearchResults>) -> Option<ResultOrder> {
+    fn order(&self, found: &Arc<SearchResults>) -> Option<ResultOrder> {
         let made = self.by != OrderBy::Time || self.descending;
         made.then(|| ResultOrder {
             found: Arc::clone(found),
@@ -65,16 +127,15 @@ impl ResultList {
 }
 
 /// The list; a click goes to the slice.
-pub fn found_ui(
+fn found_ui(
     ui: &mut Ui,
-    trace: &OpenTrace,
-    state: &ViewState,
-    found: &JobAnswer<Arc<SearchResults>>,
+    context: PanelContext<'_>,
     order: Option<&[u32]>,
     list: &mut ResultList,
     out: &mut Vec<AppCommand>,
 ) {
-    let Some(found) = found.latest().filter(|_| state.is_searching()) else {
+    let PanelContext { trace, state, .. } = context;
+    let Some(found) = context.search.latest().filter(|_| state.is_searching()) else {
         ui.weak("No search is active and nothing is highlighted.");
         return;
     };

@@ -4,15 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::reports::ops::op_stats::Ops;
+use analysis::{Analysis as _, Scope};
 use egui::{
     Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo,
     pos2, vec2,
 };
 use trace_model::{OpId, Picos, SliceId};
 
-use super::context::{PanelContext, computing_ui, reason_ui};
+use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
+use crate::panels::context::{PanelContext, computing_ui, reason_ui};
 use crate::theme::{self, small_font};
 use crate::times::time;
 use view::panels::source::{
@@ -20,6 +22,32 @@ use view::panels::source::{
 };
 use view::panels::target::RowTarget;
 use view::state::{HighlightedLabels, ViewCommand};
+
+pub const TAB: Tab = Tab {
+    id: "source",
+    title: "Source",
+    also: &[Ops::ID],
+    icon: |pen| {
+        for (left, right, y) in [
+            (0.05, 0.7, 0.15),
+            (0.25, 0.95, 0.38),
+            (0.25, 0.75, 0.61),
+            (0.05, 0.55, 0.84),
+        ] {
+            pen.line(&[(left, y), (right, y)]);
+        }
+    },
+    why_empty: |_, session, _| {
+        let is_recorded = session.model().ops().iter().any(|op| op.source.is_some())
+            || session
+                .report::<Ops>(Scope::WholeTrace)
+                .is_ok_and(|ops| ops.rows.iter().any(|row| row.source.is_some()));
+        let reason = "the capture records no source of any op";
+        Ok((!is_recorded).then(|| reason.to_owned()))
+    },
+    panel: |wake| Box::new(SourcePanel::new(wake)),
+    ..TABLES
+};
 
 /// Height of a line.
 const LINE: f32 = 17.0;
@@ -37,7 +65,7 @@ struct WantedFile {
 }
 
 /// State between frames.
-pub struct SourcePanel {
+struct SourcePanel {
     /// The file and line that are shown.
     place: Option<(String, u32)>,
     /// The selection that was followed last.
@@ -51,7 +79,7 @@ pub struct SourcePanel {
 
 impl SourcePanel {
     /// Nothing is shown yet.
-    pub fn new(wake: &WakeUi) -> Self {
+    fn new(wake: &WakeUi) -> Self {
         Self {
             place: None,
             followed: None,
@@ -60,26 +88,6 @@ impl SourcePanel {
             stack: Worker::new("stack", Arc::clone(wake)),
             text: Worker::new("source", Arc::clone(wake)),
         }
-    }
-
-    /// Takes finished results over.
-    pub fn poll(&mut self) {
-        self.scrolls |= self.text.poll();
-        if self.stack.poll()
-            && let Some(first) = self.stack.memo().latest().and_then(|stack| stack.first())
-        {
-            (self.place, self.scrolls) = (Some((first.file.clone(), first.line)), true);
-        }
-    }
-
-    /// Whether nothing is being computed.
-    pub fn is_settled(&self) -> bool {
-        !self.stack.memo().is_running() && !self.text.memo().is_running()
-    }
-
-    /// Forgets the times of lines, because new reports replace them.
-    pub fn forget_made(&mut self) {
-        self.files = None;
     }
 
     /// Asks for the stack of the selected op when the selection changes, and for the text of the shown file.
@@ -112,7 +120,30 @@ impl SourcePanel {
     }
 }
 
-pub fn source_ui(
+impl TabPanel for SourcePanel {
+    fn poll(&mut self, _is_open: bool) {
+        self.scrolls |= self.text.poll();
+        if self.stack.poll()
+            && let Some(first) = self.stack.memo().latest().and_then(|stack| stack.first())
+        {
+            (self.place, self.scrolls) = (Some((first.file.clone(), first.line)), true);
+        }
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.stack.memo().is_running() && !self.text.memo().is_running()
+    }
+
+    fn forget_made(&mut self) {
+        self.files = None;
+    }
+
+    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+        source_ui(ui, tab.context, self, tab.out, tab.view);
+    }
+}
+
+fn source_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
     panel: &mut SourcePanel,
@@ -415,9 +446,6 @@ fn line_ui(
         theme.text,
     );
 }
-
-/// Reports that the tab needs.
-pub const WANTED: [&str; 1] = ["ops"];
 
 #[cfg(test)]
 mod tests {

@@ -11,13 +11,36 @@ use egui::{
 use egui::{WidgetInfo, pos2, vec2};
 use trace_model::{Picos, TimeRange};
 
-use super::context::{PanelContext, section_ui};
+use super::{TABLES, Tab, TabContent, TabPanel};
+use crate::panels::context::{PanelContext, section_ui};
 use crate::theme;
 use crate::theme::Theme;
 use crate::timeline::elide::elided_middle;
 use crate::times;
 use session::number::counted;
 use view::state::ViewCommand;
+
+pub const TAB: Tab = Tab {
+    id: "serving",
+    title: "Serving",
+    reports: &["serving"],
+    icon: |pen| {
+        pen.bar((0.0, 0.1), (0.6, 0.26));
+        pen.bar((0.2, 0.42), (0.8, 0.58));
+        pen.bar((0.4, 0.74), (1.0, 0.9));
+    },
+    panel: |_| Box::new(Requests),
+    ..TABLES
+};
+
+struct Requests;
+
+impl TabPanel for Requests {
+    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+        requests_ui(ui, tab.context, tab.view);
+        tab.tables_ui(ui);
+    }
+}
 
 /// Height of a row at most; many requests have lower ones.
 const ROW: f32 = 16.0;
@@ -31,7 +54,7 @@ const MOST_HEIGHT: f32 = 320.0;
 const AXIS: f32 = 16.0;
 
 /// The rows, where annotations have ids of requests.
-pub fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
+fn requests_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
     let Ok(Some(report)) = context.reports.get::<Serving>() else {
         return;
     };
