@@ -124,11 +124,16 @@ impl ReportJobs {
         let answer = self.by_id(A::ID)?;
         Ok(answer.and_then(|answer| answer.report.as_any().downcast_ref()))
     }
+
+    /// A report that is computed.
+    pub fn ready<A: Analysis>(&self) -> Option<&A::Report> {
+        self.get::<A>().ok().flatten()
+    }
 }
 
 impl ReportSource for ReportJobs {
     fn with<A: Analysis, T>(&self, make: impl FnOnce(&A::Report) -> T) -> Option<T> {
-        self.get::<A>().ok().flatten().map(make)
+        self.ready::<A>().map(make)
     }
 }
 

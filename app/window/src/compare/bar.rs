@@ -10,6 +10,7 @@ use super::{TraceComparison, second_later};
 use crate::command::{AppCommand, ComparisonCommand};
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
+use crate::panels::widgets::{ResponseExt as _, remark};
 use crate::theme;
 use crate::times;
 use crate::workspace::Workspace;
@@ -47,7 +48,7 @@ fn locks_ui(
     out: &mut Vec<AppCommand>,
 ) {
     ui.spacing_mut().item_spacing.x = 3.0;
-    ui.label(RichText::new("Locked by").small().weak());
+    ui.label(remark("Locked by"));
     let has_steps = !comparison.alignment().is_empty();
     for (lock, title, about) in ViewLock::ALL {
         let is_on = comparison.link.lock == lock;
@@ -58,7 +59,7 @@ fn locks_ui(
         });
         let button = button.on_disabled_hover_text("The traces have no matching steps");
         if button
-            .on_hover_text(hint(ui.ctx(), &format!("{about}. Lock, unlock"), "lock"))
+            .hint(&format!("{about}. Lock, unlock"), "lock")
             .clicked()
         {
             out.push(ComparisonCommand::Lock(lock).into());
@@ -70,10 +71,10 @@ fn locks_ui(
         let speed = first.state.place.time.span_ps() / 1000.0;
         let field = DragValue::new(&mut ps)
             .speed(speed)
-            .custom_formatter(|ps, _| times::time(Picos::from_ps(ps as i64)))
+            .custom_formatter(|ps, _| times::time_ps(ps as i64))
             .custom_parser(|text| time_format::read(text).map(|time| time.ps() as f64));
         let response = ui.add(field);
-        response.widget_info(|| WidgetInfo::labeled(Role::SpinButton, true, "Offset of B"));
+        response.labeled(Role::SpinButton, "Offset of B");
         if response
             .on_hover_text("How much later B is shown, counted from both beginnings: 1.5ms")
             .changed()
@@ -99,7 +100,7 @@ fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>)
     });
     if ui
         .button("Swap A and B")
-        .on_hover_text(hint(ui.ctx(), "Swap which run is the base", "swap"))
+        .hint("Swap which run is the base", "swap")
         .clicked()
     {
         out.push(ComparisonCommand::Swap.into());

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use trace_model::Picos;
-
 use super::TraceComparison;
 use crate::times;
 use crate::workspace::Workspace;
@@ -95,7 +93,7 @@ impl TraceComparison {
         let row = compared.partners.row(self.link.focus, slice.label_id())?;
         let op = compared.comparison.ops.get(row)?;
         let time = |estimate: Option<analysis::compare::ShiftEstimate>| {
-            estimate.map(|estimate| times::time(Picos::from_ps(estimate.median.round() as i64)))
+            estimate.map(|estimate| times::time_ps(estimate.median.round() as i64))
         };
         Some(match (&op.base_name, &op.cand_name) {
             (Some(_), None) => "Only in A: B has no matching op.".to_owned(),

@@ -6,9 +6,10 @@ use egui::{RichText, Ui};
 use super::context::computing_ui;
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};
+use super::widgets::ResponseExt as _;
 use crate::AppCommand;
 use crate::jobs::JobAnswer;
-use crate::keys::{LEAVE, hint};
+use crate::keys::LEAVE;
 use crate::times::time;
 use session::number::counted;
 use view::panels::area::{AreaGrouping, AreaSummary};
@@ -91,23 +92,19 @@ pub fn area_ui(
 }
 
 fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCommand>) {
-    if ui
-        .button("Close")
-        .on_hover_text(hint(ui.ctx(), "Clear the mark", LEAVE))
-        .clicked()
-    {
+    if ui.button("Close").hint("Clear the mark", LEAVE).clicked() {
         out.push(ViewCommand::Deselect.into());
     }
     if ui
         .button("Zoom to it")
-        .on_hover_text(hint(ui.ctx(), "Fill the view", "focus"))
+        .hint("Fill the view", "focus")
         .clicked()
     {
         out.push(ViewCommand::Focus.into());
     }
     if ui
         .button("Note")
-        .on_hover_text(hint(ui.ctx(), "Save it as a note", "keep-mark"))
+        .hint("Save it as a note", "keep-mark")
         .clicked()
     {
         out.push(ViewCommand::MarkSelection(true).into());

@@ -8,8 +8,9 @@ use egui::{
     Align2, Button, Checkbox, ComboBox, Context, DragValue, Grid, Key, ProgressBar, RichText,
     TextEdit,
 };
-use egui::{Role, Ui, WidgetInfo, Window};
+use egui::{Role, Ui, Window};
 
+use super::widgets::{ResponseExt as _, remark};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::theme;
@@ -175,13 +176,13 @@ impl CaptureDialog {
             .small(),
         );
         let warning = "The server has no password and no encryption: reach it through a tunnel, not an open port.";
-        ui.label(RichText::new(warning).small().weak());
+        ui.label(remark(warning));
     }
 
     fn buttons_ui(&mut self, ui: &mut Ui) {
         ui.horizontal(|ui| {
             let start = ui.add(Button::new(RichText::new("Capture").strong()));
-            start.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Start the capture"));
+            start.labeled(Role::Button, "Start the capture");
             if start.clicked() || ui.input(|i| i.key_pressed(Key::Enter)) {
                 self.start();
             }
@@ -209,7 +210,7 @@ impl CaptureDialog {
             let stop = ui
                 .button("Stop")
                 .on_hover_text("The servers stop recording; nothing is kept");
-            stop.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Stop the capture"));
+            stop.labeled(Role::Button, "Stop the capture");
             if stop.clicked() {
                 self.job.cancel();
             }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use analysis::Analysis;
 use egui::{Response, RichText, Ui};
 use trace_model::OpId;
 
 use super::tabs::Tab;
+use super::widgets::remark;
 use crate::jobs::JobAnswer;
 use crate::reports::ReportJobs;
 use view::compare::{TraceCorrespondence, TraceSide};
@@ -43,6 +45,16 @@ pub struct OtherRun<'a> {
 }
 
 impl<'a> PanelContext<'a> {
+    /// A report; where there is none, says why.
+    pub fn report_ui<A: Analysis>(self, ui: &mut Ui) -> Option<&'a A::Report> {
+        match self.reports.get::<A>() {
+            Ok(Some(report)) => return Some(report),
+            Ok(None) => computing_ui(ui),
+            Err(reason) => reason_ui(ui, reason),
+        }
+        None
+    }
+
     /// The changes of ops between two compared runs.
     pub fn changes(&self) -> Option<OpChanges<'a>> {
         let other = self.other?;
@@ -75,7 +87,7 @@ pub fn section_ui(ui: &mut Ui, title: &str, note: &str) -> Response {
     let shown = ui.horizontal(|ui| {
         ui.label(RichText::new(title).size(14.0).strong());
         if !note.is_empty() {
-            ui.add(egui::Label::new(RichText::new(note).small().weak()).truncate());
+            ui.add(egui::Label::new(remark(note)).truncate());
         }
     });
     shown.response

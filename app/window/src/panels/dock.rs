@@ -14,6 +14,7 @@ use super::scope;
 use super::tables::TableBrowser;
 use super::tabs::compare::ComparisonTables;
 use super::tabs::{TABS, Tab, TabContent, TabPanel, TabSubject, offered, ops};
+use super::widgets::{ResponseExt as _, close_button};
 use crate::AppCommand;
 use crate::jobs::WakeUi;
 use crate::keys::hint;
@@ -79,14 +80,14 @@ impl PanelState {
             TabSubject::Scope => context.reports,
             TabSubject::Capture | TabSubject::Other => context.whole,
         };
-        let mut content = TabContent {
+        let content = TabContent {
             context: PanelContext { reports, ..context },
             tables: &mut self.tables,
             comparison,
             out,
             view,
         };
-        panel.ui(ui, &mut content);
+        panel.ui(ui, content);
     }
 }
 
@@ -131,10 +132,8 @@ fn head_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) 
     ui.horizontal(|ui| {
         ui.label(RichText::new(title).size(15.0).strong());
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let close = ui.add(Button::new("×").frame(false));
-            close.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Close reports"));
-            if close
-                .on_hover_text(hint(ui.ctx(), "Close the reports", "reports"))
+            if close_button(ui, "Close reports")
+                .hint("Close the reports", "reports")
                 .clicked()
             {
                 view.push(ViewCommand::ShowPanel(Panel::Reports, false));

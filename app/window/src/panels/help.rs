@@ -1,6 +1,6 @@
 //! The list of keys, from the same table that defines them.
 
-use egui::{Context, Grid, RichText, ScrollArea, Window};
+use egui::{Context, Grid, ScrollArea, Window};
 
 use crate::AppCommand;
 use crate::keys::{ACTIONS, Keys, MOUSE};
@@ -37,7 +37,7 @@ pub fn help_ui(ctx: &Context, keys: &Keys, settings: &Settings, out: &mut Vec<Ap
                 .min_scrolled_height(height)
                 .show(ui, |ui| {
                     for (title, actions) in ACTIONS {
-                        ui.label(RichText::new(*title).strong());
+                        ui.strong(*title);
                         Grid::new(title)
                             .num_columns(2)
                             .spacing([24.0, 3.0])

@@ -2,9 +2,10 @@
 
 use egui::{
     Align, Button, Context, Event, EventFilter, Id, Layout, RichText, Role, ScrollArea, TextEdit,
-    Ui, WidgetInfo, Window,
+    Ui, Window,
 };
 
+use super::widgets::{ResponseExt as _, remark};
 use crate::command::{AppCommand, Remap};
 use crate::keys::{ACTIONS, Action, Chord, KeyFocus, Keys, LEAVE, can_mean};
 use crate::settings::Settings;
@@ -42,7 +43,7 @@ pub fn keys_ui(
         ui.horizontal(|ui| {
             let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter by action or key");
             let field = ui.add(field.desired_width(300.0));
-            field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter keys"));
+            field.labeled(Role::TextInput, "Filter keys");
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 // Entries of actions that only another version knows are kept.
                 let any = ACTIONS.iter().flat_map(|(_, actions)| *actions).any(|action| !keys.are_usual(action));
@@ -67,7 +68,7 @@ pub fn keys_ui(
         );
         ui.separator();
         let about = "Letters mean positions on the keyboard, whatever the layout. Escape always closes.";
-        ui.label(RichText::new(about).small().weak());
+        ui.label(remark(about));
     });
     if !open {
         *changing = KeyEdit::default();
@@ -126,10 +127,8 @@ fn row_ui(
             ui.add_space(8.0);
             add_ui(ui, action, keys, changing, out);
             if is_changed {
-                let reset = ui.add(Button::new(RichText::new("Reset").small().weak()).frame(false));
-                reset.widget_info(|| {
-                    WidgetInfo::labeled(Role::Button, true, format!("Reset keys: {}", action.title))
-                });
+                let reset = ui.add(Button::new(remark("Reset")).frame(false));
+                reset.labeled(Role::Button, format_args!("Reset keys: {}", action.title));
                 if reset.on_hover_text("Reset to the default keys").clicked() {
                     out.push(AppCommand::Remap(Remap::Reset(action.id)));
                 }
@@ -153,7 +152,7 @@ fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<AppC
         .color(theme::current(ui).text_strong);
     let button = ui.add(Button::new(text).small());
     let label = format!("Remove {}: {}", chord.shown(), action.title);
-    button.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    button.labeled(Role::Button, &label);
     if button.on_hover_text("Click to remove this key").clicked() {
         out.push(AppCommand::Remap(Remap::Remove(action.id, chord)));
     }
@@ -185,7 +184,7 @@ fn add_ui(
     } else {
         format!("Add a key: {}", action.title)
     };
-    button.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    button.labeled(Role::Button, &label);
     if changing.leaving == Some(action.id) {
         changing.leaving = None;
         button.surrender_focus();

@@ -39,3 +39,4 @@ pub mod tabs;
 pub mod tabs_with_data;
 pub mod toolbar;
 pub mod welcome;
+pub mod widgets;

@@ -1,14 +1,13 @@
 //! Numbers in reports, formatted as on the command line; times in the chosen format.
 
 use analysis::{Cell, Unit};
-use trace_model::Picos;
 
 use crate::times;
 
 /// A cell as text.
 pub fn shown(cell: &Cell, unit: Unit) -> String {
     match (cell, unit) {
-        (Cell::Int(ps), Unit::Picoseconds) => times::time(Picos::from_ps(*ps)),
+        (Cell::Int(ps), Unit::Picoseconds) => times::time_ps(*ps),
         (Cell::Float(ps), Unit::Picoseconds) => number(*ps, unit),
         _ => session::number::cell(cell, unit),
     }
@@ -16,7 +15,7 @@ pub fn shown(cell: &Cell, unit: Unit) -> String {
 
 pub fn number(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Picoseconds if value.is_finite() => times::time(Picos::from_ps(value.round() as i64)),
+        Unit::Picoseconds if value.is_finite() => times::time_ps(value.round() as i64),
         _ => session::number::value(value, unit),
     }
 }

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egui::{Align2, Context, Key, RichText, ScrollArea, TextEdit, Window};
+use egui::{Align2, Context, Key, ScrollArea, TextEdit, Window};
 use importers::IMPORTERS;
 
+use super::widgets::remark;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 
@@ -73,11 +74,9 @@ impl OpenPath {
             .anchor(Align2::CENTER_TOP, [0.0, 80.0])
             .fixed_size([640.0, 380.0])
             .show(ctx, |ui| {
-                let label = ui.label(
-                    RichText::new(format!("{title}: a profile, a run, or a log directory"))
-                        .small()
-                        .weak(),
-                );
+                let label = ui.label(remark(format!(
+                    "{title}: a profile, a run, or a log directory"
+                )));
                 ui.horizontal(|ui| {
                     ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                         if ui.button("Cancel").clicked() {

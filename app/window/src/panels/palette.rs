@@ -1,11 +1,11 @@
 //! The command palette: finds commands, reports, steps, times, tracks and ops.
 
 use egui::{
-    Align2, Context, FontId, Key, RichText, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo,
-    Window, vec2,
+    Align2, Context, FontId, Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, Window, vec2,
 };
 
 use super::find::{PaletteEntry, find, fits};
+use super::widgets::{ResponseExt as _, remark};
 use crate::AppCommand;
 use crate::keys::{self, Keys};
 use crate::theme::{self, small_font};
@@ -115,11 +115,11 @@ pub fn palette_ui(
         .show(ctx, |ui| {
             ui.set_width(width);
             let about = "Commands, reports, tracks, ops, steps (step 40), times (48.93 s)";
-            let label = ui.label(RichText::new(about).small().weak());
+            let label = ui.label(remark(about));
             let field = ui
                 .add(TextEdit::singleline(&mut typed.text).desired_width(f32::INFINITY))
                 .labelled_by(label.id);
-            field.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Search commands"));
+            field.labeled(Role::TextInput, "Search commands");
             field.request_focus();
             if field.changed() {
                 typed.chosen = 0;

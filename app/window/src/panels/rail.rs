@@ -9,6 +9,7 @@ use super::context::PanelContext;
 use super::icons;
 use super::tabs::{Tab, offered};
 use super::tabs_with_data::TabWithoutData;
+use super::widgets::ResponseExt as _;
 use crate::keys::hint;
 use crate::theme;
 use view::state::{Panel, ViewCommand, ViewState};
@@ -179,8 +180,7 @@ fn hidden_ui(
                     }
                 }
             });
-            menu.response
-                .widget_info(|| WidgetInfo::labeled(Role::Button, true, "Reports without data"));
+            menu.response.labeled(Role::Button, "Reports without data");
             menu.response
                 .on_hover_text("Reports that this trace has no data for");
         });

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::{
-    Align, Align2, Context, Key, Layout, RichText, ScrollArea, TextEdit, TextWrapMode, Ui, Window,
+    Align, Align2, Context, Key, Layout, RichText, Role, ScrollArea, TextEdit, TextWrapMode, Ui,
+    Window,
 };
 use serde::Deserialize;
 
+use super::widgets::ResponseExt as _;
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::platform::{self, RunsAnswer};
@@ -143,7 +145,7 @@ impl ServerRuns {
             .fixed_size([640.0, 420.0])
             .show(ctx, |ui| {
                 ui.horizontal(|ui| {
-                    ui.label(RichText::new(format!("{title} a run of this server")).strong());
+                    ui.strong(format!("{title} a run of this server"));
                     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                         done |= ui.button("Cancel").clicked();
                         if ui.button("A file of this machine…").clicked() {
@@ -184,7 +186,7 @@ impl ServerRuns {
         };
         let count = page.runs.len();
         ui.horizontal(|ui| {
-            ui.label(RichText::new("Runs of this server").strong());
+            ui.strong("Runs of this server");
             if count > FEW {
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     drop(self.filter_ui(ui));
@@ -203,9 +205,7 @@ impl ServerRuns {
             .hint_text("Find by name")
             .desired_width(width);
         let response = ui.add(field);
-        response.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Find a run by name")
-        });
+        response.labeled(Role::TextInput, "Find a run by name");
         response
     }
 

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Cell, Table};
-use egui::{ComboBox, RichText, Role, ScrollArea, Ui, WidgetInfo};
+use egui::{ComboBox, RichText, Role, ScrollArea, Ui};
 
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};
+use super::widgets::{ResponseExt as _, remark};
 use crate::AppCommand;
 use crate::reports::title_of;
 use render::table::shortened;
@@ -96,7 +97,7 @@ pub fn tables_ui(
         return nothing_ui(ui, id, "This report has no tables for this trace.");
     };
     let sorted = browser.sorted.entry((id, number)).or_default();
-    let steps = context.whole.get::<Steps>().ok().flatten();
+    let steps = context.whole.ready::<Steps>();
     let own = context
         .state
         .place
@@ -157,7 +158,7 @@ pub fn one_table_ui(
 
 /// Notes in whole sentences where there is room for them; otherwise one line, and the rest in its tooltip.
 fn notes_ui(ui: &mut Ui, id: &'static str, notes: &[&str]) {
-    let small = |text: &str| egui::Label::new(RichText::new(text).small().weak());
+    let small = |text: &str| egui::Label::new(remark(text));
     let room = ui.available_height();
     if notes.is_empty() {
     } else if room < NOTES_ROOM {
@@ -193,7 +194,7 @@ fn chooser_ui(
         .map(|id| titles_of(context, id).len().max(1))
         .sum();
     if count < 2 {
-        ui.label(RichText::new(&title).strong());
+        ui.strong(&title);
         return;
     }
     let shown = RichText::new(shortened(&title, TITLE_CHARS)).strong();
@@ -220,7 +221,7 @@ fn chooser_ui(
                 continue;
             }
             if reports.len() > 1 && titles.len() > 1 {
-                ui.label(RichText::new(title_of(other)).small().weak());
+                ui.label(remark(title_of(other)));
             }
             for (at, title) in titles.into_iter().enumerate() {
                 let text = shortened(title, TITLE_CHARS);
@@ -235,7 +236,7 @@ fn chooser_ui(
         }
     });
     list.response
-        .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Table: {title}")));
+        .labeled(Role::ComboBox, format_args!("Table: {title}"));
     list.response
         .on_hover_text("Choose another table of this report");
 }
@@ -280,7 +281,7 @@ fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<A
         let field = egui::TextEdit::singleline(&mut sorted.filter)
             .hint_text("Filter rows: text or /regex/");
         let response = ui.add(field.desired_width(190.0));
-        response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, "Filter rows"));
+        response.labeled(Role::TextInput, "Filter rows");
         let (shown, all) = (sorted.shown().unwrap_or(table.rows.len()), table.rows.len());
         let count = if shown == all {
             counted(all as u64, "row")
@@ -291,7 +292,7 @@ fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<A
                 group_digits(all as u64)
             )
         };
-        ui.label(RichText::new(count).small().weak());
+        ui.label(remark(count));
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             csv_ui(ui, table.id, || Some(table.clone()), out);
         });

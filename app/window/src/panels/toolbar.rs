@@ -6,6 +6,7 @@ use egui::{
     Sense, Ui, WidgetInfo, vec2,
 };
 
+use super::widgets::ResponseExt as _;
 use super::{icons, sessions};
 use crate::AppCommand;
 use crate::command::ScaleChange;
@@ -73,11 +74,8 @@ fn files_ui(
     out: &mut Vec<AppCommand>,
 ) {
     let open = ui.add(Button::new("Open…").shortcut_text(in_menu(ui, "open")));
-    open.widget_info(|| WidgetInfo::labeled(Role::Button, true, "Open…"));
-    if open
-        .on_hover_text(hint(ui.ctx(), "Open a profile", "open"))
-        .clicked()
-    {
+    open.labeled(Role::Button, "Open…");
+    if open.hint("Open a profile", "open").clicked() {
         out.push(AppCommand::OpenDialog);
         ui.close();
     }
@@ -111,11 +109,7 @@ fn panels_ui(
 ) {
     let Some(state) = state else {
         theme_ui(ui, settings.theme, out);
-        if ui
-            .button("Help")
-            .on_hover_text(hint(ui.ctx(), "Keys and mouse", "help"))
-            .clicked()
-        {
+        if ui.button("Help").hint("Keys and mouse", "help").clicked() {
             out.push(ViewCommand::ShowPanel(Panel::Help, true).into());
         }
         return;
@@ -135,7 +129,7 @@ fn panels_ui(
         let button =
             ui.add(Button::selectable(state.shows(panel), label).shortcut_text(in_menu(ui, id)));
         button.widget_info(|| WidgetInfo::selected(Role::Button, true, state.shows(panel), label));
-        if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
+        if button.hint(about, id).clicked() {
             out.push(ViewCommand::ShowPanel(panel, !state.shows(panel)).into());
         }
     }
@@ -253,7 +247,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
         let button = icons::button(ui, (label, enabled, false), |painter, center, color| {
             icons::arrow(painter, center, 13.0, color, id == "redo");
         });
-        if button.on_hover_text(hint(ui.ctx(), about, id)).clicked() {
+        if button.hint(about, id).clicked() {
             out.push(command.into());
         }
     }
@@ -273,10 +267,7 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
         let button = icons::button(ui, (&title, true, is_on), |painter, center, color| {
             icons::mouse_mode(painter, center, 14.0, color, mode);
         });
-        if button
-            .on_hover_text(hint(ui.ctx(), mode.about(), mode.action()))
-            .clicked()
-        {
+        if button.hint(mode.about(), mode.action()).clicked() {
             out.push(ViewCommand::Mouse(mode).into());
         }
     }
@@ -400,7 +391,7 @@ fn theme_ui(ui: &mut Ui, current: ThemeChoice, out: &mut Vec<AppCommand>) {
     };
     let text = RichText::new(label).color(theme_of(dark).text_weak);
     let response = ui.add(Button::new(text).frame(false));
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("{label} theme")));
+    response.labeled(Role::Button, format_args!("{label} theme"));
     if response
         .on_hover_text(format!("Use the {} theme", label.to_lowercase()))
         .clicked()

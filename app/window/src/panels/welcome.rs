@@ -8,8 +8,8 @@ use importers::{IMPORTERS, Progress};
 use super::frame::{bar, floating_ui};
 use super::server_runs::ServerRuns;
 use super::sessions::sessions_ui;
+use super::widgets::{ResponseExt as _, close_button};
 use crate::AppCommand;
-use crate::keys::hint;
 use crate::platform;
 use crate::samples::SAMPLES;
 use crate::settings::Settings;
@@ -76,11 +76,7 @@ fn start_ui(
     ui.horizontal(|ui| {
         let open = egui::Button::new(RichText::new("Open a profile…").size(15.0))
             .min_size(Vec2::new(160.0, 34.0));
-        if ui
-            .add(open)
-            .on_hover_text(hint(ui.ctx(), "Open a profile", "open"))
-            .clicked()
-        {
+        if ui.add(open).hint("Open a profile", "open").clicked() {
             out.push(if runs.is_there() {
                 AppCommand::Browse { beside: false }
             } else {
@@ -102,7 +98,7 @@ fn start_ui(
     });
     ui.add_space(24.0);
     if !settings.recent.is_empty() {
-        ui.label(RichText::new("Recent").strong());
+        ui.strong("Recent");
         for path in &settings.recent {
             ui.horizontal(|ui| {
                 let name = path
@@ -117,10 +113,7 @@ fn start_ui(
                     egui::Label::new(RichText::new(folder).small().color(theme.text_weak))
                         .truncate(),
                 );
-                let forget = ui.add(egui::Button::new(RichText::new("×").weak()).frame(false));
-                forget.widget_info(|| {
-                    egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Forget {name}"))
-                });
+                let forget = close_button(ui, format_args!("Forget {name}"));
                 if forget.on_hover_text("Remove it from this list").clicked() {
                     out.push(AppCommand::ForgetRecent(path.clone()));
                 }
@@ -129,18 +122,18 @@ fn start_ui(
         ui.add_space(18.0);
     }
     if !sessions.names().is_empty() {
-        ui.label(RichText::new("Sessions").strong());
+        ui.strong("Sessions");
         sessions_ui(ui, sessions, out);
         ui.add_space(18.0);
     }
-    ui.label(RichText::new("Samples").strong());
+    ui.strong("Samples");
     for (index, sample) in SAMPLES.iter().enumerate() {
         if ui.link(sample.title).clicked() {
             out.push(AppCommand::OpenSample(index));
         }
     }
     ui.add_space(18.0);
-    ui.label(RichText::new("Supported formats").strong());
+    ui.strong("Supported formats");
     for importer in IMPORTERS {
         ui.label(RichText::new(importer.format().title).color(theme.text));
         ui.label(

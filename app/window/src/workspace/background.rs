@@ -24,17 +24,13 @@ impl Workspace {
             if self.bands.is_none() {
                 self.bands = self
                     .reports
-                    .get::<Steps>()
-                    .ok()
-                    .flatten()
+                    .ready::<Steps>()
                     .map(|report| bands(report).into());
             }
             if self.efficiency.is_none() {
                 self.efficiency = self
                     .reports
-                    .get::<Ops>()
-                    .ok()
-                    .flatten()
+                    .ready::<Ops>()
                     .map(|ops| self.trace.by_efficiency(ops));
             }
         }
@@ -56,7 +52,7 @@ impl Workspace {
         let ReportScope::Steps { first, last } = self.state.scope else {
             return;
         };
-        let Ok(Some(report)) = self.reports.get::<Steps>() else {
+        let Some(report) = self.reports.ready::<Steps>() else {
             return;
         };
         let is_known = |number: u32| report.steps.iter().any(|step| step.number == number);

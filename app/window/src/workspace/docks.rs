@@ -3,7 +3,6 @@
 use analysis::reports::steps::step_times::Steps;
 use egui::{
     Area, CursorIcon, Frame, Id, Order, Panel as EguiPanel, Rect, Role, Sense, Ui, UiBuilder,
-    WidgetInfo,
 };
 
 use super::Workspace;
@@ -14,6 +13,7 @@ use crate::panels::frame::{self, is_narrow, sized_ui};
 use crate::panels::rail::rail_ui;
 use crate::panels::tabs::{self, compare::ComparisonTables};
 use crate::panels::tabs_with_data::TabsWithData;
+use crate::panels::widgets::ResponseExt as _;
 use crate::settings::{PanelPart, Settings};
 use crate::theme;
 use view::state::Panel;
@@ -137,8 +137,7 @@ fn overlay_ui(
             inner.set_clip_rect(rect);
             // Clicks do not pass through it.
             let ground = ui.interact(rect, ui.scope_id().with("ground"), Sense::click_and_drag());
-            ground
-                .widget_info(|| WidgetInfo::labeled(Role::Pane, true, "Reports over the timeline"));
+            ground.labeled(Role::Pane, "Reports over the timeline");
             frame.show(&mut inner, |ui| {
                 ui.set_min_size(rect.size() - egui::Vec2::splat(18.0));
                 ui.set_max_size(rect.size() - egui::Vec2::splat(18.0));
@@ -146,7 +145,7 @@ fn overlay_ui(
             });
             let edge = Rect::from_x_y_ranges(rect.left() - 2.0..=rect.left() + 4.0, rect.y_range());
             let edge = ui.interact(edge, ui.scope_id().with("edge"), Sense::drag());
-            edge.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, "Width of reports"));
+            edge.labeled(Role::Splitter, "Width of reports");
             if edge.hovered() || edge.dragged() {
                 ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal);
             }

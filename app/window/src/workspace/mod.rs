@@ -332,8 +332,8 @@ impl Workspace {
             efficiency: self.efficiency.as_deref(),
             wheel_zooms: settings.wheel_zooms.unwrap_or_default(),
             reports: KnownReports {
-                ops: self.reports.get::<Ops>().ok().flatten(),
-                overlap: self.reports.get::<Overlap>().ok().flatten(),
+                ops: self.reports.ready::<Ops>(),
+                overlap: self.reports.ready::<Overlap>(),
             },
             keys: Some(keys),
             other_trace: beside,

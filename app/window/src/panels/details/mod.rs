@@ -7,7 +7,7 @@ mod rows;
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, measured_range};
-use egui::{Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
+use egui::{Grid, RichText, Role, ScrollArea, Ui};
 use trace_model::{Arg, SliceId, SliceRef};
 
 use self::op::op_ui;
@@ -19,6 +19,7 @@ use super::tabs::hints::badge;
 use super::tabs::ops;
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use crate::times::{self, time};
 use view::panels::histogram::Histogram;
@@ -53,7 +54,7 @@ pub fn details_ui(
     let trace = context.trace;
     let Some(selected) = context.state.place.selection else {
         ui.add_space(6.0);
-        ui.label(RichText::new("Nothing is selected.").strong());
+        ui.strong("Nothing is selected.");
         let first = hint(
             ui.ctx(),
             "Click a slice, or select the first one in sight",
@@ -101,9 +102,7 @@ pub fn details_ui(
                     .code_editor()
                     .desired_rows(2);
                 let response = ui.add(field.desired_width(ui.available_width()));
-                response.widget_info(|| {
-                    WidgetInfo::labeled(Role::MultilineTextInput, true, "HLO text")
-                });
+                response.labeled(Role::MultilineTextInput, "HLO text");
             }
         });
 }
@@ -116,7 +115,7 @@ fn transfer_ui(
     out: &mut Vec<ViewCommand>,
 ) {
     let model = &context.trace.model;
-    let overlap = context.reports.get::<Overlap>().ok().flatten();
+    let overlap = context.reports.ready::<Overlap>();
     let Some(ends) = transfer(model, slice, overlap, times::format()) else {
         return;
     };
@@ -187,18 +186,14 @@ fn buttons_ui(
 ) {
     if ui
         .button("Close")
-        .on_hover_text(hint(ui.ctx(), "Close the details", "details"))
+        .hint("Close the details", "details")
         .clicked()
     {
         out.push(ViewCommand::ShowPanel(view::state::Panel::Details, false));
     }
     if ui
         .button("Zoom to it")
-        .on_hover_text(hint(
-            ui.ctx(),
-            "Click twice to show only this slice",
-            "focus",
-        ))
+        .hint("Click twice to show only this slice", "focus")
         .clicked()
     {
         out.push(ViewCommand::Focus);
@@ -347,7 +342,7 @@ fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<V
                     egui::Label::new(RichText::new(name).color(ui.visuals().hyperlink_color))
                         .truncate();
                 let link = ui.add(link.sense(egui::Sense::click()));
-                link.widget_info(|| WidgetInfo::labeled(Role::Link, true, name));
+                link.labeled(Role::Link, name);
                 if link.clicked() {
                     out.push(ViewCommand::GoTo(end));
                 }

@@ -101,10 +101,10 @@ pub(super) fn op_ui(
 
 /// How close the op comes to the hardware limits, and its exposed time. Returns whether anything was shown.
 fn limits_ui(ui: &mut Ui, context: PanelContext<'_>, slice: SliceRef<'_>, op: OpId) -> bool {
-    let ops = context.reports.get::<Ops>().ok().flatten();
+    let ops = context.reports.ready::<Ops>();
     let ops =
         ops.and_then(|report| Some((report, report.rows.iter().find(|row| row.op == Some(op))?)));
-    let overlap = context.reports.get::<Overlap>().ok().flatten();
+    let overlap = context.reports.ready::<Overlap>();
     let transfer = overlap.and_then(|report| transfer_of(&context.trace.model, report, slice));
     if ops.is_none() && transfer.is_none() {
         return false;

@@ -3,7 +3,7 @@
 mod cells;
 
 use analysis::{Cell, Column, Table, Unit};
-use egui::{CursorIcon, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, vec2};
+use egui::{CursorIcon, Painter, Rect, Role, ScrollArea, Sense, Ui, vec2};
 use regex_lite::RegexBuilder;
 use trace_model::SliceId;
 
@@ -11,6 +11,7 @@ use self::cells::{PAD, cells_ui, is_text, number_of, write_cell};
 use super::copy::row_menu;
 use super::follow::ScrollToSelection;
 use super::number::shown;
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
 use crate::times;
 use view::time_format::TimeFormat;
@@ -245,8 +246,7 @@ pub fn table_ui(
                     .first()
                     .map(|cell| shown(cell, Unit::None))
                     .unwrap_or_default();
-                response
-                    .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Row {name}")));
+                response.labeled(Role::Button, format_args!("Row {name}"));
                 let fill = if sorted.chosen == Some(index) || (about.is_marked)(row) {
                     theme.accent.gamma_multiply(0.22)
                 } else if response.hovered() {
@@ -304,9 +304,7 @@ fn heading_ui(
             ui.scope_id().with(("heading", table.id, index)),
             Sense::click(),
         );
-        response.widget_info(|| {
-            WidgetInfo::labeled(Role::Button, true, format!("Sort by {}", column.title))
-        });
+        response.labeled(Role::Button, format_args!("Sort by {}", column.title));
         let order = by
             .filter(|(column, _)| *column == index)
             .map(|(_, descending)| descending);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::compare::Comparison;
 use analysis::{Cell, Table};
-use egui::{ComboBox, RichText, Role, Ui, WidgetInfo};
+use egui::{ComboBox, RichText, Role, Ui};
 
 use super::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::command::{AppCommand, ComparisonCommand};
@@ -12,6 +12,7 @@ use crate::jobs::JobAnswer;
 use crate::panels::context::computing_ui;
 use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use view::compare::{TraceCorrespondence, family_rows};
 use view::state::COMPARE_TAB;
@@ -34,8 +35,8 @@ pub const TAB: Tab = Tab {
 struct ComparisonPanel;
 
 impl TabPanel for ComparisonPanel {
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
-        if let (Some(other), Some(tables)) = (tab.context.other, &mut tab.comparison) {
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
+        if let (Some(other), Some(tables)) = (tab.context.other, tab.comparison) {
             let selected = tab.context.state.place.selection;
             let selected = selected.map(|slice| tab.context.trace.model.slice(slice).name());
             tables.ui(ui, other.compared, selected, tab.out);
@@ -71,13 +72,13 @@ impl ComparisonTables {
         let compared = match memo {
             JobAnswer::Ready(compared) => compared,
             JobAnswer::Failed { error, .. } => {
-                ui.label(RichText::new("The traces cannot be compared").strong());
+                ui.strong("The traces cannot be compared");
                 ui.label(RichText::new(capitalised(error)).color(theme.text_weak));
                 return;
             }
             _ => return computing_ui(ui),
         };
-        ui.label(RichText::new(capitalised(&compared.comparison.statement)).strong());
+        ui.strong(capitalised(&compared.comparison.statement));
         ui.add_space(4.0);
         let has = |id: &str| compared.tables.iter().any(|table| table.id == id);
         let start = if has(FIRST) {
@@ -110,7 +111,7 @@ impl ComparisonTables {
                 }
             });
         list.response
-            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Table: {shown}")));
+            .labeled(Role::ComboBox, format_args!("Table: {shown}"));
         let Some(table) = compared.tables.iter().find(|table| table.id == open) else {
             return;
         };

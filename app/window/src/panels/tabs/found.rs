@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use analysis::measured_range;
-use egui::{
-    Align2, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Align2, CursorIcon, FontId, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2};
 use trace_model::{Picos, SliceId, Timestamp};
 
 use super::{TABLES, Tab, TabContent, TabPanel, TabSubject};
@@ -15,6 +13,7 @@ use crate::panels::context::PanelContext;
 use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::search::count_text;
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
 use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
@@ -60,7 +59,7 @@ impl TabPanel for FoundPanel {
         !self.order.memo().is_running()
     }
 
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
         let PanelContext { trace, search, .. } = tab.context;
         let wanted = search.latest().and_then(|found| self.list.order(found));
         if let (JobAnswer::Ready(_), Some(wanted)) = (search, &wanted) {
@@ -140,7 +139,7 @@ fn found_ui(
         return;
     };
     ui.horizontal(|ui| {
-        ui.label(RichText::new(count_text(&trace.model, found, state.place.selection)).strong());
+        ui.strong(count_text(&trace.model, found, state.place.selection));
         if order.is_none() && list.order(found).is_some() {
             ui.spinner();
         }
@@ -228,9 +227,7 @@ fn heading_ui(ui: &mut Ui, list: &mut ResultList, widths: &ColumnWidths) {
             ui.scope_id().with(("found by", title)),
             Sense::click(),
         );
-        response.widget_info(|| {
-            WidgetInfo::labeled(Role::Button, true, format!("Sort found by {title}"))
-        });
+        response.labeled(Role::Button, format_args!("Sort found by {title}"));
         let is_own = list.by == by;
         let color = if is_own || response.hovered() {
             theme.text_strong
@@ -280,8 +277,7 @@ fn row_ui(
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
     let own = trace.model.slice(slice);
-    response
-        .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Found {}", own.name())));
+    response.labeled(Role::Button, format_args!("Found {}", own.name()));
     let fill = match () {
         () if state.place.selection == Some(slice) => theme.accent.gamma_multiply(0.22),
         () if response.hovered() => theme.raised,
@@ -335,7 +331,7 @@ fn row_ui(
     let response = response
         .on_hover_cursor(CursorIcon::PointingHand)
         .on_hover_ui(|ui| {
-            ui.label(RichText::new(own.name()).strong());
+            ui.strong(own.name());
             ui.label(format!("{} of {group}", trace.model.str(track.name)));
             ui.weak(format!(
                 "Time: as on the ruler. Duration: {}, by the clock that timed it.",

@@ -32,7 +32,7 @@ pub const TAB: Tab = Tab {
 struct Findings;
 
 impl TabPanel for Findings {
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+    fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
         ScrollArea::vertical()
             .id_salt("findings")
             .auto_shrink([false, true])
@@ -44,12 +44,12 @@ impl TabPanel for Findings {
 
 /// The findings, the worst first; the tables follow below.
 fn findings_ui(ui: &mut Ui, context: PanelContext<'_>) {
-    let Ok(Some(doctor)) = context.whole.get::<Doctor>() else {
+    let Some(doctor) = context.whole.ready::<Doctor>() else {
         return;
     };
     let theme = theme::current(ui);
     if doctor.findings.is_empty() {
-        ui.label(RichText::new("No known problem was found.").strong());
+        ui.strong("No known problem was found.");
     }
     for finding in &doctor.findings {
         let (word, color) = match finding.severity {

@@ -41,7 +41,7 @@ impl TabPanel for MemoryPanel {
         self.map.is_settled() && self.curve.is_settled()
     }
 
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+    fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
         match choice_ui(ui, &mut self.map) {
             MemoryView::Tables => tab.tables_ui(ui),
             MemoryView::Recorded => {

@@ -117,7 +117,7 @@ pub trait TabPanel {
     /// Shows the tables instead of another view.
     fn show_tables(&mut self) {}
 
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>);
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>);
 }
 
 /// What a tab reads, and where its commands go.
@@ -136,13 +136,13 @@ impl TabContent<'_> {
     }
 
     /// A view, and the tables with every number of it, which are closed at first.
-    fn view_ui(&mut self, ui: &mut Ui, content: impl FnOnce(&mut Ui, &mut Self)) {
+    fn view_ui(mut self, ui: &mut Ui, content: impl FnOnce(&mut Ui, &mut Self)) {
         let id = self.context.tab.id;
         ScrollArea::vertical()
             .id_salt(id)
             .auto_shrink([false, false])
             .show(ui, |ui| {
-                content(ui, self);
+                content(ui, &mut self);
                 ui.add_space(12.0);
                 CollapsingHeader::new("All tables")
                     .id_salt(("all tables", id))
@@ -156,7 +156,7 @@ impl TabContent<'_> {
 struct OnlyTables;
 
 impl TabPanel for OnlyTables {
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+    fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
         tab.tables_ui(ui);
     }
 }

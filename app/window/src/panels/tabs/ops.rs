@@ -1,19 +1,18 @@
 //! Ops as a tree, beside their table.
 
 use analysis::Analysis as _;
-use analysis::reports::ops::op_stats::{Ops, OpsReport};
-use egui::{
-    Align2, CursorIcon, FontId, Id, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2,
-};
-use trace_model::{OpId, Picos};
+use analysis::reports::ops::op_stats::Ops;
+use egui::{Align2, CursorIcon, FontId, Id, Response, Role, ScrollArea, Sense, Ui, pos2, vec2};
+use trace_model::OpId;
 
 use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
-use crate::panels::context::{PanelContext, computing_ui, reason_ui};
+use crate::panels::context::PanelContext;
 use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::icicle::icicle_ui;
 use crate::panels::number::{fitting, number};
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
 use crate::timeline::elide::{elided, elided_middle};
 use crate::timeline::paint::fold_mark;
@@ -77,7 +76,7 @@ fn texts_of(node: &OpNode, whole: i64) -> [String; 4] {
         node.efficiency_percent()
             .map_or_else(|| "–".to_owned(), |percent| number(percent, Unit::Percent)),
         number(share, Unit::Percent),
-        times::time(Picos::from_ps(node.self_time_ps)),
+        times::time_ps(node.self_time_ps),
         number(node.occurrences as f64, Unit::Count),
     ]
 }
@@ -118,7 +117,7 @@ impl TabPanel for OpTrees {
         self.levels.clear();
     }
 
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+    fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
         if choice_ui(ui, self) {
             tree_ui(ui, tab.context, self, tab.out, tab.view);
         } else {
@@ -214,7 +213,7 @@ fn nested_ui(ui: &mut Ui, trees: &mut OpTrees) {
                 }
             });
         list.response
-            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, format!("Level {}", at + 1)));
+            .labeled(Role::ComboBox, format_args!("Level {}", at + 1));
     }
     if trees.levels != before {
         trees.zoom.clear();
@@ -228,10 +227,8 @@ fn tree_ui(
     commands: &mut Vec<AppCommand>,
     out: &mut Vec<ViewCommand>,
 ) {
-    let report: &OpsReport = match context.reports.get::<Ops>() {
-        Ok(Some(report)) => report,
-        Ok(None) => return computing_ui(ui),
-        Err(reason) => return reason_ui(ui, reason),
+    let Some(report) = context.report_ui::<Ops>(ui) else {
+        return;
     };
     let (spec, compares) = (trees.spec(), context.changes().is_some());
     if trees
@@ -378,8 +375,7 @@ fn row_ui(
 ) -> Response {
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::click());
-    response
-        .widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("Ops of {}", node.title)));
+    response.labeled(Role::Button, format_args!("Ops of {}", node.title));
     let painter = ui.painter_at(rect);
     if is_own {
         painter.rect_filled(rect, 2.0, theme.accent.gamma_multiply(0.22));

@@ -8,7 +8,6 @@ use analysis::{Scope, Table};
 use egui::text::{LayoutJob, TextFormat};
 use egui::{
     Button, ComboBox, FontId, Key, Modifiers, RichText, Role, ScrollArea, Stroke, TextEdit, Ui,
-    WidgetInfo,
 };
 
 use super::{TABLES, Tab, TabContent, TabPanel};
@@ -17,6 +16,7 @@ use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::PanelContext;
 use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use query::{Database, PRESETS, QueryError, QueryLimits, query_table, word_at};
 use session::Session;
@@ -128,8 +128,57 @@ impl TabPanel for QueryPanel {
         !self.answers.memo().is_running() && !self.tables.memo().is_running()
     }
 
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
-        query_ui(ui, tab.context, self, tab.out, tab.view);
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
+        let TabContent {
+            context, out, view, ..
+        } = tab;
+        let scope = Scope::from(context.state.scope);
+        let session = &context.trace.session;
+        match self
+            .answers
+            .key()
+            .map(|asked| (asked.scope, asked.sql.clone()))
+        {
+            None => self.run(session, scope),
+            // Tables of reports are about the scope that is named above.
+            Some((other, sql)) if other != scope => self.run_sql(session, scope, sql),
+            Some(_) => {}
+        }
+        presets_ui(ui, self, session, scope);
+        let runs_by_key = editor_ui(ui, self);
+        let is_running = self.answers.memo().is_running();
+        ui.horizontal(|ui| {
+            let run = ui.add_enabled(!self.text.trim().is_empty(), Button::new("Run"));
+            if run.on_hover_text("Run the query (Ctrl+Enter)").clicked() || runs_by_key {
+                self.run(session, scope);
+            }
+            if ui.add_enabled(is_running, Button::new("Stop")).clicked() {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            limit_ui(ui, self);
+            if is_running {
+                ui.spinner();
+            }
+        });
+        ui.separator();
+        if let Some((_, error)) = self.error() {
+            error_ui(ui, error);
+            return;
+        }
+        match self.answers.memo() {
+            JobAnswer::Empty => {
+                ui.weak("The result appears here. Rows with a slice, a time, a step or the name of an op lead there.");
+            }
+            JobAnswer::Failed { error, .. } => {
+                ui.colored_label(theme::current(ui).error, error);
+            }
+            memo => {
+                let Some(Ok(result)) = memo.latest() else {
+                    return;
+                };
+                result_ui(ui, context, result, &mut self.sorted, out, view);
+            }
+        }
     }
 }
 
@@ -168,62 +217,6 @@ fn tables_of(session: &Session, scope: Scope) -> Result<TableDescriptions, Strin
     Ok(tables.iter().map(about).collect())
 }
 
-fn query_ui(
-    ui: &mut Ui,
-    context: PanelContext<'_>,
-    panel: &mut QueryPanel,
-    out: &mut Vec<AppCommand>,
-    view: &mut Vec<ViewCommand>,
-) {
-    let scope = Scope::from(context.state.scope);
-    let session = &context.trace.session;
-    match panel
-        .answers
-        .key()
-        .map(|asked| (asked.scope, asked.sql.clone()))
-    {
-        None => panel.run(session, scope),
-        // Tables of reports are about the scope that is named above.
-        Some((other, sql)) if other != scope => panel.run_sql(session, scope, sql),
-        Some(_) => {}
-    }
-    presets_ui(ui, panel, session, scope);
-    let runs_by_key = editor_ui(ui, panel);
-    let is_running = panel.answers.memo().is_running();
-    ui.horizontal(|ui| {
-        let run = ui.add_enabled(!panel.text.trim().is_empty(), Button::new("Run"));
-        if run.on_hover_text("Run the query (Ctrl+Enter)").clicked() || runs_by_key {
-            panel.run(session, scope);
-        }
-        if ui.add_enabled(is_running, Button::new("Stop")).clicked() {
-            panel.stop.store(true, Ordering::Relaxed);
-        }
-        limit_ui(ui, panel);
-        if is_running {
-            ui.spinner();
-        }
-    });
-    ui.separator();
-    if let Some((_, error)) = panel.error() {
-        error_ui(ui, error);
-        return;
-    }
-    match panel.answers.memo() {
-        JobAnswer::Empty => {
-            ui.weak("The result appears here. Rows with a slice, a time, a step or the name of an op lead there.");
-        }
-        JobAnswer::Failed { error, .. } => {
-            ui.colored_label(theme::current(ui).error, error);
-        }
-        memo => {
-            let Some(Ok(result)) = memo.latest() else {
-                return;
-            };
-            result_ui(ui, context, result, &mut panel.sorted, out, view);
-        }
-    }
-}
-
 fn result_ui(
     ui: &mut Ui,
     context: PanelContext<'_>,
@@ -246,9 +239,7 @@ fn result_ui(
     }
     let steps = context
         .whole
-        .get::<analysis::reports::steps::step_times::Steps>()
-        .ok()
-        .flatten();
+        .ready::<analysis::reports::steps::step_times::Steps>();
     let target = |row: usize| {
         table
             .rows
@@ -288,8 +279,7 @@ fn presets_ui(ui: &mut Ui, panel: &mut QueryPanel, session: &Session, scope: Sco
                 }
             }
         });
-        list.response
-            .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Ready-made queries"));
+        list.response.labeled(Role::ComboBox, "Ready-made queries");
         if let Some(sql) = chosen {
             sql.clone_into(&mut panel.text);
             panel.run(session, scope);
@@ -368,7 +358,7 @@ fn editor_ui(ui: &mut Ui, panel: &mut QueryPanel) -> bool {
             .desired_width(f32::INFINITY)
             .hint_text("SELECT … FROM slices"),
     );
-    response.widget_info(|| WidgetInfo::labeled(Role::MultilineTextInput, true, "SQL"));
+    response.labeled(Role::MultilineTextInput, "SQL");
     runs
 }
 
@@ -382,8 +372,7 @@ fn limit_ui(ui: &mut Ui, panel: &mut QueryPanel) {
                 ui.selectable_value(&mut panel.limit, limit, text(limit));
             }
         });
-    list.response
-        .widget_info(|| WidgetInfo::labeled(Role::ComboBox, true, "Most rows"));
+    list.response.labeled(Role::ComboBox, "Most rows");
     list.response
         .on_hover_text("The result ends after this many rows");
 }

@@ -19,7 +19,7 @@ pub const TAB: Tab = Tab {
 };
 
 impl TabPanel for RooflinePlot {
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+    fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
         roofline_ui(ui, tab.context, self, tab.view);
         tab.tables_ui(ui);
     }

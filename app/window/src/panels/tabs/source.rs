@@ -6,22 +6,22 @@ use std::sync::Arc;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, Scope};
 use egui::{
-    Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo,
-    pos2, vec2,
+    Align2, ComboBox, CursorIcon, FontId, Rect, RichText, Role, ScrollArea, Sense, Ui, pos2, vec2,
 };
-use trace_model::{OpId, Picos, SliceId};
+use trace_model::{OpId, SliceId};
 
 use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
-use crate::panels::context::{PanelContext, computing_ui, reason_ui};
+use crate::panels::context::{PanelContext, computing_ui};
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
-use crate::times::time;
+use crate::times::time_ps;
 use view::panels::source::{
     FileTimes, SourcePlace, SourcePrefix, SourceText, files, locate, read, stack_of,
 };
 use view::panels::target::RowTarget;
-use view::state::{HighlightedLabels, ViewCommand};
+use view::state::HighlightedLabels;
 
 pub const TAB: Tab = Tab {
     id: "source",
@@ -138,69 +138,56 @@ impl TabPanel for SourcePanel {
         self.files = None;
     }
 
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
-        source_ui(ui, tab.context, self, tab.out, tab.view);
-    }
-}
-
-fn source_ui(
-    ui: &mut Ui,
-    context: PanelContext<'_>,
-    panel: &mut SourcePanel,
-    out: &mut Vec<AppCommand>,
-    view: &mut Vec<ViewCommand>,
-) {
-    let report = match context.reports.get::<Ops>() {
-        Ok(Some(report)) => report,
-        Ok(None) => return computing_ui(ui),
-        Err(reason) => return reason_ui(ui, reason),
-    };
-    let all = Arc::clone(
-        panel
-            .files
-            .get_or_insert_with(|| files(&report.rows).into()),
-    );
-    if all.is_empty() {
-        return drop(ui.label("No op records its source."));
-    }
-    if panel.place.is_none() {
-        panel.place = all.first().map(|file| (file.file.clone(), file.hottest()));
-    }
-    panel.ask(context);
-    stack_ui(ui, context, panel);
-    head_ui(ui, panel, &all, out);
-    let Some((file, line)) = panel.place.clone() else {
-        return;
-    };
-    let empty = FileTimes::default();
-    let times = all.iter().find(|own| own.file == file).unwrap_or(&empty);
-    match panel.text.memo() {
-        JobAnswer::Failed { error, .. } => drop(ui.label(format!("The file {error}"))),
-        JobAnswer::Ready(text) => {
-            if text.is_none() {
-                missing_ui(ui, &file, !times.lines.is_empty());
-            }
-            let scrolls = std::mem::take(&mut panel.scrolls);
-            if let Some(clicked) = lines_ui(ui, text.as_ref(), times, line, scrolls) {
-                panel.place = Some((file, clicked));
-                if let Some(own) = times.lines.get(&clicked) {
-                    let labels = context.trace.labels_of(&own.ops);
-                    let title = SourcePlace {
-                        file: times.file.clone(),
-                        line: clicked,
-                        function: String::new(),
-                    }
-                    .short();
-                    view.extend(
-                        RowTarget::Slices(HighlightedLabels::new(title, labels))
-                            .commands(context.trace),
-                    );
-                }
-                // The line stays when another op of it is selected.
-                panel.followed = None;
-            }
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
+        let TabContent {
+            context, out, view, ..
+        } = tab;
+        let Some(report) = context.report_ui::<Ops>(ui) else {
+            return;
+        };
+        let all = Arc::clone(self.files.get_or_insert_with(|| files(&report.rows).into()));
+        if all.is_empty() {
+            return drop(ui.label("No op records its source."));
         }
-        _ => computing_ui(ui),
+        if self.place.is_none() {
+            self.place = all.first().map(|file| (file.file.clone(), file.hottest()));
+        }
+        self.ask(context);
+        stack_ui(ui, context, self);
+        head_ui(ui, self, &all, out);
+        let Some((file, line)) = self.place.clone() else {
+            return;
+        };
+        let empty = FileTimes::default();
+        let times = all.iter().find(|own| own.file == file).unwrap_or(&empty);
+        match self.text.memo() {
+            JobAnswer::Failed { error, .. } => drop(ui.label(format!("The file {error}"))),
+            JobAnswer::Ready(text) => {
+                if text.is_none() {
+                    missing_ui(ui, &file, !times.lines.is_empty());
+                }
+                let scrolls = std::mem::take(&mut self.scrolls);
+                if let Some(clicked) = lines_ui(ui, text.as_ref(), times, line, scrolls) {
+                    self.place = Some((file, clicked));
+                    if let Some(own) = times.lines.get(&clicked) {
+                        let labels = context.trace.labels_of(&own.ops);
+                        let title = SourcePlace {
+                            file: times.file.clone(),
+                            line: clicked,
+                            function: String::new(),
+                        }
+                        .short();
+                        view.extend(
+                            RowTarget::Slices(HighlightedLabels::new(title, labels))
+                                .commands(context.trace),
+                        );
+                    }
+                    // The line stays when another op of it is selected.
+                    self.followed = None;
+                }
+            }
+            _ => computing_ui(ui),
+        }
     }
 }
 
@@ -226,7 +213,7 @@ fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
     let mut next = None;
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
-        ui.label(RichText::new(name).strong());
+        ui.strong(name);
         if stack.is_empty() {
             ui.weak("records no source");
         }
@@ -271,11 +258,7 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
             .selected_text(short(&file));
         let list = list.show_ui(ui, |ui| {
             for own in all {
-                let text = format!(
-                    "{}  {}",
-                    short(&own.file),
-                    time(Picos::from_ps(own.self_time_ps))
-                );
+                let text = format!("{}  {}", short(&own.file), time_ps(own.self_time_ps));
                 if ui
                     .selectable_label(own.file == file, text)
                     .on_hover_text(&own.file)
@@ -285,9 +268,8 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
                 }
             }
         });
-        list.response.widget_info(|| {
-            WidgetInfo::labeled(Role::ComboBox, true, format!("Source file: {file}"))
-        });
+        list.response
+            .labeled(Role::ComboBox, format_args!("Source file: {file}"));
         list.response.on_hover_text(&file);
         if let Some(text) = panel.text.memo().latest().and_then(Option::as_ref) {
             let button = ui
@@ -381,10 +363,8 @@ fn lines_ui(
                 number == line,
             );
             let Some(own) = own else { continue };
-            let time = time(Picos::from_ps(own.self_time_ps));
-            response.widget_info(|| {
-                WidgetInfo::labeled(Role::Button, true, format!("Line {number}, self {time}"))
-            });
+            let time = time_ps(own.self_time_ps);
+            response.labeled(Role::Button, format_args!("Line {number}, self {time}"));
             let ops = own.ops.len();
             let response = response.on_hover_cursor(CursorIcon::PointingHand);
             if response
@@ -420,7 +400,7 @@ fn line_ui(
         painter.text(
             at,
             Align2::RIGHT_CENTER,
-            time(Picos::from_ps(own)),
+            time_ps(own),
             small_font(),
             theme.text,
         );

@@ -31,7 +31,7 @@ impl TabPanel for StepsPanel {
         self.heat.forget_made();
     }
 
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+    fn ui(&mut self, ui: &mut Ui, mut tab: TabContent<'_>) {
         steps_ui(ui, tab.context, &mut self.steps, tab.view);
         if choice_ui(ui, tab.context, &mut self.heat) {
             heat_map_ui(ui, tab.context, &mut self.heat, tab.view);

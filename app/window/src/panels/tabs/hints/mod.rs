@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 
 use analysis::hints::{Hint, HintSeverity, Hints, HintsReport, Page, SECTIONS, SavingBy, rule};
 use egui::{CollapsingHeader, Color32, Frame, Margin, RichText, Ui};
-use trace_model::Picos;
 
 use self::evidence::{evidence_commands, evidence_ui, heading, ops_ui};
 use self::what_if::{WhatIfState, hint_what_if_ui, what_if_ui};
 use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::jobs::WakeUi;
-use crate::panels::context::{PanelContext, computing_ui, reason_ui};
+use crate::panels::context::PanelContext;
+use crate::panels::widgets::remark;
 use crate::theme::{self, Theme, readable_on};
-use crate::times::time;
+use crate::times::{time, time_ps};
 use render::hints::{doubt, worth};
 use view::state::ViewCommand;
 use view::words::sentence;
@@ -70,26 +70,15 @@ impl TabPanel for HintCards {
         self.what_if.is_settled() && of_card.is_none_or(|(_, state)| state.is_settled())
     }
 
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
         tab.view_ui(ui, |ui, tab| {
             CollapsingHeader::new("What if")
                 .id_salt("what if")
                 .show(ui, |ui| what_if_ui(ui, tab.context, &mut self.what_if));
-            hints_ui(ui, tab.context, self, tab.view);
+            if let Some(report) = tab.context.report_ui::<Hints>(ui) {
+                report_ui(ui, tab.context, report, self, tab.view);
+            }
         });
-    }
-}
-
-fn hints_ui(
-    ui: &mut Ui,
-    context: PanelContext<'_>,
-    cards: &mut HintCards,
-    out: &mut Vec<ViewCommand>,
-) {
-    match context.reports.get::<Hints>() {
-        Ok(None) => computing_ui(ui),
-        Err(reason) => reason_ui(ui, reason),
-        Ok(Some(report)) => report_ui(ui, context, report, cards, out),
     }
 }
 
@@ -102,7 +91,7 @@ fn report_ui(
 ) {
     let theme = theme::current(ui);
     if report.hints.is_empty() {
-        ui.label(RichText::new("No rule found anything to improve.").strong());
+        ui.strong("No rule found anything to improve.");
         ui.weak(format!(
             "{} checked this capture and found nothing; {} could not be applied.",
             counted(report.quiet.len(), "rule"),
@@ -128,7 +117,7 @@ fn report_ui(
         ) {
             text = format!(
                 "{text} All together at most {} ({percent:.1}).",
-                time(Picos::from_ps(ps)),
+                time_ps(ps),
                 percent = Percent(percent)
             );
         }
@@ -341,7 +330,7 @@ fn paragraph_ui(ui: &mut Ui, text: &str) {
 fn silent_ui(ui: &mut Ui, report: &HintsReport) {
     for open in &report.unanswered {
         let text = format!("No hint about this: {} ({}).", open.statement, open.reason);
-        ui.label(RichText::new(text).small().weak());
+        ui.label(remark(text));
     }
     if report.cannot_tell.is_empty() && report.suppressed.is_empty() {
         return;
@@ -354,7 +343,7 @@ fn silent_ui(ui: &mut Ui, report: &HintsReport) {
     CollapsingHeader::new(RichText::new(title).small()).show(ui, |ui| {
         for rule in &report.cannot_tell {
             ui.label(RichText::new(format!("{}  {}", rule.id, rule.title)).small());
-            ui.label(RichText::new(&rule.reason).small().weak());
+            ui.label(remark(&rule.reason));
         }
         for hint in &report.suppressed {
             ui.label(

@@ -2,7 +2,7 @@
 
 use analysis::reports::hlo::{HloOp, ProgramDiff, chosen, diff};
 use analysis::{AnalysisError, Cell, Scope, Table, Tabular as _};
-use egui::{RichText, Ui};
+use egui::Ui;
 use trace_model::ProgramId;
 
 use crate::AppCommand;
@@ -69,7 +69,7 @@ pub fn diff_ui<'a>(
 ) -> Option<&'a HloOp> {
     let [same, differ] = [found.same, found.rows.len()].map(|count| group_digits(count as u64));
     ui.horizontal_wrapped(|ui| {
-        ui.label(RichText::new(format!("A: {}  ·  B: {}", found.first, found.second)).strong());
+        ui.strong(format!("A: {}  ·  B: {}", found.first, found.second));
         ui.weak(format!("{same} instructions are the same, {differ} differ"));
     });
     if found.rows.is_empty() {

@@ -4,14 +4,15 @@ use analysis::Unit;
 use analysis::hardware::peaks::PeakSource;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::summary::doctor::Doctor;
-use egui::{CollapsingHeader, Grid, RichText, Role, Ui, WidgetInfo};
-use trace_model::{Picos, Severity, TraceModel};
+use egui::{CollapsingHeader, Grid, RichText, Role, Ui};
+use trace_model::{Severity, TraceModel};
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::section_ui;
 use crate::panels::number::number;
 use crate::panels::tabs::health;
 use crate::panels::tabs::hints::{self, badge, severity_color};
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use crate::times;
 use render::hints::first;
@@ -22,7 +23,7 @@ const HINTS: usize = 3;
 
 /// One line: whether the capture is complete enough to be trusted.
 pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewCommand>) {
-    let Ok(Some(_)) = context.whole.get::<Doctor>() else {
+    let Some(_) = context.whole.ready::<Doctor>() else {
         return;
     };
     let theme = theme::current(ui);
@@ -103,7 +104,7 @@ pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
                 hint.severity.title(),
                 severity_color(theme, hint.severity),
             );
-            let time = |ps: i64| times::time(Picos::from_ps(ps));
+            let time = |ps: i64| times::time_ps(ps);
             let saves = match (hint.saving_ps, hint.once_ps) {
                 (Some(saving), _) => format!("≤ {}", time(saving)),
                 (None, Some(once)) => format!("{} once", time(once)),
@@ -118,13 +119,7 @@ pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
                     let response = ui
                         .add(title)
                         .on_hover_cursor(egui::CursorIcon::PointingHand);
-                    response.widget_info(|| {
-                        WidgetInfo::labeled(
-                            Role::Link,
-                            true,
-                            format!("Hint {}: {}", hint.id, hint.title),
-                        )
-                    });
+                    response.labeled(Role::Link, format_args!("Hint {}: {}", hint.id, hint.title));
                     if response.on_hover_text(&hint.action).clicked() {
                         out.push(hints::TAB.show());
                     }
@@ -153,7 +148,7 @@ pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
                 }
                 ui.end_row();
             };
-            if let Ok(Some(doctor)) = context.whole.get::<Doctor>() {
+            if let Some(doctor) = context.whole.ready::<Doctor>() {
                 for source in &doctor.sources {
                     let host = source
                         .host
@@ -166,7 +161,7 @@ pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
                     );
                 }
             }
-            if let Ok(Some(ops)) = context.reports.get::<Ops>() {
+            if let Some(ops) = context.reports.ready::<Ops>() {
                 let device = ops
                     .peaks
                     .device_type
@@ -201,7 +196,7 @@ pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
                 "compiled programs that the trace names",
             );
         });
-    let Ok(Some(doctor)) = context.whole.get::<Doctor>() else {
+    let Some(doctor) = context.whole.ready::<Doctor>() else {
         return;
     };
     if doctor.facts.is_empty() {

@@ -8,12 +8,10 @@ mod top_ops;
 use egui::{RichText, Ui};
 
 use super::{TABLES, Tab, TabContent, TabPanel};
-use crate::AppCommand;
 use crate::panels::chip::chip_ui;
 use crate::panels::context::{PanelContext, section_ui};
 use crate::panels::steps;
 use crate::theme;
-use view::state::ViewCommand;
 use view::timeline::tree::group_digits;
 
 pub const TAB: Tab = Tab {
@@ -45,31 +43,28 @@ impl TabPanel for OverviewState {
         self.ops.forget_made();
     }
 
-    fn ui(&mut self, ui: &mut Ui, tab: &mut TabContent<'_>) {
-        tab.view_ui(ui, |ui, tab| {
-            overview_ui(ui, tab.context, self, tab.out, tab.view);
-        });
+    fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
+        tab.view_ui(
+            ui,
+            |ui,
+             TabContent {
+                 context, out, view, ..
+             }| {
+                let context = *context;
+                ui.add_space(6.0);
+                headline::verdict_ui(ui, context);
+                environment::health_ui(ui, context, view);
+                headline::figures_ui(ui, context);
+                chip_ui(ui, context, out);
+                environment::hints_ui(ui, context, view);
+                steps::steps_ui(ui, context, &mut self.steps, view);
+                breakdown::breakdown_ui(ui, context);
+                top_ops::top_ops_ui(ui, context, &mut self.ops, view);
+                environment::environment_ui(ui, context);
+                issues_ui(ui, context);
+            },
+        );
     }
-}
-
-fn overview_ui(
-    ui: &mut Ui,
-    context: PanelContext<'_>,
-    made: &mut OverviewState,
-    commands: &mut Vec<AppCommand>,
-    out: &mut Vec<ViewCommand>,
-) {
-    ui.add_space(6.0);
-    headline::verdict_ui(ui, context);
-    environment::health_ui(ui, context, out);
-    headline::figures_ui(ui, context);
-    chip_ui(ui, context, commands);
-    environment::hints_ui(ui, context, out);
-    steps::steps_ui(ui, context, &mut made.steps, out);
-    breakdown::breakdown_ui(ui, context);
-    top_ops::top_ops_ui(ui, context, &mut made.ops, out);
-    environment::environment_ui(ui, context);
-    issues_ui(ui, context);
 }
 
 fn issues_ui(ui: &mut Ui, context: PanelContext<'_>) {

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use analysis::reports::ops::op_stats::{OpRow, Ops, OpsReport};
 use analysis::{Analysis as _, Cell, OpGroup, Table, Unit, counted};
-use egui::{Response, RichText, ScrollArea, Sense, Ui, vec2};
-use trace_model::Picos;
+use egui::{Response, Role, ScrollArea, Sense, Ui, vec2};
 
 use crate::panels::context::PanelContext;
 use crate::panels::context::section_ui;
 use crate::panels::copy::row_menu;
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::number::{fitting, number};
+use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
 use crate::timeline::elide::elided_middle;
 use crate::timeline::paint::fold_mark;
@@ -154,7 +154,7 @@ static COLUMNS: [TopOpsColumn; 4] = [
         about: "Time of executions without their child ops: in a step on a device, the mean over all; where there are no \
                 steps, on a device",
         width: 78.0,
-        text: |row| times::time(Picos::from_ps(row.self_time_ps)),
+        text: |row| times::time_ps(row.self_time_ps),
     },
     TopOpsColumn {
         title: "runs",
@@ -193,7 +193,7 @@ pub fn top_ops_ui(
     made: &mut TopOps,
     out: &mut Vec<ViewCommand>,
 ) {
-    let Ok(Some(report)) = context.reports.get::<Ops>() else {
+    let Some(report) = context.reports.ready::<Ops>() else {
         return;
     };
     let trace = context.trace;
@@ -324,9 +324,7 @@ fn row_ui(ui: &mut Ui, row: &TopOpsRow, width: f32, is_own: bool, is_open: bool)
     let theme = theme::current(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(width, ROW), Sense::click());
     let verb = if row.is_family() { "Ops" } else { "Op" };
-    response.widget_info(|| {
-        egui::WidgetInfo::labeled(egui::Role::Button, true, format!("{verb} {}", &row.title))
-    });
+    response.labeled(Role::Button, format_args!("{verb} {}", &row.title));
     let painter = ui.painter_at(rect);
     if is_own {
         painter.rect_filled(rect, 2.0, theme.accent.gamma_multiply(0.22));
@@ -369,12 +367,12 @@ fn row_ui(ui: &mut Ui, row: &TopOpsRow, width: f32, is_own: bool, is_open: bool)
 }
 
 fn hover_ui(ui: &mut Ui, row: &OpRow, report: &OpsReport) {
-    ui.label(RichText::new(&*row.name).strong());
+    ui.strong(&*row.name);
     ui.weak(format!("{} · {}", row.category, &row.program));
     ui.label(format!(
         "{} on all devices, {} each on average",
         counted(row.occurrences, "execution"),
-        times::time(Picos::from_ps(row.mean_time_ps as i64))
+        times::time_ps(row.mean_time_ps as i64)
     ));
     for (title, value, unit) in [
         ("achieved", row.rates.flops_per_second, Unit::FlopPerSecond),

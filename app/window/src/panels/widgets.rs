@@ -1,0 +1,40 @@
+//! Small widgets that many panels have.
+
+use std::fmt::Display;
+
+use egui::{Button, Response, RichText, Role, Ui, WidgetInfo};
+
+use crate::keys::hint;
+
+/// What widgets say of themselves.
+pub trait ResponseExt {
+    /// Names an enabled widget for screen readers.
+    fn labeled(&self, role: Role, label: impl Display);
+
+    /// Describes a widget, with the keys of the action that does the same.
+    #[must_use]
+    fn hint(self, about: &str, action: &str) -> Self;
+}
+
+impl ResponseExt for Response {
+    fn labeled(&self, role: Role, label: impl Display) {
+        self.widget_info(|| WidgetInfo::labeled(role, true, label.to_string()));
+    }
+
+    fn hint(self, about: &str, action: &str) -> Self {
+        let text = hint(&self.ctx, about, action);
+        self.on_hover_text(text)
+    }
+}
+
+/// A remark: small and weak.
+pub fn remark(text: impl Into<String>) -> RichText {
+    RichText::new(text).small().weak()
+}
+
+/// A cross without a frame.
+pub fn close_button(ui: &mut Ui, label: impl Display) -> Response {
+    let response = ui.add(Button::new("×").frame(false));
+    response.labeled(Role::Button, label);
+    response
+}
