@@ -104,10 +104,10 @@ pub struct Worker<K, T> {
 
 impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
     /// A worker; `name` is the name of its threads.
-    pub fn new(name: &'static str, wake: WakeUi) -> Self {
+    pub fn new(name: &'static str, wake: &WakeUi) -> Self {
         Self {
             name,
-            wake,
+            wake: Arc::clone(wake),
             running: None,
             next: None,
             key: None,
@@ -254,7 +254,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     fn worker() -> Worker<u32, u32> {
-        Worker::new("test", Arc::new(|| {}))
+        Worker::new("test", &(Arc::new(|| {}) as WakeUi))
     }
 
     fn wait(worker: &mut Worker<u32, u32>) {

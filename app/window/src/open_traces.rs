@@ -10,6 +10,7 @@ use crate::command::ComparisonCommand;
 use crate::compare::TraceComparison;
 use crate::jobs::WakeUi;
 use crate::keys::Keys;
+use crate::panels::widgets::ResponseExt as _;
 use crate::settings::Settings;
 use crate::workspace::Workspace;
 use view::compare::TraceSide;
@@ -189,9 +190,8 @@ pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<AppCommand>) {
                 if ui.button("Open instead").clicked() {
                     out.push(AppCommand::Open(path.clone()));
                 }
-                if ui.button("Cancel").clicked() {
-                    out.push(AppCommand::Dropped(Vec::new()));
-                }
+                ui.button("Cancel")
+                    .sends(out, AppCommand::Dropped(Vec::new()));
             });
         });
 }

@@ -66,7 +66,7 @@ impl ReportJobs {
         let worker = self
             .slots
             .entry(id)
-            .or_insert_with(|| Worker::new(id, Arc::clone(wake)));
+            .or_insert_with(|| Worker::new(id, wake));
         let scope = self.scope;
         if worker.key() != Some(&scope) {
             let (session, wanted) = (self.session.clone(), Arc::clone(&self.wanted));

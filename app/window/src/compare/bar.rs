@@ -98,13 +98,9 @@ fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>)
             }
         }
     });
-    if ui
-        .button("Swap A and B")
+    ui.button("Swap A and B")
         .hint("Swap which run is the base", "swap")
-        .clicked()
-    {
-        out.push(ComparisonCommand::Swap.into());
-    }
+        .sends(out, ComparisonCommand::Swap);
     let is_on = comparison.tracks_are_interleaved();
     let button = ui.add(Button::selectable(is_on, "Interleave"));
     button.widget_info(|| WidgetInfo::selected(Role::Button, true, is_on, "Interleave tracks"));
@@ -113,9 +109,9 @@ fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>)
         "Show each track of B directly below the matching track of A",
         "interleave",
     );
-    if button.on_hover_text(about).clicked() {
-        out.push(ComparisonCommand::Interleave.into());
-    }
+    button
+        .on_hover_text(about)
+        .sends(out, ComparisonCommand::Interleave);
 }
 
 fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>) {
@@ -136,9 +132,8 @@ fn statement_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComm
         }
         JobAnswer::Failed { error, .. } if error == CANCELLED => {
             ui.weak("The comparison was stopped.");
-            if ui.button("Resume comparing").clicked() {
-                out.push(ComparisonCommand::Resume.into());
-            }
+            ui.button("Resume comparing")
+                .sends(out, ComparisonCommand::Resume);
         }
         JobAnswer::Failed { error, .. } => {
             let text =
@@ -163,11 +158,7 @@ fn progress_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppComma
     let bar = ProgressBar::new(progress.fraction().unwrap_or(0.0))
         .text(format!("Comparing: {done} of {total} reports"));
     ui.add(bar.desired_width(260.0));
-    if ui
-        .button("Stop")
+    ui.button("Stop")
         .on_hover_text("Show both traces without comparing them")
-        .clicked()
-    {
-        out.push(ComparisonCommand::Stop.into());
-    }
+        .sends(out, ComparisonCommand::Stop);
 }

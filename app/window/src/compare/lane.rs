@@ -114,13 +114,10 @@ pub fn head_ui(
         |_| "\nBeside it: the number of steady steps and their mean of the middle half",
     );
     let hint = format!("{}{steps}\n{about}", own.trace.path.display());
-    if response
+    response
         .on_hover_text(hint)
         .on_hover_cursor(CursorIcon::PointingHand)
-        .clicked()
-    {
-        out.push(ComparisonCommand::Focus(side).into());
-    }
+        .sends(out, ComparisonCommand::Focus(side));
 }
 
 /// A name without the beginning that another name shares, as far as a word of it goes: `…overlap.xplane.pb`.
@@ -217,9 +214,10 @@ pub fn lane_ui(
         .and_then(|at| found.iter().find(|delta| holds(delta, canvas, at)));
     if let Some(delta) = pointed {
         ui.ctx().set_cursor_icon(CursorIcon::PointingHand);
-        if response.clicked() {
-            out.push(ComparisonCommand::ShowSteps(delta.steps.0, delta.steps.1).into());
-        }
+        response.sends(
+            out,
+            ComparisonCommand::ShowSteps(delta.steps.0, delta.steps.1),
+        );
         response.on_hover_text(about(alignment, delta, tone_of(delta), compared));
     }
 }

@@ -55,8 +55,8 @@ impl TraceComparison {
             places: MatchingTracks::new(&first.trace.model, &second.trace.model),
             second,
             link: ViewLink::default(),
-            compared: Worker::new("comparison", Arc::clone(wake)),
-            steps: Worker::new("steps of both", Arc::clone(wake)),
+            compared: Worker::new("comparison", wake),
+            steps: Worker::new("steps of both", wake),
             is_restored: false,
             tables: ComparisonTables::default(),
             split: 0.5,
@@ -162,8 +162,8 @@ impl TraceComparison {
         self.link.focus = self.link.focus.other();
         self.link.leader = self.link.leader.other();
         self.link.offset = -self.link.offset;
-        self.compared = Worker::new("comparison", Arc::clone(wake));
-        self.steps = Worker::new("steps of both", Arc::clone(wake));
+        self.compared = Worker::new("comparison", wake);
+        self.steps = Worker::new("steps of both", wake);
         self.tables.forget();
         self.split = 1.0 - self.split;
     }

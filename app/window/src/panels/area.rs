@@ -92,23 +92,15 @@ pub fn area_ui(
 }
 
 fn buttons_ui(ui: &mut Ui, summary: &JobAnswer<AreaSummary>, out: &mut Vec<AppCommand>) {
-    if ui.button("Close").hint("Clear the mark", LEAVE).clicked() {
-        out.push(ViewCommand::Deselect.into());
-    }
-    if ui
-        .button("Zoom to it")
+    ui.button("Close")
+        .hint("Clear the mark", LEAVE)
+        .sends(out, ViewCommand::Deselect);
+    ui.button("Zoom to it")
         .hint("Fill the view", "focus")
-        .clicked()
-    {
-        out.push(ViewCommand::Focus.into());
-    }
-    if ui
-        .button("Note")
+        .sends(out, ViewCommand::Focus);
+    ui.button("Note")
         .hint("Save it as a note", "keep-mark")
-        .clicked()
-    {
-        out.push(ViewCommand::MarkSelection(true).into());
-    }
+        .sends(out, ViewCommand::MarkSelection(true));
     if let Some(summary) = summary.latest() {
         csv_ui(ui, "area", || Some(summary.table.clone()), out);
     }

@@ -72,7 +72,7 @@ impl CaptureDialog {
             failed: Vec::new(),
             stage: Arc::new(Mutex::new(CaptureStage::Connecting)),
             asked: 0,
-            job: Worker::new("capture", Arc::clone(wake)),
+            job: Worker::new("capture", wake),
         }
     }
 

@@ -132,12 +132,9 @@ fn head_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) 
     ui.horizontal(|ui| {
         ui.label(RichText::new(title).size(15.0).strong());
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            if close_button(ui, "Close reports")
+            close_button(ui, "Close reports")
                 .hint("Close the reports", "reports")
-                .clicked()
-            {
-                view.push(ViewCommand::ShowPanel(Panel::Reports, false));
-            }
+                .sends(view, ViewCommand::ShowPanel(Panel::Reports, false));
             let wide = context.state.wide_reports;
             let button = ui.add(Button::new(
                 RichText::new(if wide { "Narrow" } else { "Wide" }).small(),
@@ -147,9 +144,9 @@ fn head_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) 
                 "Give the reports most of the window, or one column",
                 "wide",
             );
-            if button.on_hover_text(about).clicked() {
-                view.push(ViewCommand::WideReports(!wide));
-            }
+            button
+                .on_hover_text(about)
+                .sends(view, ViewCommand::WideReports(!wide));
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 scope::scope_ui(ui, context, view);
             });

@@ -47,13 +47,9 @@ pub fn keys_ui(
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 // Entries of actions that only another version knows are kept.
                 let any = ACTIONS.iter().flat_map(|(_, actions)| *actions).any(|action| !keys.are_usual(action));
-                if ui
+                ui
                     .add_enabled(any, Button::new("Reset all"))
-                    .on_hover_text("Reset all keys to their defaults")
-                    .clicked()
-                {
-                    out.push(AppCommand::Remap(Remap::ResetAll));
-                }
+                    .on_hover_text("Reset all keys to their defaults").sends(out, AppCommand::Remap(Remap::ResetAll));
             });
         });
         ui.separator();
@@ -129,9 +125,9 @@ fn row_ui(
             if is_changed {
                 let reset = ui.add(Button::new(remark("Reset")).frame(false));
                 reset.labeled(Role::Button, format_args!("Reset keys: {}", action.title));
-                if reset.on_hover_text("Reset to the default keys").clicked() {
-                    out.push(AppCommand::Remap(Remap::Reset(action.id)));
-                }
+                reset
+                    .on_hover_text("Reset to the default keys")
+                    .sends(out, AppCommand::Remap(Remap::Reset(action.id)));
             }
             for chord in keys.of(action.id).collect::<Vec<_>>().into_iter().rev() {
                 key_ui(ui, action, chord, out);
@@ -153,9 +149,9 @@ fn key_ui(ui: &mut Ui, action: &'static Action, chord: Chord, out: &mut Vec<AppC
     let button = ui.add(Button::new(text).small());
     let label = format!("Remove {}: {}", chord.shown(), action.title);
     button.labeled(Role::Button, &label);
-    if button.on_hover_text("Click to remove this key").clicked() {
-        out.push(AppCommand::Remap(Remap::Remove(action.id, chord)));
-    }
+    button
+        .on_hover_text("Click to remove this key")
+        .sends(out, AppCommand::Remap(Remap::Remove(action.id, chord)));
 }
 
 /// The button that waits for a key.

@@ -33,12 +33,8 @@ pub fn legend_ui(
                 .into_iter()
                 .filter(|(by, _)| comparing || *by != ColorBy::Change);
             for (by, label) in choices.rev() {
-                if ui
-                    .selectable_label(state.color_by == by, RichText::new(label).small())
-                    .clicked()
-                {
-                    out.push(ViewCommand::Color(by));
-                }
+                ui.selectable_label(state.color_by == by, RichText::new(label).small())
+                    .sends(out, ViewCommand::Color(by));
             }
             ui.label(remark("Colour by"));
         });

@@ -24,6 +24,7 @@ pub mod memory_map;
 pub mod notes;
 pub mod notice;
 pub mod number;
+mod op_rows;
 pub mod open_path;
 pub mod palette;
 pub mod rail;

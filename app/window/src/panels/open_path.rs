@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use egui::{Align2, Context, Key, ScrollArea, TextEdit, Window};
 use importers::IMPORTERS;
@@ -47,7 +46,7 @@ impl OpenPath {
             beside,
             text,
             chosen: None,
-            entries: Worker::new("directory", Arc::clone(wake)),
+            entries: Worker::new("directory", wake),
             is_new: true,
         }
     }

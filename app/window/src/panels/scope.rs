@@ -65,12 +65,9 @@ pub fn scope_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
     if scope == ReportScope::Capture {
         return;
     }
-    if close_button(ui, "Whole capture")
+    close_button(ui, "Whole capture")
         .on_hover_text("Make the reports cover the whole capture")
-        .clicked()
-    {
-        out.push(ViewCommand::Scope(ReportScope::Capture));
-    }
+        .sends(out, ViewCommand::Scope(ReportScope::Capture));
     if !is_followed {
         ui.add(egui::Label::new(remark("this tab always covers the whole capture")).truncate());
     } else if !context.reports.is_settled() {

@@ -74,9 +74,9 @@ fn search_ui(
             out.push(ViewCommand::GoTo(slice));
         }
         let isolate = ui.selectable_label(state.isolate, "Isolate");
-        if isolate.hint("Show only these slices", "isolate").clicked() {
-            out.push(ViewCommand::Isolate(!state.isolate));
-        }
+        isolate
+            .hint("Show only these slices", "isolate")
+            .sends(out, ViewCommand::Isolate(!state.isolate));
         outcome_ui(ui, model, state, found);
         if found.latest().is_some_and(|found| found.total > 0) && state.is_searching() {
             let list = ui.button("List").hint("List all results", "found-list");

@@ -66,7 +66,7 @@ pub struct ServerRuns {
 impl ServerRuns {
     /// Nothing is asked yet.
     pub fn new(source: RunSource, wake: &WakeUi) -> Self {
-        let list = Worker::new("runs of the server", Arc::clone(wake));
+        let list = Worker::new("runs of the server", wake);
         Self {
             source,
             list,

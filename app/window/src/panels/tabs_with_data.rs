@@ -19,7 +19,7 @@ pub struct TabsWithData {
 
 impl TabsWithData {
     /// Nothing is known yet.
-    pub fn new(wake: WakeUi) -> Self {
+    pub fn new(wake: &WakeUi) -> Self {
         Self {
             job: Worker::new("tabs with data", wake),
             left_out: Vec::new(),

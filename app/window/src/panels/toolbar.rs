@@ -109,9 +109,9 @@ fn panels_ui(
 ) {
     let Some(state) = state else {
         theme_ui(ui, settings.theme, out);
-        if ui.button("Help").hint("Keys and mouse", "help").clicked() {
-            out.push(ViewCommand::ShowPanel(Panel::Help, true).into());
-        }
+        ui.button("Help")
+            .hint("Keys and mouse", "help")
+            .sends(out, ViewCommand::ShowPanel(Panel::Help, true));
         return;
     };
     for (label, panel, about, id) in [
@@ -129,9 +129,9 @@ fn panels_ui(
         let button =
             ui.add(Button::selectable(state.shows(panel), label).shortcut_text(in_menu(ui, id)));
         button.widget_info(|| WidgetInfo::selected(Role::Button, true, state.shows(panel), label));
-        if button.hint(about, id).clicked() {
-            out.push(ViewCommand::ShowPanel(panel, !state.shows(panel)).into());
-        }
+        button
+            .hint(about, id)
+            .sends(out, ViewCommand::ShowPanel(panel, !state.shows(panel)));
     }
 }
 
@@ -247,18 +247,16 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
         let button = icons::button(ui, (label, enabled, false), |painter, center, color| {
             icons::arrow(painter, center, 13.0, color, id == "redo");
         });
-        if button.hint(about, id).clicked() {
-            out.push(command.into());
-        }
+        button.hint(about, id).sends(out, command);
     }
     let about = hint(
         ui.ctx(),
         "Show what the devices do; again: the whole trace",
         "fit",
     );
-    if ui.button("Fit").on_hover_text(about).clicked() {
-        out.push(ViewCommand::Fit.into());
-    }
+    ui.button("Fit")
+        .on_hover_text(about)
+        .sends(out, ViewCommand::Fit);
     ui.menu_button("View", |ui| view_menu(ui, state, settings, out));
     ui.spacing_mut().item_spacing.x = 1.0;
     for (mode, label) in MouseMode::ALL {
@@ -267,9 +265,9 @@ fn view_ui(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<Ap
         let button = icons::button(ui, (&title, true, is_on), |painter, center, color| {
             icons::mouse_mode(painter, center, 14.0, color, mode);
         });
-        if button.hint(mode.about(), mode.action()).clicked() {
-            out.push(ViewCommand::Mouse(mode).into());
-        }
+        button
+            .hint(mode.about(), mode.action())
+            .sends(out, ViewCommand::Mouse(mode));
     }
     ui.spacing_mut().item_spacing.x = 8.0;
 }
@@ -304,9 +302,7 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
                     format!("Times: {label}"),
                 )
             });
-            if button.clicked() {
-                out.push(AppCommand::Times(format));
-            }
+            button.sends(out, AppCommand::Times(format));
         }
     });
     ui.separator();
@@ -317,9 +313,8 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
             (ThemeChoice::Light, "light"),
             (ThemeChoice::System, "system default"),
         ] {
-            if ui.radio(settings.theme == choice, label).clicked() {
-                out.push(AppCommand::Theme(choice));
-            }
+            ui.radio(settings.theme == choice, label)
+                .sends(out, AppCommand::Theme(choice));
         }
     });
     ui.horizontal(|ui| {
@@ -331,9 +326,7 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
             button.widget_info(|| {
                 WidgetInfo::selected(Role::RadioButton, true, is_on, format!("Size: {label}"))
             });
-            if button.clicked() {
-                out.push(AppCommand::Scale(ScaleChange::To(scale)));
-            }
+            button.sends(out, AppCommand::Scale(ScaleChange::To(scale)));
         }
     });
     ui.menu_button("Colours", |ui| colors_ui(ui, state.colors, out));
@@ -366,9 +359,7 @@ fn colors_ui(ui: &mut Ui, current: Preset, out: &mut Vec<AppCommand>) {
                         format!("Colours: {title}"),
                     )
                 });
-                if button.clicked() {
-                    out.push(AppCommand::Colors(preset));
-                }
+                button.sends(out, AppCommand::Colors(preset));
                 let fills: Vec<Color32> = theme_in(dark, preset).work().collect();
                 let (rect, _) =
                     ui.allocate_exact_size(vec2(16.0 * fills.len() as f32, 12.0), Sense::hover());

@@ -91,9 +91,8 @@ fn start_ui(
     });
     #[cfg(not(target_arch = "wasm32"))]
     ui.horizontal(|ui| {
-        if ui.link("Capture a running program…").clicked() {
-            out.push(AppCommand::CaptureDialog);
-        }
+        ui.link("Capture a running program…")
+            .sends(out, AppCommand::CaptureDialog);
         ui.weak("through its profiler server");
     });
     ui.add_space(24.0);
@@ -128,9 +127,8 @@ fn start_ui(
     }
     ui.strong("Samples");
     for (index, sample) in SAMPLES.iter().enumerate() {
-        if ui.link(sample.title).clicked() {
-            out.push(AppCommand::OpenSample(index));
-        }
+        ui.link(sample.title)
+            .sends(out, AppCommand::OpenSample(index));
     }
     ui.add_space(18.0);
     ui.strong("Supported formats");
@@ -165,9 +163,7 @@ pub fn progress_ui(ui: &mut Ui, path: &Path, progress: &Progress, out: &mut Vec<
             None => ProgressBar::new(0.0).text("starting"),
         };
         ui.add(bar.desired_width((ui.available_width() - 90.0).clamp(80.0, 420.0)));
-        if ui.button("Cancel").clicked() {
-            out.push(AppCommand::CancelLoad);
-        }
+        ui.button("Cancel").sends(out, AppCommand::CancelLoad);
     });
     ui.add_space(4.0);
 }
@@ -218,9 +214,7 @@ fn failed_ui(ui: &mut Ui, failed: &FailedToOpen, out: &mut Vec<AppCommand>) {
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(failed.what).color(theme.error).strong());
         ui.label(&failed.why);
-        if ui.button("Dismiss").clicked() {
-            out.push(AppCommand::DismissError);
-        }
+        ui.button("Dismiss").sends(out, AppCommand::DismissError);
     });
 }
 

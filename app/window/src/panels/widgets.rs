@@ -14,6 +14,9 @@ pub trait ResponseExt {
     /// Describes a widget, with the keys of the action that does the same.
     #[must_use]
     fn hint(self, about: &str, action: &str) -> Self;
+
+    /// Sends a command on a click.
+    fn sends<T>(&self, out: &mut Vec<T>, command: impl Into<T>);
 }
 
 impl ResponseExt for Response {
@@ -24,6 +27,12 @@ impl ResponseExt for Response {
     fn hint(self, about: &str, action: &str) -> Self {
         let text = hint(&self.ctx, about, action);
         self.on_hover_text(text)
+    }
+
+    fn sends<T>(&self, out: &mut Vec<T>, command: impl Into<T>) {
+        if self.clicked() {
+            out.push(command.into());
+        }
     }
 }
 

@@ -76,10 +76,7 @@ impl Workspace {
     /// A new view of `trace`.
     pub fn new(trace: OpenTrace, wake: &WakeUi) -> Self {
         let state = ViewState::new(&trace.model).with_tabs(&TAB_IDS);
-        let (mut ahead, own) = (
-            Worker::new("precomputation", Arc::clone(wake)),
-            trace.clone(),
-        );
+        let (mut ahead, own) = (Worker::new("precomputation", wake), trace.clone());
         ahead.ask((), move |_| {
             own.tree.measure_load(&own.model);
             own.find_longest();
@@ -91,10 +88,10 @@ impl Workspace {
             timeline: Timeline::default(),
             reports: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
             scoped: ReportJobs::new(trace.session.clone(), Arc::clone(wake)),
-            args: Worker::new("arguments", Arc::clone(wake)),
-            search: Worker::new("search", Arc::clone(wake)),
-            area: Worker::new("area", Arc::clone(wake)),
-            durations: Worker::new("durations", Arc::clone(wake)),
+            args: Worker::new("arguments", wake),
+            search: Worker::new("search", wake),
+            area: Worker::new("area", wake),
+            durations: Worker::new("durations", wake),
             choice: area_panel::AreaPanelState::default(),
             memory: PanelState::new(wake),
             palette: palette::PaletteInput::default(),
@@ -102,7 +99,7 @@ impl Workspace {
             typed: String::new(),
             bands: None,
             efficiency: None,
-            with_data: TabsWithData::new(Arc::clone(wake)),
+            with_data: TabsWithData::new(wake),
             trace,
         }
     }

@@ -122,13 +122,9 @@ fn transfer_ui(
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
         ui.label(ends.before);
-        if ui
-            .link(model.slice(ends.other).name())
+        ui.link(model.slice(ends.other).name())
             .on_hover_text("Show the other end of the transfer")
-            .clicked()
-        {
-            out.push(ViewCommand::GoTo(ends.other));
-        }
+            .sends(out, ViewCommand::GoTo(ends.other));
         let about = ui.label(format!("({})", ends.about));
         about.on_hover_text(
             "From the start of the first op to the end of the last, by the clock that timed them",
@@ -184,20 +180,15 @@ fn buttons_ui(
     memory: &mut PanelState,
     out: &mut Vec<ViewCommand>,
 ) {
-    if ui
-        .button("Close")
+    ui.button("Close")
         .hint("Close the details", "details")
-        .clicked()
-    {
-        out.push(ViewCommand::ShowPanel(view::state::Panel::Details, false));
-    }
-    if ui
-        .button("Zoom to it")
+        .sends(
+            out,
+            ViewCommand::ShowPanel(view::state::Panel::Details, false),
+        );
+    ui.button("Zoom to it")
         .hint("Click twice to show only this slice", "focus")
-        .clicked()
-    {
-        out.push(ViewCommand::Focus);
-    }
+        .sends(out, ViewCommand::Focus);
     if ui.button("Longest of this name").clicked()
         && let Some(longest) = trace.longest(trace.labels_named(slice.name()))
     {
@@ -207,13 +198,9 @@ fn buttons_ui(
         slice.name(),
         trace.labels_named(slice.name()).iter().copied(),
     )));
-    if ui
-        .button("All of this name")
+    ui.button("All of this name")
         .on_hover_text("Highlight them, then step through them")
-        .clicked()
-    {
-        out.push(highlighted);
-    }
+        .sends(out, highlighted);
     if slice.op().is_some()
         && ui
             .button("In Ops")
@@ -343,9 +330,7 @@ fn flows_ui(ui: &mut Ui, trace: &OpenTrace, slice: SliceRef<'_>, out: &mut Vec<V
                         .truncate();
                 let link = ui.add(link.sense(egui::Sense::click()));
                 link.labeled(Role::Link, name);
-                if link.clicked() {
-                    out.push(ViewCommand::GoTo(end));
-                }
+                link.sends(out, ViewCommand::GoTo(end));
             });
         }
     }

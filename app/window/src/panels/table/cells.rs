@@ -10,7 +10,7 @@ use crate::timeline::elide::{elided, elided_middle};
 use crate::times;
 
 /// Space beside the text of a cell.
-pub(super) const PAD: f32 = 6.0;
+pub const PAD: f32 = 6.0;
 
 pub(super) fn number_of(cell: &Cell) -> Option<f64> {
     match cell {
@@ -91,7 +91,7 @@ fn hover_ui(response: &Response, column: &Column, cell: &Cell, text: &str) {
     });
 }
 
-pub(super) fn write_cell(
+pub fn write_cell(
     painter: &Painter,
     area: Rect,
     text: &str,

@@ -7,7 +7,8 @@ use egui::{CursorIcon, Painter, Rect, Role, ScrollArea, Sense, Ui, vec2};
 use regex_lite::RegexBuilder;
 use trace_model::SliceId;
 
-use self::cells::{PAD, cells_ui, is_text, number_of, write_cell};
+pub use self::cells::{PAD, write_cell};
+use self::cells::{cells_ui, is_text, number_of};
 use super::copy::row_menu;
 use super::follow::ScrollToSelection;
 use super::number::shown;
@@ -347,7 +348,7 @@ fn heading_ui(
 }
 
 /// A line at the edge of a heading: at the bottom for descending order, else at the top.
-fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: egui::Color32) {
+pub fn order_mark(painter: &Painter, cell: Rect, descending: bool, color: egui::Color32) {
     let y = if descending {
         cell.bottom() - 1.0
     } else {

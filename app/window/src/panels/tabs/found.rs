@@ -13,9 +13,10 @@ use crate::panels::context::PanelContext;
 use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::search::count_text;
+use crate::panels::table::{PAD, order_mark, write_cell};
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme::{self, small_font};
-use crate::timeline::elide::{elided, elided_middle};
+use crate::timeline::elide::elided;
 use crate::times;
 use view::search::{OrderBy, SearchResults, order, table};
 use view::state::FOUND_TAB;
@@ -35,7 +36,7 @@ pub const TAB: Tab = Tab {
     panel: |wake| {
         Box::new(FoundPanel {
             list: ResultList::default(),
-            order: Worker::new("order of what was found", wake.clone()),
+            order: Worker::new("order of what was found", wake),
         })
     },
     ..TABLES
@@ -85,8 +86,6 @@ impl TabPanel for FoundPanel {
 
 /// Height of a row.
 const ROW: f32 = 20.0;
-/// Space beside a text.
-const PAD: f32 = 6.0;
 
 /// A request to sort search results.
 #[derive(Clone)]
@@ -234,7 +233,7 @@ fn heading_ui(ui: &mut Ui, list: &mut ResultList, widths: &ColumnWidths) {
         } else {
             theme.text_weak
         };
-        write(
+        write_cell(
             &painter,
             cell,
             title,
@@ -243,16 +242,7 @@ fn heading_ui(ui: &mut Ui, list: &mut ResultList, widths: &ColumnWidths) {
             color,
         );
         if is_own {
-            let y = if list.descending {
-                cell.bottom() - 1.0
-            } else {
-                cell.top() + 1.0
-            };
-            painter.hline(
-                cell.left() + 2.0..=cell.right() - 2.0,
-                y,
-                egui::Stroke::new(2.0, theme.accent),
-            );
+            order_mark(&painter, cell, list.descending, theme.accent);
         }
         if response.on_hover_text("Click to sort").clicked() {
             // The longest first, because they are needed more often than the shortest.
@@ -293,7 +283,7 @@ fn row_ui(
         let cell = Rect::from_x_y_ranges(x..=x + width, rect.y_range());
         x += width;
         match by {
-            OrderBy::Time => write(
+            OrderBy::Time => write_cell(
                 &painter,
                 cell,
                 &start_text(trace, own.start()),
@@ -302,7 +292,7 @@ fn row_ui(
                 theme.text,
             ),
             OrderBy::Duration => {
-                write(
+                write_cell(
                     &painter,
                     cell,
                     &times::time(measured_range(own, &trace.model).dur()),
@@ -311,7 +301,7 @@ fn row_ui(
                     theme.text,
                 );
             }
-            OrderBy::Name => write(&painter, cell, own.name(), true, &font, theme.text_strong),
+            OrderBy::Name => write_cell(&painter, cell, own.name(), true, &font, theme.text_strong),
             OrderBy::Track => {
                 let text = format!("{} {}", short(group), trace.model.str(track.name));
                 let at = pos2(cell.left() + PAD, cell.center().y);
@@ -356,28 +346,4 @@ fn start_text(trace: &OpenTrace, at: Timestamp) -> String {
     }
     let digits = extent.dur().ps().max(1).ilog10().saturating_sub(6);
     tick_label(at, Picos::from_ps(10_i64.pow(digits)))
-}
-
-fn write(
-    painter: &egui::Painter,
-    cell: Rect,
-    text: &str,
-    is_text: bool,
-    font: &FontId,
-    color: egui::Color32,
-) {
-    let (room, y) = (cell.width() - 2.0 * PAD, cell.center().y);
-    if is_text {
-        elided_middle(painter, pos2(cell.left() + PAD, y), text, room, font, color);
-    } else {
-        elided(
-            painter,
-            pos2(cell.right() - PAD, y),
-            Align2::RIGHT_CENTER,
-            text,
-            room,
-            font,
-            color,
-        );
-    }
 }

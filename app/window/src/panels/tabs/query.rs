@@ -76,9 +76,9 @@ impl QueryPanel {
             limit: LIMITS[0],
             runs: 0,
             sorted: SortedTable::default(),
-            answers: Worker::new("query", Arc::clone(wake)),
+            answers: Worker::new("query", wake),
             stop: Arc::default(),
-            tables: Worker::new("tables", Arc::clone(wake)),
+            tables: Worker::new("tables", wake),
         }
     }
 

@@ -85,8 +85,8 @@ impl SourcePanel {
             followed: None,
             scrolls: false,
             files: None,
-            stack: Worker::new("stack", Arc::clone(wake)),
-            text: Worker::new("source", Arc::clone(wake)),
+            stack: Worker::new("stack", wake),
+            text: Worker::new("source", wake),
         }
     }
 

@@ -53,7 +53,7 @@ pub struct WhatIfState {
 impl WhatIfState {
     /// Nothing is changed yet.
     pub fn new(wake: &WakeUi) -> Self {
-        let job = Worker::new("what if", wake.clone());
+        let job = Worker::new("what if", wake);
         Self {
             links: 1.0,
             copies: 1.0,

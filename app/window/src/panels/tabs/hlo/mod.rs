@@ -98,8 +98,8 @@ impl HloPanel {
             words: String::new(),
             types: false,
             sorted: SortedTable::default(),
-            programs: Worker::new("programs", wake.clone()),
-            answers: Worker::new("program", wake.clone()),
+            programs: Worker::new("programs", wake),
+            answers: Worker::new("program", wake),
         }
     }
 
