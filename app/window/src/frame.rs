@@ -1,6 +1,7 @@
 //! One frame of the window: input, background jobs, drawing.
 
 use super::App;
+use crate::workspace::FrameContext;
 use crate::{open_traces, panels, platform, theme, times};
 use view::compare::TraceSide;
 use view::state::Panel;
@@ -80,7 +81,13 @@ impl eframe::App for App {
             if let Some(error) = &self.error {
                 panels::welcome::error_ui(ui, error, &mut out);
             }
-            open_traces.ui(ui, &self.settings, &self.keys, loading, &mut out);
+            let (settings, keys) = (&self.settings, &self.keys);
+            let frame = FrameContext {
+                settings,
+                keys,
+                loading,
+            };
+            open_traces.ui(ui, frame, &mut out);
         } else {
             let error = self.error.as_ref();
             panels::welcome::welcome_ui(

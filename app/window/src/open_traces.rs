@@ -3,16 +3,13 @@
 use std::path::PathBuf;
 
 use egui::{Align2, Ui, Window};
-use importers::Progress;
 
 use crate::AppCommand;
 use crate::command::ComparisonCommand;
 use crate::compare::TraceComparison;
 use crate::jobs::WakeUi;
-use crate::keys::Keys;
 use crate::panels::widgets::ResponseExt as _;
-use crate::settings::Settings;
-use crate::workspace::Workspace;
+use crate::workspace::{FrameContext, Workspace};
 use view::compare::TraceSide;
 use view::sessions::SavedSecondTrace;
 use view::state::ViewCommand;
@@ -154,17 +151,10 @@ impl OpenTraces {
     }
 
     /// Draws everything below the toolbar.
-    pub fn ui(
-        &mut self,
-        ui: &mut Ui,
-        settings: &Settings,
-        keys: &Keys,
-        loading: Option<(&PathBuf, &Progress)>,
-        out: &mut Vec<AppCommand>,
-    ) {
+    pub fn ui(&mut self, ui: &mut Ui, frame: FrameContext<'_>, out: &mut Vec<AppCommand>) {
         match &mut self.comparison {
-            Some(comparison) => comparison.ui(ui, &mut self.first, settings, keys, loading, out),
-            None => self.first.ui(ui, settings, keys, loading, out),
+            Some(comparison) => comparison.ui(ui, &mut self.first, frame, out),
+            None => self.first.ui(ui, frame, out),
         }
     }
 }

@@ -5,10 +5,8 @@ use trace_model::TimeRange;
 
 use super::{TraceComparison, areas, lane};
 use crate::command::AppCommand;
-use crate::keys::Keys;
-use crate::settings::Settings;
 use crate::timeline::{InterleavedTracks, OtherTrace, TimelineHead};
-use crate::workspace::Workspace;
+use crate::workspace::{FrameContext, Workspace};
 use view::compare::{TraceSide, ViewLock, interleave};
 use view::state::{TimelineLayer, ViewCommand};
 
@@ -21,8 +19,7 @@ impl TraceComparison {
         &mut self,
         ui: &mut Ui,
         first: &mut Workspace,
-        settings: &Settings,
-        keys: &Keys,
+        frame: FrameContext<'_>,
         out: &mut Vec<AppCommand>,
     ) {
         let rect = ui.available_rect_before_wrap();
@@ -89,7 +86,7 @@ impl TraceComparison {
                 .max_rect(areas.timelines[side.index()])
                 .id_salt(side.name());
             ui.scope_builder(builder, |ui| {
-                own.timeline_ui(ui, settings, keys, Some(beside), &mut wanted);
+                own.timeline_ui(ui, frame, Some(beside), &mut wanted);
             });
             out.extend(
                 wanted

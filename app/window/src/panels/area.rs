@@ -118,13 +118,13 @@ fn rows_ui(
         choice.sorted.forget();
     }
     let height = ui.available_height();
-    let about = RowReactions {
-        selected: None,
-        is_marked: &|_| false,
-        leads: &|row| row < summary.labels.len(),
-    };
-    if let Some(row) = table_ui(ui, &summary.table, &mut choice.sorted, height, about)
-        && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
+    if let Some(row) = table_ui(
+        ui,
+        &summary.table,
+        &mut choice.sorted,
+        height,
+        RowReactions::clicks(&|row| row < summary.labels.len()),
+    ) && let (Some(labels), Some(cells)) = (summary.labels.get(row), summary.table.rows.get(row))
     {
         let title = cells
             .first()

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use analysis::reports::steps::step_times::Steps;
 use analysis::{Cell, Table};
 use egui::{ComboBox, RichText, Role, ScrollArea, Ui};
+use trace_model::SliceId;
 
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::copy::csv_ui;
@@ -97,7 +98,6 @@ pub fn tables_ui(
         return nothing_ui(ui, id, "This report has no tables for this trace.");
     };
     let sorted = browser.sorted.entry((id, number)).or_default();
-    let steps = context.whole.ready::<Steps>();
     let own = context
         .state
         .place
@@ -110,16 +110,36 @@ pub fn tables_ui(
                 .any(|cell| matches!(cell, Cell::Text(text) if text == own))
         })
     };
-    let target = |row: usize| {
-        table
-            .rows
-            .get(row)
-            .and_then(|row| RowTarget::of_row(context.trace, steps, table, row))
-    };
     let selected = context.state.place.selection;
+    trace_table_ui(
+        ui,
+        context,
+        table,
+        sorted,
+        (selected, &is_marked),
+        out,
+        view,
+    );
+}
+
+/// A table whose rows lead to slices, times and steps; some are about the selected slice.
+pub fn trace_table_ui(
+    ui: &mut Ui,
+    context: PanelContext<'_>,
+    table: &Table,
+    sorted: &mut SortedTable,
+    (selected, is_marked): (Option<SliceId>, &dyn Fn(&[Cell]) -> bool),
+    out: &mut Vec<AppCommand>,
+    view: &mut Vec<ViewCommand>,
+) {
+    let steps = context.whole.ready::<Steps>();
+    let target = |row: usize| {
+        let cells = table.rows.get(row)?;
+        RowTarget::of_row(context.trace, steps, table, cells)
+    };
     let about = RowReactions {
         selected,
-        is_marked: &is_marked,
+        is_marked,
         leads: &|row| target(row).is_some(),
     };
     if let Some(row) = one_table_ui(ui, table, sorted, about, out)

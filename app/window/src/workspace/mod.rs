@@ -48,6 +48,15 @@ pub struct Companion<'a> {
     pub other: OtherRun<'a>,
 }
 
+/// What drawing needs besides the traces.
+#[derive(Clone, Copy)]
+pub struct FrameContext<'a> {
+    pub settings: &'a Settings,
+    pub keys: &'a Keys,
+    /// A file that is being opened.
+    pub loading: Option<(&'a PathBuf, &'a Progress)>,
+}
+
 pub struct Workspace {
     pub trace: OpenTrace,
     pub state: ViewState,
@@ -163,18 +172,11 @@ impl Workspace {
     }
 
     /// Draws everything below the toolbar.
-    pub fn ui(
-        &mut self,
-        ui: &mut Ui,
-        settings: &Settings,
-        keys: &Keys,
-        loading: Option<(&PathBuf, &Progress)>,
-        out: &mut Vec<AppCommand>,
-    ) {
-        self.panels_ui(ui, settings, keys, None, loading, out);
+    pub fn ui(&mut self, ui: &mut Ui, frame: FrameContext<'_>, out: &mut Vec<AppCommand>) {
+        self.panels_ui(ui, frame, None, out);
         let mut wanted: Vec<ViewCommand> = Vec::new();
         CentralPanel::default().frame(Frame::NONE).show(ui, |ui| {
-            self.timeline_ui(ui, settings, keys, None, &mut wanted);
+            self.timeline_ui(ui, frame, None, &mut wanted);
         });
         out.extend(wanted.into_iter().map(AppCommand::from));
     }
@@ -187,12 +189,15 @@ impl Workspace {
     pub fn panels_ui(
         &mut self,
         ui: &mut Ui,
-        settings: &Settings,
-        keys: &Keys,
+        frame: FrameContext<'_>,
         companion: Option<Companion<'_>>,
-        loading: Option<(&PathBuf, &Progress)>,
         out: &mut Vec<AppCommand>,
     ) {
+        let FrameContext {
+            settings,
+            keys,
+            loading,
+        } = frame;
         times::are_of(&self.trace.model);
         let comparing = companion.is_some();
         let other = companion.as_ref().map(|own| own.other);
@@ -312,8 +317,7 @@ impl Workspace {
     pub fn timeline_ui(
         &mut self,
         ui: &mut Ui,
-        settings: &Settings,
-        keys: &Keys,
+        frame: FrameContext<'_>,
         beside: Option<OtherTrace<'_>>,
         out: &mut Vec<ViewCommand>,
     ) {
@@ -327,12 +331,12 @@ impl Workspace {
             highlighted,
             steps: self.bands.as_deref().unwrap_or_default(),
             efficiency: self.efficiency.as_deref(),
-            wheel_zooms: settings.wheel_zooms.unwrap_or_default(),
+            wheel_zooms: frame.settings.wheel_zooms.unwrap_or_default(),
             reports: KnownReports {
                 ops: self.reports.ready::<Ops>(),
                 overlap: self.reports.ready::<Overlap>(),
             },
-            keys: Some(keys),
+            keys: Some(frame.keys),
             other_trace: beside,
         };
         if self.trace.tree.nodes().is_empty() {

@@ -182,6 +182,17 @@ pub struct RowReactions<'a> {
     pub leads: &'a dyn Fn(usize) -> bool,
 }
 
+impl<'a> RowReactions<'a> {
+    /// A click does something, and no row is about the selection.
+    pub fn clicks(leads: &'a dyn Fn(usize) -> bool) -> Self {
+        Self {
+            selected: None,
+            is_marked: &|_| false,
+            leads,
+        }
+    }
+}
+
 /// Shows `table` in `height` points; returns the row that was clicked.
 pub fn table_ui(
     ui: &mut Ui,

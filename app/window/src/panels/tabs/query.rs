@@ -14,13 +14,12 @@ use super::{TABLES, Tab, TabContent, TabPanel};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::panels::context::PanelContext;
-use crate::panels::table::{RowReactions, SortedTable};
-use crate::panels::tables::one_table_ui;
+use crate::panels::table::SortedTable;
+use crate::panels::tables::trace_table_ui;
 use crate::panels::widgets::ResponseExt as _;
 use crate::theme;
 use query::{Database, PRESETS, QueryError, QueryLimits, query_table, word_at};
 use session::Session;
-use view::panels::target::RowTarget;
 use view::state::ViewCommand;
 use view::timeline::tree::group_digits;
 
@@ -237,26 +236,7 @@ fn result_ui(
         ui.weak("No rows.");
         return;
     }
-    let steps = context
-        .whole
-        .ready::<analysis::reports::steps::step_times::Steps>();
-    let target = |row: usize| {
-        table
-            .rows
-            .get(row)
-            .and_then(|row| RowTarget::of_row(context.trace, steps, table, row))
-    };
-    let leads = |row: usize| target(row).is_some();
-    let about = RowReactions {
-        selected: None,
-        is_marked: &|_| false,
-        leads: &leads,
-    };
-    if let Some(row) = one_table_ui(ui, table, sorted, about, out)
-        && let Some(target) = target(row)
-    {
-        view.extend(target.commands(context.trace));
-    }
+    trace_table_ui(ui, context, table, sorted, (None, &|_| false), out, view);
 }
 
 /// Lists of ready-made queries and of tables.

@@ -83,10 +83,12 @@ pub fn diff_ui<'a>(
             row.second.as_ref()
         }
     };
-    let about = RowReactions {
-        selected: None,
-        is_marked: &|_| false,
-        leads: &|row| own(row).is_some(),
-    };
-    one_table_ui(ui, table, sorted, about, out).and_then(own)
+    one_table_ui(
+        ui,
+        table,
+        sorted,
+        RowReactions::clicks(&|row| own(row).is_some()),
+        out,
+    )
+    .and_then(own)
 }

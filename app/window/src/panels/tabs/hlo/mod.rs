@@ -220,14 +220,13 @@ impl TabPanel for HloPanel {
                 }
             }
             Some(HloAnswer::Found(found, table)) => {
-                let selected = context.state.place.selection;
-                let about = RowReactions {
-                    selected,
-                    is_marked: &|_| false,
-                    leads: &|_| true,
-                };
-                if let Some(row) = one_table_ui(ui, table, &mut self.sorted, about, out)
-                    && let Some(row) = found.rows.get(row)
+                if let Some(row) = one_table_ui(
+                    ui,
+                    table,
+                    &mut self.sorted,
+                    RowReactions::clicks(&|_| true),
+                    out,
+                ) && let Some(row) = found.rows.get(row)
                 {
                     next = Some((row.program_id, row.op.name.to_string(), row.op.ops.clone()));
                 }
