@@ -10,7 +10,7 @@ use super::{TraceComparison, second_later};
 use crate::command::{AppCommand, ComparisonCommand};
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
-use crate::panels::widgets::{ResponseExt as _, remark};
+use crate::panels::widgets::{ResponseExt as _, at_right, remark};
 use crate::theme;
 use crate::times;
 use crate::workspace::Workspace;
@@ -31,7 +31,7 @@ pub fn bar_ui(
         ui.horizontal(|ui| {
             locks_ui(ui, comparison, first, out);
             ui.separator();
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            at_right(ui, |ui| {
                 ends_ui(ui, comparison, out);
                 ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                     statement_ui(ui, comparison, out);

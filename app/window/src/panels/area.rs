@@ -6,7 +6,7 @@ use egui::{RichText, Ui};
 use super::context::computing_ui;
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};
-use super::widgets::ResponseExt as _;
+use super::widgets::{ResponseExt as _, at_right};
 use crate::AppCommand;
 use crate::jobs::JobAnswer;
 use crate::keys::LEAVE;
@@ -51,7 +51,7 @@ pub fn area_ui(
     } else {
         ui.horizontal(|ui| {
             title_ui(ui);
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            at_right(ui, |ui| {
                 buttons_ui(ui, summary, out);
             });
         });

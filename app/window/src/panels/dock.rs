@@ -14,7 +14,7 @@ use super::scope;
 use super::tables::TableBrowser;
 use super::tabs::compare::ComparisonTables;
 use super::tabs::{TABS, Tab, TabContent, TabPanel, TabSubject, offered, ops};
-use super::widgets::{ResponseExt as _, close_button};
+use super::widgets::{ResponseExt as _, at_right, close_button};
 use crate::AppCommand;
 use crate::jobs::WakeUi;
 use crate::keys::hint;
@@ -131,7 +131,7 @@ fn head_ui(ui: &mut Ui, context: PanelContext<'_>, view: &mut Vec<ViewCommand>) 
     let title = context.tab.full_title(context);
     ui.horizontal(|ui| {
         ui.label(RichText::new(title).size(15.0).strong());
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        at_right(ui, |ui| {
             close_button(ui, "Close reports")
                 .hint("Close the reports", "reports")
                 .sends(view, ViewCommand::ShowPanel(Panel::Reports, false));

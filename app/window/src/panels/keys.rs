@@ -1,11 +1,10 @@
 //! The dialog that changes keys: all actions with their keys; press a key to assign it.
 
 use egui::{
-    Align, Button, Context, Event, EventFilter, Id, Layout, RichText, Role, ScrollArea, TextEdit,
-    Ui, Window,
+    Button, Context, Event, EventFilter, Id, RichText, Role, ScrollArea, TextEdit, Ui, Window,
 };
 
-use super::widgets::{ResponseExt as _, remark};
+use super::widgets::{ResponseExt as _, at_right, remark};
 use crate::command::{AppCommand, Remap};
 use crate::keys::{ACTIONS, Action, Chord, KeyFocus, Keys, LEAVE, can_mean};
 use crate::settings::Settings;
@@ -44,7 +43,7 @@ pub fn keys_ui(
             let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter by action or key");
             let field = ui.add(field.desired_width(300.0));
             field.labeled(Role::TextInput, "Filter keys");
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            at_right(ui, |ui| {
                 // Entries of actions that only another version knows are kept.
                 let any = ACTIONS.iter().flat_map(|(_, actions)| *actions).any(|action| !keys.are_usual(action));
                 ui
@@ -118,7 +117,7 @@ fn row_ui(
         ui.set_min_height(22.0);
         ui.add_space(10.0);
         ui.label(action.title);
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        at_right(ui, |ui| {
             ui.spacing_mut().item_spacing.x = 4.0;
             ui.add_space(8.0);
             add_ui(ui, action, keys, changing, out);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egui::{Align, Color32, Galley, Layout, Rect, RichText, Role, Sense, Ui, Vec2, vec2};
 
-use super::widgets::{ResponseExt as _, remark};
+use super::widgets::{ResponseExt as _, at_right, remark};
 use crate::theme;
 use view::panels::legend::{ColorLegend, HATCHED};
 use view::state::{ColorBy, ViewCommand, ViewState};
@@ -26,7 +26,7 @@ pub fn legend_ui(
     out: &mut Vec<ViewCommand>,
 ) {
     let theme = theme::current(ui);
-    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+    at_right(ui, |ui| {
         ui.scope(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             let choices = ColorBy::ALL

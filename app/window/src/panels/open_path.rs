@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use egui::{Align2, Context, Key, ScrollArea, TextEdit, Window};
 use importers::IMPORTERS;
 
-use super::widgets::remark;
+use super::widgets::{at_right, remark};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 
@@ -77,7 +77,7 @@ impl OpenPath {
                     "{title}: a profile, a run, or a log directory"
                 )));
                 ui.horizontal(|ui| {
-                    ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    at_right(ui, |ui| {
                         if ui.button("Cancel").clicked() {
                             done = true;
                         }

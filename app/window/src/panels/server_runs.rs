@@ -9,7 +9,7 @@ use egui::{
 };
 use serde::Deserialize;
 
-use super::widgets::ResponseExt as _;
+use super::widgets::{ResponseExt as _, at_right};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::platform::{self, RunsAnswer};
@@ -146,7 +146,7 @@ impl ServerRuns {
             .show(ctx, |ui| {
                 ui.horizontal(|ui| {
                     ui.strong(format!("{title} a run of this server"));
-                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    at_right(ui, |ui| {
                         done |= ui.button("Cancel").clicked();
                         if ui.button("A file of this machine…").clicked() {
                             out.push(AppCommand::Browse { beside });
@@ -188,7 +188,7 @@ impl ServerRuns {
         ui.horizontal(|ui| {
             ui.strong("Runs of this server");
             if count > FEW {
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                at_right(ui, |ui| {
                     drop(self.filter_ui(ui));
                 });
             }
@@ -267,7 +267,7 @@ impl ServerRuns {
 /// A line of the list; whether it was clicked.
 fn run_ui(ui: &mut Ui, run: &OfferedRun, now_s: u64) -> bool {
     ui.horizontal(|ui| {
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        at_right(ui, |ui| {
             ui.weak(facts(run, now_s));
             ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                 ui.style_mut().wrap_mode = Some(TextWrapMode::Truncate);
@@ -280,7 +280,6 @@ fn run_ui(ui: &mut Ui, run: &OfferedRun, now_s: u64) -> bool {
                     .on_hover_text(format!("{} in {}{hosts}", run.name, run.place))
                     .clicked()
             })
-            .inner
         })
         .inner
     })

@@ -11,7 +11,7 @@ use trace_model::SliceId;
 use super::context::{PanelContext, computing_ui, reason_ui};
 use super::copy::csv_ui;
 use super::table::{RowReactions, SortedTable, table_ui};
-use super::widgets::{ResponseExt as _, remark};
+use super::widgets::{ResponseExt as _, at_right, remark};
 use crate::AppCommand;
 use crate::reports::title_of;
 use render::table::shortened;
@@ -313,7 +313,7 @@ fn head_ui(ui: &mut Ui, table: &Table, sorted: &mut SortedTable, out: &mut Vec<A
             )
         };
         ui.label(remark(count));
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        at_right(ui, |ui| {
             csv_ui(ui, table.id, || Some(table.clone()), out);
         });
     });

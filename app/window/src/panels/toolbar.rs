@@ -6,7 +6,7 @@ use egui::{
     Sense, Ui, WidgetInfo, vec2,
 };
 
-use super::widgets::ResponseExt as _;
+use super::widgets::{ResponseExt as _, at_right};
 use super::{icons, sessions};
 use crate::AppCommand;
 use crate::command::ScaleChange;
@@ -48,7 +48,7 @@ pub fn toolbar_ui(
             }
             let has_room = ui.available_width()
                 >= PANELS + trace.map_or(0.0, |trace| width_of_title(ui, trace));
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            at_right(ui, |ui| {
                 if has_room || state.is_none() {
                     panels_ui(ui, state, settings, out);
                 } else {

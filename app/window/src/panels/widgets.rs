@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use egui::{Button, Response, RichText, Role, Ui, WidgetInfo};
+use egui::{Align, Button, Layout, Response, RichText, Role, Ui, WidgetInfo};
 
 use crate::keys::hint;
 
@@ -46,4 +46,10 @@ pub fn close_button(ui: &mut Ui, label: impl Display) -> Response {
     let response = ui.add(Button::new("×").frame(false));
     response.labeled(Role::Button, label);
     response
+}
+
+/// Content at the right end of a line, from right to left.
+pub fn at_right<R>(ui: &mut Ui, content: impl FnOnce(&mut Ui) -> R) -> R {
+    ui.with_layout(Layout::right_to_left(Align::Center), content)
+        .inner
 }

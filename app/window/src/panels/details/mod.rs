@@ -19,7 +19,7 @@ use super::tabs::hints::badge;
 use super::tabs::ops;
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
-use crate::panels::widgets::ResponseExt as _;
+use crate::panels::widgets::{ResponseExt as _, at_right};
 use crate::theme;
 use crate::times::{self, time};
 use view::panels::histogram::Histogram;
@@ -160,7 +160,7 @@ fn heading_ui(
         return;
     }
     ui.horizontal(|ui| {
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        at_right(ui, |ui| {
             buttons_ui(ui, trace, slice, memory, out);
             // The width that the buttons leave.
             ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {

@@ -14,7 +14,7 @@ use crate::panels::copy::{csv_ui, made_row_menu};
 use crate::panels::follow::ScrollToSelection;
 use crate::panels::search::count_text;
 use crate::panels::table::{PAD, order_mark, write_cell};
-use crate::panels::widgets::ResponseExt as _;
+use crate::panels::widgets::{ResponseExt as _, at_right};
 use crate::theme::{self, small_font};
 use crate::timeline::elide::elided;
 use crate::times;
@@ -142,7 +142,7 @@ fn found_ui(
         if order.is_none() && list.order(found).is_some() {
             ui.spinner();
         }
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        at_right(ui, |ui| {
             let rows = || {
                 (0..found.slices.len()).map(|row| {
                     order.map_or(row, |order| order.get(row).map_or(row, |&at| at as usize))

@@ -7,7 +7,7 @@ use egui::{Rect, RichText, Role, Sense, Ui, pos2, vec2};
 use crate::panels::context::PanelContext;
 use crate::panels::context::{reason_ui, section_ui};
 use crate::panels::copy::text_menu;
-use crate::panels::widgets::ResponseExt as _;
+use crate::panels::widgets::{ResponseExt as _, at_right};
 use crate::theme;
 use crate::timeline::elide::elided_middle;
 use crate::times;
@@ -146,7 +146,7 @@ fn sum_ui(ui: &mut Ui, group: OpGroup, time: i64, all: &DeviceTime) {
         let (rect, _) = ui.allocate_exact_size(vec2(11.0, 11.0), Sense::hover());
         ui.painter().rect_filled(rect, 2.0, theme.group(group));
         ui.label(group.title());
-        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+        at_right(ui, |ui| {
             let right = |ui: &mut Ui, width: f32, text: RichText| {
                 let layout = egui::Layout::right_to_left(egui::Align::Center);
                 ui.allocate_ui_with_layout(vec2(width, 16.0), layout, |ui| {

@@ -12,7 +12,7 @@ use crate::panels::context::section_ui;
 use crate::panels::number::number;
 use crate::panels::tabs::health;
 use crate::panels::tabs::hints::{self, badge, severity_color};
-use crate::panels::widgets::ResponseExt as _;
+use crate::panels::widgets::{ResponseExt as _, at_right};
 use crate::theme;
 use crate::times;
 use render::hints::first;
@@ -110,7 +110,7 @@ pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
                 (None, Some(once)) => format!("{} once", time(once)),
                 (None, None) => String::new(),
             };
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            at_right(ui, |ui| {
                 ui.label(RichText::new(saves).color(theme.accent));
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                     let title = egui::Label::new(hint.title)
