@@ -92,10 +92,8 @@ fn ends_ui(ui: &mut Ui, comparison: &TraceComparison, out: &mut Vec<AppCommand>)
                 side.other().name(),
                 side.name()
             );
-            if ui.button(label).clicked() {
-                out.push(ComparisonCommand::Keep(side).into());
-                ui.close();
-            }
+            ui.button(label)
+                .chooses(ui, out, ComparisonCommand::Keep(side));
         }
     });
     ui.button("Swap A and B")

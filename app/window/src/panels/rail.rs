@@ -29,13 +29,14 @@ pub fn move_menu(ui: &mut Ui, id: &'static str, below: bool, view: &mut Vec<View
     } else {
         "Move below the timeline"
     };
-    if ui.button(label).clicked() {
-        view.push(ViewCommand::MoveTab {
+    ui.button(label).chooses(
+        ui,
+        view,
+        ViewCommand::MoveTab {
             tab: id.to_owned(),
             below: !below,
-        });
-        ui.close();
-    }
+        },
+    );
 }
 
 /// Width of the rail in a window of this height.
@@ -174,10 +175,9 @@ fn hidden_ui(
                 ui.spacing_mut().item_spacing = vec2(8.0, 5.0);
                 ui.weak("This trace has no data for:");
                 for (tab, reason) in hidden {
-                    if ui.button(tab.title).on_hover_text(reason).clicked() {
-                        out.push(tab.show());
-                        ui.close();
-                    }
+                    ui.button(tab.title)
+                        .on_hover_text(reason)
+                        .chooses(ui, out, tab.show());
                 }
             });
             menu.response.labeled(Role::Button, "Reports without data");

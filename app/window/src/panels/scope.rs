@@ -48,10 +48,7 @@ pub fn scope_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
         ];
         for (before, choice) in choices {
             let Some(choice) = choice else { continue };
-            if ui.selectable_label(scope == choice, format!("{before}{}", name(choice, steps))).clicked() {
-                out.push(ViewCommand::Scope(choice));
-                ui.close();
-            }
+            ui.selectable_label(scope == choice, format!("{before}{}", name(choice, steps))).chooses(ui, out, ViewCommand::Scope(choice));
         }
         ui.separator();
         ui.weak("Drag over the tracks or click a bar of the step times to choose another part of the trace.");

@@ -48,15 +48,17 @@ pub fn sessions_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppComman
             let is_open = sessions.open_name() == Some(name);
             let open = ui.selectable_label(is_open, name);
             open.labeled(Role::Button, format_args!("Open session {name}"));
-            if open.on_hover_text("Open this session").clicked() {
-                out.push(AppCommand::OpenSession(name.clone()));
-                ui.close();
-            }
+            open.on_hover_text("Open this session").chooses(
+                ui,
+                out,
+                AppCommand::OpenSession(name.clone()),
+            );
             let delete = ui.menu_button("×", |ui| {
-                if ui.button(format!("Delete “{name}” permanently")).clicked() {
-                    out.push(AppCommand::DeleteSession(name.clone()));
-                    ui.close();
-                }
+                ui.button(format!("Delete “{name}” permanently")).chooses(
+                    ui,
+                    out,
+                    AppCommand::DeleteSession(name.clone()),
+                );
             });
             let response = delete.response;
             response.labeled(Role::Button, format_args!("Delete session {name}"));

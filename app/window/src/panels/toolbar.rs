@@ -75,10 +75,8 @@ fn files_ui(
 ) {
     let open = ui.add(Button::new("Open…").shortcut_text(in_menu(ui, "open")));
     open.labeled(Role::Button, "Open…");
-    if open.hint("Open a profile", "open").clicked() {
-        out.push(AppCommand::OpenDialog);
-        ui.close();
-    }
+    open.hint("Open a profile", "open")
+        .chooses(ui, out, AppCommand::OpenDialog);
     recent_ui(ui, settings, out);
     // Buttons beside those of an open trace would leave no room for its name; the palette has it, too.
     #[cfg(not(target_arch = "wasm32"))]
@@ -165,18 +163,16 @@ fn width_of_title(ui: &Ui, trace: &OpenTrace) -> f32 {
 /// The menu that opens a second file to compare with.
 fn compare_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
     let menu = ui.menu_button("Compare with…", |ui| {
-        if menu_entry(ui, "Choose a file…", "compare").clicked() {
-            out.push(AppCommand::CompareDialog);
-            ui.close();
-        }
+        menu_entry(ui, "Choose a file…", "compare").chooses(ui, out, AppCommand::CompareDialog);
         if !settings.recent.is_empty() {
             ui.separator();
         }
         for path in &settings.recent {
-            if ui.button(path.display().to_string()).clicked() {
-                out.push(AppCommand::Compare(path.clone()));
-                ui.close();
-            }
+            ui.button(path.display().to_string()).chooses(
+                ui,
+                out,
+                AppCommand::Compare(path.clone()),
+            );
         }
     });
     menu.response
@@ -189,10 +185,8 @@ fn recent_ui(ui: &mut Ui, settings: &Settings, out: &mut Vec<AppCommand>) {
     }
     ui.menu_button("Recent", |ui| {
         for path in &settings.recent {
-            if ui.button(path.display().to_string()).clicked() {
-                out.push(AppCommand::Open(path.clone()));
-                ui.close();
-            }
+            ui.button(path.display().to_string())
+                .chooses(ui, out, AppCommand::Open(path.clone()));
         }
     });
 }
@@ -211,17 +205,15 @@ fn keep_ui(ui: &mut Ui, sessions: &SessionStore, out: &mut Vec<AppCommand>) {
         for (picture, title) in pictures {
             ui.horizontal(|ui| {
                 for (format, name) in [(PictureFormat::Svg, "SVG"), (PictureFormat::Png, "PNG")] {
-                    if ui.button(format!("{title} as {name}…")).clicked() {
-                        out.push(AppCommand::SavePicture(picture, format));
-                        ui.close();
-                    }
+                    ui.button(format!("{title} as {name}…")).chooses(
+                        ui,
+                        out,
+                        AppCommand::SavePicture(picture, format),
+                    );
                 }
             });
         }
-        if menu_entry(ui, "Window as PNG…", "save-png").clicked() {
-            out.push(AppCommand::SaveWindow);
-            ui.close();
-        }
+        menu_entry(ui, "Window as PNG…", "save-png").chooses(ui, out, AppCommand::SaveWindow);
     });
 }
 
@@ -330,10 +322,11 @@ fn view_menu(ui: &mut Ui, state: &ViewState, settings: &Settings, out: &mut Vec<
         }
     });
     ui.menu_button("Colours", |ui| colors_ui(ui, state.colors, out));
-    if menu_entry(ui, "Change keys…", "keys").clicked() {
-        out.push(ViewCommand::ShowPanel(Panel::Keys, true).into());
-        ui.close();
-    }
+    menu_entry(ui, "Change keys…", "keys").chooses(
+        ui,
+        out,
+        ViewCommand::ShowPanel(Panel::Keys, true),
+    );
 }
 
 /// The entry of an action in a menu, with its keys.

@@ -2,9 +2,13 @@
 
 use std::fmt::Display;
 
-use egui::{Align, Button, Layout, Response, RichText, Role, Ui, WidgetInfo};
+use egui::{
+    Align, AsIdSalt, Button, Grid, Label, Layout, Response, RichText, Role, Ui, WidgetInfo,
+    WidgetText,
+};
 
 use crate::keys::hint;
+use crate::theme;
 
 /// What widgets say of themselves.
 pub trait ResponseExt {
@@ -17,6 +21,9 @@ pub trait ResponseExt {
 
     /// Sends a command on a click.
     fn sends<T>(&self, out: &mut Vec<T>, command: impl Into<T>);
+
+    /// Sends a command on a click, and closes the menu.
+    fn chooses<T>(&self, ui: &Ui, out: &mut Vec<T>, command: impl Into<T>);
 }
 
 impl ResponseExt for Response {
@@ -32,6 +39,13 @@ impl ResponseExt for Response {
     fn sends<T>(&self, out: &mut Vec<T>, command: impl Into<T>) {
         if self.clicked() {
             out.push(command.into());
+        }
+    }
+
+    fn chooses<T>(&self, ui: &Ui, out: &mut Vec<T>, command: impl Into<T>) {
+        if self.clicked() {
+            out.push(command.into());
+            ui.close();
         }
     }
 }
@@ -52,4 +66,27 @@ pub fn close_button(ui: &mut Ui, label: impl Display) -> Response {
 pub fn at_right<R>(ui: &mut Ui, content: impl FnOnce(&mut Ui) -> R) -> R {
     ui.with_layout(Layout::right_to_left(Align::Center), content)
         .inner
+}
+
+/// Rows of names and values.
+pub fn value_grid(ui: &mut Ui, id: impl AsIdSalt, rows: impl FnOnce(&mut Ui)) {
+    Grid::new(id)
+        .num_columns(2)
+        .spacing([14.0, 3.0])
+        .show(ui, rows);
+}
+
+/// The name of a value.
+pub fn value_name(ui: &mut Ui, name: &str) -> Response {
+    ui.label(RichText::new(name).color(theme::current(ui).text_weak))
+}
+
+/// A row of a grid: a name, and a value that can be copied.
+pub fn value_row(ui: &mut Ui, name: &str, value: impl Into<WidgetText>, about: &str) {
+    value_name(ui, name);
+    let value = ui.add(Label::new(value).selectable(true).truncate());
+    if !about.is_empty() {
+        value.on_hover_text(about);
+    }
+    ui.end_row();
 }

@@ -7,11 +7,11 @@ mod rows;
 use analysis::reports::communication::overlap::Overlap;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::{Analysis as _, measured_range};
-use egui::{Grid, RichText, Role, ScrollArea, Ui};
+use egui::{RichText, Role, ScrollArea, Ui};
 use trace_model::{Arg, SliceId, SliceRef};
 
 use self::op::op_ui;
-use self::rows::{row, section, time_row};
+use self::rows::{section, time_row};
 use super::context::PanelContext;
 use super::dock::PanelState;
 use super::histogram::histogram_ui;
@@ -19,7 +19,7 @@ use super::tabs::hints::badge;
 use super::tabs::ops;
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
-use crate::panels::widgets::{ResponseExt as _, at_right};
+use crate::panels::widgets::{ResponseExt as _, at_right, value_grid, value_name, value_row};
 use crate::theme;
 use crate::times::{self, time};
 use view::panels::histogram::Histogram;
@@ -241,64 +241,60 @@ fn timing_ui(
 ) {
     let model = &trace.model;
     section(ui, "Timing");
-    Grid::new("timing")
-        .num_columns(2)
-        .spacing([14.0, 3.0])
-        .show(ui, |ui| {
-            let start = slice.start().since_origin();
-            let dur = measured_range(slice, model).dur();
-            time_row(ui, "Duration", dur);
-            time_row(
+    value_grid(ui, "timing", |ui| {
+        let start = slice.start().since_origin();
+        let dur = measured_range(slice, model).dur();
+        time_row(ui, "Duration", dur);
+        time_row(
+            ui,
+            "Self time",
+            if slice.has_children() {
+                slice.self_dur()
+            } else {
+                dur
+            },
+        );
+        time_row(ui, "Start", start);
+        // The texts differ if the clocks disagree by more than rounding.
+        if time(slice.dur()) != time(dur) {
+            let about =
+                "Drawn on the timeline shared with the host; timed by the device's own clock.";
+            value_row(ui, "On the timeline", &time(slice.dur()), about);
+        }
+        let track = model.track(slice.track());
+        value_row(
+            ui,
+            "Track",
+            model.str(track.name),
+            &format!("lane {}", slice.depth()),
+        );
+        value_row(ui, "On", model.str(model.group(track.group).name), "");
+        if let Some(parent) = slice.parent() {
+            value_row(ui, "Inside", parent.name(), parent.name());
+        }
+        if let Some(step) = slice.attr(trace_model::SliceAttr::StepNum) {
+            value_row(
                 ui,
-                "Self time",
-                if slice.has_children() {
-                    slice.self_dur()
-                } else {
-                    dur
-                },
+                "Step",
+                &step.to_string(),
+                "number that the program gave the step",
             );
-            time_row(ui, "Start", start);
-            // The texts differ if the clocks disagree by more than rounding.
-            if time(slice.dur()) != time(dur) {
-                let about =
-                    "Drawn on the timeline shared with the host; timed by the device's own clock.";
-                row(ui, "On the timeline", &time(slice.dur()), about);
-            }
-            let track = model.track(slice.track());
-            row(
-                ui,
-                "Track",
-                model.str(track.name),
-                &format!("lane {}", slice.depth()),
-            );
-            row(ui, "On", model.str(model.group(track.group).name), "");
-            if let Some(parent) = slice.parent() {
-                row(ui, "Inside", parent.name(), parent.name());
-            }
-            if let Some(step) = slice.attr(trace_model::SliceAttr::StepNum) {
-                row(
-                    ui,
-                    "Step",
-                    &step.to_string(),
-                    "number that the program gave the step",
-                );
-            } else if let Some(step) =
-                step_at(steps, slice.start()).and_then(|place| steps.get(place))
+        } else if let Some(step) = step_at(steps, slice.start()).and_then(|place| steps.get(place))
+        {
+            value_name(ui, "Step");
+            if ui
+                .link(step.name())
+                .on_hover_text(format!(
+                    "{}: the slice begins while it runs. Click to show the step",
+                    step.title
+                ))
+                .clicked()
             {
-                ui.label(RichText::new("Step").color(theme::current(ui).text_weak));
-                if ui
-                    .link(step.name())
-                    .on_hover_text(format!(
-                        "{}: the slice begins while it runs. Click to show the step",
-                        step.title
-                    ))
-                    .clicked()
-                {
-                    out.push(ViewCommand::Show(step.range));
-                }
-                ui.end_row();
+                out.push(ViewCommand::Show(step.range));
             }
-        });
+            ui.end_row();
+        }
+    });
 }
 
 /// The slices at the other ends of its flows.
@@ -357,25 +353,22 @@ fn args_ui(ui: &mut Ui, args: &JobAnswer<Vec<Arg>>) {
         JobAnswer::Failed { error, .. } => drop(ui.label(error)),
         JobAnswer::Ready(args) if args.is_empty() => drop(ui.weak("nothing")),
         JobAnswer::Ready(args) => {
-            Grid::new("args")
-                .num_columns(2)
-                .spacing([14.0, 3.0])
-                .show(ui, |ui| {
-                    for arg in args {
-                        let value = arg.value.to_string();
-                        let short: String = value.chars().take(LONG).collect();
-                        row(
-                            ui,
-                            &arg.name,
-                            &short,
-                            if short.len() < value.len() {
-                                &value
-                            } else {
-                                ""
-                            },
-                        );
-                    }
-                });
+            value_grid(ui, "args", |ui| {
+                for arg in args {
+                    let value = arg.value.to_string();
+                    let short: String = value.chars().take(LONG).collect();
+                    value_row(
+                        ui,
+                        &arg.name,
+                        &short,
+                        if short.len() < value.len() {
+                            &value
+                        } else {
+                            ""
+                        },
+                    );
+                }
+            });
         }
         JobAnswer::Empty | JobAnswer::Running { .. } => drop(ui.weak("reading …")),
     }

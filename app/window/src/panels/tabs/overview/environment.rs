@@ -4,7 +4,7 @@ use analysis::Unit;
 use analysis::hardware::peaks::PeakSource;
 use analysis::reports::ops::op_stats::Ops;
 use analysis::reports::summary::doctor::Doctor;
-use egui::{CollapsingHeader, Grid, RichText, Role, Ui};
+use egui::{CollapsingHeader, RichText, Role, Ui};
 use trace_model::{Severity, TraceModel};
 
 use crate::panels::context::PanelContext;
@@ -12,7 +12,7 @@ use crate::panels::context::section_ui;
 use crate::panels::number::number;
 use crate::panels::tabs::health;
 use crate::panels::tabs::hints::{self, badge, severity_color};
-use crate::panels::widgets::{ResponseExt as _, at_right};
+use crate::panels::widgets::{ResponseExt as _, at_right, value_grid, value_name, value_row};
 use crate::theme;
 use crate::times;
 use render::hints::first;
@@ -134,68 +134,57 @@ pub fn hints_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComman
 
 /// Files, devices and peaks.
 pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
-    let theme = theme::current(ui);
     section_ui(ui, "Run", "");
-    Grid::new("environment")
-        .num_columns(2)
-        .spacing([14.0, 3.0])
-        .show(ui, |ui| {
-            let mut row = |title: &str, value: String, hint: &str| {
-                ui.label(RichText::new(title).color(theme.text_weak));
-                let response = ui.add(egui::Label::new(value).truncate());
-                if !hint.is_empty() {
-                    response.on_hover_text(hint);
-                }
-                ui.end_row();
-            };
-            if let Some(doctor) = context.whole.ready::<Doctor>() {
-                for source in &doctor.sources {
-                    let host = source
-                        .host
-                        .as_deref()
-                        .map_or_else(String::new, |host| format!(" from {host}"));
-                    row(
-                        "File",
-                        format!("{} ({}){host}", source.name, source.format),
-                        &source.cannot_know.join("\n"),
+    value_grid(ui, "environment", |ui| {
+        if let Some(doctor) = context.whole.ready::<Doctor>() {
+            for source in &doctor.sources {
+                let host = source
+                    .host
+                    .as_deref()
+                    .map_or_else(String::new, |host| format!(" from {host}"));
+                value_row(
+                    ui,
+                    "File",
+                    format!("{} ({}){host}", source.name, source.format),
+                    &source.cannot_know.join("\n"),
+                );
+            }
+        }
+        if let Some(ops) = context.reports.ready::<Ops>() {
+            let device = ops
+                .peaks
+                .device_type
+                .clone()
+                .unwrap_or_else(|| "of unknown type".to_owned());
+            value_row(ui, "Devices", format!("{} × {device}", ops.cores.len()), "");
+            for (title, peak, unit) in [
+                ("Peak", ops.peaks.flops, Unit::FlopPerSecond),
+                ("Peak of HBM", ops.peaks.hbm, Unit::BytesPerSecond),
+            ] {
+                if let Some(peak) = peak {
+                    let from = match peak.source {
+                        PeakSource::Recorded => "recorded in the capture",
+                        PeakSource::Configured => "from the simulator's configuration",
+                        PeakSource::Assumed => "of the chip named on the command line",
+                        PeakSource::Published => "published for the chip that the capture names",
+                    };
+                    value_row(
+                        ui,
+                        title,
+                        format!("{}, {from}", number(peak.per_second, unit)),
+                        "of one device",
                     );
                 }
             }
-            if let Some(ops) = context.reports.ready::<Ops>() {
-                let device = ops
-                    .peaks
-                    .device_type
-                    .clone()
-                    .unwrap_or_else(|| "of unknown type".to_owned());
-                row("Devices", format!("{} × {device}", ops.cores.len()), "");
-                for (title, peak, unit) in [
-                    ("Peak", ops.peaks.flops, Unit::FlopPerSecond),
-                    ("Peak of HBM", ops.peaks.hbm, Unit::BytesPerSecond),
-                ] {
-                    if let Some(peak) = peak {
-                        let from = match peak.source {
-                            PeakSource::Recorded => "recorded in the capture",
-                            PeakSource::Configured => "from the simulator's configuration",
-                            PeakSource::Assumed => "of the chip named on the command line",
-                            PeakSource::Published => {
-                                "published for the chip that the capture names"
-                            }
-                        };
-                        row(
-                            title,
-                            format!("{}, {from}", number(peak.per_second, unit)),
-                            "of one device",
-                        );
-                    }
-                }
-            }
-            let programs = context.trace.model.programs().len();
-            row(
-                "Programs",
-                programs.to_string(),
-                "compiled programs that the trace names",
-            );
-        });
+        }
+        let programs = context.trace.model.programs().len();
+        value_row(
+            ui,
+            "Programs",
+            programs.to_string(),
+            "compiled programs that the trace names",
+        );
+    });
     let Some(doctor) = context.whole.ready::<Doctor>() else {
         return;
     };
@@ -206,19 +195,15 @@ pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
     CollapsingHeader::new(title)
         .id_salt("facts")
         .show_unindented(ui, |ui| {
-            Grid::new("facts")
-                .num_columns(2)
-                .spacing([14.0, 3.0])
-                .show(ui, |ui| {
-                    for fact in &doctor.facts {
-                        let of = format!("of {}", fact.of_whom());
-                        ui.label(RichText::new(&fact.name).color(theme.text_weak))
-                            .on_hover_text(&of);
-                        let value = egui::Label::new(&fact.value).truncate().selectable(true);
-                        ui.add(value).on_hover_text(format!("{}\n{of}", fact.value));
-                        ui.end_row();
-                    }
-                });
+            value_grid(ui, "facts", |ui| {
+                for fact in &doctor.facts {
+                    let of = format!("of {}", fact.of_whom());
+                    value_name(ui, &fact.name).on_hover_text(&of);
+                    let value = egui::Label::new(&fact.value).truncate().selectable(true);
+                    ui.add(value).on_hover_text(format!("{}\n{of}", fact.value));
+                    ui.end_row();
+                }
+            });
             if let Some(note) = doctor.facts_note() {
                 ui.weak(note);
             }
