@@ -9,7 +9,7 @@ use egui::{
 };
 use serde::Deserialize;
 
-use super::widgets::{ResponseExt as _, at_right};
+use super::widgets::{ResponseExt as _, at_right, remark};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::platform::{self, RunsAnswer};
@@ -225,13 +225,8 @@ impl ServerRuns {
         let Some(Some(page)) = self.list.memo().latest() else {
             return false;
         };
-        let theme = theme::current(ui);
         for PlaceError { place, message } in &page.errors {
-            ui.label(
-                RichText::new(format!("{message}: {place}"))
-                    .small()
-                    .color(theme.text_weak),
-            );
+            ui.label(remark(format!("{message}: {place}")));
         }
         let fitting = self.fitting();
         if page.runs.is_empty() {
@@ -248,7 +243,7 @@ impl ServerRuns {
         let mut chosen = false;
         for run in fitting.iter().take(MOST) {
             if is_many && place.replace(&run.place) != Some(&run.place) {
-                ui.label(RichText::new(&run.place).small().color(theme.text_weak));
+                ui.label(remark(&run.place));
             }
             if run_ui(ui, run, now_s) {
                 out.push(command(path_of(run), beside));

@@ -8,7 +8,7 @@ use importers::{IMPORTERS, Progress};
 use super::frame::{bar, floating_ui};
 use super::server_runs::ServerRuns;
 use super::sessions::sessions_ui;
-use super::widgets::{ResponseExt as _, close_button};
+use super::widgets::{ResponseExt as _, close_button, remark};
 use crate::AppCommand;
 use crate::platform;
 use crate::samples::SAMPLES;
@@ -108,10 +108,7 @@ fn start_ui(
                     out.push(AppCommand::Open(path.clone()));
                 }
                 let folder = path.parent().unwrap_or(path).display().to_string();
-                ui.add(
-                    egui::Label::new(RichText::new(folder).small().color(theme.text_weak))
-                        .truncate(),
-                );
+                ui.add(egui::Label::new(remark(folder)).truncate());
                 let forget = close_button(ui, format_args!("Forget {name}"));
                 if forget.on_hover_text("Remove it from this list").clicked() {
                     out.push(AppCommand::ForgetRecent(path.clone()));
@@ -134,11 +131,7 @@ fn start_ui(
     ui.strong("Supported formats");
     for importer in IMPORTERS {
         ui.label(RichText::new(importer.format().title).color(theme.text));
-        ui.label(
-            RichText::new(importer.format().about)
-                .small()
-                .color(theme.text_weak),
-        );
+        ui.label(remark(importer.format().about));
     }
 }
 

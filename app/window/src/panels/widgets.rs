@@ -8,7 +8,6 @@ use egui::{
 };
 
 use crate::keys::hint;
-use crate::theme;
 
 /// What widgets say of themselves.
 pub trait ResponseExt {
@@ -76,14 +75,9 @@ pub fn value_grid(ui: &mut Ui, id: impl AsIdSalt, rows: impl FnOnce(&mut Ui)) {
         .show(ui, rows);
 }
 
-/// The name of a value.
-pub fn value_name(ui: &mut Ui, name: &str) -> Response {
-    ui.label(RichText::new(name).color(theme::current(ui).text_weak))
-}
-
 /// A row of a grid: a name, and a value that can be copied.
 pub fn value_row(ui: &mut Ui, name: &str, value: impl Into<WidgetText>, about: &str) {
-    value_name(ui, name);
+    ui.weak(name);
     let value = ui.add(Label::new(value).selectable(true).truncate());
     if !about.is_empty() {
         value.on_hover_text(about);

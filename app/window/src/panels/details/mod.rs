@@ -19,7 +19,7 @@ use super::tabs::hints::badge;
 use super::tabs::ops;
 use crate::jobs::JobAnswer;
 use crate::keys::hint;
-use crate::panels::widgets::{ResponseExt as _, at_right, value_grid, value_name, value_row};
+use crate::panels::widgets::{ResponseExt as _, at_right, value_grid, value_row};
 use crate::theme;
 use crate::times::{self, time};
 use view::panels::histogram::Histogram;
@@ -281,7 +281,7 @@ fn timing_ui(
             );
         } else if let Some(step) = step_at(steps, slice.start()).and_then(|place| steps.get(place))
         {
-            value_name(ui, "Step");
+            ui.weak("Step");
             if ui
                 .link(step.name())
                 .on_hover_text(format!(

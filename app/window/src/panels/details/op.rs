@@ -10,7 +10,7 @@ use super::rows::{STATIC, section, static_row};
 use crate::panels::context::PanelContext;
 use crate::panels::number::number;
 use crate::panels::tabs::source;
-use crate::panels::widgets::{value_grid, value_name, value_row};
+use crate::panels::widgets::{value_grid, value_row};
 use crate::times::{self, time};
 use view::panels::source::SourcePlace;
 use view::panels::transfer::{transfer, transfer_of};
@@ -65,7 +65,7 @@ pub(super) fn op_ui(
             }
         }
         if let Some(source) = op.source {
-            value_name(ui, "Source");
+            ui.weak("Source");
             let text = model.str(source);
             let short =
                 SourcePlace::parse(text).map_or_else(|| text.to_owned(), |place| place.short());

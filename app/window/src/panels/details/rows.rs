@@ -4,7 +4,6 @@ use egui::{RichText, Ui};
 use trace_model::Picos;
 
 use crate::panels::tabs::hints::badge;
-use crate::panels::widgets::value_name;
 use crate::theme;
 use crate::times::time;
 
@@ -12,7 +11,7 @@ pub(super) const STATIC: &str = "static: by the compiler's cost model, for one e
 
 /// A time that can be copied in picoseconds.
 pub(super) fn time_row(ui: &mut Ui, title: &str, value: Picos) {
-    value_name(ui, title);
+    ui.weak(title);
     let label = ui.add(egui::Label::new(time(value)).selectable(true).extend());
     label.context_menu(|ui| {
         if ui
@@ -36,7 +35,7 @@ pub(super) fn section(ui: &mut Ui, title: &str) {
 }
 
 pub(super) fn static_row(ui: &mut Ui, title: &str, value: &str, hint: &str) {
-    value_name(ui, title);
+    ui.weak(title);
     ui.horizontal(|ui| {
         ui.label(value);
         badge(ui, "static", theme::current(ui).edge);

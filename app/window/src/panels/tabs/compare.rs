@@ -13,7 +13,6 @@ use crate::panels::context::computing_ui;
 use crate::panels::table::{RowReactions, SortedTable};
 use crate::panels::tables::one_table_ui;
 use crate::panels::widgets::ResponseExt as _;
-use crate::theme;
 use view::compare::{TraceCorrespondence, family_rows};
 use view::state::COMPARE_TAB;
 use view::words::capitalised;
@@ -68,12 +67,11 @@ impl ComparisonTables {
         selected: Option<&str>,
         out: &mut Vec<AppCommand>,
     ) {
-        let theme = theme::current(ui);
         let compared = match memo {
             JobAnswer::Ready(compared) => compared,
             JobAnswer::Failed { error, .. } => {
                 ui.strong("The traces cannot be compared");
-                ui.label(RichText::new(capitalised(error)).color(theme.text_weak));
+                ui.weak(capitalised(error));
                 return;
             }
             _ => return computing_ui(ui),

@@ -1,12 +1,13 @@
 //! How far the capture can be trusted, in whole sentences.
 
 use analysis::reports::summary::doctor::Doctor;
-use egui::{RichText, ScrollArea, Ui};
+use egui::{ScrollArea, Ui};
 use trace_model::Severity;
 
 use super::hints::badge;
 use super::{TABLES, Tab, TabContent, TabPanel, TabSubject};
 use crate::panels::context::PanelContext;
+use crate::panels::widgets::remark;
 use crate::theme;
 
 pub const TAB: Tab = Tab {
@@ -65,9 +66,7 @@ fn findings_ui(ui: &mut Ui, context: PanelContext<'_>) {
                     .into_iter()
                     .filter(|text| !text.is_empty())
                 {
-                    ui.add(
-                        egui::Label::new(RichText::new(text).small().color(theme.text_weak)).wrap(),
-                    );
+                    ui.add(egui::Label::new(remark(text)).wrap());
                 }
             });
         });

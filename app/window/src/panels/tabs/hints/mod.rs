@@ -89,7 +89,6 @@ fn report_ui(
     cards: &mut HintCards,
     out: &mut Vec<ViewCommand>,
 ) {
-    let theme = theme::current(ui);
     if report.hints.is_empty() {
         ui.strong("No rule found anything to improve.");
         ui.weak(format!(
@@ -104,7 +103,7 @@ fn report_ui(
     {
         let text =
             "These findings are about the capture: they save no time, but limit what it can tell.";
-        ui.label(RichText::new(text).small().color(theme.text_weak));
+        ui.label(remark(text));
     } else {
         let mut text = format!(
             "Savings are upper bounds per step ({}) and cannot be added up.",
@@ -121,7 +120,7 @@ fn report_ui(
                 percent = Percent(percent)
             );
         }
-        ui.label(RichText::new(text).small().color(theme.text_weak));
+        ui.label(remark(text));
     }
     for hint in &report.hints {
         card_ui(ui, context, hint, report, cards, out);
@@ -257,12 +256,12 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
                 .strong()
                 .color(theme.text_strong),
         );
-        ui.label(RichText::new(hint.id).small().color(theme.text_weak));
+        ui.label(remark(hint.id));
     });
     ui.horizontal_wrapped(|ui| {
         let worth = worth(hint, report, time);
         if hint.severity == HintSeverity::Health {
-            ui.label(RichText::new(worth).small().color(theme.text_weak));
+            ui.label(remark(worth));
             return;
         }
         let how = match hint.saving_by {
@@ -273,11 +272,11 @@ fn head_ui(ui: &mut Ui, hint: &Hint, report: &HintsReport) {
         ui.label(RichText::new(worth).strong().color(theme.accent))
             .on_hover_text(how);
         if let Some(doubt) = doubt(hint) {
-            ui.label(RichText::new(doubt).small().color(theme.text_weak));
+            ui.label(remark(doubt));
         }
         if !hint.overlaps_with.is_empty() {
             let text = format!("shares its time with {}", hint.overlaps_with.join(", "));
-            ui.label(RichText::new(text).small().color(theme.text_weak));
+            ui.label(remark(text));
         }
     });
 }
@@ -297,11 +296,7 @@ fn page_ui(ui: &mut Ui, id: &str) {
     }
     for limit in rule.thresholds {
         let text = format!("{} = {}: {}", limit.id, limit.value, limit.why);
-        ui.label(
-            RichText::new(text)
-                .small()
-                .color(theme::current(ui).text_weak),
-        );
+        ui.label(remark(text));
     }
 }
 

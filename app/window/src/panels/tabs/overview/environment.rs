@@ -12,7 +12,7 @@ use crate::panels::context::section_ui;
 use crate::panels::number::number;
 use crate::panels::tabs::health;
 use crate::panels::tabs::hints::{self, badge, severity_color};
-use crate::panels::widgets::{ResponseExt as _, at_right, value_grid, value_name, value_row};
+use crate::panels::widgets::{ResponseExt as _, at_right, remark, value_grid, value_row};
 use crate::theme;
 use crate::times;
 use render::hints::first;
@@ -51,8 +51,7 @@ pub fn health_ui(ui: &mut Ui, context: PanelContext<'_>, out: &mut Vec<ViewComma
         } else {
             text
         };
-        let label =
-            egui::Label::new(RichText::new(&text).small().color(theme.text_weak)).truncate();
+        let label = egui::Label::new(remark(&text)).truncate();
         if ui
             .add(label.sense(egui::Sense::click()))
             .on_hover_text(&text)
@@ -198,7 +197,7 @@ pub fn environment_ui(ui: &mut Ui, context: PanelContext<'_>) {
             value_grid(ui, "facts", |ui| {
                 for fact in &doctor.facts {
                     let of = format!("of {}", fact.of_whom());
-                    value_name(ui, &fact.name).on_hover_text(&of);
+                    ui.weak(&fact.name).on_hover_text(&of);
                     let value = egui::Label::new(&fact.value).truncate().selectable(true);
                     ui.add(value).on_hover_text(format!("{}\n{of}", fact.value));
                     ui.end_row();
