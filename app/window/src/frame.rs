@@ -47,7 +47,7 @@ impl eframe::App for App {
             ctx.send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
             self.title = title;
         }
-        if self.loading.memo().is_running() {
+        if self.loading.is_running() {
             ctx.request_repaint_after(std::time::Duration::from_millis(100));
         }
     }

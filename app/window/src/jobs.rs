@@ -192,6 +192,16 @@ impl<K: PartialEq + Clone, T: Send + 'static> Worker<K, T> {
         &self.memo
     }
 
+    /// The latest result.
+    pub fn latest(&self) -> Option<&T> {
+        self.memo.latest()
+    }
+
+    /// Whether a request is being answered.
+    pub fn is_running(&self) -> bool {
+        self.memo.is_running()
+    }
+
     /// Takes the result out and leaves nothing.
     pub fn take(&mut self) -> JobAnswer<T> {
         if !self.memo.is_running() {

@@ -266,7 +266,7 @@ impl App {
 
     /// Whether all background jobs have finished.
     pub fn is_settled(&self) -> bool {
-        !self.loading.memo().is_running()
+        !self.loading.is_running()
             && self.next.is_none()
             && self.runs.is_settled()
             && self.open_path.as_ref().is_none_or(OpenPath::is_settled)

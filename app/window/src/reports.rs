@@ -100,9 +100,7 @@ impl ReportJobs {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.slots
-            .values()
-            .all(|worker| !worker.memo().is_running())
+        self.slots.values().all(|worker| !worker.is_running())
     }
 
     /// The first screen, as far as its reports are ready.

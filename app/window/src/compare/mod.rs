@@ -113,11 +113,11 @@ impl TraceComparison {
     /// Takes finished results over.
     pub fn poll_jobs(&mut self, first: &mut Workspace) {
         self.second.poll_jobs();
-        if self.steps.poll() && self.compared.memo().latest().is_none() {
+        if self.steps.poll() && self.compared.latest().is_none() {
             self.meet(first);
         }
         if self.compared.poll() {
-            let is_early = self.steps.memo().latest().is_some();
+            let is_early = self.steps.latest().is_some();
             if self.link.lock == ViewLock::Step && self.alignment().is_empty() {
                 self.link.set(ViewLock::Free);
             }
@@ -150,9 +150,7 @@ impl TraceComparison {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        self.second.is_settled()
-            && !self.compared.memo().is_running()
-            && !self.steps.memo().is_running()
+        self.second.is_settled() && !self.compared.is_running() && !self.steps.is_running()
     }
 
     /// Exchanges A and B and compares again: the signs of all changes flip.
@@ -336,7 +334,7 @@ impl TraceComparison {
         side: TraceSide,
         highlighted: &HighlightedLabels,
     ) {
-        let Some(compared) = self.compared.memo().latest() else {
+        let Some(compared) = self.compared.latest() else {
             // Earlier highlights of the other side are unrelated.
             return self
                 .of(first, side.other())
@@ -375,7 +373,7 @@ impl TraceComparison {
 
     /// Selects the counterpart of a slice; returns true if the views should align there.
     fn select_partner(&mut self, first: &mut Workspace, side: TraceSide, slice: SliceId) -> bool {
-        let Some(compared) = self.compared.memo().latest() else {
+        let Some(compared) = self.compared.latest() else {
             return false;
         };
         let traces = [&first.trace, &self.second.trace];
@@ -436,13 +434,9 @@ impl TraceComparison {
     }
 
     fn alignment(&self) -> Arc<StepAlignment> {
-        let compared = self
-            .compared
-            .memo()
-            .latest()
-            .map(|compared| &compared.alignment);
+        let compared = self.compared.latest().map(|compared| &compared.alignment);
         compared
-            .or(self.steps.memo().latest())
+            .or(self.steps.latest())
             .cloned()
             .unwrap_or_default()
     }

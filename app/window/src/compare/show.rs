@@ -36,7 +36,7 @@ impl TraceComparison {
     }
 
     pub(super) fn show_ops(&mut self, first: &mut Workspace, rows: &[usize]) {
-        let Some(compared) = self.compared.memo().latest() else {
+        let Some(compared) = self.compared.latest() else {
             return;
         };
         let Some(op) = rows
@@ -88,7 +88,7 @@ impl TraceComparison {
 
     /// A sentence about the selected op and its match on the other side.
     pub(super) fn about(&self, focused: &Workspace) -> Option<String> {
-        let compared = self.compared.memo().latest()?;
+        let compared = self.compared.latest()?;
         let slice = focused.trace.model.slice(focused.state.place.selection?);
         let row = compared.partners.row(self.link.focus, slice.label_id())?;
         let op = compared.comparison.ops.get(row)?;

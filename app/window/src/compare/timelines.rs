@@ -42,7 +42,7 @@ impl TraceComparison {
             interleave([&a.0, &b.0], [a.1, b.1], &self.places)
         });
         let over = self.over(ui, first, &areas);
-        let compared = self.compared.memo().latest();
+        let compared = self.compared.latest();
         let alignment = self.alignment();
         let mut hovered = None;
         for side in TraceSide::BOTH {
@@ -100,7 +100,7 @@ impl TraceComparison {
             self.pointer = hovered;
             ui.ctx().request_repaint();
         }
-        let compared = self.compared.memo().latest();
+        let compared = self.compared.latest();
         for side in TraceSide::BOTH {
             let own = if side == TraceSide::A {
                 [&*first, &self.second]
@@ -125,7 +125,7 @@ impl TraceComparison {
             &alignment,
             out,
         );
-        if self.compared.memo().is_running() {
+        if self.compared.is_running() {
             ui.ctx()
                 .request_repaint_after(std::time::Duration::from_millis(100));
         }

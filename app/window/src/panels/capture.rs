@@ -88,7 +88,7 @@ impl CaptureDialog {
         if self.state == DialogState::Closed {
             return;
         }
-        let is_running = self.job.memo().is_running();
+        let is_running = self.job.is_running();
         let window = Window::new("Capture a running program")
             .collapsible(false)
             .resizable(false);

@@ -58,7 +58,7 @@ impl OpenPath {
 
     /// Whether nothing is being read.
     pub fn is_settled(&self) -> bool {
-        !self.entries.memo().is_running()
+        !self.entries.is_running()
     }
 
     /// Draws it; true once it is done.

@@ -78,7 +78,7 @@ impl ServerRuns {
 
     /// Asks for the list if the last one is old. `now_s` is a clock.
     pub fn ask(&mut self, now_s: f64) {
-        if self.list.memo().is_running() {
+        if self.list.is_running() {
             return;
         }
         let source = Arc::clone(&self.source);
@@ -107,13 +107,12 @@ impl ServerRuns {
 
     /// Whether a server of Systole is there.
     pub fn is_there(&self) -> bool {
-        matches!(self.list.memo().latest(), Some(Some(_)))
+        matches!(self.list.latest(), Some(Some(_)))
     }
 
     /// Names of the runs, as far as they are known.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.list
-            .memo()
             .latest()
             .into_iter()
             .flatten()
@@ -177,7 +176,7 @@ impl ServerRuns {
 
     /// Draws the list; nothing if there is no server.
     pub fn list_ui(&mut self, ui: &mut Ui, out: &mut Vec<AppCommand>) {
-        let Some(Some(page)) = self.list.memo().latest() else {
+        let Some(Some(page)) = self.list.latest() else {
             if let JobAnswer::Failed { error, .. } = self.list.memo() {
                 ui.label(RichText::new(error).color(theme::current(ui).error));
                 ui.add_space(18.0);
@@ -211,7 +210,7 @@ impl ServerRuns {
 
     /// The runs with the typed text in their names or those of their hosts.
     fn fitting(&self) -> Vec<&OfferedRun> {
-        let Some(Some(page)) = self.list.memo().latest() else {
+        let Some(Some(page)) = self.list.latest() else {
             return Vec::new();
         };
         let wanted = self.filter.trim().to_lowercase();
@@ -222,7 +221,7 @@ impl ServerRuns {
 
     /// One line for each run; whether one was chosen.
     fn rows_ui(&self, ui: &mut Ui, beside: bool, out: &mut Vec<AppCommand>) -> bool {
-        let Some(Some(page)) = self.list.memo().latest() else {
+        let Some(Some(page)) = self.list.latest() else {
             return false;
         };
         for PlaceError { place, message } in &page.errors {

@@ -43,7 +43,7 @@ impl TabsWithData {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        !self.job.memo().is_running()
+        !self.job.is_running()
     }
 
     /// The tabs that the rail leaves out. While the pointer is there, nothing moves.

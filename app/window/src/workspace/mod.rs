@@ -155,7 +155,7 @@ impl Workspace {
 
     /// Number of arguments of the selected slice, once they are read.
     pub fn arguments(&self) -> Option<usize> {
-        self.args.memo().latest().map(Vec::len)
+        self.args.latest().map(Vec::len)
     }
 
     /// Whether nothing is being computed.
@@ -164,11 +164,11 @@ impl Workspace {
             && self.scoped.is_settled()
             && self.with_data.is_settled()
             && self.memory.is_settled()
-            && !(self.ahead.memo().is_running()
-                || self.args.memo().is_running()
-                || self.search.memo().is_running()
-                || self.area.memo().is_running()
-                || self.durations.memo().is_running())
+            && !(self.ahead.is_running()
+                || self.args.is_running()
+                || self.search.is_running()
+                || self.area.is_running()
+                || self.durations.is_running())
     }
 
     /// Draws everything below the toolbar.
@@ -323,7 +323,6 @@ impl Workspace {
     ) {
         let highlighted = self
             .search
-            .memo()
             .latest()
             .filter(|_| self.state.is_searching())
             .map(|found| &found.highlighted);

@@ -57,7 +57,7 @@ impl TabPanel for FoundPanel {
     }
 
     fn is_settled(&self) -> bool {
-        !self.order.memo().is_running()
+        !self.order.is_running()
     }
 
     fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {

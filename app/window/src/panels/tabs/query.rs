@@ -124,7 +124,7 @@ impl TabPanel for QueryPanel {
     }
 
     fn is_settled(&self) -> bool {
-        !self.answers.memo().is_running() && !self.tables.memo().is_running()
+        !self.answers.is_running() && !self.tables.is_running()
     }
 
     fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
@@ -145,7 +145,7 @@ impl TabPanel for QueryPanel {
         }
         presets_ui(ui, self, session, scope);
         let runs_by_key = editor_ui(ui, self);
-        let is_running = self.answers.memo().is_running();
+        let is_running = self.answers.is_running();
         ui.horizontal(|ui| {
             let run = ui.add_enabled(!self.text.trim().is_empty(), Button::new("Run"));
             if run.on_hover_text("Run the query (Ctrl+Enter)").clicked() || runs_by_key {

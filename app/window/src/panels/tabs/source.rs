@@ -124,14 +124,14 @@ impl TabPanel for SourcePanel {
     fn poll(&mut self, _is_open: bool) {
         self.scrolls |= self.text.poll();
         if self.stack.poll()
-            && let Some(first) = self.stack.memo().latest().and_then(|stack| stack.first())
+            && let Some(first) = self.stack.latest().and_then(|stack| stack.first())
         {
             (self.place, self.scrolls) = (Some((first.file.clone(), first.line)), true);
         }
     }
 
     fn is_settled(&self) -> bool {
-        !self.stack.memo().is_running() && !self.text.memo().is_running()
+        !self.stack.is_running() && !self.text.is_running()
     }
 
     fn forget_made(&mut self) {
@@ -203,7 +203,6 @@ fn stack_ui(ui: &mut Ui, context: PanelContext<'_>, panel: &mut SourcePanel) {
     };
     let Some(stack) = panel
         .stack
-        .memo()
         .latest()
         .filter(|_| panel.stack.key() == Some(&op))
     else {
@@ -271,7 +270,7 @@ fn head_ui(ui: &mut Ui, panel: &mut SourcePanel, all: &[FileTimes], out: &mut Ve
         list.response
             .labeled(Role::ComboBox, format_args!("Source file: {file}"));
         list.response.on_hover_text(&file);
-        if let Some(text) = panel.text.memo().latest().and_then(Option::as_ref) {
+        if let Some(text) = panel.text.latest().and_then(Option::as_ref) {
             let button = ui
                 .button("Open in editor")
                 .on_hover_text("With $VISUAL, $EDITOR or Visual Studio Code");

@@ -72,7 +72,7 @@ impl WhatIfState {
 
     /// Whether nothing is being computed.
     pub fn is_settled(&self) -> bool {
-        !self.job.memo().is_running()
+        !self.job.is_running()
     }
 }
 

@@ -160,7 +160,7 @@ impl HloPanel {
 
     /// The program whose text is shown.
     fn text_of(&self) -> Option<ProgramId> {
-        let first = || match self.programs.memo().latest() {
+        let first = || match self.programs.latest() {
             Some(HloAnswer::Programs(list)) => list.rows.first().map(|row| row.id),
             _ => None,
         };
@@ -179,7 +179,7 @@ impl TabPanel for HloPanel {
     }
 
     fn is_settled(&self) -> bool {
-        !self.programs.memo().is_running() && !self.answers.memo().is_running()
+        !self.programs.is_running() && !self.answers.is_running()
     }
 
     fn ui(&mut self, ui: &mut Ui, tab: TabContent<'_>) {
@@ -317,7 +317,7 @@ fn radius_ui(ui: &mut Ui, panel: &mut HloPanel) {
 }
 
 fn program_ui(ui: &mut Ui, panel: &mut HloPanel) {
-    let Some(HloAnswer::Programs(list)) = panel.programs.memo().latest() else {
+    let Some(HloAnswer::Programs(list)) = panel.programs.latest() else {
         return;
     };
     let own = panel.text_of();
