@@ -288,7 +288,7 @@ impl App {
         if self.dialog.poll() {
             let beside = self.dialog.key().is_some_and(|&(_, beside)| beside);
             match self.dialog.take() {
-                JobAnswer::Ready(Some(path)) => self.commands.push(chosen(path, beside)),
+                JobAnswer::Ready(Some(path)) => self.commands.push(AppCommand::open(path, beside)),
                 JobAnswer::Failed { error, .. } => self.error = Some(FailedToOpen::open(error)),
                 _ => {}
             }
@@ -395,14 +395,5 @@ impl App {
                     .retain(|event| !matches!(event, egui::Event::Text(_)));
             });
         }
-    }
-}
-
-/// The command for a file that the user chose.
-fn chosen(path: PathBuf, beside: bool) -> AppCommand {
-    if beside {
-        AppCommand::Compare(path)
-    } else {
-        AppCommand::Open(path)
     }
 }

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use egui::{Align2, Ui, Window};
+use egui::{Align2, Ui};
 
 use crate::AppCommand;
 use crate::command::ComparisonCommand;
 use crate::compare::TraceComparison;
 use crate::jobs::WakeUi;
-use crate::panels::widgets::ResponseExt as _;
+use crate::panels::widgets::{ResponseExt as _, dialog};
 use crate::workspace::{FrameContext, Workspace};
 use view::compare::TraceSide;
 use view::sessions::SavedSecondTrace;
@@ -166,10 +166,7 @@ pub fn dropped_ui(ui: &Ui, paths: &[PathBuf], out: &mut Vec<AppCommand>) {
         .file_name()
         .unwrap_or(path.as_os_str())
         .to_string_lossy();
-    let window = Window::new("Dropped file")
-        .collapsible(false)
-        .resizable(false);
-    window
+    dialog("Dropped file")
         .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
         .show(ui.ctx(), |ui| {
             ui.label(name.as_ref());

@@ -8,9 +8,9 @@ use egui::{
     Align2, Button, Checkbox, ComboBox, Context, DragValue, Grid, Key, ProgressBar, RichText,
     TextEdit,
 };
-use egui::{Role, Ui, Window};
+use egui::{Role, Ui};
 
-use super::widgets::{ResponseExt as _, remark};
+use super::widgets::{ResponseExt as _, dialog, remark};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::theme;
@@ -89,10 +89,7 @@ impl CaptureDialog {
             return;
         }
         let is_running = self.job.is_running();
-        let window = Window::new("Capture a running program")
-            .collapsible(false)
-            .resizable(false);
-        window
+        dialog("Capture a running program")
             .anchor(Align2::CENTER_TOP, [0.0, 80.0])
             .show(ctx, |ui| {
                 ui.add_enabled_ui(!is_running, |ui| self.fields_ui(ui));

@@ -1,10 +1,8 @@
 //! The dialog that changes keys: all actions with their keys; press a key to assign it.
 
-use egui::{
-    Button, Context, Event, EventFilter, Id, RichText, Role, ScrollArea, TextEdit, Ui, Window,
-};
+use egui::{Button, Context, Event, EventFilter, Id, RichText, Role, ScrollArea, TextEdit, Ui};
 
-use super::widgets::{ResponseExt as _, at_right, remark};
+use super::widgets::{ResponseExt as _, at_right, dialog, remark};
 use crate::command::{AppCommand, Remap};
 use crate::keys::{ACTIONS, Action, Chord, KeyFocus, Keys, LEAVE, can_mean};
 use crate::settings::Settings;
@@ -33,11 +31,7 @@ pub fn keys_ui(
     out: &mut Vec<AppCommand>,
 ) {
     let mut open = true;
-    let window = Window::new("Change keys")
-        .open(&mut open)
-        .collapsible(false)
-        .resizable(false);
-    window.anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
+    dialog("Change keys").open(&mut open).anchor(egui::Align2::CENTER_CENTER, egui::Vec2::ZERO).show(ctx, |ui| {
         ui.set_width(620.0);
         ui.horizontal(|ui| {
             let field = TextEdit::singleline(&mut changing.filter).hint_text("Filter by action or key");

@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use egui::{Align2, Context, Key, ScrollArea, TextEdit, Window};
+use egui::{Align2, Context, Key, ScrollArea, TextEdit};
 use importers::IMPORTERS;
 
-use super::widgets::{at_right, remark};
+use super::widgets::{at_right, dialog, remark};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 
@@ -65,11 +65,8 @@ impl OpenPath {
     pub fn ui(&mut self, ctx: &Context, out: &mut Vec<AppCommand>) -> bool {
         let mut done = false;
         let title = if self.beside { "Compare with" } else { "Open" };
-        let window = Window::new(title)
-            .collapsible(false)
-            .resizable(false)
-            .title_bar(false);
-        window
+        dialog(title)
+            .title_bar(false)
             .anchor(Align2::CENTER_TOP, [0.0, 80.0])
             .fixed_size([640.0, 380.0])
             .show(ctx, |ui| {
@@ -130,11 +127,7 @@ impl OpenPath {
         if path.as_os_str().is_empty() {
             return false;
         }
-        out.push(if self.beside {
-            AppCommand::Compare(path)
-        } else {
-            AppCommand::Open(path)
-        });
+        out.push(AppCommand::open(path, self.beside));
         true
     }
 

@@ -1,11 +1,9 @@
 //! The command palette: finds commands, reports, steps, times, tracks and ops.
 
-use egui::{
-    Align2, Context, FontId, Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, Window, vec2,
-};
+use egui::{Align2, Context, FontId, Key, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, vec2};
 
 use super::find::{PaletteEntry, find, fits};
-use super::widgets::{ResponseExt as _, remark};
+use super::widgets::{ResponseExt as _, dialog, remark};
 use crate::AppCommand;
 use crate::keys::{self, Keys};
 use crate::theme::{self, small_font};
@@ -105,10 +103,7 @@ pub fn palette_ui(
     out: &mut Vec<AppCommand>,
 ) {
     let mut done = false;
-    let window = Window::new("Commands")
-        .collapsible(false)
-        .resizable(false)
-        .title_bar(false);
+    let window = dialog("Commands").title_bar(false);
     let width = 560.0_f32.min(ctx.content_rect().width() - 40.0);
     let shown = window
         .anchor(Align2::CENTER_TOP, [0.0, 76.0])

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use egui::{
     Align, Align2, Context, Key, Layout, RichText, Role, ScrollArea, TextEdit, TextWrapMode, Ui,
-    Window,
 };
 use serde::Deserialize;
 
-use super::widgets::{ResponseExt as _, at_right, remark};
+use super::widgets::{ResponseExt as _, at_right, dialog, remark};
 use crate::AppCommand;
 use crate::jobs::{JobAnswer, WakeUi, Worker};
 use crate::platform::{self, RunsAnswer};
@@ -135,11 +134,8 @@ impl ServerRuns {
         let Some(beside) = self.dialog else { return };
         let mut done = ctx.input(|input| input.key_pressed(Key::Escape));
         let title = if beside { "Compare with" } else { "Open" };
-        let window = Window::new(title)
-            .collapsible(false)
-            .resizable(false)
-            .title_bar(false);
-        window
+        dialog(title)
+            .title_bar(false)
             .anchor(Align2::CENTER_TOP, [0.0, 80.0])
             .fixed_size([640.0, 420.0])
             .show(ctx, |ui| {
@@ -160,7 +156,7 @@ impl ServerRuns {
                 // Enter opens the first.
                 let entered = field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
                 if let Some(first) = self.fitting().first().filter(|_| entered) {
-                    out.push(command(path_of(first), beside));
+                    out.push(AppCommand::open(path_of(first), beside));
                     done = true;
                 }
                 ui.separator();
@@ -245,7 +241,7 @@ impl ServerRuns {
                 ui.label(remark(&run.place));
             }
             if run_ui(ui, run, now_s) {
-                out.push(command(path_of(run), beside));
+                out.push(AppCommand::open(path_of(run), beside));
                 chosen = true;
             }
         }
@@ -310,14 +306,6 @@ fn ago(seconds: u64) -> String {
 /// The path by which the page reads a run.
 fn path_of(run: &OfferedRun) -> PathBuf {
     PathBuf::from(format!("run/{}/{}", run.id, run.name))
-}
-
-fn command(path: PathBuf, beside: bool) -> AppCommand {
-    if beside {
-        AppCommand::Compare(path)
-    } else {
-        AppCommand::Open(path)
-    }
 }
 
 fn parsed(text: &str) -> Result<RunPage, String> {

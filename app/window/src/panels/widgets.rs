@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use egui::{
     Align, AsIdSalt, Button, Grid, Label, Layout, Response, RichText, Role, Ui, WidgetInfo,
-    WidgetText,
+    WidgetText, Window,
 };
 
 use crate::keys::hint;
@@ -59,6 +59,11 @@ pub fn close_button(ui: &mut Ui, label: impl Display) -> Response {
     let response = ui.add(Button::new("×").frame(false));
     response.labeled(Role::Button, label);
     response
+}
+
+/// A window over the others that keeps its size.
+pub fn dialog(title: &str) -> Window<'static> {
+    Window::new(title).collapsible(false).resizable(false)
 }
 
 /// Content at the right end of a line, from right to left.
